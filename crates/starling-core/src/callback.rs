@@ -1,0 +1,107 @@
+//! Callbacks as they leave the core, one after another.
+
+use crate::message::FederationInformation;
+use crate::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
+};
+use std::sync::Arc;
+
+/// One callback to the federate. Handles, names and values are as the standard passes them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Callback {
+    /// Connection Lost, 1516.1-2010 §4.4.
+    ConnectionLost {
+        /// Why.
+        fault: String,
+    },
+    /// Report Federation Executions, §4.8.
+    ReportFederationExecutions(Vec<FederationInformation>),
+    /// (Multiple) Object Instance Name(s) Reserved, §6.3, §6.6.
+    NamesReserved {
+        /// All that were asked for.
+        names: Vec<String>,
+        /// Whether the multiple form was called.
+        multiple: bool,
+        /// Succeeded or failed.
+        succeeded: bool,
+    },
+    /// Discover Object Instance, §6.9.
+    DiscoverObjectInstance {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// The known class.
+        class: ObjectClassHandle,
+        /// Its name.
+        name: String,
+        /// Who registered it.
+        producer: FederateHandle,
+    },
+    /// Reflect Attribute Values, §6.11.
+    ReflectAttributeValues {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Only those subscribed at the known class.
+        values: NamedValues<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+        /// How it was sent.
+        transportation: Transportation,
+        /// Who sent it.
+        producer: FederateHandle,
+    },
+    /// Receive Interaction, §6.13.
+    ReceiveInteraction {
+        /// The received class: the sent one, or its nearest superclass that is subscribed.
+        class: InteractionClassHandle,
+        /// Only those available at the received class.
+        values: NamedValues<ParameterHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+        /// How it was sent.
+        transportation: Transportation,
+        /// Who sent it.
+        producer: FederateHandle,
+    },
+    /// Remove Object Instance, §6.15.
+    RemoveObjectInstance {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+        /// Who deleted it.
+        producer: FederateHandle,
+    },
+    /// Provide Attribute Value Update, §6.20.
+    ProvideAttributeValueUpdate {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+}
+
+/// Received values together with the handles that the receiver may see.
+#[derive(Clone, Debug)]
+pub struct NamedValues<H> {
+    pub(crate) values: ValuesBuf,
+    /// By slot: the handle, or none where the receiver does not get that value.
+    pub(crate) handles: Arc<Vec<Option<H>>>,
+}
+
+impl<H: Copy> NamedValues<H> {
+    /// Handle and value, in the order of sending.
+    pub fn iter(&self) -> impl Iterator<Item = (H, &[u8])> {
+        self.values.values().iter().filter_map(|(slot, value)| {
+            Some(((*self.handles.get(slot as usize)?)?, value))
+        })
+    }
+}
+
+impl<H: Copy + PartialEq> PartialEq for NamedValues<H> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}

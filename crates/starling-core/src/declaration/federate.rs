@@ -1,0 +1,246 @@
+//! Declaration management at the federate.
+
+use crate::exception::throw;
+use crate::message::{RequestBody, SubscribedAttribute, Subscription};
+use crate::{AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle};
+use starling_fom::ObjectClass;
+
+impl Federate {
+    /// Publish Object Class Attributes, 1516.1-2010 §5.2: adds to what is published.
+    pub fn publish_object_class_attributes(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        self.require_attributes(class, attributes)?;
+        let mut all = self.published.get(&class).cloned().unwrap_or_default();
+        all.extend_from_slice(attributes);
+        all.sort_unstable();
+        all.dedup();
+        self.set_published(class, all);
+        Ok(())
+    }
+
+    /// Unpublish Object Class, §5.3.
+    pub fn unpublish_object_class(&mut self, class: ObjectClassHandle) -> Result<(), Exception> {
+        self.require_object_class(class)?;
+        self.set_published(class, Vec::new());
+        Ok(())
+    }
+
+    /// Unpublish Object Class Attributes, §5.3.
+    pub fn unpublish_object_class_attributes(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        self.require_attributes(class, attributes)?;
+        let mut all = self.published.get(&class).cloned().unwrap_or_default();
+        all.retain(|a| !attributes.contains(a));
+        self.set_published(class, all);
+        Ok(())
+    }
+
+    fn set_published(&mut self, class: ObjectClassHandle, attributes: Vec<AttributeHandle>) {
+        let before = match attributes.is_empty() {
+            true => self.published.remove(&class),
+            false => self.published.insert(class, attributes.clone()),
+        };
+        let before = before.unwrap_or_default();
+        if before == attributes {
+            return;
+        }
+        let ends = before.iter().any(|a| !attributes.contains(a));
+        let request = RequestBody::PublishObjectClass {
+            class,
+            attributes: attributes.clone(),
+        };
+        if ends {
+            self.divest_unpublished(class, &attributes);
+            self.ending_request(request);
+        } else {
+            self.request(request);
+        }
+    }
+
+    /// Publish Interaction Class, §5.4.
+    pub fn publish_interaction_class(
+        &mut self,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        if self.published_interactions.insert(class) {
+            let published = true;
+            self.request(RequestBody::PublishInteraction { class, published });
+        }
+        Ok(())
+    }
+
+    /// Unpublish Interaction Class, §5.5.
+    pub fn unpublish_interaction_class(
+        &mut self,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        if self.published_interactions.remove(&class) {
+            let published = false;
+            self.ending_request(RequestBody::PublishInteraction { class, published });
+        }
+        Ok(())
+    }
+
+    /// Subscribe Object Class Attributes, §5.6: adds to what is subscribed; for attributes that
+    /// are subscribed already, `active` and `rate` replace the former ones.
+    pub fn subscribe_object_class_attributes(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+        active: bool,
+        rate: &str,
+    ) -> Result<(), Exception> {
+        self.require_attributes(class, attributes)?;
+        if !rate.is_empty() && self.model.update_rate(rate).is_none() {
+            throw!(
+                InvalidUpdateRateDesignator,
+                "the FDD has no update rate '{rate}'"
+            );
+        }
+        let mut all = self.mine.object(self.me, class).to_vec();
+        all.retain(|a| !attributes.contains(&a.attribute));
+        all.extend(attributes.iter().map(|attribute| SubscribedAttribute {
+            attribute: *attribute,
+            active,
+            rate: rate.to_owned(),
+        }));
+        self.set_subscribed(class, all);
+        Ok(())
+    }
+
+    /// Unsubscribe Object Class, §5.7.
+    pub fn unsubscribe_object_class(&mut self, class: ObjectClassHandle) -> Result<(), Exception> {
+        self.require_object_class(class)?;
+        self.set_subscribed(class, Vec::new());
+        Ok(())
+    }
+
+    /// Unsubscribe Object Class Attributes, §5.7.
+    pub fn unsubscribe_object_class_attributes(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        self.require_attributes(class, attributes)?;
+        let mut all = self.mine.object(self.me, class).to_vec();
+        all.retain(|a| !attributes.contains(&a.attribute));
+        self.set_subscribed(class, all);
+        Ok(())
+    }
+
+    fn set_subscribed(
+        &mut self,
+        class: ObjectClassHandle,
+        mut attributes: Vec<SubscribedAttribute>,
+    ) {
+        attributes.sort_unstable_by_key(|a| a.attribute);
+        attributes.dedup_by_key(|a| a.attribute);
+        if self.mine.object(self.me, class) == attributes {
+            return;
+        }
+        self.mine.set_object(self.me, class, attributes.clone());
+        self.maps.clear();
+        self.request(RequestBody::SubscribeObjectClass { class, attributes });
+    }
+
+    /// Subscribe Interaction Class, §5.8.
+    pub fn subscribe_interaction_class(
+        &mut self,
+        class: InteractionClassHandle,
+        active: bool,
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        self.set_subscribed_interaction(
+            class,
+            match active {
+                true => Subscription::Active,
+                false => Subscription::Passive,
+            },
+        );
+        Ok(())
+    }
+
+    /// Unsubscribe Interaction Class, §5.9.
+    pub fn unsubscribe_interaction_class(
+        &mut self,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        if self.mine.has_interaction(self.me, class) {
+            self.set_subscribed_interaction(class, Subscription::None);
+        }
+        Ok(())
+    }
+
+    fn set_subscribed_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        subscription: Subscription,
+    ) {
+        self.mine.set_interaction(self.me, class, subscription);
+        self.maps.clear();
+        self.request(RequestBody::SubscribeInteraction {
+            class,
+            subscription,
+        });
+    }
+
+    /// ObjectClassNotDefined unless the FDD has the class.
+    pub(crate) fn require_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> Result<&ObjectClass, Exception> {
+        match self.model.object_class(class) {
+            Some(known) => Ok(known),
+            None => throw!(ObjectClassNotDefined, "the FDD has no object class {class}"),
+        }
+    }
+
+    /// AttributeNotDefined unless all are available at the class.
+    pub(crate) fn require_attributes(
+        &self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        let known = self.require_object_class(class)?;
+        match attributes.iter().find(|a| known.slot(**a).is_none()) {
+            None => Ok(()),
+            Some(a) => throw!(
+                AttributeNotDefined,
+                "{} is not an attribute of '{}'",
+                self.attribute_text(*a),
+                known.name
+            ),
+        }
+    }
+
+    /// InteractionClassNotDefined unless the FDD has the class.
+    pub(crate) fn require_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        match self.model.interaction_class(class) {
+            Some(_) => Ok(()),
+            None => throw!(
+                InteractionClassNotDefined,
+                "the FDD has no interaction class {class}"
+            ),
+        }
+    }
+
+    /// An attribute for messages: its name, or its number where the FDD has none.
+    pub(crate) fn attribute_text(&self, attribute: AttributeHandle) -> String {
+        match self.model.attribute(attribute) {
+            Some(a) => format!("'{}'", a.name),
+            None => format!("attribute handle {attribute}"),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Who subscribes to what: the same table at the executive and at every member.
+
+use crate::message::{SubscribedAttribute, Subscription};
+use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
+use starling_fom::ObjectModel;
+use std::collections::BTreeMap;
+
+type ByClass<C, S> = BTreeMap<C, BTreeMap<FederateHandle, S>>;
+
+/// Subscriptions of all joined federates.
+#[derive(Default)]
+pub(crate) struct Subscriptions {
+    objects: ByClass<ObjectClassHandle, Vec<SubscribedAttribute>>,
+    interactions: ByClass<InteractionClassHandle, Subscription>,
+}
+
+impl Subscriptions {
+    /// Replaces `federate`'s subscription at `class`; none ends it.
+    pub(crate) fn set_object(
+        &mut self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        attributes: Vec<SubscribedAttribute>,
+    ) {
+        let at_class = self.objects.entry(class).or_default();
+        if attributes.is_empty() {
+            at_class.remove(&federate);
+        } else {
+            at_class.insert(federate, attributes);
+        }
+    }
+
+    /// Replaces `federate`'s subscription of an interaction class.
+    pub(crate) fn set_interaction(
+        &mut self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+        subscription: Subscription,
+    ) {
+        let at_class = self.interactions.entry(class).or_default();
+        if subscription == Subscription::None {
+            at_class.remove(&federate);
+        } else {
+            at_class.insert(federate, subscription);
+        }
+    }
+
+    /// Forgets a federate that has resigned.
+    pub(crate) fn forget(&mut self, federate: FederateHandle) {
+        for at_class in self.objects.values_mut() {
+            at_class.remove(&federate);
+        }
+        for at_class in self.interactions.values_mut() {
+            at_class.remove(&federate);
+        }
+    }
+
+    /// What `federate` subscribes to at exactly this class.
+    pub(crate) fn object(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> &[SubscribedAttribute] {
+        self.objects
+            .get(&class)
+            .and_then(|c| c.get(&federate))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether `federate` subscribes to this class attribute.
+    pub(crate) fn has_attribute(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> bool {
+        self.object(federate, class)
+            .iter()
+            .any(|a| a.attribute == attribute)
+    }
+
+    /// Whether `federate` subscribes to exactly this interaction class.
+    pub(crate) fn has_interaction(
+        &self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> bool {
+        self.interactions
+            .get(&class)
+            .is_some_and(|c| c.contains_key(&federate))
+    }
+
+    /// The class at which `federate` would discover an instance of `class` (§6.1): `class` or
+    /// its nearest superclass with any subscription.
+    pub(crate) fn candidate_class(
+        &self,
+        model: &ObjectModel,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Option<ObjectClassHandle> {
+        let mut at = Some(class);
+        while let Some(c) = at {
+            if !self.object(federate, c).is_empty() {
+                return Some(c);
+            }
+            at = model.object_class(c)?.parent;
+        }
+        None
+    }
+
+    /// The class at which `federate` receives an interaction of `class`: itself or its nearest
+    /// subscribed superclass (§6.13).
+    pub(crate) fn received_class(
+        &self,
+        model: &ObjectModel,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> Option<InteractionClassHandle> {
+        let mut at = Some(class);
+        while let Some(c) = at {
+            if self.has_interaction(federate, c) {
+                return Some(c);
+            }
+            at = model.interaction_class(c)?.parent;
+        }
+        None
+    }
+
+    /// Federates with any subscription at exactly this object class.
+    pub(crate) fn at_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, &[SubscribedAttribute])> {
+        self.objects
+            .get(&class)
+            .into_iter()
+            .flatten()
+            .map(|(f, s)| (*f, s.as_slice()))
+    }
+
+    /// Federates that subscribe to exactly this interaction class.
+    pub(crate) fn at_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = FederateHandle> {
+        self.interactions
+            .get(&class)
+            .into_iter()
+            .flatten()
+            .map(|(f, _)| *f)
+    }
+
+    /// All object class subscriptions, for a snapshot.
+    pub(crate) fn objects(
+        &self,
+    ) -> impl Iterator<Item = (FederateHandle, ObjectClassHandle, &Vec<SubscribedAttribute>)> {
+        self.objects
+            .iter()
+            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, s)))
+    }
+
+    /// All interaction subscriptions, for a snapshot.
+    pub(crate) fn interactions(
+        &self,
+    ) -> impl Iterator<Item = (FederateHandle, InteractionClassHandle, Subscription)> {
+        self.interactions
+            .iter()
+            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, *s)))
+    }
+}

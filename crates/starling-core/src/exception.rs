@@ -1,0 +1,62 @@
+//! Exceptions of services, and errors of peers.
+
+use crate::{ExceptionKind, Service};
+use std::fmt;
+
+/// What a service throws: the standard's exception and a sentence that says what, where and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exception {
+    /// Which of the standard's exceptions.
+    pub kind: ExceptionKind,
+    /// The text for the user.
+    pub message: String,
+}
+
+impl Exception {
+    /// An exception with its reason.
+    pub fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {
+        Exception {
+            kind,
+            message: message.into(),
+        }
+    }
+
+    /// Names the service and its clause: `joinFederationExecution: … (1516.1-2010 §4.9)`.
+    pub fn in_service(mut self, service: Service) -> Self {
+        self.message = format!(
+            "{}: {} (1516.1-2010 §{})",
+            service.name(),
+            self.message,
+            service.clause()
+        );
+        self
+    }
+}
+
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.kind.name(), self.message)
+    }
+}
+
+impl std::error::Error for Exception {}
+
+/// A peer sent what the protocol does not allow; its connection must end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProtocolError(pub String);
+
+impl fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ProtocolError {}
+
+/// `Err` with an exception, for use in services.
+macro_rules! throw {
+    ($kind:ident, $($text:tt)*) => {
+        return Err($crate::Exception::new($crate::ExceptionKind::$kind, format!($($text)*)))
+    };
+}
+pub(crate) use throw;

@@ -1,0 +1,269 @@
+//! One federation execution as the executive knows it: its log, members and instances.
+//!
+//! What each request does stands in the rooms (`federation/execution.rs` and so on).
+//!
+//! Invariants:
+//! - every request of a member takes one log index, refused or not;
+//! - a member's stream is complete: entries that do not concern it are covered by a watermark
+//!   before anything later is put on it;
+//! - `by_class` and `names` mirror `instances`.
+
+use crate::declaration::{Routes, Subscriptions};
+use crate::message::{
+    Entry, EntryBody, FromExecutive, LogIndex, ModuleSource, PeerInfo, Request, RequestBody,
+    RequestNumber, ResignAction, Watermark,
+};
+use crate::object::execution::{Instance, NameUse};
+use crate::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, PeerId, ProtocolError,
+};
+use starling_fom::ObjectModel;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A joined federate as the executive knows it.
+pub(crate) struct Member {
+    pub(crate) peer: PeerId,
+    pub(crate) info: PeerInfo,
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    /// Requests it has made.
+    pub(crate) requests: RequestNumber,
+    /// Log index of the last of them.
+    pub(crate) last_request_at: LogIndex,
+    /// Its stream tells the log up to here.
+    pub(crate) told: LogIndex,
+    pub(crate) resign_directive: ResignAction,
+    pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
+    pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
+}
+
+/// Who a log entry comes from.
+#[derive(Clone)]
+pub(crate) struct Cause {
+    pub(crate) origin: FederateHandle,
+    pub(crate) request: RequestNumber,
+    pub(crate) fenced: Vec<FederateHandle>,
+}
+
+impl Cause {
+    /// The RTI itself.
+    pub(crate) fn rti() -> Self {
+        Cause {
+            origin: FederateHandle::RTI,
+            request: 0,
+            fenced: Vec::new(),
+        }
+    }
+}
+
+pub(crate) struct Execution {
+    pub(crate) name: String,
+    pub(crate) time: String,
+    pub(crate) modules: Vec<ModuleSource>,
+    pub(crate) model: ObjectModel,
+    pub(crate) members: BTreeMap<FederateHandle, Member>,
+    pub(crate) last_federate: u32,
+    pub(crate) index: LogIndex,
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) routes: Routes,
+    pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    pub(crate) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
+    pub(crate) names: BTreeMap<String, NameUse>,
+    pub(crate) receivers: Vec<FederateHandle>,
+    out: Vec<(PeerId, FromExecutive)>,
+    left: Vec<PeerId>,
+}
+
+impl Execution {
+    pub(crate) fn new(
+        name: String,
+        time: String,
+        modules: Vec<ModuleSource>,
+        model: ObjectModel,
+    ) -> Self {
+        Execution {
+            name,
+            time,
+            modules,
+            model,
+            members: BTreeMap::new(),
+            last_federate: 0,
+            index: 0,
+            subscriptions: Subscriptions::default(),
+            routes: Routes::default(),
+            instances: BTreeMap::new(),
+            by_class: BTreeMap::new(),
+            names: BTreeMap::new(),
+            receivers: Vec::new(),
+            out: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// A member's request: takes a log index and goes to its room.
+    pub(crate) fn request(
+        &mut self,
+        federate: FederateHandle,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        self.index += 1;
+        let index = self.index;
+        let member = self.member_mut(federate)?;
+        member.requests += 1;
+        member.last_request_at = index;
+        let cause = Cause {
+            origin: federate,
+            request: member.requests,
+            fenced: request.fenced,
+        };
+        match request.body {
+            RequestBody::PublishObjectClass { class, attributes } => {
+                self.publish_object_class(&cause, class, attributes)
+            }
+            RequestBody::PublishInteraction { class, published } => {
+                self.publish_interaction(&cause, class, published)
+            }
+            RequestBody::SubscribeObjectClass { class, attributes } => {
+                self.subscribe_object_class(&cause, class, attributes)
+            }
+            RequestBody::SubscribeInteraction {
+                class,
+                subscription,
+            } => self.subscribe_interaction(&cause, class, subscription),
+            RequestBody::ReserveNames { names, multiple } => {
+                self.reserve_names(&cause, names, multiple);
+                Ok(())
+            }
+            RequestBody::ReleaseNames { names } => {
+                self.release_names(&cause, &names);
+                Ok(())
+            }
+            RequestBody::RegisterObject {
+                instance,
+                class,
+                name,
+            } => self.register_object(&cause, instance, class, name),
+            RequestBody::DeleteObject { instance, tag } => {
+                self.delete_object(&cause, instance, tag);
+                Ok(())
+            }
+            RequestBody::LocalDeleteObject { instance } => {
+                self.local_delete_object(&cause, instance);
+                Ok(())
+            }
+            RequestBody::RequestInstanceUpdate {
+                instance,
+                attributes,
+                tag,
+            } => {
+                self.request_instance_update(&cause, instance, &attributes, tag);
+                Ok(())
+            }
+            RequestBody::RequestClassUpdate {
+                class,
+                attributes,
+                tag,
+            } => {
+                self.request_class_update(&cause, class, &attributes, tag);
+                Ok(())
+            }
+            RequestBody::SetResignDirective(directive) => {
+                self.member_mut(federate)?.resign_directive = directive;
+                Ok(())
+            }
+            RequestBody::Resign(action) => {
+                self.resign(&cause, federate, action, None);
+                Ok(())
+            }
+        }
+    }
+
+    pub(crate) fn member_mut(
+        &mut self,
+        federate: FederateHandle,
+    ) -> Result<&mut Member, ProtocolError> {
+        self.members
+            .get_mut(&federate)
+            .ok_or_else(|| ProtocolError(format!("{federate} is not a member")))
+    }
+
+    /// All members.
+    pub(crate) fn everyone(&self) -> Vec<FederateHandle> {
+        self.members.keys().copied().collect()
+    }
+
+    /// Puts an entry at the present log index on the streams of its audience.
+    pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
+        for federate in audience {
+            self.bring_up_to(*federate, self.index - 1);
+            let Some(member) = self.members.get_mut(federate) else {
+                continue;
+            };
+            member.told = self.index;
+            let entry = Entry {
+                index: self.index,
+                origin: cause.origin,
+                request: cause.request,
+                fenced: cause.fenced.clone(),
+                body: body.clone(),
+            };
+            self.out.push((member.peer, FromExecutive::Entry(entry)));
+        }
+    }
+
+    /// Puts any other message on a member's stream.
+    pub(crate) fn send(&mut self, peer: PeerId, message: FromExecutive) {
+        self.out.push((peer, message));
+    }
+
+    /// Covers what `federate` was not told up to `index` with a watermark.
+    pub(crate) fn bring_up_to(&mut self, federate: FederateHandle, index: LogIndex) {
+        let Some(member) = self.members.get(&federate) else {
+            return;
+        };
+        let (peer, told) = (member.peer, member.told);
+        if told >= index {
+            return;
+        }
+        let requests = self
+            .members
+            .iter()
+            .filter(|(_, m)| m.last_request_at > told && m.last_request_at <= index)
+            .map(|(f, m)| (*f, m.requests))
+            .collect();
+        let mark = Watermark { index, requests };
+        self.out.push((peer, FromExecutive::Watermark(mark)));
+        if let Some(member) = self.members.get_mut(&federate) {
+            member.told = index;
+        }
+    }
+
+    /// Brings every member up to date.
+    pub(crate) fn settle(&mut self) {
+        let index = self.index;
+        for federate in self.everyone() {
+            self.bring_up_to(federate, index);
+        }
+    }
+
+    /// Messages made since the last call.
+    pub(crate) fn outputs(&mut self) -> impl Iterator<Item = (PeerId, FromExecutive)> + '_ {
+        self.out.drain(..)
+    }
+
+    /// Notes that a peer's federate is no longer a member.
+    pub(crate) fn note_left(&mut self, peer: PeerId) {
+        self.left.push(peer);
+    }
+
+    /// Peers whose federates have ceased to be members since the last call.
+    pub(crate) fn left(&mut self) -> impl Iterator<Item = PeerId> + '_ {
+        self.left.drain(..)
+    }
+
+    /// Peers of all members.
+    pub(crate) fn peers(&self) -> impl Iterator<Item = PeerId> + '_ {
+        self.members.values().map(|m| m.peer)
+    }
+}

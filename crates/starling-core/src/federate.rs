@@ -1,0 +1,377 @@
+//! One joined federate as its LRC knows it.
+//!
+//! Two views: routing follows the applied log (`subscriptions`, `routes`, an instance's
+//! `removed`); pre-conditions follow the federate's own calls and the callbacks delivered to it
+//! (`mine`, `published`, an instance's `discovered`). A callback is delivered when
+//! [`Federate::next_callback`] returns it.
+//!
+//! Services are checked here and cost no round trip; their requests and data frames must be put
+//! on the link in the order in which they come out: take [`Federate::poll_output`] empty after
+//! each service call that takes no `send`, and before each one that does.
+
+use crate::callback::Callback;
+use crate::counters::Counters;
+use crate::declaration::{Routes, Subscriptions};
+use crate::exception::throw;
+use crate::federation::modules;
+use crate::handles::HandleMap;
+use crate::message::{
+    After, Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, Request,
+    RequestBody, RequestNumber, ResignAction, Snapshot,
+};
+use crate::object::federate::Instance;
+use crate::object::receive::{Queued, ReceiveMaps};
+use crate::order::{Now, Ordered, Ordering};
+use crate::{
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ProtocolError, ValuesBuf,
+};
+use starling_fom::ObjectModel;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// How this federate's data frames travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataPath {
+    /// On the stream to the executive, which forwards them.
+    Executive,
+    /// On a link of its own to each receiver.
+    Direct,
+}
+
+/// What goes to the executive or to a peer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Output {
+    /// To the executive.
+    Request(Request),
+    /// A fence, to this receiver's own link ([`DataPath::Direct`] only).
+    Fence {
+        /// Whose link.
+        to: FederateHandle,
+        /// The frame.
+        fence: Data<'static>,
+    },
+}
+
+/// A data frame on its way out.
+#[derive(Clone, Copy, Debug)]
+pub struct DataOut<'a> {
+    /// Who is to get it, as far as this federate has applied the log. The executive knows better.
+    pub to: &'a [FederateHandle],
+    /// The frame.
+    pub data: Data<'a>,
+}
+
+/// A joined federate. Not thread-safe; its owner locks it.
+pub struct Federate {
+    pub(crate) me: FederateHandle,
+    pub(crate) name: String,
+    pub(crate) federation: String,
+    pub(crate) time: String,
+    pub(crate) model: ObjectModel,
+    pub(crate) path: DataPath,
+    pub(crate) order: Ordering,
+    pub(crate) members: BTreeMap<FederateHandle, FederateInformation>,
+    /// All members' subscriptions as of the applied log.
+    pub(crate) subscriptions: Subscriptions,
+    pub(crate) routes: Routes,
+    /// Own subscriptions as of the last call.
+    pub(crate) mine: Subscriptions,
+    pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
+    pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
+    pub(crate) instances: HandleMap<ObjectInstanceHandle, Instance>,
+    /// Names of own and discovered instances.
+    pub(crate) instance_names: BTreeMap<String, ObjectInstanceHandle>,
+    pub(crate) reserved_names: BTreeSet<String>,
+    pub(crate) last_instance: u32,
+    pub(crate) resign_directive: ResignAction,
+    pub(crate) queue: VecDeque<Queued>,
+    pub(crate) maps: ReceiveMaps,
+    pub(crate) counters: Counters,
+    pub(crate) scratch: [ValuesBuf; 2],
+    pub(crate) receivers: Vec<FederateHandle>,
+    requests: RequestNumber,
+    resigned: bool,
+    fenceable: BTreeSet<FederateHandle>,
+    out: VecDeque<Output>,
+}
+
+impl Federate {
+    /// A federate that has just joined.
+    pub fn new(snapshot: Snapshot, path: DataPath) -> Result<Self, ProtocolError> {
+        let model = modules::build(&snapshot.modules)
+            .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
+        let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
+        let mut subscriptions = Subscriptions::default();
+        for (federate, class, attributes) in snapshot.object_subscriptions {
+            subscriptions.set_object(federate, class, attributes);
+        }
+        for (federate, class, how) in snapshot.interaction_subscriptions {
+            subscriptions.set_interaction(federate, class, how);
+        }
+        Ok(Federate {
+            me: snapshot.handle,
+            name: snapshot.name,
+            federation: snapshot.federation,
+            time: snapshot.time,
+            resign_directive: crate::federation::federate::fdd_directive(&model),
+            model,
+            path,
+            order: Ordering::new(snapshot.handle, snapshot.index, senders),
+            members: snapshot
+                .federates
+                .into_iter()
+                .map(|(f, _)| (f.handle, f))
+                .collect(),
+            subscriptions,
+            routes: Routes::default(),
+            mine: Subscriptions::default(),
+            published: BTreeMap::new(),
+            published_interactions: BTreeSet::new(),
+            instances: HandleMap::default(),
+            instance_names: BTreeMap::new(),
+            reserved_names: BTreeSet::new(),
+            last_instance: 0,
+            queue: VecDeque::new(),
+            maps: ReceiveMaps::default(),
+            counters: Counters::default(),
+            scratch: Default::default(),
+            receivers: Vec::new(),
+            requests: 0,
+            resigned: false,
+            fenceable: BTreeSet::new(),
+            out: VecDeque::new(),
+        })
+    }
+
+    /// This federate's handle.
+    pub fn handle(&self) -> FederateHandle {
+        self.me
+    }
+
+    /// This federate's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The federation execution's name.
+    pub fn federation(&self) -> &str {
+        &self.federation
+    }
+
+    /// The name of the federation execution's logical time implementation.
+    pub fn logical_time_implementation(&self) -> &str {
+        &self.time
+    }
+
+    /// The FDD as of the applied log.
+    pub fn model(&self) -> &ObjectModel {
+        &self.model
+    }
+
+    /// Whether the federate's resignation has been applied: it is no longer a member.
+    pub fn is_resigned(&self) -> bool {
+        self.resigned
+    }
+
+    /// What became of data so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// The next thing to put on a link.
+    pub fn poll_output(&mut self) -> Option<Output> {
+        self.out.pop_front()
+    }
+
+    /// A message of the executive's stream. Answers to calls made before joining are not for here.
+    pub fn receive(&mut self, message: FromExecutive) -> Result<(), ProtocolError> {
+        match message {
+            FromExecutive::Entry(entry) => self.order.entry(entry),
+            FromExecutive::Watermark(mark) => self.order.watermark(mark),
+            other => {
+                return Err(ProtocolError(format!(
+                    "expected the log of '{}', got {other:?}",
+                    self.federation
+                )));
+            }
+        }
+        self.apply_ready()
+    }
+
+    /// A data frame, from the executive's stream or a peer's link.
+    pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
+        match self.order.data(data)? {
+            Now::Handle => self.apply_data(data),
+            Now::Wait => self.apply_ready(),
+            Now::Refuse => {
+                self.counters.from_removed += 1;
+                Ok(())
+            }
+        }
+    }
+
+    /// A peer's own link has ended and all that it carried has been received.
+    pub fn link_ended(&mut self, peer: FederateHandle) -> Result<(), ProtocolError> {
+        self.order.link_ended(peer);
+        self.fenceable.remove(&peer);
+        self.apply_ready()
+    }
+
+    /// The next callback, now delivered.
+    pub fn next_callback(&mut self) -> Option<Callback> {
+        while let Some(queued) = self.queue.pop_front() {
+            if let Some(callback) = self.deliver(queued) {
+                return Some(callback);
+            }
+        }
+        None
+    }
+
+    /// Whether a call of `next_callback` may have something to deliver.
+    pub fn has_callbacks(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn apply_ready(&mut self) -> Result<(), ProtocolError> {
+        while let Some(ordered) = self.order.next() {
+            match ordered {
+                Ordered::Entry(entry) => self.apply(entry)?,
+                Ordered::Data(data) => self.apply_data(&data.borrow())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
+        let origin = entry.origin;
+        match entry.body {
+            EntryBody::FederateJoined { federate, modules } => {
+                if !modules.is_empty() {
+                    self.grow(&modules)?;
+                }
+                self.order.joined(federate.handle);
+                self.members.insert(federate.handle, federate);
+            }
+            EntryBody::FederateResigned { federate, .. } => {
+                self.counters.from_removed += self.order.forget(federate) as u64;
+                self.members.remove(&federate);
+                self.subscriptions.forget(federate);
+                self.routes.clear();
+                self.fenceable.remove(&federate);
+                self.resigned |= federate == self.me;
+            }
+            EntryBody::ObjectSubscription { class, attributes } => {
+                self.subscriptions.set_object(origin, class, attributes);
+                self.routes.clear();
+            }
+            EntryBody::InteractionSubscription {
+                class,
+                subscription,
+            } => {
+                self.subscriptions
+                    .set_interaction(origin, class, subscription);
+                self.routes.clear();
+            }
+            EntryBody::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            } => self
+                .queue
+                .push_back(Queued::Ready(Callback::NamesReserved {
+                    names,
+                    multiple,
+                    succeeded,
+                })),
+            EntryBody::Discover(list) => {
+                for discovery in list {
+                    self.apply_discovery(discovery)?;
+                }
+            }
+            EntryBody::Remove {
+                instance,
+                producer,
+                tag,
+            } => self.apply_removal(instance, producer, tag),
+            EntryBody::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, sources: &[crate::message::ModuleSource]) -> Result<(), ProtocolError> {
+        modules::merge(&mut self.model, sources)
+            .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
+        self.routes.clear();
+        self.maps.clear();
+        Ok(())
+    }
+
+    /// Puts a request into the log.
+    pub(crate) fn request(&mut self, body: RequestBody) {
+        self.requests += 1;
+        self.out.push_back(Output::Request(Request {
+            fenced: Vec::new(),
+            body,
+        }));
+    }
+
+    /// Puts a request into the log that ends something: data sent before it must be handled
+    /// before it, so every link of its own used since its last fence is fenced first.
+    pub(crate) fn ending_request(&mut self, body: RequestBody) {
+        let request = self.requests + 1;
+        let after = self.after();
+        let fenced: Vec<_> = std::mem::take(&mut self.fenceable).into_iter().collect();
+        for to in &fenced {
+            let fence = Data {
+                sender: self.me,
+                after,
+                body: DataBody::Fence { request },
+            };
+            self.out.push_back(Output::Fence { to: *to, fence });
+        }
+        self.requests = request;
+        self.out
+            .push_back(Output::Request(Request { fenced, body }));
+    }
+
+    /// Hands a data frame out, or counts it where nobody wants it.
+    pub(crate) fn send_data(
+        &mut self,
+        to: &[FederateHandle],
+        body: DataBody<'_>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) {
+        if to.is_empty() {
+            self.counters.unwanted += 1;
+            return;
+        }
+        if self.path == DataPath::Direct {
+            self.fenceable.extend(to);
+        }
+        self.counters.sent += 1;
+        let data = Data {
+            sender: self.me,
+            after: self.after(),
+            body,
+        };
+        send(DataOut { to, data });
+    }
+
+    fn after(&self) -> After {
+        After {
+            requests: self.requests,
+            index: self.order.applied(),
+        }
+    }
+
+    /// The instance, if the federate has registered or discovered it.
+    pub(crate) fn known(&self, instance: ObjectInstanceHandle) -> Result<&Instance, Exception> {
+        match self.instances.get(&instance) {
+            Some(known) if known.discovered => Ok(known),
+            _ => throw!(
+                ObjectInstanceNotKnown,
+                "{instance} is not known to this federate: not registered or discovered by it, or deleted"
+            ),
+        }
+    }
+}

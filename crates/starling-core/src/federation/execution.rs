@@ -1,0 +1,216 @@
+//! Federation management at the executive.
+
+use super::federate::fdd_directive;
+use super::modules;
+use crate::exception::throw;
+use crate::execution::{Cause, Execution, Member};
+use crate::message::{
+    EntryBody, FederateInformation, FederationInformation, FederationStatus, FromExecutive,
+    ModuleSource, PeerInfo, ResignAction, Snapshot,
+};
+use crate::object::execution::NameUse;
+use crate::{Exception, FederateHandle, PeerId};
+
+/// Logical time implementations that every federate has (§12.4).
+const TIMES: [&str; 2] = ["HLAfloat64Time", "HLAinteger64Time"];
+
+impl Execution {
+    /// Create Federation Execution, 1516.1-2010 §4.5.
+    pub(crate) fn create(
+        name: String,
+        modules: Vec<ModuleSource>,
+        mim: Option<ModuleSource>,
+        time: String,
+    ) -> Result<Self, Exception> {
+        let time = if time.is_empty() { TIMES[0].to_owned() } else { time };
+        if !TIMES.contains(&time.as_str()) {
+            throw!(
+                CouldNotCreateLogicalTimeFactory,
+                "there is no logical time implementation '{time}'; there are {}",
+                TIMES.join(" and ")
+            );
+        }
+        let mim = mim.unwrap_or_else(|| ModuleSource {
+            designator: starling_fom::STANDARD_MIM_DESIGNATOR.to_owned(),
+            text: Vec::new(),
+        });
+        let mut sources = vec![mim];
+        for module in modules {
+            if !sources.contains(&module) {
+                sources.push(module);
+            }
+        }
+        let model = modules::build(&sources)?;
+        Ok(Execution::new(name, time, sources, model))
+    }
+
+    /// For List Federation Executions, §4.7.
+    pub(crate) fn information(&self) -> FederationInformation {
+        FederationInformation {
+            name: self.name.clone(),
+            time: self.time.clone(),
+        }
+    }
+
+    /// For `starling ps`.
+    pub(crate) fn status(&self) -> FederationStatus {
+        FederationStatus {
+            name: self.name.clone(),
+            time: self.time.clone(),
+            modules: self.modules.iter().map(|m| m.designator.clone()).collect(),
+            instances: self.instances.len() as u64,
+            log: self.index,
+            federates: self
+                .members
+                .iter()
+                .map(|(handle, m)| (m.information(*handle), m.info.clone()))
+                .collect(),
+        }
+    }
+
+    /// Names of the joined federates.
+    pub(crate) fn member_names(&self) -> Vec<&str> {
+        self.members.values().map(|m| m.name.as_str()).collect()
+    }
+
+    /// A member's name.
+    pub(crate) fn federate_name(&self, federate: FederateHandle) -> Option<&str> {
+        Some(&self.members.get(&federate)?.name)
+    }
+
+    /// Join Federation Execution, §4.9. The joiner gets a snapshot, the others an entry.
+    pub(crate) fn join(
+        &mut self,
+        peer: PeerId,
+        info: PeerInfo,
+        name: Option<String>,
+        kind: String,
+        modules: Vec<ModuleSource>,
+    ) -> Result<FederateHandle, Exception> {
+        let used = |name: &str| self.members.values().any(|m| m.name == name);
+        if let Some(name) = name.as_ref().filter(|n| used(n)) {
+            throw!(
+                FederateNameAlreadyInUse,
+                "a federate named '{name}' has joined '{}' already",
+                self.name
+            );
+        }
+        let mut added: Vec<ModuleSource> = Vec::new();
+        for module in modules {
+            if !self.modules.contains(&module) && !added.contains(&module) {
+                added.push(module);
+            }
+        }
+        if !added.is_empty() {
+            let mut grown = self.model.clone();
+            modules::merge(&mut grown, &added)?;
+            self.model = grown;
+            self.modules.extend(added.iter().cloned());
+            self.routes.clear();
+            self.grow_instances();
+        }
+
+        self.index += 1;
+        self.last_federate += 1;
+        let handle = FederateHandle(self.last_federate);
+        let name = name.unwrap_or_else(|| {
+            let mut made = format!("{kind}-{}", handle.0);
+            while self.members.values().any(|m| m.name == made) {
+                made.push('\'');
+            }
+            made
+        });
+        let member = Member {
+            peer,
+            info,
+            name: name.clone(),
+            kind,
+            requests: 0,
+            last_request_at: 0,
+            told: self.index,
+            resign_directive: fdd_directive(&self.model),
+            published: Default::default(),
+            published_interactions: Default::default(),
+        };
+        let others = self.everyone();
+        let joined = EntryBody::FederateJoined {
+            federate: member.information(handle),
+            modules: added,
+        };
+        self.tell(&Cause::rti(), &others, &joined);
+        self.members.insert(handle, member);
+        let snapshot = self.snapshot(handle, name);
+        self.send(peer, FromExecutive::Joined(Box::new(snapshot)));
+        Ok(handle)
+    }
+
+    fn snapshot(&self, handle: FederateHandle, name: String) -> Snapshot {
+        let federates = self.members.iter();
+        let federates = federates.map(|(h, m)| (m.information(*h), m.requests));
+        let objects = self.subscriptions.objects();
+        Snapshot {
+            handle,
+            name,
+            federation: self.name.clone(),
+            time: self.time.clone(),
+            index: self.index,
+            modules: self.modules.clone(),
+            federates: federates.collect(),
+            object_subscriptions: objects.map(|(f, c, a)| (f, c, a.clone())).collect(),
+            interaction_subscriptions: self.subscriptions.interactions().collect(),
+        }
+    }
+
+    /// A member's connection has ended.
+    pub(crate) fn lost(&mut self, federate: FederateHandle, reason: &str) {
+        let Some(member) = self.members.get(&federate) else {
+            return;
+        };
+        self.index += 1;
+        let action = member.resign_directive;
+        self.resign(&Cause::rti(), federate, action, Some(reason.to_owned()));
+    }
+
+    /// Resign Federation Execution, §4.10, by request or by the automatic resign directive.
+    pub(crate) fn resign(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        action: ResignAction,
+        fault: Option<String>,
+    ) {
+        if action.deletes() {
+            for instance in self.deletable_by(federate) {
+                self.remove_instance(cause, instance, federate, &[]);
+            }
+        }
+        // What is left can have no owner any more, whatever the action says: the federate is gone.
+        self.forget_owner(federate);
+        self.names
+            .retain(|_, used| *used != NameUse::ReservedBy(federate));
+        self.subscriptions.forget(federate);
+        self.routes.clear();
+        for instance in self.instances.values_mut() {
+            instance.known.remove(&federate);
+        }
+        let everyone = self.everyone();
+        self.tell(
+            cause,
+            &everyone,
+            &EntryBody::FederateResigned { federate, fault },
+        );
+        if let Some(gone) = self.members.remove(&federate) {
+            self.note_left(gone.peer);
+        }
+    }
+}
+
+impl Member {
+    pub(crate) fn information(&self, handle: FederateHandle) -> FederateInformation {
+        FederateInformation {
+            handle,
+            name: self.name.clone(),
+            kind: self.kind.clone(),
+        }
+    }
+}

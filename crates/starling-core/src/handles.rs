@@ -1,0 +1,78 @@
+//! Handles of what comes and goes in a federation execution (those of the FDD are in starling-fom).
+
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// A joined federate of a federation execution; never reused in it. 0 stands for the RTI itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FederateHandle(pub u32);
+
+impl FederateHandle {
+    /// The RTI, where a log entry has no federate as its cause.
+    pub const RTI: FederateHandle = FederateHandle(0);
+}
+
+impl fmt::Display for FederateHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "federate {}", self.0)
+    }
+}
+
+/// An object instance of a federation execution; never reused in it.
+///
+/// Each federate owns the block of handles whose upper half is its own handle, so registering
+/// needs no answer from the executive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectInstanceHandle(pub u64);
+
+impl ObjectInstanceHandle {
+    /// The `number`-th instance registered by `federate` (from 1).
+    pub fn new(federate: FederateHandle, number: u32) -> Self {
+        ObjectInstanceHandle(u64::from(federate.0) << 32 | u64::from(number))
+    }
+
+    /// The federate that registered it.
+    pub fn registrar(self) -> FederateHandle {
+        FederateHandle((self.0 >> 32) as u32)
+    }
+
+    /// Its number in its registrar's block.
+    pub fn number(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+impl fmt::Display for ObjectInstanceHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "object instance {}.{}", self.registrar().0, self.number())
+    }
+}
+
+/// A connection to the executive, numbered by whoever drives it; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PeerId(pub u64);
+
+/// A map from handles. It is looked up, never iterated, so its order shows nowhere.
+pub(crate) type HandleMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<HandleHasher>>;
+
+/// Multiplicative hash: handles are small dense numbers chosen by the RTI, not by an attacker.
+#[derive(Default)]
+pub(crate) struct HandleHasher(u64);
+
+impl Hasher for HandleHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for b in bytes {
+            self.write_u64(u64::from(*b));
+        }
+    }
+    fn write_u32(&mut self, n: u32) {
+        self.write_u64(u64::from(n));
+    }
+    fn write_u64(&mut self, n: u64) {
+        let h = (self.0 ^ n).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = h ^ (h >> 32);
+    }
+}

@@ -1,0 +1,39 @@
+//! The HLA services as pure state machines.
+//!
+//! [`Federate`] is what one joined federate knows; [`Executive`] holds what every federation
+//! execution knows. Both take messages and service calls in and give messages and callbacks out;
+//! neither opens a socket or file, reads a clock, starts a thread or draws a random number.
+//! The rooms (`federation`, `declaration`, `object`, `support`) follow the chapters of
+//! IEEE 1516.1.
+#![warn(missing_docs)]
+
+pub mod callback;
+mod counters;
+mod declaration;
+mod exception;
+mod execution;
+mod executive;
+mod federate;
+mod federation;
+mod generated;
+mod handles;
+pub mod message;
+mod object;
+mod order;
+mod support;
+mod values;
+
+pub use callback::Callback;
+pub use counters::Counters;
+pub use exception::{Exception, ProtocolError};
+pub use executive::Executive;
+pub use federate::{DataOut, DataPath, Federate, Output};
+pub use generated::exception_kind::ExceptionKind;
+pub use generated::service::Service;
+pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId};
+pub use starling_fom::{
+    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectModel,
+    Order, ParameterHandle, Transportation,
+};
+pub use support::ServiceGroup;
+pub use values::{InvalidValues, Values, ValuesBuf};

@@ -1,0 +1,547 @@
+//! What federates and the executive tell each other. `starling-wire` turns it into bytes.
+
+use crate::{
+    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, Transportation, Values, ValuesBuf,
+};
+
+/// A request's number: the how many-th of its federate since it joined, from 1.
+pub type RequestNumber = u64;
+
+/// Position in a federation execution's control log, from 1.
+pub type LogIndex = u64;
+
+/// A FOM module or MIM as it was read: the name it was asked for by, and its text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleSource {
+    /// File name or URL as the federate gave it.
+    pub designator: String,
+    /// The XML. Empty together with the designator `HLAstandardMIM`: the built-in MIM.
+    pub text: Vec<u8>,
+}
+
+/// About the process at the other end of a connection, for logs and `starling ps`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeerInfo {
+    /// Process number on its host.
+    pub pid: u32,
+    /// Its host's name.
+    pub host: String,
+    /// Its program's name.
+    pub program: String,
+    /// The Starling version it runs.
+    pub version: String,
+    /// How it is connected (`unix`, `tcp 10.0.0.7:50312`); filled in by the executive's process.
+    pub path: String,
+}
+
+/// From a federate (joined or not) to the executive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToExecutive {
+    /// Create Federation Execution, 1516.1-2010 §4.5.
+    CreateFederation {
+        /// The new federation execution.
+        federation: String,
+        /// At least one FOM module.
+        modules: Vec<ModuleSource>,
+        /// The MIM if not the standard one.
+        mim: Option<ModuleSource>,
+        /// Name of the logical time implementation; empty for HLAfloat64Time.
+        time: String,
+    },
+    /// Destroy Federation Execution, §4.6.
+    DestroyFederation {
+        /// Which.
+        federation: String,
+    },
+    /// List Federation Executions, §4.7.
+    ListFederations,
+    /// Join Federation Execution, §4.9.
+    Join {
+        /// The federate's name, or none: the RTI makes one.
+        name: Option<String>,
+        /// The federate's type.
+        kind: String,
+        /// Which federation execution.
+        federation: String,
+        /// Further FOM modules.
+        modules: Vec<ModuleSource>,
+    },
+    /// A joined federate's request to the control log.
+    Request(Request),
+    /// What all federation executions look like, for `starling ps`.
+    QueryStatus,
+}
+
+/// A request to the control log; numbered by the order of sending.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Receivers to which a fence with this request's number was sent on a link of their own.
+    pub fenced: Vec<FederateHandle>,
+    /// What is asked.
+    pub body: RequestBody,
+}
+
+/// What a joined federate asks of its federation execution.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RequestBody {
+    /// The class attributes now published, replacing the former ones; none ends publication (§5.2, §5.3).
+    PublishObjectClass {
+        /// At this class.
+        class: ObjectClassHandle,
+        /// All that are published now.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Interaction class published or not (§5.4, §5.5).
+    PublishInteraction {
+        /// Which.
+        class: InteractionClassHandle,
+        /// On or off.
+        published: bool,
+    },
+    /// The class attributes now subscribed, replacing the former ones (§5.6, §5.7).
+    SubscribeObjectClass {
+        /// At this class.
+        class: ObjectClassHandle,
+        /// All that are subscribed now.
+        attributes: Vec<SubscribedAttribute>,
+    },
+    /// Interaction class subscribed or not (§5.8, §5.9).
+    SubscribeInteraction {
+        /// Which.
+        class: InteractionClassHandle,
+        /// Not at all, passively or actively.
+        subscription: Subscription,
+    },
+    /// Reserve (Multiple) Object Instance Name(s), §6.2, §6.5: all or none.
+    ReserveNames {
+        /// The names.
+        names: Vec<String>,
+        /// Whether the multiple form was called.
+        multiple: bool,
+    },
+    /// Release (Multiple) Object Instance Name(s), §6.4, §6.7.
+    ReleaseNames {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// Register Object Instance, §6.8.
+    RegisterObject {
+        /// From the federate's own block.
+        instance: ObjectInstanceHandle,
+        /// The registered class.
+        class: ObjectClassHandle,
+        /// A reserved name, or none: the RTI makes one.
+        name: Option<String>,
+    },
+    /// Delete Object Instance, §6.14.
+    DeleteObject {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Local Delete Object Instance, §6.16.
+    LocalDeleteObject {
+        /// Which.
+        instance: ObjectInstanceHandle,
+    },
+    /// Request Attribute Value Update of an instance, §6.19.
+    RequestInstanceUpdate {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Request Attribute Value Update of a class, §6.19.
+    RequestClassUpdate {
+        /// Which, with its subclasses.
+        class: ObjectClassHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Set Automatic Resign Directive, §10.3.
+    SetResignDirective(ResignAction),
+    /// Resign Federation Execution, §4.10.
+    Resign(ResignAction),
+}
+
+/// A subscribed class attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscribedAttribute {
+    /// Which.
+    pub attribute: AttributeHandle,
+    /// False for a passive subscription.
+    pub active: bool,
+    /// Update rate designator, empty for none.
+    pub rate: String,
+}
+
+/// How an interaction class is subscribed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subscription {
+    /// Not.
+    None,
+    /// Passively: received, but no reason for anyone to send.
+    Passive,
+    /// Actively.
+    Active,
+}
+
+/// What happens to a federate's instances and attributes when it resigns (§4.10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+#[allow(missing_docs)]
+pub enum ResignAction {
+    UnconditionallyDivestAttributes = 0,
+    DeleteObjects = 1,
+    CancelPendingOwnershipAcquisitions = 2,
+    DeleteObjectsThenDivest = 3,
+    CancelThenDeleteThenDivest = 4,
+    NoAction = 5,
+}
+
+impl ResignAction {
+    /// From the C++ API's number.
+    pub fn from_number(n: u32) -> Option<Self> {
+        use ResignAction::*;
+        [
+            UnconditionallyDivestAttributes,
+            DeleteObjects,
+            CancelPendingOwnershipAcquisitions,
+            DeleteObjectsThenDivest,
+            CancelThenDeleteThenDivest,
+            NoAction,
+        ]
+        .get(usize::try_from(n).ok()?)
+        .copied()
+    }
+
+    /// Whether instances for which the federate holds the privilege to delete are deleted.
+    pub fn deletes(self) -> bool {
+        use ResignAction::*;
+        matches!(
+            self,
+            DeleteObjects | DeleteObjectsThenDivest | CancelThenDeleteThenDivest
+        )
+    }
+
+    /// Whether owned attributes (that are left) are divested.
+    pub fn divests(self) -> bool {
+        use ResignAction::*;
+        matches!(
+            self,
+            UnconditionallyDivestAttributes | DeleteObjectsThenDivest | CancelThenDeleteThenDivest
+        )
+    }
+}
+
+/// From the executive to one federate. The stream has no gaps: every log index up to the last
+/// one is told as an entry or covered by a watermark.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromExecutive {
+    /// Answer to CreateFederation or DestroyFederation, in order.
+    Done(Result<(), Exception>),
+    /// Answer to ListFederations.
+    Federations(Vec<FederationInformation>),
+    /// Answer to Join.
+    Joined(Box<Snapshot>),
+    /// Answer to Join: refused.
+    JoinRefused(Exception),
+    /// A log entry that concerns the federate.
+    Entry(Entry),
+    /// Entries up to `index` that do not concern it.
+    Watermark(Watermark),
+    /// The federate is no longer a member, or the federation execution is gone.
+    Removed(String),
+    /// Answer to QueryStatus.
+    Status(Vec<FederationStatus>),
+}
+
+/// One federation execution in List Federation Executions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FederationInformation {
+    /// Its name.
+    pub name: String,
+    /// Its logical time implementation.
+    pub time: String,
+}
+
+/// One federation execution in `starling ps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FederationStatus {
+    /// Its name.
+    pub name: String,
+    /// Its logical time implementation.
+    pub time: String,
+    /// Designators of its MIM and FOM modules.
+    pub modules: Vec<String>,
+    /// Object instances now known.
+    pub instances: u64,
+    /// Length of its control log.
+    pub log: LogIndex,
+    /// Its joined federates.
+    pub federates: Vec<(FederateInformation, PeerInfo)>,
+}
+
+/// A joined federate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FederateInformation {
+    /// Its handle.
+    pub handle: FederateHandle,
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub kind: String,
+}
+
+/// What a federation execution is at the moment of joining.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot {
+    /// Of the joiner.
+    pub handle: FederateHandle,
+    /// Of the joiner.
+    pub name: String,
+    /// The federation execution's name.
+    pub federation: String,
+    /// Logical time implementation.
+    pub time: String,
+    /// The snapshot holds the log up to here.
+    pub index: LogIndex,
+    /// MIM, then FOM modules, in the order of merging.
+    pub modules: Vec<ModuleSource>,
+    /// Joined federates, with the numbers of their last requests in the log. The joiner is one.
+    pub federates: Vec<(FederateInformation, RequestNumber)>,
+    /// Subscriptions to object classes.
+    pub object_subscriptions: Vec<(FederateHandle, ObjectClassHandle, Vec<SubscribedAttribute>)>,
+    /// Subscriptions to interaction classes.
+    pub interaction_subscriptions: Vec<(FederateHandle, InteractionClassHandle, Subscription)>,
+}
+
+/// A log entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its place in the log.
+    pub index: LogIndex,
+    /// Whose request it was.
+    pub origin: FederateHandle,
+    /// That request's number; 0 if the RTI itself made the entry.
+    pub request: RequestNumber,
+    /// Receivers that must wait for the fence with this number on `origin`'s own link.
+    pub fenced: Vec<FederateHandle>,
+    /// What it says.
+    pub body: EntryBody,
+}
+
+/// What the log says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryBody {
+    /// A federate joined, bringing modules. Audience: all.
+    FederateJoined {
+        /// Who.
+        federate: FederateInformation,
+        /// FOM modules that it added to the FDD.
+        modules: Vec<ModuleSource>,
+    },
+    /// A federate is no longer a member. Audience: all, itself too.
+    FederateResigned {
+        /// Who.
+        federate: FederateHandle,
+        /// Why, if it did not resign of itself.
+        fault: Option<String>,
+    },
+    /// `origin` now subscribes to these attributes at this class. Audience: all.
+    ObjectSubscription {
+        /// At this class.
+        class: ObjectClassHandle,
+        /// All of them.
+        attributes: Vec<SubscribedAttribute>,
+    },
+    /// `origin` now subscribes so to this interaction class. Audience: all.
+    InteractionSubscription {
+        /// Which.
+        class: InteractionClassHandle,
+        /// How.
+        subscription: Subscription,
+    },
+    /// Names reserved, or not. Audience: who asked.
+    NamesReserved {
+        /// All that were asked for.
+        names: Vec<String>,
+        /// Whether the multiple form was called.
+        multiple: bool,
+        /// Whether they are reserved now.
+        succeeded: bool,
+    },
+    /// Instances that the receiver discovers. Audience: as the executive computed.
+    Discover(Vec<Discovery>),
+    /// An instance was deleted. Audience: those who know it.
+    Remove {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Who deleted it.
+        producer: FederateHandle,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Somebody wants values of attributes that the receiver owns.
+    ProvideUpdate {
+        /// Of these.
+        wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+}
+
+/// An instance as its discoverer comes to know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discovery {
+    /// Which.
+    pub instance: ObjectInstanceHandle,
+    /// As which class it was registered (slots in updates count in this class).
+    pub registered_class: ObjectClassHandle,
+    /// The receiver's known class.
+    pub known_class: ObjectClassHandle,
+    /// Its name; empty for the default name, see [`default_instance_name`].
+    pub name: String,
+    /// Who registered it.
+    pub producer: FederateHandle,
+}
+
+/// The name of an instance that was registered without one. Users can't reserve names that
+/// begin with HLA (§6.2), so it is unique.
+pub fn default_instance_name(instance: ObjectInstanceHandle) -> String {
+    format!("HLAinstance-{}-{}", instance.registrar().0, instance.number())
+}
+
+/// Covers log entries that do not concern the receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watermark {
+    /// The last one.
+    pub index: LogIndex,
+    /// For each federate whose requests moved on: the last one now in the log.
+    pub requests: Vec<(FederateHandle, RequestNumber)>,
+}
+
+/// What a data frame comes after: a receiver holds it until both are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct After {
+    /// Requests its sender had made.
+    pub requests: RequestNumber,
+    /// Log index its sender had applied.
+    pub index: LogIndex,
+}
+
+/// A data frame, borrowed from the sender's arguments or the receiver's buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Data<'a> {
+    /// Who sent it.
+    pub sender: FederateHandle,
+    /// What it comes after.
+    pub after: After,
+    /// What it says.
+    pub body: DataBody<'a>,
+}
+
+/// What a data frame says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DataBody<'a> {
+    /// Update Attribute Values, §6.10.
+    Update {
+        /// Which instance.
+        instance: ObjectInstanceHandle,
+        /// How it is to travel.
+        transportation: Transportation,
+        /// By slot of the registered class.
+        values: Values<'a>,
+        /// User-supplied tag.
+        tag: &'a [u8],
+    },
+    /// Send Interaction, §6.12.
+    Interaction {
+        /// The sent class.
+        class: InteractionClassHandle,
+        /// How it is to travel.
+        transportation: Transportation,
+        /// By slot of the sent class.
+        values: Values<'a>,
+        /// User-supplied tag.
+        tag: &'a [u8],
+    },
+    /// All that this link carried before the sender's request of this number has come.
+    Fence {
+        /// That request.
+        request: RequestNumber,
+    },
+}
+
+/// A data frame kept for later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedData {
+    sender: FederateHandle,
+    after: After,
+    body: OwnedBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum OwnedBody {
+    Update(ObjectInstanceHandle, Transportation, ValuesBuf, Vec<u8>),
+    Interaction(InteractionClassHandle, Transportation, ValuesBuf, Vec<u8>),
+    Fence(RequestNumber),
+}
+
+impl Data<'_> {
+    /// A copy that may be kept.
+    pub fn to_owned(&self) -> OwnedData {
+        let body = match self.body {
+            DataBody::Update {
+                instance,
+                transportation,
+                values,
+                tag,
+            } => OwnedBody::Update(instance, transportation, values.to_buf(), tag.to_vec()),
+            DataBody::Interaction {
+                class,
+                transportation,
+                values,
+                tag,
+            } => OwnedBody::Interaction(class, transportation, values.to_buf(), tag.to_vec()),
+            DataBody::Fence { request } => OwnedBody::Fence(request),
+        };
+        OwnedData {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
+}
+
+impl OwnedData {
+    /// The frame again.
+    pub fn borrow(&self) -> Data<'_> {
+        let body = match &self.body {
+            OwnedBody::Update(instance, transportation, values, tag) => DataBody::Update {
+                instance: *instance,
+                transportation: *transportation,
+                values: values.values(),
+                tag,
+            },
+            OwnedBody::Interaction(class, transportation, values, tag) => DataBody::Interaction {
+                class: *class,
+                transportation: *transportation,
+                values: values.values(),
+                tag,
+            },
+            OwnedBody::Fence(request) => DataBody::Fence { request: *request },
+        };
+        Data {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
+}

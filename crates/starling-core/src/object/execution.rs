@@ -1,0 +1,409 @@
+//! Object management at the executive.
+
+use crate::execution::{Cause, Execution};
+use crate::message::{Data, DataBody, Discovery, EntryBody};
+use crate::{
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
+    ProtocolError,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The attribute whose owner may delete the instance.
+pub(crate) const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
+
+/// An object instance as the federation execution knows it.
+pub(crate) struct Instance {
+    pub(crate) class: ObjectClassHandle,
+    /// The reserved name, or none: the default name.
+    pub(crate) name: Option<String>,
+    /// Owner by slot of the registered class; `RTI` where there is none.
+    pub(crate) owners: Vec<FederateHandle>,
+    /// Federates told of it, with their known class.
+    pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
+}
+
+/// Why an object instance name is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameUse {
+    /// Reserved, not yet registered.
+    ReservedBy(FederateHandle),
+    /// The name of an instance.
+    Instance(ObjectInstanceHandle),
+}
+
+impl Execution {
+    /// Reserve (Multiple) Object Instance Name(s), 1516.1-2010 §6.2 and §6.5.
+    pub(crate) fn reserve_names(&mut self, cause: &Cause, names: Vec<String>, multiple: bool) {
+        let succeeded = names.iter().all(|n| !self.names.contains_key(n));
+        if succeeded {
+            let by = NameUse::ReservedBy(cause.origin);
+            self.names.extend(names.iter().map(|n| (n.clone(), by)));
+        }
+        let answer = EntryBody::NamesReserved {
+            names,
+            multiple,
+            succeeded,
+        };
+        self.tell(cause, &[cause.origin], &answer);
+    }
+
+    /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
+    pub(crate) fn release_names(&mut self, cause: &Cause, names: &[String]) {
+        for name in names {
+            if self.names.get(name) == Some(&NameUse::ReservedBy(cause.origin)) {
+                self.names.remove(name);
+            }
+        }
+    }
+
+    /// Register Object Instance, §6.8.
+    pub(crate) fn register_object(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        name: Option<String>,
+    ) -> Result<(), ProtocolError> {
+        if instance.registrar() != cause.origin || self.instances.contains_key(&instance) {
+            return Err(ProtocolError(format!(
+                "{} registered {instance}, which is not its next handle",
+                cause.origin
+            )));
+        }
+        let published = self.member_mut(cause.origin)?.published.get(&class);
+        let Some(published) = published.cloned() else {
+            return Err(ProtocolError(format!(
+                "{} registered an instance of class {class}, which it does not publish",
+                cause.origin
+            )));
+        };
+        if let Some(name) = &name {
+            if self.names.get(name) != Some(&NameUse::ReservedBy(cause.origin)) {
+                return Err(ProtocolError(format!(
+                    "{} registered '{name}', which it has not reserved",
+                    cause.origin
+                )));
+            }
+            self.names.insert(name.clone(), NameUse::Instance(instance));
+        }
+        let attributes = self.model.object_class(class);
+        let attributes = attributes.map_or(&[][..], |c| &c.attributes);
+        let privilege = self.privilege_to_delete();
+        let owners = attributes
+            .iter()
+            .map(|a| match published.contains(a) || Some(*a) == privilege {
+                true => cause.origin,
+                false => FederateHandle::RTI,
+            })
+            .collect();
+        let new = Instance {
+            class,
+            name,
+            owners,
+            known: BTreeMap::new(),
+        };
+        self.instances.insert(instance, new);
+        self.by_class.entry(class).or_default().insert(instance);
+        for federate in self.everyone() {
+            self.discover(cause, federate, &[instance]);
+        }
+        Ok(())
+    }
+
+    /// Lets the origin of a new subscription discover what it now can.
+    pub(crate) fn discover_below(&mut self, cause: &Cause, class: ObjectClassHandle) {
+        let mut classes = vec![class];
+        let mut found = Vec::new();
+        while let Some(c) = classes.pop() {
+            found.extend(self.by_class.get(&c).into_iter().flatten().copied());
+            if let Some(c) = self.model.object_class(c) {
+                classes.extend(&c.children);
+            }
+        }
+        found.sort_unstable();
+        self.discover(cause, cause.origin, &found);
+    }
+
+    /// Tells `federate` of those instances that it does not know and can discover (§6.1, §6.9).
+    fn discover(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        instances: &[ObjectInstanceHandle],
+    ) {
+        let mut list = Vec::new();
+        for handle in instances {
+            let Some(instance) = self.instances.get(handle) else {
+                continue;
+            };
+            if instance.known.contains_key(&federate) || handle.registrar() == federate {
+                continue;
+            }
+            let candidate =
+                self.subscriptions
+                    .candidate_class(&self.model, federate, instance.class);
+            let Some(known_class) = candidate else {
+                continue;
+            };
+            if !self.in_scope(federate, instance, known_class) {
+                continue;
+            }
+            list.push(Discovery {
+                instance: *handle,
+                registered_class: instance.class,
+                known_class,
+                name: instance.name.clone().unwrap_or_default(),
+                producer: handle.registrar(),
+            });
+        }
+        if list.is_empty() {
+            return;
+        }
+        for d in &list {
+            if let Some(instance) = self.instances.get_mut(&d.instance) {
+                instance.known.insert(federate, d.known_class);
+            }
+        }
+        self.tell(cause, &[federate], &EntryBody::Discover(list));
+    }
+
+    /// Whether any attribute is owned by another federate and subscribed at `known_class` (§6.1).
+    fn in_scope(
+        &self,
+        federate: FederateHandle,
+        instance: &Instance,
+        known_class: ObjectClassHandle,
+    ) -> bool {
+        let Some(class) = self.model.object_class(instance.class) else {
+            return false;
+        };
+        self.subscriptions
+            .object(federate, known_class)
+            .iter()
+            .filter_map(|s| class.slot(s.attribute))
+            .filter_map(|slot| instance.owners.get(slot as usize))
+            .any(|owner| *owner != FederateHandle::RTI && *owner != federate)
+    }
+
+    /// Delete Object Instance, §6.14.
+    pub(crate) fn delete_object(
+        &mut self,
+        cause: &Cause,
+        handle: ObjectInstanceHandle,
+        tag: Vec<u8>,
+    ) {
+        if self.owner(handle, self.privilege_to_delete()) == Some(cause.origin) {
+            self.remove_instance(cause, handle, cause.origin, &tag);
+        }
+    }
+
+    /// Takes an instance out of the federation execution and tells those who know it.
+    pub(crate) fn remove_instance(
+        &mut self,
+        cause: &Cause,
+        handle: ObjectInstanceHandle,
+        producer: FederateHandle,
+        tag: &[u8],
+    ) {
+        let Some(gone) = self.instances.remove(&handle) else {
+            return;
+        };
+        if let Some(at_class) = self.by_class.get_mut(&gone.class) {
+            at_class.remove(&handle);
+        }
+        if let Some(name) = gone.name {
+            self.names.remove(&name);
+        }
+        let mut audience: BTreeSet<_> = gone.known.keys().copied().collect();
+        audience.insert(handle.registrar());
+        audience.remove(&producer);
+        let audience: Vec<_> = audience.into_iter().collect();
+        let removed = EntryBody::Remove {
+            instance: handle,
+            producer,
+            tag: tag.to_vec(),
+        };
+        self.tell(cause, &audience, &removed);
+    }
+
+    /// Local Delete Object Instance, §6.16.
+    pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
+        if let Some(instance) = self.instances.get_mut(&handle) {
+            instance.known.remove(&cause.origin);
+        }
+    }
+
+    /// Request Attribute Value Update of an instance, §6.19.
+    pub(crate) fn request_instance_update(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: Vec<u8>,
+    ) {
+        self.ask_owners(cause, &[instance], attributes, tag);
+    }
+
+    /// Request Attribute Value Update of a class and its subclasses, §6.19.
+    pub(crate) fn request_class_update(
+        &mut self,
+        cause: &Cause,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+        tag: Vec<u8>,
+    ) {
+        let of_class = |i: &Instance| self.model.is_subclass_or_same(i.class, class);
+        let instances: Vec<_> = self.instances.iter();
+        let instances: Vec<_> = instances
+            .filter(|(_, i)| of_class(i))
+            .map(|(h, _)| *h)
+            .collect();
+        self.ask_owners(cause, &instances, attributes, tag);
+    }
+
+    /// One Provide Attribute Value Update entry per owner other than the asker (§6.20).
+    fn ask_owners(
+        &mut self,
+        cause: &Cause,
+        instances: &[ObjectInstanceHandle],
+        attributes: &[AttributeHandle],
+        tag: Vec<u8>,
+    ) {
+        type Wanted = Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>;
+        let mut wanted: BTreeMap<FederateHandle, Wanted> = BTreeMap::new();
+        for handle in instances {
+            for attribute in attributes {
+                let owner = self.owner(*handle, Some(*attribute));
+                let Some(owner) = owner.filter(|o| *o != cause.origin) else {
+                    continue;
+                };
+                let list = wanted.entry(owner).or_default();
+                match list.last_mut() {
+                    Some((last, of_it)) if last == handle => of_it.push(*attribute),
+                    _ => list.push((*handle, vec![*attribute])),
+                }
+            }
+        }
+        for (owner, wanted) in wanted {
+            let tag = tag.clone();
+            self.tell(cause, &[owner], &EntryBody::ProvideUpdate { wanted, tag });
+        }
+    }
+
+    /// Whom a data frame of `sender` goes to (§6.10, §6.12).
+    pub(crate) fn data(
+        &mut self,
+        sender: FederateHandle,
+        data: &Data<'_>,
+    ) -> Result<Vec<PeerId>, ProtocolError> {
+        if data.sender != sender {
+            return Err(ProtocolError(format!(
+                "{sender} sent a frame as {}",
+                data.sender
+            )));
+        }
+        let mut to = std::mem::take(&mut self.receivers);
+        match data.body {
+            DataBody::Update {
+                instance, values, ..
+            } => match self.instances.get(&instance) {
+                Some(known) => self.routes.update(
+                    &self.model,
+                    &self.subscriptions,
+                    sender,
+                    known.class,
+                    values,
+                    &mut to,
+                ),
+                // Deleted at this point of the log; every receiver is told so before.
+                None => to.clear(),
+            },
+            DataBody::Interaction { class, .. } => {
+                self.routes
+                    .interaction(&self.model, &self.subscriptions, sender, class, &mut to)
+            }
+            DataBody::Fence { .. } => {
+                return Err(ProtocolError("a fence came by way of the executive".into()));
+            }
+        }
+        let index = self.index;
+        let mut peers = Vec::with_capacity(to.len());
+        for federate in &to {
+            self.bring_up_to(*federate, index);
+            peers.extend(self.members.get(federate).map(|m| m.peer));
+        }
+        self.receivers = to;
+        Ok(peers)
+    }
+
+    /// The FDD has grown: new attributes of existing instances have no owner yet.
+    pub(crate) fn grow_instances(&mut self) {
+        for instance in self.instances.values_mut() {
+            if let Some(class) = self.model.object_class(instance.class) {
+                instance
+                    .owners
+                    .resize(class.attributes.len(), FederateHandle::RTI);
+            }
+        }
+    }
+
+    /// Instances that a federate may delete.
+    pub(crate) fn deletable_by(&self, federate: FederateHandle) -> Vec<ObjectInstanceHandle> {
+        let privilege = self.privilege_to_delete();
+        let all = self.instances.keys().copied();
+        all.filter(|h| self.owner(*h, privilege) == Some(federate))
+            .collect()
+    }
+
+    /// A federate owns nothing any more.
+    pub(crate) fn forget_owner(&mut self, federate: FederateHandle) {
+        let owners = self.instances.values_mut().flat_map(|i| &mut i.owners);
+        for owner in owners.filter(|o| **o == federate) {
+            *owner = FederateHandle::RTI;
+        }
+    }
+
+    /// Ending the publication of class attributes divests them (§5.3), but for the privilege to
+    /// delete while anything is still published.
+    pub(crate) fn unpublish_owned(
+        &mut self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        still: &[AttributeHandle],
+    ) {
+        let privilege = self.privilege_to_delete();
+        let Some(known) = self.model.object_class(class) else {
+            return;
+        };
+        let keep =
+            |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && Some(*a) == privilege);
+        for handle in self.by_class.get(&class).into_iter().flatten() {
+            let Some(instance) = self.instances.get_mut(handle) else {
+                continue;
+            };
+            for (attribute, owner) in known.attributes.iter().zip(&mut instance.owners) {
+                if *owner == federate && !keep(attribute) {
+                    *owner = FederateHandle::RTI;
+                }
+            }
+        }
+    }
+
+    /// The attribute that carries the privilege to delete.
+    fn privilege_to_delete(&self) -> Option<AttributeHandle> {
+        let root = self.model.object_classes().next()?;
+        self.model
+            .attribute_by_name(root.handle, PRIVILEGE_TO_DELETE)
+    }
+
+    fn owner(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: Option<AttributeHandle>,
+    ) -> Option<FederateHandle> {
+        let instance = self.instances.get(&instance)?;
+        let slot = self.model.object_class(instance.class)?.slot(attribute?)?;
+        let owner = *instance.owners.get(slot as usize)?;
+        (owner != FederateHandle::RTI).then_some(owner)
+    }
+}

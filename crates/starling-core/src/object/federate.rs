@@ -1,0 +1,397 @@
+//! Object management at the federate that calls.
+
+use super::execution::PRIVILEGE_TO_DELETE;
+use crate::exception::throw;
+use crate::message::{DataBody, RequestBody, default_instance_name};
+use crate::{
+    AttributeHandle, DataOut, Exception, ExceptionKind, Federate, FederateHandle,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    Transportation,
+};
+
+/// An object instance as a federate knows it.
+pub(crate) struct Instance {
+    pub(crate) registered_class: ObjectClassHandle,
+    pub(crate) known_class: ObjectClassHandle,
+    pub(crate) name: String,
+    pub(crate) producer: FederateHandle,
+    /// Attributes owned by this federate, ascending.
+    pub(crate) owned: Vec<AttributeHandle>,
+    /// Registered here, or the discovery has been delivered.
+    pub(crate) discovered: bool,
+    /// The log has removed it; the removal is not delivered yet.
+    pub(crate) removed: bool,
+}
+
+impl Federate {
+    /// Reserve Object Instance Name, 1516.1-2010 §6.2.
+    pub fn reserve_object_instance_name(&mut self, name: &str) -> Result<(), Exception> {
+        require_legal_name(name)?;
+        let names = vec![name.to_owned()];
+        let multiple = false;
+        self.request(RequestBody::ReserveNames { names, multiple });
+        Ok(())
+    }
+
+    /// Release Object Instance Name, §6.4.
+    pub fn release_object_instance_name(&mut self, name: &str) -> Result<(), Exception> {
+        self.release_multiple_object_instance_name(&[name])
+    }
+
+    /// Reserve Multiple Object Instance Name, §6.5: all of them or none.
+    pub fn reserve_multiple_object_instance_name(
+        &mut self,
+        names: &[&str],
+    ) -> Result<(), Exception> {
+        if names.is_empty() {
+            throw!(NameSetWasEmpty, "there is no name in the set");
+        }
+        for name in names {
+            require_legal_name(name)?;
+        }
+        let mut names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let multiple = true;
+        self.request(RequestBody::ReserveNames { names, multiple });
+        Ok(())
+    }
+
+    /// Release Multiple Object Instance Name, §6.7: all of them or none.
+    pub fn release_multiple_object_instance_name(
+        &mut self,
+        names: &[&str],
+    ) -> Result<(), Exception> {
+        if let Some(name) = names.iter().find(|n| !self.reserved_names.contains(**n)) {
+            throw!(
+                ObjectInstanceNameNotReserved,
+                "'{name}' is not reserved by this federate"
+            );
+        }
+        let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
+        for name in &names {
+            self.reserved_names.remove(name);
+        }
+        self.request(RequestBody::ReleaseNames { names });
+        Ok(())
+    }
+
+    /// Register Object Instance, §6.8. Needs no answer of the executive.
+    pub fn register_object_instance(
+        &mut self,
+        class: ObjectClassHandle,
+        name: Option<&str>,
+    ) -> Result<ObjectInstanceHandle, Exception> {
+        let class_name = &self.require_object_class(class)?.name;
+        let Some(published) = self.published.get(&class) else {
+            throw!(
+                ObjectClassNotPublished,
+                "'{class_name}' is not published by this federate"
+            );
+        };
+        if let Some(name) = name
+            && !self.reserved_names.contains(name)
+        {
+            if self.instance_names.contains_key(name) {
+                throw!(
+                    ObjectInstanceNameInUse,
+                    "'{name}' is the name of an object instance already"
+                );
+            }
+            throw!(
+                ObjectInstanceNameNotReserved,
+                "'{name}' is not reserved by this federate: call reserveObjectInstanceName and wait for its success"
+            );
+        }
+        let Some(number) = self.last_instance.checked_add(1) else {
+            throw!(
+                RTIinternalError,
+                "this federate has registered {} object instances and can't have more handles",
+                u32::MAX
+            );
+        };
+        let mut owned = published.clone();
+        owned.push(self.privilege_to_delete());
+        owned.sort_unstable();
+        owned.dedup();
+        self.last_instance = number;
+        let instance = ObjectInstanceHandle::new(self.me, number);
+        if let Some(name) = name {
+            self.reserved_names.remove(name);
+        }
+        let known = Instance {
+            registered_class: class,
+            known_class: class,
+            name: name.map_or_else(|| default_instance_name(instance), str::to_owned),
+            producer: self.me,
+            owned,
+            discovered: true,
+            removed: false,
+        };
+        self.instance_names.insert(known.name.clone(), instance);
+        self.instances.insert(instance, known);
+        self.request(RequestBody::RegisterObject {
+            instance,
+            class,
+            name: name.map(str::to_owned),
+        });
+        Ok(instance)
+    }
+
+    /// Update Attribute Values, §6.10: at most one frame per transportation type.
+    pub fn update_attribute_values(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let known = self.known(instance)?;
+        let class = self.model.object_class(known.registered_class);
+        let class = class.ok_or_else(|| unknown_class(instance))?;
+        let [mut reliable, mut best_effort] = std::mem::take(&mut self.scratch);
+        let mut fill = || {
+            for (attribute, value) in values {
+                let Some(slot) = class.slot(*attribute) else {
+                    throw!(
+                        AttributeNotDefined,
+                        "{} is not an attribute of '{}'",
+                        self.attribute_text(*attribute),
+                        class.name
+                    );
+                };
+                if known.owned.binary_search(attribute).is_err() {
+                    throw!(
+                        AttributeNotOwned,
+                        "attribute {} of '{}' is not owned by this federate",
+                        self.attribute_text(*attribute),
+                        known.name
+                    );
+                }
+                let how = self.model.attribute(*attribute).map(|a| a.transportation);
+                match how {
+                    Some(Transportation::BestEffort) => best_effort.push(slot, value),
+                    _ => reliable.push(slot, value),
+                }
+            }
+            Ok(())
+        };
+        let filled = fill();
+        let (class, removed) = (known.registered_class, known.removed);
+        if filled.is_ok() && removed {
+            self.counters.of_deleted += 1;
+        } else if filled.is_ok() {
+            for (values, transportation) in [
+                (&reliable, Transportation::Reliable),
+                (&best_effort, Transportation::BestEffort),
+            ] {
+                if values.is_empty() {
+                    continue;
+                }
+                let values = values.values();
+                let mut to = std::mem::take(&mut self.receivers);
+                self.routes.update(
+                    &self.model,
+                    &self.subscriptions,
+                    self.me,
+                    class,
+                    values,
+                    &mut to,
+                );
+                let body = DataBody::Update {
+                    instance,
+                    transportation,
+                    values,
+                    tag,
+                };
+                self.send_data(&to, body, send);
+                self.receivers = to;
+            }
+        }
+        reliable.clear();
+        best_effort.clear();
+        self.scratch = [reliable, best_effort];
+        filled
+    }
+
+    /// Send Interaction, §6.12.
+    pub fn send_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        let Some(known) = self.model.interaction_class(class) else {
+            throw!(InteractionClassNotDefined, "{class} is not in the FDD");
+        };
+        if !self.published_interactions.contains(&class) {
+            throw!(
+                InteractionClassNotPublished,
+                "'{}' is not published by this federate",
+                known.name
+            );
+        }
+        let transportation = known.transportation;
+        let [mut buffer, other] = std::mem::take(&mut self.scratch);
+        let mut fill = || {
+            for (parameter, value) in values {
+                let Some(slot) = known.slot(*parameter) else {
+                    throw!(
+                        InteractionParameterNotDefined,
+                        "parameter handle {parameter} is not a parameter of '{}'",
+                        known.name
+                    );
+                };
+                buffer.push(slot, value);
+            }
+            Ok(())
+        };
+        let filled = fill();
+        if filled.is_ok() {
+            let mut to = std::mem::take(&mut self.receivers);
+            self.routes.interaction(
+                &self.model,
+                &self.subscriptions,
+                self.me,
+                class,
+                &mut to,
+            );
+            let body = DataBody::Interaction {
+                class,
+                transportation,
+                values: buffer.values(),
+                tag,
+            };
+            self.send_data(&to, body, send);
+            self.receivers = to;
+        }
+        buffer.clear();
+        self.scratch = [buffer, other];
+        filled
+    }
+
+    /// Delete Object Instance, §6.14.
+    pub fn delete_object_instance(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let known = self.known(instance)?;
+        if !known.owned.contains(&self.privilege_to_delete()) {
+            throw!(
+                DeletePrivilegeNotHeld,
+                "the privilege to delete '{}' is not owned by this federate",
+                known.name
+            );
+        }
+        self.drop_instance(instance);
+        let tag = tag.to_vec();
+        self.ending_request(RequestBody::DeleteObject { instance, tag });
+        Ok(())
+    }
+
+    /// Local Delete Object Instance, §6.16.
+    pub fn local_delete_object_instance(
+        &mut self,
+        instance: ObjectInstanceHandle,
+    ) -> Result<(), Exception> {
+        let known = self.known(instance)?;
+        if let Some(attribute) = known.owned.first() {
+            throw!(
+                FederateOwnsAttributes,
+                "attribute {} of '{}' is owned by this federate",
+                self.attribute_text(*attribute),
+                known.name
+            );
+        }
+        self.drop_instance(instance);
+        self.request(RequestBody::LocalDeleteObject { instance });
+        Ok(())
+    }
+
+    fn drop_instance(&mut self, instance: ObjectInstanceHandle) {
+        if let Some(gone) = self.instances.remove(&instance) {
+            self.instance_names.remove(&gone.name);
+        }
+    }
+
+    /// Request Attribute Value Update of an instance, §6.19.
+    pub fn request_instance_attribute_value_update(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let class = self.known(instance)?.known_class;
+        self.require_attributes(class, attributes)?;
+        self.request(RequestBody::RequestInstanceUpdate {
+            instance,
+            attributes: attributes.to_vec(),
+            tag: tag.to_vec(),
+        });
+        Ok(())
+    }
+
+    /// Request Attribute Value Update of a class, §6.19.
+    pub fn request_class_attribute_value_update(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.require_attributes(class, attributes)?;
+        self.request(RequestBody::RequestClassUpdate {
+            class,
+            attributes: attributes.to_vec(),
+            tag: tag.to_vec(),
+        });
+        Ok(())
+    }
+
+    /// Ending the publication of class attributes divests them (§5.3), but for the privilege to
+    /// delete while anything is still published.
+    pub(crate) fn divest_unpublished(
+        &mut self,
+        class: ObjectClassHandle,
+        still: &[AttributeHandle],
+    ) {
+        let privilege = self.privilege_to_delete();
+        let of_class = |i: &&mut Instance| i.known_class == class;
+        for instance in self.instances.values_mut().filter(of_class) {
+            let keep = |a: &AttributeHandle| {
+                still.contains(a) || (!still.is_empty() && *a == privilege)
+            };
+            instance.owned.retain(keep);
+        }
+    }
+
+    /// The attribute that carries the privilege to delete; every MIM has it (checked on loading).
+    pub(crate) fn privilege_to_delete(&self) -> AttributeHandle {
+        let root = self.model.object_classes().next();
+        root.and_then(|r| self.model.attribute_by_name(r.handle, PRIVILEGE_TO_DELETE))
+            .expect("the MIM gives HLAobjectRoot its HLAprivilegeToDeleteObject")
+    }
+}
+
+/// IllegalName for what users may not reserve (§6.2).
+fn require_legal_name(name: &str) -> Result<(), Exception> {
+    if name.is_empty() {
+        throw!(IllegalName, "the name is empty");
+    }
+    if name.starts_with("HLA") {
+        throw!(
+            IllegalName,
+            "'{name}' begins with HLA; such names are the RTI's"
+        );
+    }
+    Ok(())
+}
+
+fn unknown_class(instance: ObjectInstanceHandle) -> Exception {
+    Exception::new(
+        ExceptionKind::RTIinternalError,
+        format!("the class of {instance} is not in the FDD"),
+    )
+}

@@ -1,0 +1,228 @@
+//! The ordering layer: each federate handles what one sender did in that sender's order, and
+//! nothing before its cause, whichever links carried it.
+//!
+//! Invariants:
+//! - the log is applied in order; an entry whose request was fenced on its origin's own link
+//!   waits for that fence, and the rest of the log with it;
+//! - a data frame waits until its sender's requests and the log index it names are applied, and
+//!   the later frames of that sender with it; other senders are not held up;
+//! - once a federate's resignation is applied nothing of it comes through any more.
+//!
+//! What waits is bounded by the senders: control by the executive's stream, data by `HELD_MAX`
+//! frames per sender, beyond which the peer has broken the protocol (its `after` never comes).
+
+use crate::message::{After, Data, DataBody, Entry, LogIndex, OwnedData, RequestNumber, Watermark};
+use crate::{FederateHandle, ProtocolError};
+use std::collections::btree_map::Entry as Slot;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Most data frames held for one sender.
+const HELD_MAX: usize = 4_000_000;
+
+/// What comes out, in the order in which it is to be applied.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Ordered {
+    /// A log entry.
+    Entry(Entry),
+    /// A data frame that had to wait.
+    Data(OwnedData),
+}
+
+/// What to do with a data frame that has just come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Now {
+    /// Handle it.
+    Handle,
+    /// Nothing: it is kept until its turn, or was a fence.
+    Wait,
+    /// Nothing ever: its sender has resigned.
+    Refuse,
+}
+
+#[derive(Default)]
+struct Sender {
+    /// Its last request in the applied part of the log.
+    requests: RequestNumber,
+    /// The last fence that came on its own link.
+    fence: RequestNumber,
+    /// Its link to us has ended: no fence will come any more.
+    ended: bool,
+    held: VecDeque<OwnedData>,
+}
+
+enum Control {
+    Entry(Entry),
+    Watermark(Watermark),
+}
+
+/// State of one receiver.
+pub(crate) struct Ordering {
+    me: FederateHandle,
+    applied: LogIndex,
+    control: VecDeque<Control>,
+    senders: BTreeMap<FederateHandle, Sender>,
+    /// Handles up to here that are not in `senders` have resigned; they are never reused.
+    latest: FederateHandle,
+    /// Frames held over all senders; 0 in steady state.
+    held: usize,
+}
+
+impl Ordering {
+    pub(crate) fn new(
+        me: FederateHandle,
+        applied: LogIndex,
+        senders: impl IntoIterator<Item = (FederateHandle, RequestNumber)>,
+    ) -> Self {
+        let senders: BTreeMap<_, _> = senders
+            .into_iter()
+            .map(|(handle, requests)| {
+                let sender = Sender {
+                    requests,
+                    ..Sender::default()
+                };
+                (handle, sender)
+            })
+            .collect();
+        let latest = senders.keys().next_back().copied().unwrap_or(me).max(me);
+        Ordering {
+            latest,
+            me,
+            applied,
+            control: VecDeque::new(),
+            senders,
+            held: 0,
+        }
+    }
+
+    /// The last log index applied; what a frame sent now comes after.
+    pub(crate) fn applied(&self) -> LogIndex {
+        self.applied
+    }
+
+    pub(crate) fn entry(&mut self, entry: Entry) {
+        self.control.push_back(Control::Entry(entry));
+    }
+
+    pub(crate) fn watermark(&mut self, mark: Watermark) {
+        self.control.push_back(Control::Watermark(mark));
+    }
+
+    /// Takes a data frame and says what to do with it now.
+    pub(crate) fn data(&mut self, data: &Data<'_>) -> Result<Now, ProtocolError> {
+        let applied = self.applied;
+        let sender = match self.senders.entry(data.sender) {
+            Slot::Occupied(known) => known.into_mut(),
+            Slot::Vacant(_) if data.sender <= self.latest => return Ok(Now::Refuse),
+            // The entry of its joining is still on its way.
+            Slot::Vacant(new) => new.insert(Sender::default()),
+        };
+        if sender.held.is_empty() && ready(sender, applied, &data.after) {
+            if let DataBody::Fence { request } = data.body {
+                sender.fence = sender.fence.max(request);
+                return Ok(Now::Wait);
+            }
+            return Ok(Now::Handle);
+        }
+        if sender.held.len() >= HELD_MAX {
+            return Err(ProtocolError(format!(
+                "{}: {HELD_MAX} frames wait for log index {} and its request {}, which do not come",
+                data.sender, data.after.index, data.after.requests
+            )));
+        }
+        sender.held.push_back(data.to_owned());
+        self.held += 1;
+        Ok(Now::Wait)
+    }
+
+    /// The link of `peer`'s own has ended, after all that it carried was read.
+    pub(crate) fn link_ended(&mut self, peer: FederateHandle) {
+        if let Some(sender) = self.senders.get_mut(&peer) {
+            sender.ended = true;
+        }
+    }
+
+    /// `peer` has become a member.
+    pub(crate) fn joined(&mut self, peer: FederateHandle) {
+        self.senders.entry(peer).or_default();
+        self.latest = self.latest.max(peer);
+    }
+
+    /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
+    pub(crate) fn forget(&mut self, peer: FederateHandle) -> usize {
+        let held = self.senders.remove(&peer).map_or(0, |s| s.held.len());
+        self.held -= held;
+        held
+    }
+
+    /// What can be applied next. Call until there is none, applying each before the next call.
+    pub(crate) fn next(&mut self) -> Option<Ordered> {
+        loop {
+            // Data first: what may go now must not see later entries before it.
+            if self.held > 0
+                && let Some(data) = self.next_held()
+            {
+                return Some(Ordered::Data(data));
+            }
+            match self.control.front()? {
+                Control::Watermark(_) => {
+                    let Some(Control::Watermark(mark)) = self.control.pop_front() else {
+                        unreachable!("it was just seen there")
+                    };
+                    for (federate, request) in mark.requests {
+                        self.request_applied(federate, request);
+                    }
+                    self.applied = self.applied.max(mark.index);
+                }
+                Control::Entry(entry) => {
+                    if entry.fenced.contains(&self.me) && !self.fenced(entry) {
+                        return None;
+                    }
+                    let Some(Control::Entry(entry)) = self.control.pop_front() else {
+                        unreachable!("it was just seen there")
+                    };
+                    self.request_applied(entry.origin, entry.request);
+                    self.applied = self.applied.max(entry.index);
+                    return Some(Ordered::Entry(entry));
+                }
+            }
+        }
+    }
+
+    fn fenced(&self, entry: &Entry) -> bool {
+        self.senders
+            .get(&entry.origin)
+            .is_some_and(|s| s.fence >= entry.request || (s.ended && s.held.is_empty()))
+    }
+
+    fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {
+        if let Some(sender) = self.senders.get_mut(&federate) {
+            sender.requests = sender.requests.max(request);
+        }
+    }
+
+    fn next_held(&mut self) -> Option<OwnedData> {
+        for sender in self.senders.values_mut() {
+            while let Some(first) = sender.held.front() {
+                let frame = first.borrow();
+                if !ready(sender, self.applied, &frame.after) {
+                    break;
+                }
+                let fence = match frame.body {
+                    DataBody::Fence { request } => Some(request),
+                    _ => None,
+                };
+                let data = sender.held.pop_front()?;
+                self.held -= 1;
+                match fence {
+                    Some(request) => sender.fence = sender.fence.max(request),
+                    None => return Some(data),
+                }
+            }
+        }
+        None
+    }
+}
+
+fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
+    sender.requests >= after.requests && applied >= after.index
+}

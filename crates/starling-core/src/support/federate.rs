@@ -1,0 +1,269 @@
+//! Support services at the federate. None needs the executive.
+
+use crate::exception::throw;
+use crate::{
+    AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+};
+use starling_fom::{InteractionClass, ObjectClass};
+
+impl Federate {
+    /// Get Federate Handle, 1516.1-2010 §10.4.
+    pub fn federate_handle(&self, name: &str) -> Result<FederateHandle, Exception> {
+        match self.members.values().find(|m| m.name == name) {
+            Some(member) => Ok(member.handle),
+            None => throw!(
+                NameNotFound,
+                "no federate named '{name}' has joined '{}'",
+                self.federation
+            ),
+        }
+    }
+
+    /// Get Federate Name, §10.5.
+    pub fn federate_name(&self, handle: FederateHandle) -> Result<&str, Exception> {
+        match self.members.get(&handle) {
+            Some(member) => Ok(&member.name),
+            None => throw!(
+                FederateHandleNotKnown,
+                "{handle} is not joined to '{}'",
+                self.federation
+            ),
+        }
+    }
+
+    /// Get Object Class Handle, §10.6. With or without `HLAobjectRoot.`.
+    pub fn object_class_handle(&self, name: &str) -> Result<ObjectClassHandle, Exception> {
+        match self.model.object_class_by_name(name) {
+            Some(class) => Ok(class.handle),
+            None => throw!(NameNotFound, "the FDD has no object class '{name}'"),
+        }
+    }
+
+    /// Get Object Class Name, §10.7.
+    pub fn object_class_name(&self, handle: ObjectClassHandle) -> Result<&str, Exception> {
+        Ok(&self.valid_object_class(handle)?.name)
+    }
+
+    /// Get Known Object Class Handle, §10.8.
+    pub fn known_object_class_handle(
+        &self,
+        instance: ObjectInstanceHandle,
+    ) -> Result<ObjectClassHandle, Exception> {
+        Ok(self.known(instance)?.known_class)
+    }
+
+    /// Get Object Instance Handle, §10.9.
+    pub fn object_instance_handle(&self, name: &str) -> Result<ObjectInstanceHandle, Exception> {
+        match self.instance_names.get(name) {
+            Some(handle) => Ok(*handle),
+            None => throw!(
+                ObjectInstanceNotKnown,
+                "no object instance named '{name}' is known to this federate"
+            ),
+        }
+    }
+
+    /// Get Object Instance Name, §10.10.
+    pub fn object_instance_name(&self, instance: ObjectInstanceHandle) -> Result<&str, Exception> {
+        Ok(&self.known(instance)?.name)
+    }
+
+    /// Get Attribute Handle, §10.11.
+    pub fn attribute_handle(
+        &self,
+        class: ObjectClassHandle,
+        name: &str,
+    ) -> Result<AttributeHandle, Exception> {
+        let known = self.valid_object_class(class)?;
+        match self.model.attribute_by_name(class, name) {
+            Some(handle) => Ok(handle),
+            None => throw!(NameNotFound, "'{}' has no attribute '{name}'", known.name),
+        }
+    }
+
+    /// Get Attribute Name, §10.12.
+    pub fn attribute_name(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Result<&str, Exception> {
+        self.available(class, attribute)
+            .map(|a| self.model.attribute(a).map_or("", |a| &a.name))
+    }
+
+    /// Get Update Rate Value, §10.13, in updates per second.
+    pub fn update_rate_value(&self, designator: &str) -> Result<f64, Exception> {
+        match self.model.update_rate(designator) {
+            Some(rate) => Ok(rate),
+            None => throw!(
+                InvalidUpdateRateDesignator,
+                "the FDD has no update rate '{designator}'"
+            ),
+        }
+    }
+
+    /// Get Update Rate Value for Attribute, §10.14: what this federate subscribed with, 0 for no
+    /// reduction.
+    pub fn update_rate_value_for_attribute(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Result<f64, Exception> {
+        let class = self.known(instance)?.known_class;
+        self.require_attributes(class, &[attribute])?;
+        let mut subscribed = self.mine.object(self.me, class).iter();
+        let rate = subscribed.find(|s| s.attribute == attribute);
+        Ok(rate.map_or(0.0, |s| self.model.update_rate(&s.rate).unwrap_or(0.0)))
+    }
+
+    /// Get Interaction Class Handle, §10.15. With or without `HLAinteractionRoot.`.
+    pub fn interaction_class_handle(
+        &self,
+        name: &str,
+    ) -> Result<InteractionClassHandle, Exception> {
+        match self.model.interaction_class_by_name(name) {
+            Some(class) => Ok(class.handle),
+            None => throw!(NameNotFound, "the FDD has no interaction class '{name}'"),
+        }
+    }
+
+    /// Get Interaction Class Name, §10.16.
+    pub fn interaction_class_name(
+        &self,
+        handle: InteractionClassHandle,
+    ) -> Result<&str, Exception> {
+        Ok(&self.valid_interaction_class(handle)?.name)
+    }
+
+    /// Get Parameter Handle, §10.17.
+    pub fn parameter_handle(
+        &self,
+        class: InteractionClassHandle,
+        name: &str,
+    ) -> Result<ParameterHandle, Exception> {
+        let known = self.valid_interaction_class(class)?;
+        match self.model.parameter_by_name(class, name) {
+            Some(handle) => Ok(handle),
+            None => throw!(NameNotFound, "'{}' has no parameter '{name}'", known.name),
+        }
+    }
+
+    /// Get Parameter Name, §10.18.
+    pub fn parameter_name(
+        &self,
+        class: InteractionClassHandle,
+        parameter: ParameterHandle,
+    ) -> Result<&str, Exception> {
+        let known = self.valid_interaction_class(class)?;
+        let Some(found) = self.model.parameter(parameter) else {
+            throw!(
+                InvalidParameterHandle,
+                "parameter handle {parameter} is not in the FDD"
+            );
+        };
+        if known.slot(parameter).is_none() {
+            throw!(
+                InteractionParameterNotDefined,
+                "'{}' is not a parameter of '{}'",
+                found.name,
+                known.name
+            );
+        }
+        Ok(&found.name)
+    }
+
+    /// Get Available Dimensions for Class Attribute, §10.23.
+    pub fn available_dimensions_for_class_attribute(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Result<&[DimensionHandle], Exception> {
+        let attribute = self.available(class, attribute)?;
+        let found = self.model.attribute(attribute);
+        Ok(found.map_or(&[], |a| &a.dimensions))
+    }
+
+    /// Get Available Dimensions for Interaction Class, §10.24.
+    pub fn available_dimensions_for_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Result<&[DimensionHandle], Exception> {
+        Ok(&self.valid_interaction_class(class)?.dimensions)
+    }
+
+    /// Get Dimension Handle, §10.25.
+    pub fn dimension_handle(&self, name: &str) -> Result<DimensionHandle, Exception> {
+        match self.model.dimension_by_name(name) {
+            Some(dimension) => Ok(dimension.handle),
+            None => throw!(NameNotFound, "the FDD has no dimension '{name}'"),
+        }
+    }
+
+    /// Get Dimension Name, §10.26.
+    pub fn dimension_name(&self, handle: DimensionHandle) -> Result<&str, Exception> {
+        Ok(&self.valid_dimension(handle)?.name)
+    }
+
+    /// Get Dimension Upper Bound, §10.27: ranges lie in [0, bound).
+    pub fn dimension_upper_bound(&self, handle: DimensionHandle) -> Result<u64, Exception> {
+        Ok(u64::from(self.valid_dimension(handle)?.upper_bound))
+    }
+
+    fn valid_object_class(&self, handle: ObjectClassHandle) -> Result<&ObjectClass, Exception> {
+        match self.model.object_class(handle) {
+            Some(class) => Ok(class),
+            None => throw!(
+                InvalidObjectClassHandle,
+                "object class handle {handle} is not in the FDD"
+            ),
+        }
+    }
+
+    fn valid_interaction_class(
+        &self,
+        handle: InteractionClassHandle,
+    ) -> Result<&InteractionClass, Exception> {
+        match self.model.interaction_class(handle) {
+            Some(class) => Ok(class),
+            None => throw!(
+                InvalidInteractionClassHandle,
+                "interaction class handle {handle} is not in the FDD"
+            ),
+        }
+    }
+
+    fn valid_dimension(&self, handle: DimensionHandle) -> Result<&starling_fom::Dimension, Exception> {
+        match self.model.dimension(handle) {
+            Some(dimension) => Ok(dimension),
+            None => throw!(
+                InvalidDimensionHandle,
+                "dimension handle {handle} is not in the FDD"
+            ),
+        }
+    }
+
+    /// The attribute, if the class has it.
+    fn available(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Result<AttributeHandle, Exception> {
+        let known = self.valid_object_class(class)?;
+        if self.model.attribute(attribute).is_none() {
+            throw!(
+                InvalidAttributeHandle,
+                "attribute handle {attribute} is not in the FDD"
+            );
+        }
+        if known.slot(attribute).is_none() {
+            throw!(
+                AttributeNotDefined,
+                "{} is not an attribute of '{}'",
+                self.attribute_text(attribute),
+                known.name
+            );
+        }
+        Ok(attribute)
+    }
+}

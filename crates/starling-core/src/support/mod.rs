@@ -1,0 +1,16 @@
+//! Support services, chapter 10: look-ups in the FDD and among what the federate knows.
+
+mod federate;
+
+/// The groups of services, 1516.1-2010 §10.32 (C++ numbers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum ServiceGroup {
+    FederationManagement,
+    DeclarationManagement,
+    ObjectManagement,
+    OwnershipManagement,
+    TimeManagement,
+    DataDistributionManagement,
+    SupportServices,
+}

@@ -1,0 +1,65 @@
+//! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares.
+#![warn(missing_docs)]
+
+mod rust_tables;
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+
+/// The project's root folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A generated file: path from the project's root, and its text.
+pub(crate) struct Generated {
+    path: &'static str,
+    text: String,
+}
+
+/// Reads a table of `spec/` as rows of fields, without its heading.
+pub(crate) fn table(path: &str) -> Result<Vec<Vec<String>>> {
+    let full = root().join(path);
+    let text = std::fs::read_to_string(&full).with_context(|| format!("reading {path}"))?;
+    Ok(text
+        .lines()
+        .skip(1)
+        .map(|l| l.split('\t').map(str::to_owned).collect())
+        .collect())
+}
+
+fn main() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let check = match args
+        .iter()
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .as_slice()
+    {
+        ["generate"] => false,
+        ["generate", "--check"] => true,
+        _ => bail!("usage: cargo xtask generate [--check]"),
+    };
+    let mut stale = Vec::new();
+    for file in rust_tables::generate()? {
+        let path = root().join(file.path);
+        let old = std::fs::read_to_string(&path).unwrap_or_default();
+        if old == file.text {
+            continue;
+        }
+        if check {
+            stale.push(file.path);
+        } else {
+            std::fs::create_dir_all(path.parent().expect("generated files lie in a folder"))?;
+            std::fs::write(&path, file.text).with_context(|| format!("writing {}", file.path))?;
+            println!("wrote {}", file.path);
+        }
+    }
+    if !stale.is_empty() {
+        bail!(
+            "out of date, run `cargo xtask generate`: {}",
+            stale.join(", ")
+        );
+    }
+    Ok(())
+}
