@@ -94,9 +94,10 @@ pub struct NamedValues<H> {
 impl<H: Copy> NamedValues<H> {
     /// Handle and value, in the order of sending.
     pub fn iter(&self) -> impl Iterator<Item = (H, &[u8])> {
-        self.values.values().iter().filter_map(|(slot, value)| {
-            Some(((*self.handles.get(slot as usize)?)?, value))
-        })
+        self.values
+            .values()
+            .iter()
+            .filter_map(|(slot, value)| Some(((*self.handles.get(slot as usize)?)?, value)))
     }
 }
 

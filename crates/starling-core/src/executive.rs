@@ -91,7 +91,9 @@ impl Executive {
             } => self.join(peer, name, kind, federation, modules)?,
             ToExecutive::Request(request) => {
                 let (federation, federate) = self.membership(peer)?;
-                self.contained(&federation, |execution| execution.request(federate, request))??;
+                self.contained(&federation, |execution| {
+                    execution.request(federate, request)
+                })??;
                 self.take_outputs(&federation);
             }
         }
@@ -169,7 +171,10 @@ impl Executive {
         if !members.is_empty() {
             return Err(Exception::new(
                 ExceptionKind::FederatesCurrentlyJoined,
-                format!("'{name}' still has joined federates: {}", members.join(", ")),
+                format!(
+                    "'{name}' still has joined federates: {}",
+                    members.join(", ")
+                ),
             ));
         }
         self.executions.remove(name);

@@ -276,13 +276,11 @@ impl Federate {
                 names,
                 multiple,
                 succeeded,
-            } => self
-                .queue
-                .push_back(Queued::Ready(Callback::NamesReserved {
-                    names,
-                    multiple,
-                    succeeded,
-                })),
+            } => self.queue.push_back(Queued::Ready(Callback::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            })),
             EntryBody::Discover(list) => {
                 for discovery in list {
                     self.apply_discovery(discovery)?;

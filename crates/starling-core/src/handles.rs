@@ -44,7 +44,12 @@ impl ObjectInstanceHandle {
 
 impl fmt::Display for ObjectInstanceHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "object instance {}.{}", self.registrar().0, self.number())
+        write!(
+            f,
+            "object instance {}.{}",
+            self.registrar().0,
+            self.number()
+        )
     }
 }
 

@@ -415,7 +415,11 @@ pub struct Discovery {
 /// The name of an instance that was registered without one. Users can't reserve names that
 /// begin with HLA (§6.2), so it is unique.
 pub fn default_instance_name(instance: ObjectInstanceHandle) -> String {
-    format!("HLAinstance-{}-{}", instance.registrar().0, instance.number())
+    format!(
+        "HLAinstance-{}-{}",
+        instance.registrar().0,
+        instance.number()
+    )
 }
 
 /// Covers log entries that do not concern the receiver.

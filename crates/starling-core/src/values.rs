@@ -128,7 +128,13 @@ mod tests {
 
     #[test]
     fn truncated_and_overlong_runs_are_refused() {
-        for bad in [&[5u8][..], &[5, 3, 1, 2], &[0x80], &[0xff; 12], &[1, 0xff, 0xff, 0xff, 0xff, 0x7f]] {
+        for bad in [
+            &[5u8][..],
+            &[5, 3, 1, 2],
+            &[0x80],
+            &[0xff; 12],
+            &[1, 0xff, 0xff, 0xff, 0xff, 0x7f],
+        ] {
             assert_eq!(Values::parse(bad), Err(InvalidValues), "{bad:?}");
         }
     }

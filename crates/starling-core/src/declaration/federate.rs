@@ -3,7 +3,7 @@
 use crate::exception::throw;
 use crate::message::{RequestBody, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle};
-use starling_fom::ObjectClass;
+use starling_fom::{InteractionClass, ObjectClass};
 
 impl Federate {
     /// Publish Object Class Attributes, 1516.1-2010 §5.2: adds to what is published.
@@ -226,9 +226,9 @@ impl Federate {
     pub(crate) fn require_interaction_class(
         &self,
         class: InteractionClassHandle,
-    ) -> Result<(), Exception> {
+    ) -> Result<&InteractionClass, Exception> {
         match self.model.interaction_class(class) {
-            Some(_) => Ok(()),
+            Some(known) => Ok(known),
             None => throw!(
                 InteractionClassNotDefined,
                 "the FDD has no interaction class {class}"

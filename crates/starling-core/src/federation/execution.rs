@@ -22,7 +22,11 @@ impl Execution {
         mim: Option<ModuleSource>,
         time: String,
     ) -> Result<Self, Exception> {
-        let time = if time.is_empty() { TIMES[0].to_owned() } else { time };
+        let time = if time.is_empty() {
+            TIMES[0].to_owned()
+        } else {
+            time
+        };
         if !TIMES.contains(&time.as_str()) {
             throw!(
                 CouldNotCreateLogicalTimeFactory,

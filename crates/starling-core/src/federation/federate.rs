@@ -10,7 +10,10 @@ impl Federate {
     /// [`Federate::is_resigned`]; nothing is delivered any more.
     pub fn resign_federation_execution(&mut self, action: ResignAction) -> Result<(), Exception> {
         if let Some(why) = self.left_owned_by(action) {
-            throw!(FederateOwnsAttributes, "resign action {action:?} leaves {why}");
+            throw!(
+                FederateOwnsAttributes,
+                "resign action {action:?} leaves {why}"
+            );
         }
         self.queue.clear();
         self.ending_request(RequestBody::Resign(action));

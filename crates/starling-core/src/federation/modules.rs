@@ -13,7 +13,8 @@ pub(crate) enum Role {
 
 /// Parses one source. The built-in MIM travels by name only.
 pub(crate) fn parse(source: &ModuleSource, role: Role) -> Result<Module, Exception> {
-    let standard = source.designator == starling_fom::STANDARD_MIM_DESIGNATOR && source.text.is_empty();
+    let standard =
+        source.designator == starling_fom::STANDARD_MIM_DESIGNATOR && source.text.is_empty();
     let text = if standard {
         starling_fom::standard_mim().as_bytes()
     } else {
@@ -24,9 +25,9 @@ pub(crate) fn parse(source: &ModuleSource, role: Role) -> Result<Module, Excepti
 
 /// The object model of a MIM and FOM modules, merged in this order.
 pub(crate) fn build(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> {
-    let (mim, modules) = sources.split_first().ok_or_else(|| {
-        Exception::new(ExceptionKind::ErrorReadingMIM, "there is no MIM")
-    })?;
+    let (mim, modules) = sources
+        .split_first()
+        .ok_or_else(|| Exception::new(ExceptionKind::ErrorReadingMIM, "there is no MIM"))?;
     let mim = parse(mim, Role::Mim)?;
     let mut model = ObjectModel::new(&mim).map_err(|e| exception(e, Role::Mim))?;
     merge(&mut model, modules)?;

@@ -3,8 +3,7 @@
 use crate::execution::{Cause, Execution};
 use crate::message::{Data, DataBody, Discovery, EntryBody};
 use crate::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
-    ProtocolError,
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId, ProtocolError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -253,11 +252,8 @@ impl Execution {
         tag: Vec<u8>,
     ) {
         let of_class = |i: &Instance| self.model.is_subclass_or_same(i.class, class);
-        let instances: Vec<_> = self.instances.iter();
-        let instances: Vec<_> = instances
-            .filter(|(_, i)| of_class(i))
-            .map(|(h, _)| *h)
-            .collect();
+        let all = self.instances.iter();
+        let instances: Vec<_> = all.filter(|(_, i)| of_class(i)).map(|(h, _)| *h).collect();
         self.ask_owners(cause, &instances, attributes, tag);
     }
 

@@ -4,9 +4,8 @@ use super::execution::PRIVILEGE_TO_DELETE;
 use crate::exception::throw;
 use crate::message::{DataBody, RequestBody, default_instance_name};
 use crate::{
-    AttributeHandle, DataOut, Exception, ExceptionKind, Federate, FederateHandle,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
-    Transportation,
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
 };
 
 /// An object instance as a federate knows it.
@@ -146,41 +145,11 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        let known = self.known(instance)?;
-        let class = self.model.object_class(known.registered_class);
-        let class = class.ok_or_else(|| unknown_class(instance))?;
         let [mut reliable, mut best_effort] = std::mem::take(&mut self.scratch);
-        let mut fill = || {
-            for (attribute, value) in values {
-                let Some(slot) = class.slot(*attribute) else {
-                    throw!(
-                        AttributeNotDefined,
-                        "{} is not an attribute of '{}'",
-                        self.attribute_text(*attribute),
-                        class.name
-                    );
-                };
-                if known.owned.binary_search(attribute).is_err() {
-                    throw!(
-                        AttributeNotOwned,
-                        "attribute {} of '{}' is not owned by this federate",
-                        self.attribute_text(*attribute),
-                        known.name
-                    );
-                }
-                let how = self.model.attribute(*attribute).map(|a| a.transportation);
-                match how {
-                    Some(Transportation::BestEffort) => best_effort.push(slot, value),
-                    _ => reliable.push(slot, value),
-                }
-            }
-            Ok(())
-        };
-        let filled = fill();
-        let (class, removed) = (known.registered_class, known.removed);
-        if filled.is_ok() && removed {
+        let checked = self.fill_update(instance, values, &mut reliable, &mut best_effort);
+        if let Ok((_, true)) = checked {
             self.counters.of_deleted += 1;
-        } else if filled.is_ok() {
+        } else if let Ok((class, false)) = checked {
             for (values, transportation) in [
                 (&reliable, Transportation::Reliable),
                 (&best_effort, Transportation::BestEffort),
@@ -211,7 +180,43 @@ impl Federate {
         reliable.clear();
         best_effort.clear();
         self.scratch = [reliable, best_effort];
-        filled
+        checked.map(|_| ())
+    }
+
+    /// Checks an update and sorts its values by transportation type; returns the registered
+    /// class and whether the log has removed the instance.
+    fn fill_update(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        reliable: &mut ValuesBuf,
+        best_effort: &mut ValuesBuf,
+    ) -> Result<(ObjectClassHandle, bool), Exception> {
+        let known = self.known(instance)?;
+        let class = self.require_object_class(known.registered_class)?;
+        for (attribute, value) in values {
+            let Some(slot) = class.slot(*attribute) else {
+                throw!(
+                    AttributeNotDefined,
+                    "{} is not an attribute of '{}'",
+                    self.attribute_text(*attribute),
+                    class.name
+                );
+            };
+            if known.owned.binary_search(attribute).is_err() {
+                throw!(
+                    AttributeNotOwned,
+                    "attribute {} of '{}' is not owned by this federate",
+                    self.attribute_text(*attribute),
+                    known.name
+                );
+            }
+            match self.model.attribute(*attribute).map(|a| a.transportation) {
+                Some(Transportation::BestEffort) => best_effort.push(slot, value),
+                _ => reliable.push(slot, value),
+            }
+        }
+        Ok((known.registered_class, known.removed))
     }
 
     /// Send Interaction, §6.12.
@@ -222,42 +227,12 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        self.require_interaction_class(class)?;
-        let Some(known) = self.model.interaction_class(class) else {
-            throw!(InteractionClassNotDefined, "{class} is not in the FDD");
-        };
-        if !self.published_interactions.contains(&class) {
-            throw!(
-                InteractionClassNotPublished,
-                "'{}' is not published by this federate",
-                known.name
-            );
-        }
-        let transportation = known.transportation;
         let [mut buffer, other] = std::mem::take(&mut self.scratch);
-        let mut fill = || {
-            for (parameter, value) in values {
-                let Some(slot) = known.slot(*parameter) else {
-                    throw!(
-                        InteractionParameterNotDefined,
-                        "parameter handle {parameter} is not a parameter of '{}'",
-                        known.name
-                    );
-                };
-                buffer.push(slot, value);
-            }
-            Ok(())
-        };
-        let filled = fill();
-        if filled.is_ok() {
+        let checked = self.fill_interaction(class, values, &mut buffer);
+        if let Ok(transportation) = checked {
             let mut to = std::mem::take(&mut self.receivers);
-            self.routes.interaction(
-                &self.model,
-                &self.subscriptions,
-                self.me,
-                class,
-                &mut to,
-            );
+            self.routes
+                .interaction(&self.model, &self.subscriptions, self.me, class, &mut to);
             let body = DataBody::Interaction {
                 class,
                 transportation,
@@ -269,7 +244,35 @@ impl Federate {
         }
         buffer.clear();
         self.scratch = [buffer, other];
-        filled
+        checked.map(|_| ())
+    }
+
+    /// Checks an interaction and lines its values up; returns how it travels.
+    fn fill_interaction(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        buffer: &mut ValuesBuf,
+    ) -> Result<Transportation, Exception> {
+        let known = self.require_interaction_class(class)?;
+        if !self.published_interactions.contains(&class) {
+            throw!(
+                InteractionClassNotPublished,
+                "'{}' is not published by this federate",
+                known.name
+            );
+        }
+        for (parameter, value) in values {
+            let Some(slot) = known.slot(*parameter) else {
+                throw!(
+                    InteractionParameterNotDefined,
+                    "parameter handle {parameter} is not a parameter of '{}'",
+                    known.name
+                );
+            };
+            buffer.push(slot, value);
+        }
+        Ok(known.transportation)
     }
 
     /// Delete Object Instance, §6.14.
@@ -360,9 +363,8 @@ impl Federate {
         let privilege = self.privilege_to_delete();
         let of_class = |i: &&mut Instance| i.known_class == class;
         for instance in self.instances.values_mut().filter(of_class) {
-            let keep = |a: &AttributeHandle| {
-                still.contains(a) || (!still.is_empty() && *a == privilege)
-            };
+            let keep =
+                |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && *a == privilege);
             instance.owned.retain(keep);
         }
     }
@@ -387,11 +389,4 @@ fn require_legal_name(name: &str) -> Result<(), Exception> {
         );
     }
     Ok(())
-}
-
-fn unknown_class(instance: ObjectInstanceHandle) -> Exception {
-    Exception::new(
-        ExceptionKind::RTIinternalError,
-        format!("the class of {instance} is not in the FDD"),
-    )
 }

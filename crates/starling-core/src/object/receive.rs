@@ -279,12 +279,16 @@ impl Federate {
         received: ObjectClassHandle,
     ) -> SlotMap<AttributeHandle> {
         let (model, mine, me) = (&self.model, &self.mine, self.me);
-        let map = self.maps.objects.entry((sent, received)).or_insert_with(|| {
-            let attributes = model.object_class(sent).map_or(&[][..], |c| &c.attributes);
-            let subscribed = |a: &AttributeHandle| mine.has_attribute(me, received, *a);
-            let slots = attributes.iter().map(|a| subscribed(a).then_some(*a));
-            Arc::new(slots.collect())
-        });
+        let map = self
+            .maps
+            .objects
+            .entry((sent, received))
+            .or_insert_with(|| {
+                let attributes = model.object_class(sent).map_or(&[][..], |c| &c.attributes);
+                let subscribed = |a: &AttributeHandle| mine.has_attribute(me, received, *a);
+                let slots = attributes.iter().map(|a| subscribed(a).then_some(*a));
+                Arc::new(slots.collect())
+            });
         map.clone()
     }
 

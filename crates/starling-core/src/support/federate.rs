@@ -233,7 +233,10 @@ impl Federate {
         }
     }
 
-    fn valid_dimension(&self, handle: DimensionHandle) -> Result<&starling_fom::Dimension, Exception> {
+    fn valid_dimension(
+        &self,
+        handle: DimensionHandle,
+    ) -> Result<&starling_fom::Dimension, Exception> {
         match self.model.dimension(handle) {
             Some(dimension) => Ok(dimension),
             None => throw!(

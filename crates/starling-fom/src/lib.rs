@@ -1,0 +1,35 @@
+//! FOM modules and MIMs of IEEE 1516.2: from bytes to one merged object model (the FDD).
+//!
+//! [`parse`] reads one module; [`ObjectModel`] starts from a MIM and merges modules by the rules
+//! of 1516.1-2010 Annex C. No file is opened here, and no input makes it panic.
+//!
+//! Accepted beyond the 2010 schema, since modules in the field need it: no namespace, no
+//! identification, 1516-2000 layout (fields as XML attributes) and transportation names, missing
+//! data types, and the elements that 1516.2-2025 added (ignored).
+#![warn(missing_docs)]
+
+mod error;
+mod handles;
+mod merge;
+mod model;
+mod module;
+mod switches;
+
+pub use error::{FomError, FomErrorKind, Place};
+pub use handles::{
+    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,
+};
+pub use model::{
+    Attribute, Dimension, InteractionClass, ObjectClass, ObjectModel, Order, Parameter, TableEntry,
+    Transportation,
+};
+pub use module::{MODULE_BYTES_MAX, Module, parse};
+pub use switches::{AutomaticResignAction, Switches};
+
+/// The name by which federates ask for the built-in MIM.
+pub const STANDARD_MIM_DESIGNATOR: &str = "HLAstandardMIM";
+
+/// The standard MIM of 1516.1-2010.
+pub fn standard_mim() -> &'static str {
+    include_str!("../../../spec/mim/HLAstandardMIM-2010.xml")
+}

@@ -1,0 +1,603 @@
+//! Merging a module into the model, 1516.1-2010 Annex C.
+//!
+//! - a class that is not there yet is added;
+//! - a class that is there may be repeated as scaffolding (no attributes or parameters), or with
+//!   exactly the same ones; scaffolding may be filled in once;
+//! - a row of any other table may be repeated if it says the same;
+//! - the switches table of the first module that has one holds.
+
+use crate::handles::*;
+use crate::model::*;
+use crate::module::{ClassDef, EntryDef, Fields, MemberDef};
+use crate::{FomError, Module, Place};
+
+/// Fields of a member whose difference is a conflict.
+const MEMBER_FIELDS: [&str; 6] = [
+    "dataType",
+    "updateType",
+    "ownership",
+    "sharing",
+    "transportation",
+    "order",
+];
+
+impl ObjectModel {
+    pub(crate) fn merge_into(&mut self, module: &Module) -> Result<(), FomError> {
+        self.modules.push(module.designator.clone());
+        // Tables first: classes refer to dimensions and transportations.
+        for entry in &module.entries {
+            self.merge_entry(entry)?;
+        }
+        if let Some(root) = &module.objects {
+            self.merge_object_class(root, None)?;
+        }
+        if let Some(root) = &module.interactions {
+            self.merge_interaction_class(root, None)?;
+        }
+        if let Some((switches, _)) = &module.switches
+            && !self.switches_set
+        {
+            self.switches = switches.clone();
+            self.switches_set = true;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn require_roots(&self, mim: &Module) -> Result<(), FomError> {
+        let place = Place {
+            module: mim.designator.clone(),
+            line: 1,
+        };
+        let root = self.object_classes.first().map(|c| c.handle);
+        let privilege = root.and_then(|r| self.attribute_by_name(r, "HLAprivilegeToDeleteObject"));
+        if privilege.is_none() || self.interaction_classes.is_empty() {
+            let what = "it is no MIM: it must define HLAobjectRoot with the attribute HLAprivilegeToDeleteObject, and HLAinteractionRoot";
+            return Err(FomError::unreadable("STL-FOM-009", place, what));
+        }
+        Ok(())
+    }
+
+    fn merge_entry(&mut self, new: &EntryDef) -> Result<(), FomError> {
+        let origin = self.origin(new.line);
+        let rows = self.tables.entry(new.table).or_default();
+        if let Some(old) = rows.get(&new.name) {
+            let (old_origin, difference) = (old.origin, difference(&old.fields, &new.fields));
+            return match difference {
+                None => Ok(()),
+                Some(d) => {
+                    let what = format!("{} '{}': {d}", new.table, new.name);
+                    Err(FomError::conflict(
+                        what,
+                        self.place(origin),
+                        self.place(old_origin),
+                    ))
+                }
+            };
+        }
+        let entry = TableEntry {
+            fields: new.fields.clone(),
+            origin,
+        };
+        rows.insert(new.name.clone(), entry);
+        match new.table {
+            "dimension" => self.add_dimension(new, origin)?,
+            "update rate" => {
+                let rate = field(&new.fields, "rate").and_then(|r| r.parse::<f64>().ok());
+                if !rate.is_some_and(|r| r.is_finite() && r > 0.0) {
+                    let what = format!("update rate '{}' has no rate above 0", new.name);
+                    return Err(FomError::unreadable(
+                        "STL-FOM-010",
+                        self.place(origin),
+                        what,
+                    ));
+                }
+            }
+            "transportation" => {
+                let reliable = field(&new.fields, "reliable").unwrap_or("Yes");
+                if !matches!(reliable, "Yes" | "No") {
+                    let what = format!(
+                        "transportation '{}' is reliable '{reliable}'; it is Yes or No",
+                        new.name
+                    );
+                    return Err(FomError::unreadable(
+                        "STL-FOM-010",
+                        self.place(origin),
+                        what,
+                    ));
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn add_dimension(&mut self, new: &EntryDef, origin: Origin) -> Result<(), FomError> {
+        let upper_bound = match field(&new.fields, "upperBound") {
+            None => u32::MAX,
+            Some(text) => text.parse().ok().filter(|b| *b > 0).ok_or_else(|| {
+                let what = format!(
+                    "dimension '{}' has the upper bound '{text}'; it is a whole number from 1 to 4294967295",
+                    new.name
+                );
+                FomError::unreadable("STL-FOM-010", self.place(origin), what)
+            })?,
+        };
+        self.dimensions.push(Dimension {
+            handle: DimensionHandle::of_index(self.dimensions.len()),
+            name: new.name.clone(),
+            upper_bound,
+        });
+        Ok(())
+    }
+
+    fn merge_object_class(
+        &mut self,
+        new: &ClassDef,
+        parent: Option<ObjectClassHandle>,
+    ) -> Result<(), FomError> {
+        let name = self.qualified(
+            parent.and_then(|p| self.object_class(p)).map(|p| &p.name),
+            new,
+        );
+        let handle = match self.object_names.get(&name) {
+            Some(handle) => *handle,
+            None => self.add_object_class(&name, new, parent),
+        };
+        let index = handle.index().expect("handles of the model have an index");
+        let class = &self.object_classes[index];
+        let (old_origin, own) = (class.origin, class.own);
+        self.same_sharing(&name, &class.fields, new, old_origin)?;
+        if !new.members.is_empty() {
+            let old: Vec<_> = self
+                .attributes
+                .iter()
+                .filter(|a| a.class == handle)
+                .map(|a| {
+                    (
+                        a.name.clone(),
+                        a.fields.clone(),
+                        self.names_of(&a.dimensions),
+                        a.origin,
+                    )
+                })
+                .collect();
+            if own == 0 {
+                for (i, member) in new.members.iter().enumerate() {
+                    self.no_twin(&name, "attribute", &new.members[..i], member)?;
+                    self.no_inherited(&name, handle, member)?;
+                    self.add_attribute(handle, &name, member)?;
+                }
+                self.object_classes[index].own = new.members.len();
+            } else {
+                self.same_members(&name, "attribute", &old, new, old_origin)?;
+            }
+        }
+        for child in &new.children {
+            self.merge_object_class(child, Some(handle))?;
+        }
+        Ok(())
+    }
+
+    fn add_object_class(
+        &mut self,
+        name: &str,
+        new: &ClassDef,
+        parent: Option<ObjectClassHandle>,
+    ) -> ObjectClassHandle {
+        let handle = ObjectClassHandle::of_index(self.object_classes.len());
+        let inherited = parent.and_then(|p| self.object_class(p));
+        let inherited = inherited.map(|p| (p.attributes.clone(), p.slots.clone()));
+        let (attributes, slots) = inherited.unwrap_or_default();
+        self.object_classes.push(ObjectClass {
+            handle,
+            name: name.to_owned(),
+            parent,
+            children: Vec::new(),
+            attributes,
+            slots,
+            fields: new.fields.clone(),
+            own: 0,
+            origin: self.origin(new.line),
+        });
+        if let Some(p) = parent.and_then(ObjectClassHandle::index) {
+            self.object_classes[p].children.push(handle);
+        }
+        self.object_names.insert(name.to_owned(), handle);
+        handle
+    }
+
+    fn add_attribute(
+        &mut self,
+        class: ObjectClassHandle,
+        class_name: &str,
+        new: &MemberDef,
+    ) -> Result<(), FomError> {
+        let what = format!("class '{class_name}', attribute '{}'", new.name);
+        let (transportation, order) = self.travel(&what, &new.fields, new.line)?;
+        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line)?;
+        let handle = AttributeHandle::of_index(self.attributes.len());
+        self.attributes.push(Attribute {
+            handle,
+            name: new.name.clone(),
+            class,
+            transportation,
+            order,
+            dimensions,
+            fields: new.fields.clone(),
+            origin: self.origin(new.line),
+        });
+        // Subclasses that came before this definition get it at the end.
+        let mut below = vec![class];
+        while let Some(c) = below.pop() {
+            if let Some(c) = c.index().and_then(|i| self.object_classes.get_mut(i)) {
+                append(&mut c.attributes, &mut c.slots, handle, handle.raw());
+                below.extend(&c.children);
+            }
+        }
+        Ok(())
+    }
+
+    fn merge_interaction_class(
+        &mut self,
+        new: &ClassDef,
+        parent: Option<InteractionClassHandle>,
+    ) -> Result<(), FomError> {
+        let parent_class = parent.and_then(|p| self.interaction_class(p));
+        let name = self.qualified(parent_class.map(|p| &p.name), new);
+        let handle = match self.interaction_names.get(&name) {
+            Some(handle) => *handle,
+            None => self.add_interaction_class(&name, new, parent)?,
+        };
+        let index = handle.index().expect("handles of the model have an index");
+        let class = &self.interaction_classes[index];
+        let (old_origin, own) = (class.origin, class.own);
+        self.same_sharing(&name, &class.fields, new, old_origin)?;
+        self.same_travel(&name, &class.fields, new, old_origin)?;
+        if let Some(dimensions) = &new.dimensions
+            && *dimensions != self.names_of(&class.dimensions)
+            && !new.members.is_empty()
+        {
+            let what = format!(
+                "interaction class '{name}': dimensions {} vs {}",
+                list(&self.names_of(&class.dimensions)),
+                list(dimensions)
+            );
+            let at = self.place(self.origin(new.line));
+            return Err(FomError::conflict(what, at, self.place(old_origin)));
+        }
+        if !new.members.is_empty() {
+            let old: Vec<_> = self
+                .parameters
+                .iter()
+                .filter(|p| p.class == handle)
+                .map(|p| (p.name.clone(), p.fields.clone(), Vec::new(), p.origin))
+                .collect();
+            if own == 0 {
+                for (i, member) in new.members.iter().enumerate() {
+                    self.no_twin(&name, "parameter", &new.members[..i], member)?;
+                    self.no_inherited_parameter(&name, handle, member)?;
+                    self.add_parameter(handle, member);
+                }
+                self.interaction_classes[index].own = new.members.len();
+            } else {
+                self.same_members(&name, "parameter", &old, new, old_origin)?;
+            }
+        }
+        for child in &new.children {
+            self.merge_interaction_class(child, Some(handle))?;
+        }
+        Ok(())
+    }
+
+    fn add_interaction_class(
+        &mut self,
+        name: &str,
+        new: &ClassDef,
+        parent: Option<InteractionClassHandle>,
+    ) -> Result<InteractionClassHandle, FomError> {
+        let what = format!("interaction class '{name}'");
+        let (transportation, order) = self.travel(&what, &new.fields, new.line)?;
+        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line)?;
+        let handle = InteractionClassHandle::of_index(self.interaction_classes.len());
+        let inherited = parent.and_then(|p| self.interaction_class(p));
+        let inherited = inherited.map(|p| (p.parameters.clone(), p.slots.clone()));
+        let (parameters, slots) = inherited.unwrap_or_default();
+        self.interaction_classes.push(InteractionClass {
+            handle,
+            name: name.to_owned(),
+            parent,
+            children: Vec::new(),
+            parameters,
+            transportation,
+            order,
+            dimensions,
+            slots,
+            fields: new.fields.clone(),
+            own: 0,
+            origin: self.origin(new.line),
+        });
+        if let Some(p) = parent.and_then(InteractionClassHandle::index) {
+            self.interaction_classes[p].children.push(handle);
+        }
+        self.interaction_names.insert(name.to_owned(), handle);
+        Ok(handle)
+    }
+
+    fn add_parameter(&mut self, class: InteractionClassHandle, new: &MemberDef) {
+        let handle = ParameterHandle::of_index(self.parameters.len());
+        self.parameters.push(Parameter {
+            handle,
+            name: new.name.clone(),
+            class,
+            fields: new.fields.clone(),
+            origin: self.origin(new.line),
+        });
+        let mut below = vec![class];
+        while let Some(c) = below.pop() {
+            if let Some(c) = c.index().and_then(|i| self.interaction_classes.get_mut(i)) {
+                append(&mut c.parameters, &mut c.slots, handle, handle.raw());
+                below.extend(&c.children);
+            }
+        }
+    }
+
+    fn travel(
+        &self,
+        what: &str,
+        fields: &Fields,
+        line: u32,
+    ) -> Result<(Transportation, Order), FomError> {
+        let at = || self.place(self.origin(line));
+        let transportation = match field(fields, "transportation") {
+            None | Some("HLAreliable" | "reliable") => Transportation::Reliable,
+            Some("HLAbestEffort" | "best_effort" | "bestEffort") => Transportation::BestEffort,
+            Some(name) => {
+                let row = self.tables.get("transportation").and_then(|t| t.get(name));
+                let Some(row) = row else {
+                    let what = format!(
+                        "{what}: transportation '{name}' is not defined by any module merged so far"
+                    );
+                    return Err(FomError::inconsistent("STL-FOM-011", at(), what));
+                };
+                match row.field("reliable") {
+                    Some("No") => Transportation::BestEffort,
+                    _ => Transportation::Reliable,
+                }
+            }
+        };
+        let order = match field(fields, "order") {
+            None | Some("Receive" | "receive" | "HLAreceive") => Order::Receive,
+            Some("TimeStamp" | "timestamp" | "Timestamp" | "HLAtimeStamp") => Order::TimeStamp,
+            Some(other) => {
+                let what = format!("{what}: order is '{other}'; it is Receive or TimeStamp");
+                return Err(FomError::unreadable("STL-FOM-010", at(), what));
+            }
+        };
+        Ok((transportation, order))
+    }
+
+    fn dimension_handles(
+        &self,
+        what: &str,
+        names: Option<&[String]>,
+        line: u32,
+    ) -> Result<Vec<DimensionHandle>, FomError> {
+        let find = |name: &String| {
+            self.dimension_by_name(name)
+                .map(|d| d.handle)
+                .ok_or_else(|| {
+                    let what = format!(
+                        "{what}: dimension '{name}' is not defined by any module merged so far"
+                    );
+                    FomError::inconsistent("STL-FOM-011", self.place(self.origin(line)), what)
+                })
+        };
+        names.unwrap_or_default().iter().map(find).collect()
+    }
+
+    fn names_of(&self, dimensions: &[DimensionHandle]) -> Vec<String> {
+        let names = dimensions.iter().filter_map(|d| self.dimension(*d));
+        names.map(|d| d.name.clone()).collect()
+    }
+
+    fn same_sharing(
+        &self,
+        name: &str,
+        old: &Fields,
+        new: &ClassDef,
+        first: Origin,
+    ) -> Result<(), FomError> {
+        self.same_field("class", name, "sharing", old, new, first)
+    }
+
+    fn same_travel(
+        &self,
+        name: &str,
+        old: &Fields,
+        new: &ClassDef,
+        first: Origin,
+    ) -> Result<(), FomError> {
+        self.same_field("interaction class", name, "transportation", old, new, first)?;
+        self.same_field("interaction class", name, "order", old, new, first)
+    }
+
+    fn same_field(
+        &self,
+        kind: &str,
+        name: &str,
+        path: &str,
+        old: &Fields,
+        new: &ClassDef,
+        first: Origin,
+    ) -> Result<(), FomError> {
+        let (Some(was), Some(is)) = (field(old, path), field(&new.fields, path)) else {
+            return Ok(());
+        };
+        // The roots and MOM classes are scaffolding in most modules, whatever they say of sharing.
+        if was == is || (path == "sharing" && new.members.is_empty()) {
+            return Ok(());
+        }
+        let what = format!("{kind} '{name}': {path} {was} vs {is}");
+        let at = self.place(self.origin(new.line));
+        Err(FomError::conflict(what, at, self.place(first)))
+    }
+
+    fn same_members(
+        &self,
+        class: &str,
+        kind: &str,
+        old: &[(String, Fields, Vec<String>, Origin)],
+        new: &ClassDef,
+        first: Origin,
+    ) -> Result<(), FomError> {
+        for (i, member) in new.members.iter().enumerate() {
+            self.no_twin(class, kind, &new.members[..i], member)?;
+            let at = || self.place(self.origin(member.line));
+            let Some((_, fields, dimensions, origin)) = old.iter().find(|o| o.0 == member.name)
+            else {
+                let what = format!(
+                    "class '{class}': {kind} '{}' is not in the former definition of the class",
+                    member.name
+                );
+                return Err(FomError::conflict(what, at(), self.place(first)));
+            };
+            let conflict = |text: String| {
+                let what = format!("class '{class}', {kind} '{}': {text}", member.name);
+                FomError::conflict(what, at(), self.place(*origin))
+            };
+            for path in MEMBER_FIELDS {
+                if let (Some(was), Some(is)) = (field(fields, path), field(&member.fields, path))
+                    && was != is
+                {
+                    return Err(conflict(format!("{path} {was} vs {is}")));
+                }
+            }
+            if let Some(is) = &member.dimensions
+                && is != dimensions
+            {
+                return Err(conflict(format!(
+                    "dimensions {} vs {}",
+                    list(dimensions),
+                    list(is)
+                )));
+            }
+        }
+        match old
+            .iter()
+            .find(|o| new.members.iter().all(|m| m.name != o.0))
+        {
+            None => Ok(()),
+            Some((missing, _, _, origin)) => {
+                let what = format!(
+                    "class '{class}': {kind} '{missing}' of the former definition is missing here"
+                );
+                let at = self.place(self.origin(new.line));
+                Err(FomError::conflict(what, at, self.place(*origin)))
+            }
+        }
+    }
+
+    fn no_twin(
+        &self,
+        class: &str,
+        kind: &str,
+        before: &[MemberDef],
+        new: &MemberDef,
+    ) -> Result<(), FomError> {
+        match before.iter().find(|m| m.name == new.name) {
+            None => Ok(()),
+            Some(twin) => {
+                let what = format!("class '{class}' has the {kind} '{}' twice", new.name);
+                let at = self.place(self.origin(new.line));
+                Err(FomError::conflict(
+                    what,
+                    at,
+                    self.place(self.origin(twin.line)),
+                ))
+            }
+        }
+    }
+
+    fn no_inherited(
+        &self,
+        class: &str,
+        handle: ObjectClassHandle,
+        new: &MemberDef,
+    ) -> Result<(), FomError> {
+        let inherited = self.attribute_by_name(handle, &new.name);
+        match inherited.and_then(|a| self.attribute(a)) {
+            None => Ok(()),
+            Some(a) => Err(self.hides(class, "attribute", new, a.origin)),
+        }
+    }
+
+    fn no_inherited_parameter(
+        &self,
+        class: &str,
+        handle: InteractionClassHandle,
+        new: &MemberDef,
+    ) -> Result<(), FomError> {
+        let inherited = self.parameter_by_name(handle, &new.name);
+        match inherited.and_then(|p| self.parameter(p)) {
+            None => Ok(()),
+            Some(p) => Err(self.hides(class, "parameter", new, p.origin)),
+        }
+    }
+
+    fn hides(&self, class: &str, kind: &str, new: &MemberDef, origin: Origin) -> FomError {
+        let what = format!(
+            "class '{class}' defines the {kind} '{}', which it inherits",
+            new.name
+        );
+        FomError::conflict(what, self.place(self.origin(new.line)), self.place(origin))
+    }
+
+    fn qualified(&self, parent: Option<&String>, new: &ClassDef) -> String {
+        match parent {
+            Some(parent) => format!("{parent}.{}", new.name),
+            None => new.name.clone(),
+        }
+    }
+
+    /// A line of the module that is being merged.
+    fn origin(&self, line: u32) -> Origin {
+        (self.modules.len() - 1, line)
+    }
+
+    fn place(&self, (module, line): Origin) -> Place {
+        Place {
+            module: self.modules[module].clone(),
+            line,
+        }
+    }
+}
+
+fn append<H: PartialEq>(list: &mut Vec<H>, slots: &mut Vec<(u32, u32)>, handle: H, raw: u32) {
+    let slot = u32::try_from(list.len()).expect("tables are bounded far below 2^32");
+    list.push(handle);
+    let at = slots.partition_point(|(h, _)| *h < raw);
+    slots.insert(at, (raw, slot));
+}
+
+/// The first difference between two rows, as `field: was vs is`.
+fn difference(old: &Fields, new: &Fields) -> Option<String> {
+    let both = old.iter().zip(new).find(|(o, n)| o != n);
+    if let Some(((was_at, was), (is_at, is))) = both {
+        return Some(match was_at == is_at {
+            true => format!("{was_at} {was} vs {is}"),
+            false => format!("{was_at} {was} vs {is_at} {is}"),
+        });
+    }
+    let extra = |fields: &Fields, from: usize, which: &str| {
+        let (path, value) = fields.get(from)?;
+        Some(format!("{path} {value} only in the {which} definition"))
+    };
+    extra(old, new.len(), "first").or_else(|| extra(new, old.len(), "second"))
+}
+
+fn list(names: &[String]) -> String {
+    match names.is_empty() {
+        true => "none".into(),
+        false => names.join(", "),
+    }
+}

@@ -1,0 +1,251 @@
+//! Frames: what stands on a link.
+
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
+use starling_core::message::{After, Data, DataBody, FromExecutive, PeerInfo, ToExecutive};
+use starling_core::{
+    FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
+};
+
+/// The version of the format, told in the first frame of either side.
+pub const VERSION: u32 = 1;
+
+/// The largest frame. What comes in takes memory as it comes, not as it is announced.
+pub const FRAME_BYTES_MAX: usize = 1 << 30;
+
+/// The first bytes of a connection, so that a stranger is told from a federate at once.
+const MAGIC: &[u8; 4] = b"STRL";
+
+const HELLO: u8 = 1;
+const WELCOME: u8 = 2;
+/// Type of the frame that only shows life.
+pub const HEARTBEAT: u8 = 3;
+const TO_EXECUTIVE: u8 = 4;
+const FROM_EXECUTIVE: u8 = 5;
+const UPDATE: u8 = 16;
+const INTERACTION: u8 = 17;
+const FENCE: u8 = 18;
+/// Added to UPDATE and INTERACTION: declared best effort.
+const BEST_EFFORT: u8 = 8;
+
+/// The first frame of whoever connects.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hello {
+    /// The version of the format that it speaks.
+    pub version: u32,
+    /// Who it is.
+    pub info: PeerInfo,
+}
+
+/// The answer to a Hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Welcome {
+    /// The version of the format that the executive speaks.
+    pub version: u32,
+    /// Who it is.
+    pub info: PeerInfo,
+    /// Why the connection is refused, if it is.
+    pub refusal: Option<String>,
+}
+
+/// A decoded frame. Data borrows from the receiver's buffer.
+#[derive(Debug, PartialEq)]
+pub enum Frame<'a> {
+    /// First from whoever connects.
+    Hello(Hello),
+    /// First from the executive.
+    Welcome(Welcome),
+    /// Only shows life.
+    Heartbeat,
+    /// Control, to the executive.
+    ToExecutive(ToExecutive),
+    /// Control, from the executive.
+    FromExecutive(FromExecutive),
+    /// Data; `to` all who want it.
+    Data(Data<'a>),
+}
+
+/// The first whole frame of `buffer` (without its length) and how many bytes it takes there;
+/// none if more must come first.
+pub fn split_frame(buffer: &[u8]) -> Result<Option<(&[u8], usize)>, WireError> {
+    let Some((length, rest)) = buffer.split_first_chunk::<4>() else {
+        return Ok(None);
+    };
+    let length = u32::from_le_bytes(*length) as usize;
+    if length == 0 || length > FRAME_BYTES_MAX {
+        return bad(format!(
+            "a frame of {length} bytes; 1 to {FRAME_BYTES_MAX} are allowed"
+        ));
+    }
+    Ok(rest.get(..length).map(|frame| (frame, 4 + length)))
+}
+
+impl<'a> Frame<'a> {
+    /// Decodes what `split_frame` gave.
+    pub fn decode(frame: &'a [u8]) -> Result<Self, WireError> {
+        let mut from = Reader(frame);
+        let decoded = match from.byte()? {
+            HELLO => {
+                magic(&mut from)?;
+                Frame::Hello(Hello {
+                    version: Wire::get(&mut from)?,
+                    info: Wire::get(&mut from)?,
+                })
+            }
+            WELCOME => {
+                magic(&mut from)?;
+                Frame::Welcome(Welcome {
+                    version: Wire::get(&mut from)?,
+                    info: Wire::get(&mut from)?,
+                    refusal: Wire::get(&mut from)?,
+                })
+            }
+            HEARTBEAT => Frame::Heartbeat,
+            TO_EXECUTIVE => Frame::ToExecutive(Wire::get(&mut from)?),
+            FROM_EXECUTIVE => Frame::FromExecutive(Wire::get(&mut from)?),
+            kind => Frame::Data(data(kind, &mut from)?),
+        };
+        from.end()?;
+        Ok(decoded)
+    }
+}
+
+fn magic(from: &mut Reader<'_>) -> Result<(), WireError> {
+    for expected in MAGIC {
+        if from.byte()? != *expected {
+            return bad("the peer does not speak Starling's protocol");
+        }
+    }
+    Ok(())
+}
+
+fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
+    let sender = FederateHandle::get(from)?;
+    let after = After {
+        requests: Wire::get(from)?,
+        index: Wire::get(from)?,
+    };
+    let transportation = match kind & BEST_EFFORT {
+        0 => Transportation::Reliable,
+        _ => Transportation::BestEffort,
+    };
+    let body = match kind & !BEST_EFFORT {
+        UPDATE => DataBody::Update {
+            instance: ObjectInstanceHandle::get(from)?,
+            transportation,
+            tag: from.bytes()?,
+            values: values(from)?,
+        },
+        INTERACTION => DataBody::Interaction {
+            class: InteractionClassHandle::get(from)?,
+            transportation,
+            tag: from.bytes()?,
+            values: values(from)?,
+        },
+        _ if kind == FENCE => DataBody::Fence {
+            request: Wire::get(from)?,
+        },
+        _ => return bad(format!("{kind} is no type of frame")),
+    };
+    Ok(Data {
+        sender,
+        after,
+        body,
+    })
+}
+
+/// Values take the rest of the frame.
+fn values<'a>(from: &mut Reader<'a>) -> Result<Values<'a>, WireError> {
+    match Values::parse(std::mem::take(&mut from.0)) {
+        Ok(values) => Ok(values),
+        Err(_) => bad("values run over the end of their frame"),
+    }
+}
+
+/// Appends a data frame.
+pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
+    frame(out, |out| {
+        let effort = |t: Transportation| match t {
+            Transportation::Reliable => 0,
+            Transportation::BestEffort => BEST_EFFORT,
+        };
+        out.push(match data.body {
+            DataBody::Update { transportation, .. } => UPDATE + effort(transportation),
+            DataBody::Interaction { transportation, .. } => INTERACTION + effort(transportation),
+            DataBody::Fence { .. } => FENCE,
+        });
+        data.sender.put(out);
+        put_number(out, data.after.requests);
+        put_number(out, data.after.index);
+        match data.body {
+            DataBody::Update {
+                instance,
+                values,
+                tag,
+                ..
+            } => {
+                instance.put(out);
+                put_bytes(out, tag);
+                out.extend_from_slice(values.as_bytes());
+            }
+            DataBody::Interaction {
+                class, values, tag, ..
+            } => {
+                class.put(out);
+                put_bytes(out, tag);
+                out.extend_from_slice(values.as_bytes());
+            }
+            DataBody::Fence { request } => put_number(out, request),
+        }
+    });
+}
+
+/// Appends a control message to the executive.
+pub fn put_to_executive(out: &mut Vec<u8>, message: &ToExecutive) {
+    frame(out, |out| {
+        out.push(TO_EXECUTIVE);
+        message.put(out);
+    });
+}
+
+/// Appends a control message from the executive.
+pub fn put_from_executive(out: &mut Vec<u8>, message: &FromExecutive) {
+    frame(out, |out| {
+        out.push(FROM_EXECUTIVE);
+        message.put(out);
+    });
+}
+
+/// Appends a Hello.
+pub fn put_hello(out: &mut Vec<u8>, hello: &Hello) {
+    frame(out, |out| {
+        out.push(HELLO);
+        out.extend_from_slice(MAGIC);
+        hello.version.put(out);
+        hello.info.put(out);
+    });
+}
+
+/// Appends a Welcome.
+pub fn put_welcome(out: &mut Vec<u8>, welcome: &Welcome) {
+    frame(out, |out| {
+        out.push(WELCOME);
+        out.extend_from_slice(MAGIC);
+        welcome.version.put(out);
+        welcome.info.put(out);
+        welcome.refusal.put(out);
+    });
+}
+
+/// Appends a heartbeat.
+pub fn put_heartbeat(out: &mut Vec<u8>) {
+    frame(out, |out| out.push(HEARTBEAT));
+}
+
+/// Reserves the length, writes the rest, fills the length in.
+fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let length = u32::try_from(out.len() - start - 4).unwrap_or(u32::MAX);
+    out[start..start + 4].copy_from_slice(&length.to_le_bytes());
+}

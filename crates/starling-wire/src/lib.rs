@@ -1,0 +1,16 @@
+//! The core's messages as bytes: wire format v1, specified in `docs/wire-format.md`.
+//!
+//! A stream is a sequence of frames: length (32 bits, little-endian, of what follows), type (one
+//! byte), body. Whole numbers are LEB128. Encoders append to the caller's buffer; decoders check
+//! every length against what is there, allocate nothing ahead, and never panic.
+#![warn(missing_docs)]
+
+mod codec;
+mod frame;
+mod messages;
+
+pub use codec::WireError;
+pub use frame::{
+    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, put_data, put_from_executive,
+    put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
+};

@@ -1,0 +1,203 @@
+//! The messages of `starling_core::message`, field by field in the order in which they stand there.
+
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
+use starling_core::message::*;
+use starling_core::{
+    AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle,
+};
+
+macro_rules! fields {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                $(self.$field.put(out);)*
+            }
+            fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+                Ok($name { $($field: Wire::get(from)?),* })
+            }
+        }
+    )*};
+}
+
+/// An enum as its number and its fields.
+macro_rules! variants {
+    ($($name:ident { $($number:literal $variant:ident $({ $($field:ident),* })? $(($inner:ident))?),* $(,)? })*) => {$(
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                match self {
+                    $($name::$variant $({ $($field),* })? $(($inner))? => {
+                        out.push($number);
+                        $($($field.put(out);)*)?
+                        $($inner.put(out);)?
+                    })*
+                }
+            }
+            fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+                match from.byte()? {
+                    $($number => {
+                        $($(let $field = Wire::get(from)?;)*)?
+                        $(let $inner = Wire::get(from)?;)?
+                        Ok($name::$variant $({ $($field),* })? $(($inner))?)
+                    })*
+                    n => bad(format!("{n} is no {}", stringify!($name))),
+                }
+            }
+        }
+    )*};
+}
+
+macro_rules! handles {
+    ($($name:ident),*) => {$(
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.raw().put(out);
+            }
+            fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+                Ok($name::from_raw(Wire::get(from)?))
+            }
+        }
+    )*};
+}
+
+handles!(ObjectClassHandle, AttributeHandle, InteractionClassHandle);
+
+impl Wire for FederateHandle {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.0.put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(FederateHandle(u32::get(from)?))
+    }
+}
+
+/// Registrar, then number: small numbers, few bytes.
+impl Wire for ObjectInstanceHandle {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.registrar().0.put(out);
+        self.number().put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let registrar = FederateHandle(u32::get(from)?);
+        Ok(ObjectInstanceHandle::new(registrar, u32::get(from)?))
+    }
+}
+
+impl Wire for ModuleSource {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.designator.put(out);
+        put_bytes(out, &self.text);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let designator = String::get(from)?;
+        let text = from.bytes()?.to_vec();
+        Ok(ModuleSource { designator, text })
+    }
+}
+
+impl Wire for ResignAction {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.push(*self as u8);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let n = from.byte()?;
+        ResignAction::from_number(n.into())
+            .map_or_else(|| bad(format!("{n} is no resign action")), Ok)
+    }
+}
+
+impl Wire for Exception {
+    fn put(&self, out: &mut Vec<u8>) {
+        (self.kind as u16 as u32).put(out);
+        self.message.put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let n = u32::get(from)?;
+        let mut all = ExceptionKind::ALL.iter();
+        match all.find(|k| **k as u16 as u32 == n) {
+            Some(kind) => Ok(Exception::new(*kind, String::get(from)?)),
+            None => bad(format!("{n} is no exception")),
+        }
+    }
+}
+
+impl Wire for Result<(), Exception> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.as_ref().err().cloned().put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Option::<Exception>::get(from)?.map_or(Ok(()), Err))
+    }
+}
+
+impl<T: Wire> Wire for Box<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        (**self).put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(Box::new(T::get(from)?))
+    }
+}
+
+fields! {
+    PeerInfo { pid, host, program, version, path }
+    Request { fenced, body }
+    SubscribedAttribute { attribute, active, rate }
+    FederationInformation { name, time }
+    FederateInformation { handle, name, kind }
+    FederationStatus { name, time, modules, instances, log, federates }
+    Snapshot {
+        handle, name, federation, time, index, modules, federates, object_subscriptions,
+        interaction_subscriptions
+    }
+    Entry { index, origin, request, fenced, body }
+    Discovery { instance, registered_class, known_class, name, producer }
+    Watermark { index, requests }
+}
+
+variants! {
+    Subscription { 0 None, 1 Passive, 2 Active }
+    ToExecutive {
+        1 CreateFederation { federation, modules, mim, time },
+        2 DestroyFederation { federation },
+        3 ListFederations,
+        4 Join { name, kind, federation, modules },
+        5 Request(request),
+        6 QueryStatus,
+    }
+    RequestBody {
+        1 PublishObjectClass { class, attributes },
+        2 PublishInteraction { class, published },
+        3 SubscribeObjectClass { class, attributes },
+        4 SubscribeInteraction { class, subscription },
+        5 ReserveNames { names, multiple },
+        6 ReleaseNames { names },
+        7 RegisterObject { instance, class, name },
+        8 DeleteObject { instance, tag },
+        9 LocalDeleteObject { instance },
+        10 RequestInstanceUpdate { instance, attributes, tag },
+        11 RequestClassUpdate { class, attributes, tag },
+        12 SetResignDirective(action),
+        13 Resign(action),
+    }
+    FromExecutive {
+        1 Done(result),
+        2 Federations(list),
+        3 Joined(snapshot),
+        4 JoinRefused(exception),
+        5 Entry(entry),
+        6 Watermark(mark),
+        7 Removed(why),
+        8 Status(list),
+    }
+    EntryBody {
+        1 FederateJoined { federate, modules },
+        2 FederateResigned { federate, fault },
+        3 ObjectSubscription { class, attributes },
+        4 InteractionSubscription { class, subscription },
+        5 NamesReserved { names, multiple, succeeded },
+        6 Discover(list),
+        7 Remove { instance, producer, tag },
+        8 ProvideUpdate { wanted, tag },
+    }
+}
