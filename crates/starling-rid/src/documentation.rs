@@ -1,0 +1,117 @@
+//! The table of settings for readers.
+
+use crate::sources::Settings;
+use crate::table::SETTINGS;
+use std::fmt::Write;
+
+const INTRODUCTION: &str = "\
+# Settings
+
+Made from `crates/starling-rid/src/table.rs` by `starling config document`; don't edit.
+
+From strongest to weakest: the environment variable `STARLING_OVERRIDES`, the
+localSettingsDesignator of `connect`, `STARLING_*` variables (`STARLING_CONNECT_ADDRESS` for
+`connect.address`), `./starling.toml`, the user's `~/.config/starling/starling.toml`, built-in
+values. `starling config show --origin` says where each value came from.
+
+`STARLING_OVERRIDES` and the designator are lists of `key=value`, separated by `;`, `,` or line
+ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=…` with `crcPort=…`,
+`rti://host:port`, and the name of a `.toml` file or of a properties file (`host=`, `port=`, or
+settings). An unknown key is refused with the nearest name; the other keys that FedPro and Pitch
+federates are known to give (`FedPro.…`, `LRC.…`, `nick`) are ignored with a note in the log. An
+unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
+
+In a file, `connect.address` is
+
+```toml
+[connect]
+address = \"sim7:15160\"
+```
+";
+
+/// `docs/settings.md`.
+pub fn markdown() -> String {
+    let mut out = INTRODUCTION.to_owned();
+    let mut group = "";
+    for setting in SETTINGS {
+        let of = setting.key.split('.').next().unwrap_or_default();
+        if of != group {
+            group = of;
+            let _ = write!(
+                out,
+                "\n## {group}\n\n| setting | values | unit | default | meaning |\n|---|---|---|---|---|\n"
+            );
+        }
+        let default = if setting.default.is_empty() {
+            "nothing".into()
+        } else {
+            format!("`{}`", setting.default)
+        };
+        let _ = writeln!(
+            out,
+            "| `{}` | {} | {} | {default} | {} |",
+            setting.key,
+            setting.kind,
+            setting.unit,
+            setting.doc.replace('|', "\\|")
+        );
+    }
+    out
+}
+
+/// `starling config show`: one setting per line, if wanted with origins.
+pub fn as_text(settings: &Settings, origins: bool) -> String {
+    let width = SETTINGS.iter().map(|s| s.key.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (setting, value, origin) in settings.values() {
+        let value = value.to_string();
+        let value = if value.is_empty() { "-".into() } else { value };
+        let line = if origins {
+            format!("{:width$}  {value:24} {origin}", setting.key)
+        } else {
+            format!("{:width$}  {value}", setting.key)
+        };
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    for note in settings.notes() {
+        let _ = writeln!(out, "note: {note}");
+    }
+    out
+}
+
+/// `starling config show --json`.
+pub fn as_json(settings: &Settings) -> String {
+    let rows: Vec<String> = settings
+        .values()
+        .map(|(setting, value, origin)| {
+            let value = match value {
+                crate::Value::Switch(_) | crate::Value::Integer(_) | crate::Value::Number(_) => {
+                    value.to_string()
+                }
+                _ => quoted(&value.to_string()),
+            };
+            format!(
+                "  {{\"key\": {}, \"value\": {value}, \"unit\": {}, \"origin\": {}}}",
+                quoted(setting.key),
+                quoted(setting.unit),
+                quoted(&origin.to_string())
+            )
+        })
+        .collect();
+    format!("[\n{}\n]\n", rows.join(",\n"))
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out + "\""
+}

@@ -1,0 +1,257 @@
+//! Where values come from, and which of them wins.
+
+use crate::designator::{self, Designated};
+use crate::error::SettingError;
+use crate::file;
+use crate::nearest::nearest;
+use crate::table::SETTINGS;
+use crate::value::{FromValue, Key, Value};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a value was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Nowhere: it is the default.
+    BuiltIn,
+    /// A line of a file.
+    File(String, usize),
+    /// An environment variable.
+    Variable(String),
+    /// The localSettingsDesignator.
+    Connect,
+    /// The environment variable STARLING_OVERRIDES.
+    Overrides,
+    /// An option of the command line.
+    Option(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => write!(f, "built-in"),
+            Self::File(name, 0) => write!(f, "{name}"),
+            Self::File(name, line) => write!(f, "{name}:{line}"),
+            Self::Variable(name) => write!(f, "{name}"),
+            Self::Connect => write!(f, "connect()"),
+            Self::Overrides => write!(f, "STARLING_OVERRIDES"),
+            Self::Option(name) => write!(f, "{name}"),
+        }
+    }
+}
+
+/// The value of every setting, and where it came from.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    values: Vec<(Value, Origin)>,
+    notes: Vec<String>,
+}
+
+impl Settings {
+    /// The value of a setting.
+    pub fn get<T: FromValue>(&self, key: Key<T>) -> T {
+        T::from_value(&self.values[key.0].0).expect("the table gives each setting one type")
+    }
+
+    /// Where the value of a setting came from.
+    pub fn origin<T>(&self, key: Key<T>) -> &Origin {
+        &self.values[key.0].1
+    }
+
+    /// What was ignored, in words; for the log.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// All values in the order of [`SETTINGS`].
+    pub fn values(&self) -> impl Iterator<Item = (&'static crate::Setting, &Value, &Origin)> {
+        SETTINGS
+            .iter()
+            .zip(&self.values)
+            .map(|(s, (v, o))| (s, v, o))
+    }
+
+    /// Gives a setting a value from the command line, which wins over everything.
+    pub fn set<T>(&mut self, key: Key<T>, text: &str, option: &str) -> Result<(), SettingError> {
+        self.put(key.0, text, Origin::Option(option.into()))
+    }
+
+    fn put(&mut self, index: usize, text: &str, origin: Origin) -> Result<(), SettingError> {
+        let setting = &SETTINGS[index];
+        let value = setting.kind.parse(text).map_err(|why| {
+            let unit = if setting.unit.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", setting.unit)
+            };
+            SettingError::new(
+                format!("{}: {why}", setting.key),
+                &origin,
+                format!("give {}{unit}; default '{}'", setting.kind, setting.default),
+            )
+        })?;
+        self.values[index] = (value, origin);
+        Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let built_in = |s: &crate::Setting| {
+            let value = s.kind.parse(s.default).expect("defaults are valid");
+            (value, Origin::BuiltIn)
+        };
+        Self {
+            values: SETTINGS.iter().map(built_in).collect(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// The sources of settings. From strongest to weakest: STARLING_OVERRIDES, the designator of
+/// connect, STARLING_* variables, the project's file, the user's file, built-in values.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    designator: String,
+    environment: Vec<(String, String)>,
+    project_file: Option<PathBuf>,
+    user_file: Option<PathBuf>,
+}
+
+/// Variables that are no settings, but read elsewhere.
+const OTHER_VARIABLES: &[&str] = &["STARLING_OVERRIDES", "STARLING_HOME"];
+
+impl Sources {
+    /// No sources: everything built-in.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The environment of this process, `./starling.toml`, and `starling/starling.toml` in the
+    /// user's configuration directory, where they exist.
+    pub fn of_process() -> Self {
+        let environment = std::env::vars_os()
+            .filter_map(|(k, v)| Some((k.into_string().ok()?, v.to_string_lossy().into_owned())))
+            .collect();
+        let configuration = std::env::var_os("XDG_CONFIG_HOME")
+            .filter(|d| !d.is_empty())
+            .map(PathBuf::from)
+            .or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".config")));
+        let existing = |path: PathBuf| path.is_file().then_some(path);
+        Self {
+            designator: String::new(),
+            environment,
+            project_file: existing("starling.toml".into()),
+            user_file: configuration.and_then(|d| existing(d.join("starling/starling.toml"))),
+        }
+    }
+
+    /// With this localSettingsDesignator.
+    pub fn designator(mut self, text: &str) -> Self {
+        self.designator = text.into();
+        self
+    }
+
+    /// With these environment variables.
+    pub fn environment<K: Into<String>, V: Into<String>>(
+        mut self,
+        variables: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        self.environment = variables
+            .into_iter()
+            .map(|(k, v)| (k.into(), v.into()))
+            .collect();
+        self
+    }
+
+    /// With this project's file, which must exist.
+    pub fn project_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.project_file = Some(path.into());
+        self
+    }
+
+    /// With this user's file, which must exist.
+    pub fn user_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.user_file = Some(path.into());
+        self
+    }
+
+    /// Reads all sources. The first bad value ends it with an error.
+    pub fn read(&self) -> Result<Settings, SettingError> {
+        let mut settings = Settings::default();
+        for path in [&self.user_file, &self.project_file].into_iter().flatten() {
+            read_file(&mut settings, path)?;
+        }
+        self.read_variables(&mut settings)?;
+        let designated = designator::parse(&self.designator, "connect()")?;
+        apply(&mut settings, designated, &Origin::Connect)?;
+        let overrides = self
+            .environment
+            .iter()
+            .find(|(k, _)| k == "STARLING_OVERRIDES");
+        if let Some((name, text)) = overrides {
+            let designated = designator::parse(text, name)?;
+            apply(&mut settings, designated, &Origin::Overrides)?;
+        }
+        Ok(settings)
+    }
+
+    fn read_variables(&self, settings: &mut Settings) -> Result<(), SettingError> {
+        let names: Vec<String> = SETTINGS.iter().map(|s| s.variable()).collect();
+        let ours = |k: &str| k.starts_with("STARLING_") && !OTHER_VARIABLES.contains(&k);
+        for (name, value) in self.environment.iter().filter(|(k, _)| ours(k)) {
+            if let Some(index) = names.iter().position(|n| n == name) {
+                settings.put(index, value, Origin::Variable(name.clone()))?;
+            } else if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
+                return Err(SettingError::new(
+                    format!("there is no setting behind the variable {name}"),
+                    "the environment",
+                    format!("did you mean {near}? `starling config show` lists all"),
+                ));
+            } else {
+                // Others may use the prefix for their own purposes.
+                settings
+                    .notes
+                    .push(format!("the variable {name} is no setting"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn apply(settings: &mut Settings, from: Designated, origin: &Origin) -> Result<(), SettingError> {
+    if let Some(file) = &from.file {
+        read_file(settings, Path::new(file))?;
+    }
+    for (index, text) in &from.values {
+        settings.put(*index, text, origin.clone())?;
+    }
+    settings.notes.extend(from.notes);
+    Ok(())
+}
+
+fn read_file(settings: &mut Settings, path: &Path) -> Result<(), SettingError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        SettingError::new(
+            format!("the settings file can't be read: {error}"),
+            &name,
+            "check its name and permissions",
+        )
+    })?;
+    if path.extension().is_some_and(|e| e == "toml") {
+        for (index, text, line) in file::parse(&text, &name)? {
+            settings.put(index, &text, Origin::File(name.clone(), line))?;
+        }
+        return Ok(());
+    }
+    let designated = designator::parse_properties(&text, &name)?;
+    if let Some(other) = designated.file {
+        return Err(SettingError::new(
+            format!("a settings file can't name another one, '{other}'"),
+            &name,
+            "put the settings into one file",
+        ));
+    }
+    apply(settings, designated, &Origin::File(name, 0))
+}

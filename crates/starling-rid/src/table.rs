@@ -1,0 +1,73 @@
+//! The one table of settings. Everything else about them (files, designators, environment
+//! variables, `docs/settings.md`, `starling config`) is made from it.
+
+use crate::Endpoint;
+use crate::value::{Key, Kind, Setting};
+use std::marker::PhantomData;
+
+macro_rules! settings {
+    ($($name:ident: $type:ty = $key:literal, $kind:expr, $unit:literal, $default:literal, $doc:literal;)*) => {
+        #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+        enum Row { $($name),* }
+        $(
+            #[doc = concat!("`", $key, "`: ", $doc)]
+            pub const $name: Key<$type> = Key(Row::$name as usize, PhantomData);
+        )*
+        /// All settings, in the order of the documentation.
+        pub const SETTINGS: &[Setting] = &[$(Setting {
+            key: $key, kind: $kind, unit: $unit, default: $default, doc: $doc,
+        }),*];
+    };
+}
+
+const DAY_S: f64 = 86_400.0;
+const ANY: u64 = u64::MAX;
+
+settings! {
+    CONNECT_ADDRESS: Option<Endpoint> = "connect.address", Kind::Address, "", "",
+        "Where rtiexec is. Port 15160 if none is given. Nothing: use the rtiexec of this user on this host, starting one if there is none.";
+    CONNECT_TIMEOUT_S: f64 = "connect.timeout_s", Kind::Number(0.01, DAY_S), "s", "1",
+        "How long to try to reach rtiexec before ConnectionFailed.";
+    START_BY_ITSELF: bool = "start.by_itself", Kind::Switch, "", "true",
+        "Whether connect may start an rtiexec when no address is set and none runs.";
+    START_PROGRAM: String = "start.program", Kind::Text, "", "",
+        "The `starling` program to start. Nothing: look in STARLING_HOME/bin, beside the library, beside the federate's program, in PATH.";
+    START_TIMEOUT_S: f64 = "start.timeout_s", Kind::Number(0.1, DAY_S), "s", "10",
+        "How long a started rtiexec may take until it is ready.";
+    START_IDLE_EXIT_S: f64 = "start.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "10",
+        "How long an rtiexec that was started by itself stays without connection and federation execution.";
+    CALLBACKS_IO: String = "callbacks.io", Kind::Choice(&["async", "single-threaded"]), "", "async",
+        "async: a background thread reads the links while the federate is busy elsewhere. single-threaded: links are read only inside RTI calls, no thread is started.";
+    BUNDLE_TCP_BYTES: u64 = "bundle.tcp_bytes", Kind::Integer(0, 1 << 24), "bytes", "16384",
+        "Messages are bundled up to this size before they are written to a stream; 0 writes each at once.";
+    BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",
+        "A message is written at once if its link was idle for this long.";
+    BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
+        "A bundle is written when its first message is this old.";
+    FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
+        "A link on which nothing else was sent for this long carries a heartbeat.";
+    FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",
+        "A peer that was silent for this long is taken for dead, unless fault.paused says otherwise. A closed connection is noticed at once.";
+    FAULT_PAUSED: String = "fault.paused", Kind::Choice(&["resign", "keep-debugged", "keep"]), "", "keep-debugged",
+        "What becomes of a joined federate whose process lives but is stopped for longer than fault.timeout_s. resign: resigned like a dead one. keep-debugged: kept if a debugger holds it (seen on rtiexec's own host). keep: kept as long as its host answers.";
+    NET_UNIX: bool = "net.unix", Kind::Switch, "", "true",
+        "Use a Unix-domain link instead of TCP to an rtiexec on the same host.";
+    NET_RUN_DIR: String = "net.run_dir", Kind::Text, "", "",
+        "Directory of Unix-domain sockets, locks and logs; must belong to the user alone. Nothing: $XDG_RUNTIME_DIR/starling, else starling-<uid> in the directory for temporary files.";
+    RTIEXEC_LISTEN: Vec<Endpoint> = "rtiexec.listen", Kind::Addresses, "", "127.0.0.1:15160",
+        "Where rtiexec listens. 0.0.0.0:15160 lets other hosts connect.";
+    RTIEXEC_IDLE_EXIT_S: f64 = "rtiexec.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "0",
+        "rtiexec ends after this long without connection and federation execution; 0: never.";
+    LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 32), "bytes", "268435456",
+        "A peer that sends a larger message is cut off.";
+    LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
+        "Bytes that may wait for one receiver; beyond it, its senders are slowed down.";
+    LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "0",
+        "A receiver that holds up its senders for this long is resigned; 0: never, senders wait.";
+    LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, ANY), "bytes", "67108864",
+        "Bytes of callbacks that may wait in a federate for delivery; beyond it, its links are not read, which slows its senders down.";
+    LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
+        "How much is logged.";
+    LOG_FILE: String = "log.file", Kind::Text, "", "",
+        "Where the log goes; nothing: standard error (a federate's library logs warnings only).";
+}
