@@ -122,11 +122,64 @@ impl ObjectModel {
                 FomError::unreadable("STL-FOM-010", self.place(origin), what)
             })?,
         };
+        let handle = self.dimension_handle(&new.name);
+        self.undefined.remove(&handle);
+        if let Some(d) = handle.index().and_then(|i| self.dimensions.get_mut(i)) {
+            d.upper_bound = upper_bound;
+        }
+        Ok(())
+    }
+
+    /// The handle of a dimension, given at its first mention whichever module defines it.
+    fn dimension_handle(&mut self, name: &str) -> DimensionHandle {
+        if let Some(known) = self.dimension_by_name(name) {
+            return known.handle;
+        }
+        let handle = DimensionHandle::of_index(self.dimensions.len());
         self.dimensions.push(Dimension {
-            handle: DimensionHandle::of_index(self.dimensions.len()),
-            name: new.name.clone(),
-            upper_bound,
+            handle,
+            name: name.to_owned(),
+            upper_bound: u32::MAX,
         });
+        handle
+    }
+
+    /// Checks and settles references, once all modules of a set are in.
+    pub(crate) fn resolve(&mut self) -> Result<(), FomError> {
+        if let Some((dimension, (what, origin))) = self.undefined.iter().next() {
+            let name = self.dimension(*dimension).map_or("", |d| &d.name);
+            let what = format!("{what}: dimension '{name}' is defined by no module");
+            return Err(FomError::inconsistent(
+                "STL-FOM-011",
+                self.place(*origin),
+                what,
+            ));
+        }
+        let travels = |what: &dyn Fn() -> String, fields: &Fields, origin: Origin| {
+            self.transportation(what, fields, origin)
+        };
+        let attributes: Vec<_> = self
+            .attributes
+            .iter()
+            .map(|a| travels(&|| format!("attribute '{}'", a.name), &a.fields, a.origin))
+            .collect::<Result<_, _>>()?;
+        let interactions: Vec<_> = self
+            .interaction_classes
+            .iter()
+            .map(|c| {
+                travels(
+                    &|| format!("interaction class '{}'", c.name),
+                    &c.fields,
+                    c.origin,
+                )
+            })
+            .collect::<Result<_, _>>()?;
+        for (attribute, how) in self.attributes.iter_mut().zip(attributes) {
+            attribute.transportation = how;
+        }
+        for (class, how) in self.interaction_classes.iter_mut().zip(interactions) {
+            class.transportation = how;
+        }
         Ok(())
     }
 
@@ -213,14 +266,14 @@ impl ObjectModel {
         new: &MemberDef,
     ) -> Result<(), FomError> {
         let what = format!("class '{class_name}', attribute '{}'", new.name);
-        let (transportation, order) = self.travel(&what, &new.fields, new.line)?;
-        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line)?;
+        let order = self.order(&what, &new.fields, new.line)?;
+        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line);
         let handle = AttributeHandle::of_index(self.attributes.len());
         self.attributes.push(Attribute {
             handle,
             name: new.name.clone(),
             class,
-            transportation,
+            transportation: Transportation::Reliable,
             order,
             dimensions,
             fields: new.fields.clone(),
@@ -296,8 +349,8 @@ impl ObjectModel {
         parent: Option<InteractionClassHandle>,
     ) -> Result<InteractionClassHandle, FomError> {
         let what = format!("interaction class '{name}'");
-        let (transportation, order) = self.travel(&what, &new.fields, new.line)?;
-        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line)?;
+        let order = self.order(&what, &new.fields, new.line)?;
+        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line);
         let handle = InteractionClassHandle::of_index(self.interaction_classes.len());
         let inherited = parent.and_then(|p| self.interaction_class(p));
         let inherited = inherited.map(|p| (p.parameters.clone(), p.slots.clone()));
@@ -308,7 +361,7 @@ impl ObjectModel {
             parent,
             children: Vec::new(),
             parameters,
-            transportation,
+            transportation: Transportation::Reliable,
             order,
             dimensions,
             slots,
@@ -341,58 +394,59 @@ impl ObjectModel {
         }
     }
 
-    fn travel(
+    fn transportation(
         &self,
-        what: &str,
+        what: &dyn Fn() -> String,
         fields: &Fields,
-        line: u32,
-    ) -> Result<(Transportation, Order), FomError> {
-        let at = || self.place(self.origin(line));
-        let transportation = match field(fields, "transportation") {
-            None | Some("HLAreliable" | "reliable") => Transportation::Reliable,
-            Some("HLAbestEffort" | "best_effort" | "bestEffort") => Transportation::BestEffort,
-            Some(name) => {
-                let row = self.tables.get("transportation").and_then(|t| t.get(name));
-                let Some(row) = row else {
+        origin: Origin,
+    ) -> Result<Transportation, FomError> {
+        match field(fields, "transportation") {
+            None | Some("HLAreliable" | "reliable") => Ok(Transportation::Reliable),
+            Some("HLAbestEffort" | "best_effort" | "bestEffort") => Ok(Transportation::BestEffort),
+            Some(name) => match self.tables.get("transportation").and_then(|t| t.get(name)) {
+                Some(row) if row.field("reliable") == Some("No") => Ok(Transportation::BestEffort),
+                Some(_) => Ok(Transportation::Reliable),
+                None => {
                     let what = format!(
-                        "{what}: transportation '{name}' is not defined by any module merged so far"
+                        "{}: transportation '{name}' is defined by no module",
+                        what()
                     );
-                    return Err(FomError::inconsistent("STL-FOM-011", at(), what));
-                };
-                match row.field("reliable") {
-                    Some("No") => Transportation::BestEffort,
-                    _ => Transportation::Reliable,
+                    let at = self.place(origin);
+                    Err(FomError::inconsistent("STL-FOM-011", at, what))
                 }
-            }
-        };
-        let order = match field(fields, "order") {
-            None | Some("Receive" | "receive" | "HLAreceive") => Order::Receive,
-            Some("TimeStamp" | "timestamp" | "Timestamp" | "HLAtimeStamp") => Order::TimeStamp,
+            },
+        }
+    }
+
+    fn order(&self, what: &str, fields: &Fields, line: u32) -> Result<Order, FomError> {
+        match field(fields, "order") {
+            None | Some("Receive" | "receive" | "HLAreceive") => Ok(Order::Receive),
+            Some("TimeStamp" | "timestamp" | "Timestamp" | "HLAtimeStamp") => Ok(Order::TimeStamp),
             Some(other) => {
                 let what = format!("{what}: order is '{other}'; it is Receive or TimeStamp");
-                return Err(FomError::unreadable("STL-FOM-010", at(), what));
+                let at = self.place(self.origin(line));
+                Err(FomError::unreadable("STL-FOM-010", at, what))
             }
-        };
-        Ok((transportation, order))
+        }
     }
 
     fn dimension_handles(
-        &self,
+        &mut self,
         what: &str,
         names: Option<&[String]>,
         line: u32,
-    ) -> Result<Vec<DimensionHandle>, FomError> {
-        let find = |name: &String| {
-            self.dimension_by_name(name)
-                .map(|d| d.handle)
-                .ok_or_else(|| {
-                    let what = format!(
-                        "{what}: dimension '{name}' is not defined by any module merged so far"
-                    );
-                    FomError::inconsistent("STL-FOM-011", self.place(self.origin(line)), what)
-                })
-        };
-        names.unwrap_or_default().iter().map(find).collect()
+    ) -> Vec<DimensionHandle> {
+        let origin = self.origin(line);
+        let mut handles = Vec::new();
+        for name in names.unwrap_or_default() {
+            let known = self.dimensions.len();
+            let handle = self.dimension_handle(name);
+            if self.dimensions.len() > known {
+                self.undefined.insert(handle, (what.to_owned(), origin));
+            }
+            handles.push(handle);
+        }
+        handles
     }
 
     fn names_of(&self, dimensions: &[DimensionHandle]) -> Vec<String> {

@@ -151,6 +151,8 @@ pub struct ObjectModel {
     pub(crate) tables: BTreeMap<&'static str, BTreeMap<String, TableEntry>>,
     pub(crate) switches: Switches,
     pub(crate) switches_set: bool,
+    /// Dimensions that are referred to (by what, where) and not yet defined.
+    pub(crate) undefined: BTreeMap<DimensionHandle, (String, Origin)>,
 }
 
 impl ObjectModel {
@@ -160,13 +162,18 @@ impl ObjectModel {
         let mut model = ObjectModel::default();
         model.merge_into(mim)?;
         model.require_roots(mim)?;
+        model.resolve()?;
         Ok(model)
     }
 
-    /// Merges a FOM module (1516.1-2010 Annex C). On an error the model is as before.
-    pub fn merge(&mut self, module: &Module) -> Result<(), FomError> {
+    /// Merges FOM modules given together (1516.1-2010 Annex C): they may refer to each other in
+    /// any order. On an error the model is as before.
+    pub fn merge(&mut self, modules: &[Module]) -> Result<(), FomError> {
         let mut next = self.clone();
-        next.merge_into(module)?;
+        for module in modules {
+            next.merge_into(module)?;
+        }
+        next.resolve()?;
         *self = next;
         Ok(())
     }

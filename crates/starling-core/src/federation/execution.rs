@@ -106,9 +106,7 @@ impl Execution {
             }
         }
         if !added.is_empty() {
-            let mut grown = self.model.clone();
-            modules::merge(&mut grown, &added)?;
-            self.model = grown;
+            modules::merge(&mut self.model, &added)?;
             self.modules.extend(added.iter().cloned());
             self.routes.clear();
             self.grow_instances();

@@ -34,13 +34,13 @@ pub(crate) fn build(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> 
     Ok(model)
 }
 
-/// Merges further FOM modules; the model is unusable after an error (merge into a copy).
+/// Merges further FOM modules; on an error the model is as before.
 pub(crate) fn merge(model: &mut ObjectModel, modules: &[ModuleSource]) -> Result<(), Exception> {
-    for source in modules {
-        let module = parse(source, Role::Fom)?;
-        model.merge(&module).map_err(|e| exception(e, Role::Fom))?;
-    }
-    Ok(())
+    let modules: Vec<_> = modules
+        .iter()
+        .map(|source| parse(source, Role::Fom))
+        .collect::<Result<_, _>>()?;
+    model.merge(&modules).map_err(|e| exception(e, Role::Fom))
 }
 
 fn exception(error: FomError, role: Role) -> Exception {
