@@ -103,10 +103,10 @@ impl Federate {
         let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
         let mut subscriptions = Subscriptions::default();
         for (federate, class, attributes) in snapshot.object_subscriptions {
-            subscriptions.set_object(federate, class, attributes);
+            subscriptions.set_object(federate, class, attributes, snapshot.index);
         }
         for (federate, class, how) in snapshot.interaction_subscriptions {
-            subscriptions.set_interaction(federate, class, how);
+            subscriptions.set_interaction(federate, class, how, snapshot.index);
         }
         Ok(Federate {
             me: snapshot.handle,
@@ -261,7 +261,8 @@ impl Federate {
                 self.resigned |= federate == self.me;
             }
             EntryBody::ObjectSubscription { class, attributes } => {
-                self.subscriptions.set_object(origin, class, attributes);
+                self.subscriptions
+                    .set_object(origin, class, attributes, entry.index);
                 self.routes.clear();
             }
             EntryBody::InteractionSubscription {
@@ -269,7 +270,7 @@ impl Federate {
                 subscription,
             } => {
                 self.subscriptions
-                    .set_interaction(origin, class, subscription);
+                    .set_interaction(origin, class, subscription, entry.index);
                 self.routes.clear();
             }
             EntryBody::NamesReserved {

@@ -49,7 +49,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().map(|a| a.attribute))?;
         self.subscriptions
-            .set_object(cause.origin, class, attributes.clone());
+            .set_object(cause.origin, class, attributes.clone(), self.index);
         self.routes.clear();
         let everyone = self.everyone();
         self.tell(
@@ -70,7 +70,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
         self.subscriptions
-            .set_interaction(cause.origin, class, subscription);
+            .set_interaction(cause.origin, class, subscription, self.index);
         self.routes.clear();
         let everyone = self.everyone();
         self.tell(

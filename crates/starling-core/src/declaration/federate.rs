@@ -89,6 +89,11 @@ impl Federate {
         Ok(())
     }
 
+    /// Whether this federate publishes an interaction class.
+    pub fn publishes_interaction(&self, class: InteractionClassHandle) -> bool {
+        self.published_interactions.contains(&class)
+    }
+
     /// Subscribe Object Class Attributes, §5.6: adds to what is subscribed; for attributes that
     /// are subscribed already, `active` and `rate` replace the former ones.
     pub fn subscribe_object_class_attributes(
@@ -146,7 +151,7 @@ impl Federate {
         if self.mine.object(self.me, class) == attributes {
             return;
         }
-        self.mine.set_object(self.me, class, attributes.clone());
+        self.mine.set_object(self.me, class, attributes.clone(), 0);
         self.maps.clear();
         self.request(RequestBody::SubscribeObjectClass { class, attributes });
     }
@@ -185,7 +190,7 @@ impl Federate {
         class: InteractionClassHandle,
         subscription: Subscription,
     ) {
-        self.mine.set_interaction(self.me, class, subscription);
+        self.mine.set_interaction(self.me, class, subscription, 0);
         self.maps.clear();
         self.request(RequestBody::SubscribeInteraction {
             class,

@@ -2,6 +2,7 @@
 
 use super::Subscriptions;
 use crate::handles::HandleMap;
+use crate::message::LogIndex;
 use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, Values};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -37,14 +38,15 @@ impl SlotSet {
 #[derive(Default)]
 struct ObjectRoute {
     class_slots: usize,
-    subscribers: Vec<(FederateHandle, SlotSet)>,
+    /// By federate, then by the log index since when: most have one row.
+    subscribers: Vec<(FederateHandle, LogIndex, SlotSet)>,
 }
 
 /// Routes by sent class, computed when first used after a change.
 #[derive(Default)]
 pub(crate) struct Routes {
     objects: HandleMap<ObjectClassHandle, ObjectRoute>,
-    interactions: HandleMap<InteractionClassHandle, Vec<FederateHandle>>,
+    interactions: HandleMap<InteractionClassHandle, Vec<(FederateHandle, LogIndex)>>,
     scratch: SlotSet,
 }
 
@@ -57,11 +59,16 @@ impl Routes {
 
     /// Federates other than `sender` that subscribe to any of these values of an instance
     /// registered as `class`, ascending, into `to`.
+    ///
+    /// Only subscriptions that the sender had applied (`sender_applied`) count: else a receiver
+    /// could get a frame that was sent for somebody else, and miss the next, for which the sender
+    /// saw no receiver (found by the simulator).
     pub(crate) fn update(
         &mut self,
         model: &ObjectModel,
         subscriptions: &Subscriptions,
         sender: FederateHandle,
+        sender_applied: LogIndex,
         class: ObjectClassHandle,
         values: Values<'_>,
         to: &mut Vec<FederateHandle>,
@@ -80,9 +87,12 @@ impl Routes {
             route
                 .subscribers
                 .iter()
-                .filter(|(f, slots)| *f != sender && slots.intersects(sent))
-                .map(|(f, _)| *f),
+                .filter(|(f, since, slots)| {
+                    *f != sender && *since <= sender_applied && slots.intersects(sent)
+                })
+                .map(|(f, ..)| *f),
         );
+        to.dedup();
     }
 
     /// Federates other than `sender` that receive interactions of `class`, ascending, into `to`.
@@ -91,6 +101,7 @@ impl Routes {
         model: &ObjectModel,
         subscriptions: &Subscriptions,
         sender: FederateHandle,
+        sender_applied: LogIndex,
         class: InteractionClassHandle,
         to: &mut Vec<FederateHandle>,
     ) {
@@ -99,7 +110,10 @@ impl Routes {
             .interactions
             .entry(class)
             .or_insert_with(|| interaction_route(model, subscriptions, class));
-        to.extend(route.iter().filter(|f| **f != sender));
+        let wanted = route.iter();
+        let wanted = wanted.filter(|(f, since)| *f != sender && *since <= sender_applied);
+        to.extend(wanted.map(|(f, _)| *f));
+        to.dedup();
     }
 }
 
@@ -108,25 +122,22 @@ fn object_route(
     subscriptions: &Subscriptions,
     class: ObjectClassHandle,
 ) -> ObjectRoute {
-    let mut route: BTreeMap<FederateHandle, SlotSet> = BTreeMap::new();
+    let mut route: BTreeMap<(FederateHandle, LogIndex), SlotSet> = BTreeMap::new();
     let Some(sent) = model.object_class(class) else {
         return ObjectRoute::default();
     };
     let mut at = Some(sent);
     while let Some(c) = at {
-        for (federate, attributes) in subscriptions.at_object_class(c.handle) {
-            let slots = route.entry(federate).or_default();
-            for a in attributes {
-                if let Some(slot) = sent.slot(a.attribute) {
-                    slots.insert(slot);
-                }
+        for (federate, attribute, since) in subscriptions.at_object_class(c.handle) {
+            if let Some(slot) = sent.slot(attribute) {
+                route.entry((federate, since)).or_default().insert(slot);
             }
         }
         at = c.parent.and_then(|p| model.object_class(p));
     }
     ObjectRoute {
         class_slots: sent.attributes.len(),
-        subscribers: route.into_iter().collect(),
+        subscribers: route.into_iter().map(|((f, i), s)| (f, i, s)).collect(),
     }
 }
 
@@ -134,7 +145,7 @@ fn interaction_route(
     model: &ObjectModel,
     subscriptions: &Subscriptions,
     class: InteractionClassHandle,
-) -> Vec<FederateHandle> {
+) -> Vec<(FederateHandle, LogIndex)> {
     let mut route = Vec::new();
     let mut at = model.interaction_class(class);
     while let Some(c) = at {
@@ -142,6 +153,5 @@ fn interaction_route(
         at = c.parent.and_then(|p| model.interaction_class(p));
     }
     route.sort_unstable();
-    route.dedup();
     route
 }

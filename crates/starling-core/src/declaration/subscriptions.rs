@@ -1,47 +1,62 @@
 //! Who subscribes to what: the same table at the executive and at every member.
 
-use crate::message::{SubscribedAttribute, Subscription};
+use crate::message::{LogIndex, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
 
 type ByClass<C, S> = BTreeMap<C, BTreeMap<FederateHandle, S>>;
 
+/// What a federate subscribes to at one object class.
+#[derive(Default)]
+struct AtClass {
+    attributes: Vec<SubscribedAttribute>,
+    /// For each attribute, the log index from which on it has been subscribed.
+    since: Vec<LogIndex>,
+}
+
 /// Subscriptions of all joined federates.
 #[derive(Default)]
 pub(crate) struct Subscriptions {
-    objects: ByClass<ObjectClassHandle, Vec<SubscribedAttribute>>,
-    interactions: ByClass<InteractionClassHandle, Subscription>,
+    objects: ByClass<ObjectClassHandle, AtClass>,
+    interactions: ByClass<InteractionClassHandle, (Subscription, LogIndex)>,
 }
 
 impl Subscriptions {
-    /// Replaces `federate`'s subscription at `class`; none ends it.
+    /// Replaces `federate`'s subscription at `class`, at this log index; none ends it.
     pub(crate) fn set_object(
         &mut self,
         federate: FederateHandle,
         class: ObjectClassHandle,
         attributes: Vec<SubscribedAttribute>,
+        index: LogIndex,
     ) {
         let at_class = self.objects.entry(class).or_default();
+        let before = at_class.remove(&federate).unwrap_or_default();
         if attributes.is_empty() {
-            at_class.remove(&federate);
-        } else {
-            at_class.insert(federate, attributes);
+            return;
         }
+        let since = |a: &SubscribedAttribute| {
+            let mut former = before.attributes.iter().zip(&before.since);
+            let held = former.find(|(f, _)| f.attribute == a.attribute);
+            held.map_or(index, |(_, since)| *since)
+        };
+        let since = attributes.iter().map(since).collect();
+        at_class.insert(federate, AtClass { attributes, since });
     }
 
-    /// Replaces `federate`'s subscription of an interaction class.
+    /// Replaces `federate`'s subscription of an interaction class, at this log index.
     pub(crate) fn set_interaction(
         &mut self,
         federate: FederateHandle,
         class: InteractionClassHandle,
         subscription: Subscription,
+        index: LogIndex,
     ) {
         let at_class = self.interactions.entry(class).or_default();
-        if subscription == Subscription::None {
-            at_class.remove(&federate);
-        } else {
-            at_class.insert(federate, subscription);
+        let since = at_class.remove(&federate).map_or(index, |(_, since)| since);
+        if subscription != Subscription::None {
+            at_class.insert(federate, (subscription, since));
         }
     }
 
@@ -64,7 +79,7 @@ impl Subscriptions {
         self.objects
             .get(&class)
             .and_then(|c| c.get(&federate))
-            .map_or(&[], Vec::as_slice)
+            .map_or(&[], |at| &at.attributes)
     }
 
     /// Whether `federate` subscribes to this class attribute.
@@ -126,28 +141,25 @@ impl Subscriptions {
         None
     }
 
-    /// Federates with any subscription at exactly this object class.
+    /// Subscribed attributes at exactly this object class, and since when.
     pub(crate) fn at_object_class(
         &self,
         class: ObjectClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, &[SubscribedAttribute])> {
-        self.objects
-            .get(&class)
-            .into_iter()
-            .flatten()
-            .map(|(f, s)| (*f, s.as_slice()))
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+        let federates = self.objects.get(&class).into_iter().flatten();
+        federates.flat_map(|(federate, at)| {
+            let since = at.attributes.iter().zip(&at.since);
+            since.map(|(a, since)| (*federate, a.attribute, *since))
+        })
     }
 
-    /// Federates that subscribe to exactly this interaction class.
+    /// Federates that subscribe to exactly this interaction class, and since when.
     pub(crate) fn at_interaction_class(
         &self,
         class: InteractionClassHandle,
-    ) -> impl Iterator<Item = FederateHandle> {
-        self.interactions
-            .get(&class)
-            .into_iter()
-            .flatten()
-            .map(|(f, _)| *f)
+    ) -> impl Iterator<Item = (FederateHandle, LogIndex)> {
+        let federates = self.interactions.get(&class).into_iter().flatten();
+        federates.map(|(federate, (_, since))| (*federate, *since))
     }
 
     /// All object class subscriptions, for a snapshot.
@@ -156,7 +168,7 @@ impl Subscriptions {
     ) -> impl Iterator<Item = (FederateHandle, ObjectClassHandle, &Vec<SubscribedAttribute>)> {
         self.objects
             .iter()
-            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, s)))
+            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, &s.attributes)))
     }
 
     /// All interaction subscriptions, for a snapshot.
@@ -165,6 +177,6 @@ impl Subscriptions {
     ) -> impl Iterator<Item = (FederateHandle, InteractionClassHandle, Subscription)> {
         self.interactions
             .iter()
-            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, *s)))
+            .flat_map(|(class, at)| at.iter().map(|(f, (s, _))| (*f, *class, *s)))
     }
 }

@@ -307,6 +307,7 @@ impl Execution {
                     &self.model,
                     &self.subscriptions,
                     sender,
+                    data.after.index,
                     known.class,
                     values,
                     &mut to,
@@ -314,10 +315,14 @@ impl Execution {
                 // Deleted at this point of the log; every receiver is told so before.
                 None => to.clear(),
             },
-            DataBody::Interaction { class, .. } => {
-                self.routes
-                    .interaction(&self.model, &self.subscriptions, sender, class, &mut to)
-            }
+            DataBody::Interaction { class, .. } => self.routes.interaction(
+                &self.model,
+                &self.subscriptions,
+                sender,
+                data.after.index,
+                class,
+                &mut to,
+            ),
             DataBody::Fence { .. } => {
                 return Err(ProtocolError("a fence came by way of the executive".into()));
             }

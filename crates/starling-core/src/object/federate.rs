@@ -8,6 +8,8 @@ use crate::{
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
 };
 
+use std::collections::BTreeSet;
+
 /// An object instance as a federate knows it.
 pub(crate) struct Instance {
     pub(crate) registered_class: ObjectClassHandle,
@@ -163,6 +165,7 @@ impl Federate {
                     &self.model,
                     &self.subscriptions,
                     self.me,
+                    self.order.applied(),
                     class,
                     values,
                     &mut to,
@@ -231,8 +234,14 @@ impl Federate {
         let checked = self.fill_interaction(class, values, &mut buffer);
         if let Ok(transportation) = checked {
             let mut to = std::mem::take(&mut self.receivers);
-            self.routes
-                .interaction(&self.model, &self.subscriptions, self.me, class, &mut to);
+            self.routes.interaction(
+                &self.model,
+                &self.subscriptions,
+                self.me,
+                self.order.applied(),
+                class,
+                &mut to,
+            );
             let body = DataBody::Interaction {
                 class,
                 transportation,
@@ -367,6 +376,24 @@ impl Federate {
                 |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && *a == privilege);
             instance.owned.retain(keep);
         }
+    }
+
+    /// Instances that the federate has registered or discovered, ascending.
+    pub fn known_instances(&self) -> Vec<ObjectInstanceHandle> {
+        self.instance_names
+            .values()
+            .copied()
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect()
+    }
+
+    /// Attributes of an instance that this federate owns, ascending.
+    pub fn owned_attributes(
+        &self,
+        instance: ObjectInstanceHandle,
+    ) -> Result<&[AttributeHandle], Exception> {
+        Ok(&self.known(instance)?.owned)
     }
 
     /// The attribute that carries the privilege to delete; every MIM has it (checked on loading).

@@ -1,0 +1,35 @@
+// The clock of all measurements: monotonic, in nanoseconds.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace bmfed {
+
+inline std::uint64_t nowNs() {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                          std::chrono::steady_clock::now().time_since_epoch())
+                                          .count());
+}
+
+inline double secondsSince(std::uint64_t startNs) {
+    return static_cast<double>(nowNs() - startNs) * 1e-9;
+}
+
+// The 8 bytes at the front of every buffer: the sample's tag in the upper 16 bits, time in the
+// lower 48 (78 hours). The tag tells a straggler of an earlier sample from this sample's data.
+constexpr unsigned kTagShift = 48;
+constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTagShift) - 1;
+
+inline std::uint64_t makeStamp(std::uint16_t tag, std::uint64_t timeNs) {
+    return (std::uint64_t{tag} << kTagShift) | (timeNs & kTimeMask);
+}
+inline std::uint16_t tagOf(std::uint64_t stamp) {
+    return static_cast<std::uint16_t>(stamp >> kTagShift);
+}
+// Time since the stamp was made; only its maker may ask.
+inline std::uint64_t ageNs(std::uint64_t stamp, std::uint64_t timeNs) {
+    return (timeNs - stamp) & kTimeMask;
+}
+
+}  // namespace bmfed

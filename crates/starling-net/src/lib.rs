@@ -1,0 +1,34 @@
+//! Bytes between processes: links over TCP and Unix-domain streams, listeners, waiting for
+//! several descriptors at once, and reaching an rtiexec, if need be by starting it.
+//!
+//! This crate moves bytes and knows nothing of their meaning; frames are `starling-wire`'s.
+//! Everything that depends on the operating system, and all `unsafe` code, is in `platform`.
+//!
+//! Invariants: no call blocks longer than its time-out; bytes leave in the order in which they
+//! were appended; a link that has failed stays failed.
+#![warn(missing_docs)]
+
+mod bundle;
+mod dial;
+mod link;
+mod listener;
+mod platform;
+mod reach;
+mod run_dir;
+mod start;
+mod stream;
+mod wait;
+
+pub use bundle::{Bundle, Bundling};
+pub use dial::dial;
+pub use link::{Fill, Link, LinkReader, LinkWriter};
+pub use listener::Listener;
+pub use platform::{
+    ProcessState, host_name, process_name, process_state, raise_descriptor_limit, user_id,
+};
+pub use reach::{Reach, ReachError, Reached, find, reach};
+pub use run_dir::{Lock, RunDir};
+pub use starling_rid::Endpoint;
+pub use start::find_program;
+pub use stream::{Peer, Stream};
+pub use wait::{Waiter, Waker, Watch};

@@ -1,0 +1,230 @@
+//! A stream with its buffers.
+//!
+//! Invariants: what is appended to the outgoing buffer leaves in that order, in as few calls as
+//! the system takes; what came in stays at its place until it is consumed, so that frames are
+//! decoded where they lie.
+
+use crate::stream::Stream;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
+
+/// How much room a read has at least.
+const READ_BYTES: usize = 64 * 1024;
+/// An empty buffer larger than this gives its memory back.
+const KEPT_BYTES: usize = 1024 * 1024;
+
+/// What a [`LinkReader::fill`] has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// Nothing is there now.
+    Nothing,
+    /// So many bytes, and for now no more.
+    Bytes(usize),
+    /// So many bytes, and there may be more.
+    More(usize),
+    /// The peer has closed the stream; what came before is in the inbox.
+    Closed,
+}
+
+/// The incoming half of a link.
+#[derive(Debug)]
+pub struct LinkReader {
+    stream: Arc<Stream>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    bytes: u64,
+    calls: u64,
+}
+
+impl LinkReader {
+    fn new(stream: Arc<Stream>) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            bytes: 0,
+            calls: 0,
+        }
+    }
+
+    /// Reads once what is there, without waiting.
+    pub fn fill(&mut self) -> io::Result<Fill> {
+        self.make_room();
+        self.calls += 1;
+        let room = self.buffer.len() - self.end;
+        match self.stream.receive(&mut self.buffer[self.end..]) {
+            Ok(0) => Ok(Fill::Closed),
+            Ok(got) => {
+                self.end += got;
+                self.bytes += got as u64;
+                Ok(if got == room {
+                    Fill::More(got)
+                } else {
+                    Fill::Bytes(got)
+                })
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Fill::Nothing),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// What has come and was not consumed yet.
+    pub fn inbox(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+
+    /// Forgets the first `count` bytes of the inbox.
+    pub fn consume(&mut self, count: usize) {
+        assert!(count <= self.end - self.start, "more consumed than came");
+        self.start += count;
+        if self.start == self.end {
+            self.start = 0;
+            self.end = 0;
+            if self.buffer.len() > KEPT_BYTES {
+                self.buffer = Vec::new();
+            }
+        }
+    }
+
+    /// Bytes and read calls so far.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.bytes, self.calls)
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// The buffer grows only as bytes come, never by an announced length.
+    fn make_room(&mut self) {
+        let kept = self.end - self.start;
+        if self.buffer.len() - self.end >= READ_BYTES / 2 {
+            return;
+        }
+        if self.start > 0 {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.start = 0;
+            self.end = kept;
+        }
+        if self.buffer.len() - kept < READ_BYTES {
+            self.buffer
+                .resize((2 * kept).max(READ_BYTES) + READ_BYTES, 0);
+        }
+    }
+}
+
+/// The outgoing half of a link.
+#[derive(Debug)]
+pub struct LinkWriter {
+    stream: Arc<Stream>,
+    buffer: Vec<u8>,
+    written: usize,
+    bytes: u64,
+    calls: u64,
+}
+
+impl LinkWriter {
+    fn new(stream: Arc<Stream>) -> Self {
+        Self {
+            stream,
+            buffer: Vec::new(),
+            written: 0,
+            bytes: 0,
+            calls: 0,
+        }
+    }
+
+    /// The buffer to append to; what stands in it is not to be touched.
+    pub fn out(&mut self) -> &mut Vec<u8> {
+        &mut self.buffer
+    }
+
+    /// Bytes that wait to be written.
+    pub fn pending(&self) -> usize {
+        self.buffer.len() - self.written
+    }
+
+    /// Writes as much as the system takes now. True if nothing is left.
+    pub fn flush(&mut self) -> io::Result<bool> {
+        while self.written < self.buffer.len() {
+            self.calls += 1;
+            match self.stream.send(&self.buffer[self.written..]) {
+                Ok(sent) => {
+                    self.written += sent;
+                    self.bytes += sent as u64;
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    self.forget_written();
+                    return Ok(false);
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        self.forget_written();
+        Ok(true)
+    }
+
+    /// Bytes and write calls so far.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.bytes, self.calls)
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    fn forget_written(&mut self) {
+        if self.written == self.buffer.len() {
+            self.buffer.clear();
+            self.written = 0;
+            if self.buffer.capacity() > KEPT_BYTES {
+                self.buffer = Vec::new();
+            }
+        } else if self.written > self.buffer.len() / 2 {
+            // At most one byte is moved for each that was written.
+            self.buffer.drain(..self.written);
+            self.written = 0;
+        }
+    }
+}
+
+/// Both halves, for one thread.
+#[derive(Debug)]
+pub struct Link {
+    /// What comes in.
+    pub reader: LinkReader,
+    /// What goes out.
+    pub writer: LinkWriter,
+}
+
+impl Link {
+    /// A link over a stream.
+    pub fn new(stream: Stream) -> Self {
+        let stream = Arc::new(stream);
+        Self {
+            reader: LinkReader::new(stream.clone()),
+            writer: LinkWriter::new(stream),
+        }
+    }
+
+    /// The halves, for a thread each.
+    pub fn split(self) -> (LinkReader, LinkWriter) {
+        (self.reader, self.writer)
+    }
+
+    /// The stream.
+    pub fn stream(&self) -> &Stream {
+        &self.reader.stream
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.reader.stream.as_fd()
+    }
+}

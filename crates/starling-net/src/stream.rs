@@ -1,0 +1,123 @@
+//! A connected byte stream, TCP or Unix-domain.
+
+use crate::platform;
+use std::fmt;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::net::UnixStream;
+use std::time::Duration;
+
+/// A connected stream that never blocks.
+#[derive(Debug)]
+pub enum Stream {
+    /// TCP, without delay.
+    Tcp(TcpStream),
+    /// Unix-domain.
+    Unix(UnixStream),
+}
+
+/// Who is at the other end of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Peer {
+    /// `unix` or `tcp 10.0.0.7:50312`, for people.
+    pub path: String,
+    /// Process and user, where the system vouches for them.
+    pub process: Option<(u32, u32)>,
+}
+
+impl Stream {
+    /// Takes a TCP connection: no delay, non-blocking.
+    pub fn tcp(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(Self::Tcp(stream))
+    }
+
+    /// Takes a Unix-domain connection: non-blocking.
+    pub fn unix(stream: UnixStream) -> io::Result<Self> {
+        stream.set_nonblocking(true)?;
+        Ok(Self::Unix(stream))
+    }
+
+    /// Two connected ends in this process.
+    pub fn pair() -> io::Result<(Self, Self)> {
+        let (a, b) = UnixStream::pair()?;
+        Ok((Self::unix(a)?, Self::unix(b)?))
+    }
+
+    /// Who is at the other end.
+    pub fn peer(&self) -> Peer {
+        match self {
+            Self::Tcp(stream) => Peer {
+                path: match stream.peer_addr() {
+                    Ok(address) => format!("tcp {address}"),
+                    Err(_) => "tcp".into(),
+                },
+                process: None,
+            },
+            Self::Unix(_) => Peer {
+                path: "unix".into(),
+                process: platform::unix_peer(self.as_fd()).ok(),
+            },
+        }
+    }
+
+    /// Whether the operating system of the peer's host showed life within `time`, whatever its
+    /// process does; none where this can't be told.
+    pub fn host_answered_within(&self, time: Duration) -> Option<bool> {
+        match self {
+            Self::Tcp(_) => platform::last_acknowledged(self.as_fd())
+                .ok()
+                .map(|t| t < time),
+            Self::Unix(_) => None,
+        }
+    }
+
+    /// Ends the connection in both directions; whoever waits for it sees the end.
+    pub fn shut_down(&self) {
+        // An error means that it has ended already.
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        retry(|| platform::send(self.as_fd(), bytes))
+    }
+
+    pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        retry(|| platform::receive(self.as_fd(), buffer))
+    }
+}
+
+fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match call() {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+        }
+    }
+}
+
+impl AsRawFd for Stream {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}
+
+impl fmt::Display for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.peer().path)
+    }
+}

@@ -1,0 +1,349 @@
+//! The checkers: a small model of what the federation execution must look like, kept from the
+//! requests in the order in which the executive takes them, and what each federate may receive.
+//!
+//! Every value is a sequence number of its attribute (or of its sender and interaction class).
+//! Invariants, checked at every callback:
+//! - a federate never hears itself;
+//! - sequence numbers rise, one by one while the receiver's subscription stays as it is: program
+//!   order, exactly once, and a gapless suffix for whoever came later;
+//! - reflect, provide and remove only between discover and remove.
+//!
+//! And when the network has come to rest: everyone knows just the instances that it must, and has
+//! the last value of all that it subscribes to.
+
+use starling_core::message::{Request, RequestBody, ResignAction};
+use starling_core::{
+    AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ObjectModel,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Attributes = BTreeMap<ObjectClassHandle, BTreeSet<AttributeHandle>>;
+
+/// What carries sequence numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Source {
+    Attribute(ObjectInstanceHandle, AttributeHandle),
+    Interaction(FederateHandle, InteractionClassHandle),
+}
+
+/// What a receiver has got of one source.
+#[derive(Default)]
+struct Run {
+    last: u64,
+    /// The next one must be `last + 1`.
+    unbroken: bool,
+}
+
+#[derive(Default)]
+struct Receiver {
+    runs: BTreeMap<Source, Run>,
+    known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+}
+
+#[derive(Default)]
+struct Member {
+    published: Attributes,
+    subscribed: Attributes,
+    interactions: BTreeSet<InteractionClassHandle>,
+    directive: Option<ResignAction>,
+}
+
+struct Instance {
+    class: ObjectClassHandle,
+    owned: BTreeSet<AttributeHandle>,
+    locally_deleted: BTreeSet<FederateHandle>,
+}
+
+/// Model and receivers of one run.
+#[derive(Default)]
+pub(crate) struct Checker {
+    sent: BTreeMap<Source, u64>,
+    receivers: BTreeMap<FederateHandle, Receiver>,
+    members: BTreeMap<FederateHandle, Member>,
+    instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    /// Callbacks checked.
+    pub(crate) callbacks: u64,
+}
+
+impl Checker {
+    pub(crate) fn joined(&mut self, handle: FederateHandle) {
+        self.receivers.insert(handle, Receiver::default());
+        self.members.entry(handle).or_default();
+    }
+
+    /// The process is gone; the executive will see its connection end later.
+    pub(crate) fn died(&mut self, handle: FederateHandle) {
+        self.receivers.remove(&handle);
+    }
+
+    /// The executive has resigned it by its directive.
+    pub(crate) fn lost(&mut self, handle: FederateHandle) {
+        if let Some(member) = self.members.get(&handle) {
+            // The small FOM sets no switch: the standard's default holds.
+            let default = ResignAction::CancelThenDeleteThenDivest;
+            self.resigned(handle, member.directive.unwrap_or(default));
+        }
+    }
+
+    fn resigned(&mut self, handle: FederateHandle, action: ResignAction) {
+        self.members.remove(&handle);
+        if action.deletes() {
+            self.instances.retain(|i, _| i.registrar() != handle);
+        }
+        for (_, orphan) in self
+            .instances
+            .iter_mut()
+            .filter(|(i, _)| i.registrar() == handle)
+        {
+            orphan.owned.clear();
+        }
+    }
+
+    /// The number to send next.
+    pub(crate) fn next(&mut self, source: Source) -> [u8; 8] {
+        let number = self.sent.entry(source).or_default();
+        *number += 1;
+        number.to_le_bytes()
+    }
+
+    /// A receiver has called unsubscribe: what comes may have gaps once.
+    pub(crate) fn subscription_shrinks(&mut self, receiver: FederateHandle) {
+        let receiver = self
+            .receivers
+            .get_mut(&receiver)
+            .expect("callers are there");
+        receiver.runs.values_mut().for_each(|r| r.unbroken = false);
+    }
+
+    /// A receiver has deleted an instance, for all or for itself.
+    pub(crate) fn forgets(&mut self, receiver: FederateHandle, instance: ObjectInstanceHandle) {
+        let receiver = self
+            .receivers
+            .get_mut(&receiver)
+            .expect("callers are there");
+        receiver.known.remove(&instance);
+        for (source, run) in &mut receiver.runs {
+            if matches!(source, Source::Attribute(i, _) if *i == instance) {
+                run.unbroken = false;
+            }
+        }
+    }
+
+    /// What an instance is known as.
+    pub(crate) fn known(
+        &self,
+        receiver: FederateHandle,
+    ) -> impl Iterator<Item = ObjectInstanceHandle> + '_ {
+        self.receivers[&receiver].known.keys().copied()
+    }
+
+    /// The executive takes a request.
+    pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        let member = self.members.entry(origin).or_default();
+        match &request.body {
+            RequestBody::PublishObjectClass { class, attributes } => {
+                let set: BTreeSet<_> = attributes.iter().copied().collect();
+                let all = set.is_empty();
+                member.published.insert(*class, set.clone());
+                let own = self.instances.iter_mut();
+                for (_, i) in own.filter(|(h, i)| h.registrar() == origin && i.class == *class) {
+                    let privilege = AttributeHandle::from_raw(1);
+                    i.owned
+                        .retain(|a| set.contains(a) || (!all && *a == privilege));
+                }
+            }
+            RequestBody::SubscribeObjectClass { class, attributes } => {
+                let set = attributes.iter().map(|a| a.attribute).collect();
+                member.subscribed.insert(*class, set);
+                for i in self.instances.values_mut() {
+                    i.locally_deleted.remove(&origin);
+                }
+            }
+            RequestBody::SubscribeInteraction {
+                class,
+                subscription,
+            } => {
+                match subscription {
+                    starling_core::message::Subscription::None => member.interactions.remove(class),
+                    _ => member.interactions.insert(*class),
+                };
+            }
+            RequestBody::RegisterObject {
+                instance, class, ..
+            } => {
+                let mut owned = member.published.get(class).cloned().unwrap_or_default();
+                owned.insert(AttributeHandle::from_raw(1));
+                let new = Instance {
+                    class: *class,
+                    owned,
+                    locally_deleted: BTreeSet::new(),
+                };
+                self.instances.insert(*instance, new);
+            }
+            RequestBody::DeleteObject { instance, .. } => {
+                self.instances.remove(instance);
+            }
+            RequestBody::LocalDeleteObject { instance } => {
+                if let Some(i) = self.instances.get_mut(instance) {
+                    i.locally_deleted.insert(origin);
+                }
+            }
+            RequestBody::SetResignDirective(action) => member.directive = Some(*action),
+            RequestBody::Resign(action) => self.resigned(origin, *action),
+            _ => {}
+        }
+    }
+
+    /// A callback is delivered.
+    pub(crate) fn callback(&mut self, at: FederateHandle, callback: &Callback) {
+        self.callbacks += 1;
+        let receiver = self
+            .receivers
+            .get_mut(&at)
+            .expect("callbacks come to the living");
+        match callback {
+            Callback::DiscoverObjectInstance {
+                instance, class, ..
+            } => {
+                assert_ne!(
+                    instance.registrar(),
+                    at,
+                    "{at} discovers its own {instance}"
+                );
+                let twice = receiver.known.insert(*instance, *class);
+                assert_eq!(twice, None, "{at} discovers {instance} twice");
+            }
+            Callback::ReflectAttributeValues {
+                instance,
+                values,
+                producer,
+                ..
+            } => {
+                assert_ne!(*producer, at, "{at} hears itself");
+                let known = receiver.known.contains_key(instance);
+                assert!(known, "{at} reflects {instance} outside its life");
+                for (attribute, value) in values.iter() {
+                    receiver.got(at, Source::Attribute(*instance, attribute), value);
+                }
+            }
+            Callback::ReceiveInteraction {
+                values, producer, ..
+            } => {
+                assert_ne!(*producer, at, "{at} hears itself");
+                // The first parameter says the sent class and the number.
+                if let Some((_, value)) = values.iter().next() {
+                    let (class, number) = value.split_at(4);
+                    let class = u32::from_le_bytes(class.try_into().expect("it is 4 bytes"));
+                    let class = InteractionClassHandle::from_raw(class);
+                    receiver.got(at, Source::Interaction(*producer, class), number);
+                }
+            }
+            Callback::RemoveObjectInstance { instance, .. } => {
+                let known = receiver.known.remove(instance);
+                assert!(
+                    known.is_some(),
+                    "{at} is told twice that {instance} is removed"
+                );
+            }
+            Callback::ProvideAttributeValueUpdate { instance, .. } => {
+                assert_eq!(instance.registrar(), at, "{at} does not own {instance}");
+            }
+            _ => {}
+        }
+    }
+
+    /// The network is at rest and every sender has sent one more of everything.
+    pub(crate) fn at_rest(&self, federate: &Federate) {
+        let me = federate.handle();
+        let model = federate.model();
+        let (receiver, member) = (&self.receivers[&me], &self.members[&me]);
+        for instance in receiver.known.keys() {
+            let exists = self.instances.contains_key(instance);
+            assert!(exists, "{me} still knows {instance}, which is deleted");
+        }
+        for (handle, instance) in &self.instances {
+            if handle.registrar() == me || instance.locally_deleted.contains(&me) {
+                continue;
+            }
+            let Some(class) = candidate(model, &member.subscribed, instance.class) else {
+                continue;
+            };
+            if !member.subscribed[&class].is_disjoint(&instance.owned) {
+                let known = receiver.known.contains_key(handle);
+                assert!(known, "{me} must have discovered {handle} as class {class}");
+            }
+            let Some(class) = receiver.known.get(handle) else {
+                continue;
+            };
+            let Some(subscribed) = member.subscribed.get(class) else {
+                continue;
+            };
+            for attribute in subscribed.intersection(&instance.owned) {
+                self.has_last(me, Source::Attribute(*handle, *attribute));
+            }
+        }
+        for source in self.sent.keys() {
+            let Source::Interaction(sender, class) = source else {
+                continue;
+            };
+            let mut at = model.interaction_class(*class);
+            let mut wanted = false;
+            while let Some(c) = at {
+                wanted |= member.interactions.contains(&c.handle);
+                at = c.parent.and_then(|p| model.interaction_class(p));
+            }
+            // A subscription at the root receives interactions without the parameters that count.
+            let root = InteractionClassHandle::from_raw(1);
+            if wanted && *sender != me && !member.interactions.contains(&root) {
+                let lives = self.receivers.contains_key(sender);
+                if lives {
+                    self.has_last(me, *source);
+                }
+            }
+        }
+    }
+
+    fn has_last(&self, me: FederateHandle, source: Source) {
+        let sent = self.sent.get(&source).copied().unwrap_or_default();
+        let got = self.receivers[&me].runs.get(&source).map_or(0, |r| r.last);
+        assert_eq!(
+            got, sent,
+            "{me} has {got} of {source:?}, of which {sent} were sent"
+        );
+    }
+}
+
+impl Receiver {
+    fn got(&mut self, me: FederateHandle, source: Source, value: &[u8]) {
+        let number = u64::from_le_bytes(value.try_into().expect("values are 8 bytes"));
+        let run = self.runs.entry(source).or_default();
+        assert!(
+            number > run.last,
+            "{me} got {number} of {source:?} after {}",
+            run.last
+        );
+        if run.unbroken {
+            assert_eq!(number, run.last + 1, "{me} has a gap in {source:?}");
+        }
+        *run = Run {
+            last: number,
+            unbroken: true,
+        };
+    }
+}
+
+fn candidate(
+    model: &ObjectModel,
+    subscribed: &Attributes,
+    class: ObjectClassHandle,
+) -> Option<ObjectClassHandle> {
+    let mut at = model.object_class(class);
+    while let Some(c) = at {
+        if subscribed.get(&c.handle).is_some_and(|s| !s.is_empty()) {
+            return Some(c.handle);
+        }
+        at = c.parent.and_then(|p| model.object_class(p));
+    }
+    None
+}

@@ -1,0 +1,45 @@
+//! A MIM and a FOM small enough to build thousands of times a second.
+
+use starling_core::message::ModuleSource;
+
+const MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<attribute><name>HLAprivilegeToDeleteObject</name></attribute></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name></interactionClass></interactions>
+</objectModel>"#;
+
+const FOM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>A</name>
+ <attribute><name>a1</name></attribute><attribute><name>a2</name></attribute>
+ <objectClass><name>B</name><attribute><name>b1</name></attribute></objectClass>
+ <objectClass><name>C</name><attribute><name>c1</name></attribute></objectClass>
+</objectClass></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>I</name><parameter><name>i1</name></parameter>
+ <interactionClass><name>J</name><parameter><name>j1</name></parameter></interactionClass>
+</interactionClass></interactionClass></interactions></objectModel>"#;
+
+/// Brings a class of its own, and attributes for B's superclass's other subclass.
+const LATE: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>A</name><objectClass><name>D</name>
+<attribute><name>d1</name></attribute></objectClass></objectClass></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>K</name><parameter><name>k1</name></parameter></interactionClass>
+</interactionClass></interactions></objectModel>"#;
+
+pub(crate) fn source(designator: &str) -> ModuleSource {
+    let text = match designator {
+        "mim" => MIM,
+        "fom" => FOM,
+        "late" => LATE,
+        other => unreachable!("there is no module {other}"),
+    };
+    ModuleSource {
+        designator: designator.to_owned(),
+        text: text.as_bytes().to_vec(),
+    }
+}
+
+/// Object classes by name; D is there once a joiner has brought it.
+pub(crate) const CLASSES: [&str; 4] = ["A", "A.B", "A.C", "A.D"];
+/// Interaction classes by name; K is there once a joiner has brought it.
+pub(crate) const INTERACTIONS: [&str; 3] = ["I", "I.J", "K"];

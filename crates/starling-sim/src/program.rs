@@ -1,0 +1,414 @@
+//! A random valid program, and the run of one seed.
+
+use crate::check::{Checker, Source};
+use crate::fom::{CLASSES, INTERACTIONS, source};
+use crate::network::Network;
+use starling_core::message::{ResignAction, ToExecutive};
+use starling_core::{
+    AttributeHandle, DataPath, Exception, ExceptionKind, FederateHandle, ObjectClassHandle, PeerId,
+};
+
+/// What a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Steps of the network.
+    pub steps: u64,
+    /// Callbacks delivered and checked.
+    pub callbacks: u64,
+}
+
+/// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if a checker
+/// finds a fault.
+pub fn run(seed: u64, actions: usize) -> Report {
+    let mut draw = fastrand::Rng::with_seed(seed);
+    let path = match draw.bool() {
+        true => DataPath::Direct,
+        false => DataPath::Executive,
+    };
+    let mut run = Run {
+        draw,
+        network: Network::new(path),
+        checker: Checker::default(),
+        steps: 0,
+    };
+    run.create();
+    for _ in 0..2 {
+        run.join();
+    }
+    // How busy the network is between calls decides how far federates lag behind each other.
+    let patience = run.draw.usize(1..30);
+    for _ in 0..actions {
+        run.act();
+        for _ in 0..run.draw.usize(..patience) {
+            run.step();
+        }
+        if run.draw.u8(..100) == 0 {
+            run.rest();
+        }
+    }
+    run.rest();
+    Report {
+        steps: run.steps,
+        callbacks: run.checker.callbacks,
+    }
+}
+
+struct Run {
+    draw: fastrand::Rng,
+    network: Network,
+    checker: Checker,
+    steps: u64,
+}
+
+impl Run {
+    fn create(&mut self) {
+        let peer = self.network.connect();
+        let create = ToExecutive::CreateFederation {
+            federation: "F".into(),
+            modules: vec![source("fom")],
+            mim: Some(source("mim")),
+            time: String::new(),
+        };
+        self.network.send_up(peer, &create);
+        while self.step() {}
+    }
+
+    fn step(&mut self) -> bool {
+        self.steps += 1;
+        self.network.step(&mut self.draw, &mut self.checker)
+    }
+
+    fn join(&mut self) {
+        let peer = self.network.connect();
+        self.network.joining.push(peer);
+        let late = self.draw.u8(..4) == 0;
+        let join = ToExecutive::Join {
+            name: None,
+            kind: "sim".into(),
+            federation: "F".into(),
+            modules: if late { vec![source("late")] } else { vec![] },
+        };
+        self.network.send_up(peer, &join);
+    }
+
+    /// One random thing that a federate, or fate, does.
+    fn act(&mut self) {
+        let hosts = self.network.hosts.values().filter(|h| !h.resigning);
+        let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
+        if hosts.len() < 2 || (hosts.len() < 6 && self.draw.u8(..40) == 0) {
+            if self.network.joining.len() < 3 {
+                self.join();
+            }
+            if hosts.is_empty() {
+                return;
+            }
+        }
+        let (peer, me) = hosts[self.draw.usize(..hosts.len())];
+        match self.draw.u8(..100) {
+            0..30 => self.callbacks(peer, me),
+            30..50 => self.update(peer, me),
+            50..62 => self.interact(peer, me),
+            62..70 => self.subscribe(peer, me),
+            70..76 => self.publish(peer, me),
+            76..84 => self.register(peer, me),
+            84..88 => self.delete(peer, me),
+            88..91 => self.local_delete(peer, me),
+            91..94 => self.request_values(peer, me),
+            94..97 => self.names(peer),
+            97 => self.resign(peer, me),
+            98 => self.set_directive(peer),
+            _ => self.network.kill(peer, &mut self.draw, &mut self.checker),
+        }
+    }
+
+    fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
+        for _ in 0..self.draw.usize(1..20) {
+            let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) else {
+                break;
+            };
+            self.checker.callback(me, &callback);
+        }
+    }
+
+    /// A class that the federate has, and some of its attributes.
+    fn class(&mut self, peer: PeerId) -> (ObjectClassHandle, Vec<AttributeHandle>) {
+        let model = self.network.hosts[&peer].federate.model();
+        let name = CLASSES[self.draw.usize(..CLASSES.len())];
+        let class = model.object_class_by_name(name);
+        let class = class
+            .or(model.object_class_by_name("A"))
+            .expect("A is in the FOM");
+        // Not the privilege to delete, which nobody updates here.
+        let mut attributes: Vec<_> = class.attributes[1..].to_vec();
+        self.draw.shuffle(&mut attributes);
+        attributes.truncate(self.draw.usize(1..=attributes.len()));
+        (class.handle, attributes)
+    }
+
+    fn interaction(&mut self, peer: PeerId) -> starling_core::InteractionClassHandle {
+        let model = self.network.hosts[&peer].federate.model();
+        let name = INTERACTIONS[self.draw.usize(..INTERACTIONS.len())];
+        let class = model.interaction_class_by_name(name);
+        let class = class.or(model.interaction_class_by_name("I"));
+        class.expect("I is in the FOM").handle
+    }
+
+    fn update(&mut self, peer: PeerId, me: FederateHandle) {
+        let Some(instance) = self.own(peer, me) else {
+            return;
+        };
+        self.update_instance(peer, instance);
+    }
+
+    /// Updates some of what the federate publishes of an instance of its own.
+    fn update_instance(&mut self, peer: PeerId, instance: starling_core::ObjectInstanceHandle) {
+        let federate = &self.network.hosts[&peer].federate;
+        let mut owned = federate
+            .owned_attributes(instance)
+            .expect("it is its own")
+            .to_vec();
+        owned.retain(|a| a.raw() != 1);
+        if owned.is_empty() {
+            return;
+        }
+        self.draw.shuffle(&mut owned);
+        owned.truncate(self.draw.usize(1..=owned.len()));
+        self.send_update(peer, instance, &owned);
+    }
+
+    fn send_update(
+        &mut self,
+        peer: PeerId,
+        instance: starling_core::ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let checker = &mut self.checker;
+        let numbers: Vec<_> = attributes
+            .iter()
+            .map(|a| (*a, checker.next(Source::Attribute(instance, *a))))
+            .collect();
+        let values: Vec<_> = numbers.iter().map(|(a, n)| (*a, n.as_slice())).collect();
+        let sent = self.network.call(peer, |f, send| {
+            f.update_attribute_values(instance, &values, b"", send)
+        });
+        legal(sent, &[]);
+    }
+
+    fn interact(&mut self, peer: PeerId, me: FederateHandle) {
+        let class = self.interaction(peer);
+        let published = self.network.hosts[&peer]
+            .federate
+            .publishes_interaction(class);
+        if published {
+            self.send_interaction(peer, me, class);
+        }
+    }
+
+    fn send_interaction(
+        &mut self,
+        peer: PeerId,
+        me: FederateHandle,
+        class: starling_core::InteractionClassHandle,
+    ) {
+        let model = self.network.hosts[&peer].federate.model();
+        let first = model
+            .interaction_class(class)
+            .expect("it was just found")
+            .parameters[0];
+        let mut value = class.raw().to_le_bytes().to_vec();
+        value.extend(self.checker.next(Source::Interaction(me, class)));
+        let sent = self.network.call(peer, |f, send| {
+            f.send_interaction(class, &[(first, &value)], b"t", send)
+        });
+        legal(sent, &[]);
+    }
+
+    fn subscribe(&mut self, peer: PeerId, me: FederateHandle) {
+        let (class, attributes) = self.class(peer);
+        let interaction = self.interaction(peer);
+        let choice = self.draw.u8(..10);
+        if matches!(choice, 4 | 8 | 9) {
+            self.checker.subscription_shrinks(me);
+        }
+        let done = self.network.call(peer, |f, _| match choice {
+            0..4 => f.subscribe_object_class_attributes(class, &attributes, true, ""),
+            4 => f.unsubscribe_object_class(class),
+            5..8 => f.subscribe_interaction_class(interaction, choice != 7),
+            8 => f.unsubscribe_interaction_class(interaction),
+            _ => f.unsubscribe_object_class_attributes(class, &attributes),
+        });
+        legal(done, &[]);
+    }
+
+    fn publish(&mut self, peer: PeerId, _: FederateHandle) {
+        let (class, attributes) = self.class(peer);
+        let interaction = self.interaction(peer);
+        let choice = self.draw.u8(..10);
+        let done = self.network.call(peer, |f, _| match choice {
+            0..5 => f.publish_object_class_attributes(class, &attributes),
+            5 => f.unpublish_object_class(class),
+            6..8 => f.publish_interaction_class(interaction),
+            8 => f.unpublish_interaction_class(interaction),
+            _ => f.unpublish_object_class_attributes(class, &attributes),
+        });
+        legal(done, &[]);
+    }
+
+    fn register(&mut self, peer: PeerId, _: FederateHandle) {
+        let (class, _) = self.class(peer);
+        let name = self.name();
+        let name = (self.draw.u8(..3) == 0).then_some(name);
+        let done = self.network.call(peer, |f, _| {
+            f.register_object_instance(class, name.as_deref())
+        });
+        use ExceptionKind::*;
+        let may = [
+            ObjectClassNotPublished,
+            ObjectInstanceNameNotReserved,
+            ObjectInstanceNameInUse,
+        ];
+        legal(done.map(|_| ()), &may);
+    }
+
+    fn name(&mut self) -> String {
+        format!("name {}", self.draw.u8(..4))
+    }
+
+    fn names(&mut self, peer: PeerId) {
+        let names = [self.name(), self.name()];
+        let choice = self.draw.u8(..5);
+        let done = self.network.call(peer, |f, _| match choice {
+            0..2 => f.reserve_object_instance_name(&names[0]),
+            2 => f.reserve_multiple_object_instance_name(&[&names[0], &names[1]]),
+            3 => f.release_object_instance_name(&names[0]),
+            _ => f.reserve_object_instance_name("HLAname"),
+        });
+        use ExceptionKind::*;
+        legal(done, &[IllegalName, ObjectInstanceNameNotReserved]);
+    }
+
+    /// An instance that the federate has registered.
+    fn own(
+        &mut self,
+        peer: PeerId,
+        me: FederateHandle,
+    ) -> Option<starling_core::ObjectInstanceHandle> {
+        let own = self.network.hosts[&peer].federate.known_instances();
+        let own: Vec<_> = own.into_iter().filter(|i| i.registrar() == me).collect();
+        (!own.is_empty()).then(|| own[self.draw.usize(..own.len())])
+    }
+
+    fn delete(&mut self, peer: PeerId, me: FederateHandle) {
+        if let Some(instance) = self.own(peer, me) {
+            let done = self
+                .network
+                .call(peer, |f, _| f.delete_object_instance(instance, b"tag"));
+            legal(done, &[ExceptionKind::DeletePrivilegeNotHeld]);
+        }
+    }
+
+    fn local_delete(&mut self, peer: PeerId, me: FederateHandle) {
+        let known: Vec<_> = self.checker.known(me).collect();
+        if known.is_empty() {
+            return;
+        }
+        let instance = known[self.draw.usize(..known.len())];
+        let done = self
+            .network
+            .call(peer, |f, _| f.local_delete_object_instance(instance));
+        legal(done, &[]);
+        self.checker.forgets(me, instance);
+    }
+
+    fn request_values(&mut self, peer: PeerId, _: FederateHandle) {
+        let (class, attributes) = self.class(peer);
+        let done = self.network.call(peer, |f, _| {
+            f.request_class_attribute_value_update(class, &attributes, b"please")
+        });
+        legal(done, &[]);
+    }
+
+    fn set_directive(&mut self, peer: PeerId) {
+        let action = self.action();
+        self.network
+            .call(peer, |f, _| f.set_automatic_resign_directive(action));
+    }
+
+    fn action(&mut self) -> ResignAction {
+        let number = self.draw.u32(..6);
+        ResignAction::from_number(number).expect("there are six")
+    }
+
+    fn resign(&mut self, peer: PeerId, _: FederateHandle) {
+        let action = self.action();
+        let done = self
+            .network
+            .call(peer, |f, _| f.resign_federation_execution(action));
+        if done.is_ok() {
+            let host = self.network.hosts.get_mut(&peer);
+            host.expect("it has just called").resigning = true;
+        }
+        legal(done, &[ExceptionKind::FederateOwnsAttributes]);
+    }
+
+    /// Lets everything arrive, has everyone send one more of everything, and checks.
+    fn rest(&mut self) {
+        self.drain();
+        let hosts: Vec<_> = self
+            .network
+            .hosts
+            .values()
+            .map(|h| (h.peer, h.handle))
+            .collect();
+        for (peer, me) in &hosts {
+            let federate = &self.network.hosts[peer].federate;
+            let own = federate.known_instances().into_iter();
+            let own: Vec<_> = own.filter(|i| i.registrar() == *me).collect();
+            for instance in own {
+                let federate = &self.network.hosts[peer].federate;
+                let owned = federate.owned_attributes(instance).expect("it is its own");
+                let owned: Vec<_> = owned.iter().copied().filter(|a| a.raw() != 1).collect();
+                if !owned.is_empty() {
+                    self.send_update(*peer, instance, &owned);
+                }
+            }
+            for name in INTERACTIONS {
+                let federate = &self.network.hosts[peer].federate;
+                let class = federate
+                    .model()
+                    .interaction_class_by_name(name)
+                    .map(|c| c.handle);
+                if let Some(class) = class.filter(|c| federate.publishes_interaction(*c)) {
+                    self.send_interaction(*peer, *me, class);
+                }
+            }
+        }
+        self.drain();
+        for host in self.network.hosts.values() {
+            self.checker.at_rest(&host.federate);
+        }
+    }
+
+    fn drain(&mut self) {
+        loop {
+            while self.step() {}
+            let hosts = self.network.hosts.values();
+            let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
+            for (peer, me) in hosts {
+                while let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) {
+                    self.checker.callback(me, &callback);
+                }
+            }
+            if !self.step() {
+                return;
+            }
+        }
+    }
+}
+
+/// Calls are valid, or throw just what they may.
+fn legal(done: Result<(), Exception>, may: &[ExceptionKind]) {
+    if let Err(exception) = done {
+        assert!(may.contains(&exception.kind), "unexpected {exception}");
+    }
+}

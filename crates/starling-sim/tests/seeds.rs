@@ -1,0 +1,15 @@
+//! A fixed share of seeds in every test run; a campaign runs `examples/campaign.rs`.
+
+#[test]
+fn seeds() {
+    let mut callbacks = 0;
+    for seed in 0..1500 {
+        let report = std::panic::catch_unwind(|| starling_sim::run(seed, 150));
+        let report = report.unwrap_or_else(|_| panic!("seed {seed}, 150 actions"));
+        callbacks += report.callbacks;
+    }
+    assert!(
+        callbacks > 10_000,
+        "the programs do too little: {callbacks} callbacks"
+    );
+}
