@@ -5,6 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,13 +65,13 @@ pub(crate) fn spawn(
         .open(log)
         .map_err(|e| failed(&format!("its log {} can't be opened", log.display()), e))?;
     let start_of_log = log_file.metadata().map_or(0, |m| m.len());
-    let (ready, its_end) = io::pipe().map_err(|e| failed("no pipe", e))?;
+    let (ready, its_end) = UnixStream::pair().map_err(|e| failed("no pipe", e))?;
     let mut command = Command::new(program);
     command
         .args(arguments)
         .current_dir("/")
         .stdin(Stdio::null())
-        .stdout(its_end)
+        .stdout(OwnedFd::from(its_end))
         .stderr(log_file);
     platform::detach(&mut command);
     let mut child = command

@@ -109,8 +109,10 @@ fn ten_processes_share_one() {
         let own = std::env::current_exe().unwrap();
         let mut federates: Vec<_> = (0..10)
             .map(|_| {
-                let mut command = Command::new(&own);
-                command.arg("federate").arg(&run_dir);
+                // With an open descriptor that rtiexec must not inherit.
+                let mut command = Command::new("sh");
+                command.args(["-c", "exec 9</dev/null; exec \"$0\" federate \"$1\""]);
+                command.arg(&own).arg(&run_dir);
                 command
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped())
