@@ -74,7 +74,7 @@ pub struct Federate {
     /// All members' subscriptions as of the applied log.
     pub(crate) subscriptions: Subscriptions,
     pub(crate) routes: Routes,
-    /// Own subscriptions as of the last call.
+    /// Own subscriptions as of the last call; "since" is the number of the request.
     pub(crate) mine: Subscriptions,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
@@ -263,7 +263,7 @@ impl Federate {
             EntryBody::ObjectSubscription { class, attributes } => {
                 self.subscriptions
                     .set_object(origin, class, attributes, entry.index);
-                self.routes.clear();
+                self.subscription_applied(origin);
             }
             EntryBody::InteractionSubscription {
                 class,
@@ -271,7 +271,7 @@ impl Federate {
             } => {
                 self.subscriptions
                     .set_interaction(origin, class, subscription, entry.index);
-                self.routes.clear();
+                self.subscription_applied(origin);
             }
             EntryBody::NamesReserved {
                 names,
@@ -297,12 +297,24 @@ impl Federate {
         Ok(())
     }
 
+    fn subscription_applied(&mut self, origin: FederateHandle) {
+        self.routes.clear();
+        if origin == self.me {
+            self.maps.clear();
+        }
+    }
+
     fn grow(&mut self, sources: &[crate::message::ModuleSource]) -> Result<(), ProtocolError> {
         modules::merge(&mut self.model, sources)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
         self.routes.clear();
         self.maps.clear();
         Ok(())
+    }
+
+    /// The number that the next request will have.
+    pub(crate) fn next_request(&self) -> RequestNumber {
+        self.requests + 1
     }
 
     /// Puts a request into the log.

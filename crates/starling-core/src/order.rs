@@ -99,6 +99,11 @@ impl Ordering {
         self.applied
     }
 
+    /// Own requests that are in the applied part of the log.
+    pub(crate) fn own_requests(&self) -> RequestNumber {
+        self.senders.get(&self.me).map_or(0, |s| s.requests)
+    }
+
     pub(crate) fn entry(&mut self, entry: Entry) {
         self.control.push_back(Control::Entry(entry));
     }

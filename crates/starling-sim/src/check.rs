@@ -52,6 +52,7 @@ struct Member {
 struct Instance {
     class: ObjectClassHandle,
     owned: BTreeSet<AttributeHandle>,
+    /// These may discover it again, or not.
     locally_deleted: BTreeSet<FederateHandle>,
 }
 
@@ -59,6 +60,8 @@ struct Instance {
 #[derive(Default)]
 pub(crate) struct Checker {
     sent: BTreeMap<Source, u64>,
+    /// Sent since the network was last at rest: what must have come when it is so again.
+    round: BTreeSet<Source>,
     receivers: BTreeMap<FederateHandle, Receiver>,
     members: BTreeMap<FederateHandle, Member>,
     instances: BTreeMap<ObjectInstanceHandle, Instance>,
@@ -89,7 +92,11 @@ impl Checker {
     fn resigned(&mut self, handle: FederateHandle, action: ResignAction) {
         self.members.remove(&handle);
         if action.deletes() {
-            self.instances.retain(|i, _| i.registrar() != handle);
+            let privilege = AttributeHandle::from_raw(1);
+            let deleted = |h: &ObjectInstanceHandle, i: &Instance| {
+                h.registrar() == handle && i.owned.contains(&privilege)
+            };
+            self.instances.retain(|h, i| !deleted(h, i));
         }
         for (_, orphan) in self
             .instances
@@ -104,6 +111,7 @@ impl Checker {
     pub(crate) fn next(&mut self, source: Source) -> [u8; 8] {
         let number = self.sent.entry(source).or_default();
         *number += 1;
+        self.round.insert(source);
         number.to_le_bytes()
     }
 
@@ -130,7 +138,12 @@ impl Checker {
         }
     }
 
-    /// What an instance is known as.
+    /// A last round begins: everything that is sent in it must come to all who subscribe.
+    pub(crate) fn last_round(&mut self) {
+        self.round.clear();
+    }
+
+    /// Instances that a receiver knows.
     pub(crate) fn known(
         &self,
         receiver: FederateHandle,
@@ -156,9 +169,6 @@ impl Checker {
             RequestBody::SubscribeObjectClass { class, attributes } => {
                 let set = attributes.iter().map(|a| a.attribute).collect();
                 member.subscribed.insert(*class, set);
-                for i in self.instances.values_mut() {
-                    i.locally_deleted.remove(&origin);
-                }
             }
             RequestBody::SubscribeInteraction {
                 class,
@@ -280,10 +290,13 @@ impl Checker {
                 continue;
             };
             for attribute in subscribed.intersection(&instance.owned) {
-                self.has_last(me, Source::Attribute(*handle, *attribute));
+                let source = Source::Attribute(*handle, *attribute);
+                if self.round.contains(&source) {
+                    self.has_last(me, source);
+                }
             }
         }
-        for source in self.sent.keys() {
+        for source in &self.round {
             let Source::Interaction(sender, class) = source else {
                 continue;
             };
@@ -296,10 +309,7 @@ impl Checker {
             // A subscription at the root receives interactions without the parameters that count.
             let root = InteractionClassHandle::from_raw(1);
             if wanted && *sender != me && !member.interactions.contains(&root) {
-                let lives = self.receivers.contains_key(sender);
-                if lives {
-                    self.has_last(me, *source);
-                }
+                self.has_last(me, *source);
             }
         }
     }

@@ -104,19 +104,19 @@ impl Run {
             }
         }
         let (peer, me) = hosts[self.draw.usize(..hosts.len())];
-        match self.draw.u8(..100) {
-            0..30 => self.callbacks(peer, me),
-            30..50 => self.update(peer, me),
-            50..62 => self.interact(peer, me),
-            62..70 => self.subscribe(peer, me),
-            70..76 => self.publish(peer, me),
-            76..84 => self.register(peer, me),
-            84..88 => self.delete(peer, me),
-            88..91 => self.local_delete(peer, me),
-            91..94 => self.request_values(peer, me),
-            94..97 => self.names(peer),
-            97 => self.resign(peer, me),
-            98 => self.set_directive(peer),
+        match self.draw.u8(..200) {
+            0..50 => self.callbacks(peer, me),
+            50..95 => self.update(peer, me),
+            95..120 => self.interact(peer, me),
+            120..145 => self.subscribe(peer, me),
+            145..165 => self.publish(peer, me),
+            165..182 => self.register(peer, me),
+            182..186 => self.delete(peer, me),
+            186..189 => self.local_delete(peer, me),
+            189..192 => self.request_values(peer, me),
+            192..196 => self.names(peer),
+            196..198 => self.resign(peer, me),
+            198 => self.set_directive(peer),
             _ => self.network.kill(peer, &mut self.draw, &mut self.checker),
         }
     }
@@ -231,7 +231,7 @@ impl Run {
             self.checker.subscription_shrinks(me);
         }
         let done = self.network.call(peer, |f, _| match choice {
-            0..4 => f.subscribe_object_class_attributes(class, &attributes, true, ""),
+            0..4 => f.subscribe_object_class_attributes(class, &attributes, choice != 3, ""),
             4 => f.unsubscribe_object_class(class),
             5..8 => f.subscribe_interaction_class(interaction, choice != 7),
             8 => f.unsubscribe_interaction_class(interaction),
@@ -354,6 +354,7 @@ impl Run {
     /// Lets everything arrive, has everyone send one more of everything, and checks.
     fn rest(&mut self) {
         self.drain();
+        self.checker.last_round();
         let hosts: Vec<_> = self
             .network
             .hosts

@@ -151,7 +151,9 @@ impl Federate {
         if self.mine.object(self.me, class) == attributes {
             return;
         }
-        self.mine.set_object(self.me, class, attributes.clone(), 0);
+        let request = self.next_request();
+        self.mine
+            .set_object(self.me, class, attributes.clone(), request);
         self.maps.clear();
         self.request(RequestBody::SubscribeObjectClass { class, attributes });
     }
@@ -190,7 +192,9 @@ impl Federate {
         class: InteractionClassHandle,
         subscription: Subscription,
     ) {
-        self.mine.set_interaction(self.me, class, subscription, 0);
+        let request = self.next_request();
+        self.mine
+            .set_interaction(self.me, class, subscription, request);
         self.maps.clear();
         self.request(RequestBody::SubscribeInteraction {
             class,

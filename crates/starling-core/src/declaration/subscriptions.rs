@@ -82,16 +82,29 @@ impl Subscriptions {
             .map_or(&[], |at| &at.attributes)
     }
 
-    /// Whether `federate` subscribes to this class attribute.
-    pub(crate) fn has_attribute(
+    /// Since when `federate` subscribes to this class attribute, if it does.
+    pub(crate) fn attribute_since(
         &self,
         federate: FederateHandle,
         class: ObjectClassHandle,
         attribute: AttributeHandle,
-    ) -> bool {
-        self.object(federate, class)
+    ) -> Option<LogIndex> {
+        let at = self.objects.get(&class)?.get(&federate)?;
+        let position = at
+            .attributes
             .iter()
-            .any(|a| a.attribute == attribute)
+            .position(|a| a.attribute == attribute)?;
+        at.since.get(position).copied()
+    }
+
+    /// Since when `federate` subscribes to exactly this interaction class, if it does.
+    pub(crate) fn interaction_since(
+        &self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> Option<LogIndex> {
+        let (_, since) = self.interactions.get(&class)?.get(&federate)?;
+        Some(*since)
     }
 
     /// Whether `federate` subscribes to exactly this interaction class.
@@ -119,24 +132,6 @@ impl Subscriptions {
                 return Some(c);
             }
             at = model.object_class(c)?.parent;
-        }
-        None
-    }
-
-    /// The class at which `federate` receives an interaction of `class`: itself or its nearest
-    /// subscribed superclass (§6.13).
-    pub(crate) fn received_class(
-        &self,
-        model: &ObjectModel,
-        federate: FederateHandle,
-        class: InteractionClassHandle,
-    ) -> Option<InteractionClassHandle> {
-        let mut at = Some(class);
-        while let Some(c) = at {
-            if self.has_interaction(federate, c) {
-                return Some(c);
-            }
-            at = model.interaction_class(c)?.parent;
         }
         None
     }

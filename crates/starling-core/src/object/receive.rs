@@ -1,9 +1,13 @@
 //! Object management at the receiving federate: from applied entries and data to callbacks.
+//!
+//! A subscription counts from its place in the log: a value is delivered if its sender had applied
+//! that place when it sent it. So a subscription ended and made again is a new one, and what was
+//! sent for the old one can't leave a gap in it (found by the simulator).
 
 use super::federate::Instance;
 use crate::callback::{Callback, NamedValues};
 use crate::handles::HandleMap;
-use crate::message::{Data, DataBody, Discovery, default_instance_name};
+use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, ValuesBuf,
@@ -21,6 +25,7 @@ pub(crate) enum Queued {
         tag: Vec<u8>,
         transportation: Transportation,
         producer: FederateHandle,
+        sender_applied: LogIndex,
     },
     Receive {
         class: InteractionClassHandle,
@@ -28,6 +33,7 @@ pub(crate) enum Queued {
         tag: Vec<u8>,
         transportation: Transportation,
         producer: FederateHandle,
+        sender_applied: LogIndex,
     },
     Remove {
         instance: ObjectInstanceHandle,
@@ -43,20 +49,29 @@ pub(crate) enum Queued {
     Ready(Callback),
 }
 
+/// By slot of the sent class: the handle that the receiver gets it as, if it does.
 type SlotMap<H> = Arc<Vec<Option<H>>>;
 
-/// By sent class and class of receipt: which slot the receiver gets as which handle.
-#[derive(Default)]
-pub(crate) struct ReceiveMaps {
-    objects: HandleMap<(ObjectClassHandle, ObjectClassHandle), SlotMap<AttributeHandle>>,
-    interactions: HandleMap<InteractionClassHandle, Option<ReceivedAs>>,
+/// What can be said of a class once for all frames that are late enough.
+#[derive(Clone)]
+struct Prepared<T> {
+    /// It holds for frames whose sender had applied the log up to here.
+    from: LogIndex,
+    map: T,
 }
 
 /// The class at which interactions of a sent class are received, and their parameters there.
 type ReceivedAs = (InteractionClassHandle, SlotMap<ParameterHandle>);
 
+/// By sent class and class of receipt.
+#[derive(Default)]
+pub(crate) struct ReceiveMaps {
+    objects: HandleMap<(ObjectClassHandle, ObjectClassHandle), Prepared<SlotMap<AttributeHandle>>>,
+    interactions: HandleMap<InteractionClassHandle, Prepared<Option<ReceivedAs>>>,
+}
+
 impl ReceiveMaps {
-    /// Own subscriptions or the FDD have changed.
+    /// Own subscriptions, as called or as applied, or the FDD have changed.
     pub(crate) fn clear(&mut self) {
         self.objects.clear();
         self.interactions.clear();
@@ -142,6 +157,7 @@ impl Federate {
                     tag: tag.to_vec(),
                     transportation,
                     producer,
+                    sender_applied: data.after.index,
                 });
             }
             DataBody::Interaction {
@@ -161,6 +177,7 @@ impl Federate {
                     tag: tag.to_vec(),
                     transportation,
                     producer,
+                    sender_applied: data.after.index,
                 });
             }
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
@@ -193,13 +210,14 @@ impl Federate {
                 tag,
                 transportation,
                 producer,
+                sender_applied,
             } => {
                 let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
                     self.counters.unknown += 1;
                     return None;
                 };
                 let (sent, received) = (known.registered_class, known.known_class);
-                let handles = self.attribute_map(sent, received);
+                let handles = self.attribute_map(sent, received, sender_applied);
                 let values = NamedValues { values, handles };
                 if values.iter().next().is_none() {
                     self.counters.unsubscribed += 1;
@@ -219,8 +237,9 @@ impl Federate {
                 tag,
                 transportation,
                 producer,
+                sender_applied,
             } => {
-                let Some((class, handles)) = self.parameter_map(class) else {
+                let Some((class, handles)) = self.parameter_map(class, sender_applied) else {
                     self.counters.unsubscribed += 1;
                     return None;
                 };
@@ -273,34 +292,89 @@ impl Federate {
         }
     }
 
+    /// From which log index on a frame's values of an attribute are for this federate; none if
+    /// it has not subscribed, or the log has not got to its last subscription.
+    fn attribute_wanted(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Option<LogIndex> {
+        let asked = self.mine.attribute_since(self.me, class, attribute)?;
+        let since = self
+            .subscriptions
+            .attribute_since(self.me, class, attribute)?;
+        (asked <= self.order.own_requests()).then_some(since)
+    }
+
+    fn interaction_wanted(&self, class: InteractionClassHandle) -> Option<LogIndex> {
+        let asked = self.mine.interaction_since(self.me, class)?;
+        let since = self.subscriptions.interaction_since(self.me, class)?;
+        (asked <= self.order.own_requests()).then_some(since)
+    }
+
     fn attribute_map(
         &mut self,
         sent: ObjectClassHandle,
         received: ObjectClassHandle,
+        sender_applied: LogIndex,
     ) -> SlotMap<AttributeHandle> {
-        let (model, mine, me) = (&self.model, &self.mine, self.me);
-        let map = self
-            .maps
-            .objects
-            .entry((sent, received))
-            .or_insert_with(|| {
-                let attributes = model.object_class(sent).map_or(&[][..], |c| &c.attributes);
-                let subscribed = |a: &AttributeHandle| mine.has_attribute(me, received, *a);
-                let slots = attributes.iter().map(|a| subscribed(a).then_some(*a));
-                Arc::new(slots.collect())
-            });
-        map.clone()
+        if let Some(ready) = self.maps.objects.get(&(sent, received))
+            && ready.from <= sender_applied
+        {
+            return ready.map.clone();
+        }
+        let attributes = self.model.object_class(sent);
+        let attributes = attributes.map_or(&[][..], |c| &c.attributes);
+        let mut from = 0;
+        let map = attributes.iter().map(|a| {
+            let since = self.attribute_wanted(received, *a)?;
+            from = from.max(since);
+            (since <= sender_applied).then_some(*a)
+        });
+        let map = Arc::new(map.collect());
+        if from <= sender_applied {
+            let map = Arc::clone(&map);
+            let ready = Prepared { from, map };
+            self.maps.objects.insert((sent, received), ready);
+        }
+        map
     }
 
-    fn parameter_map(&mut self, sent: InteractionClassHandle) -> Option<ReceivedAs> {
-        let (model, mine, me) = (&self.model, &self.mine, self.me);
-        let map = self.maps.interactions.entry(sent).or_insert_with(|| {
-            let received = mine.received_class(model, me, sent)?;
-            let there = &model.interaction_class(received)?.parameters;
-            let slots = model.interaction_class(sent)?.parameters.iter();
-            let slots = slots.map(|p| there.contains(p).then_some(*p));
-            Some((received, Arc::new(slots.collect())))
+    fn parameter_map(
+        &mut self,
+        sent: InteractionClassHandle,
+        sender_applied: LogIndex,
+    ) -> Option<ReceivedAs> {
+        if let Some(ready) = self.maps.interactions.get(&sent)
+            && ready.from <= sender_applied
+        {
+            return ready.map.clone();
+        }
+        // The sent class or its nearest superclass that is subscribed (§6.13).
+        let mut from = 0;
+        let mut received = None;
+        let mut at = self.model.interaction_class(sent);
+        while let Some(class) = at {
+            if let Some(since) = self.interaction_wanted(class.handle) {
+                from = from.max(since);
+                if since <= sender_applied {
+                    received = Some(class);
+                    break;
+                }
+            }
+            at = class.parent.and_then(|p| self.model.interaction_class(p));
+        }
+        let map = received.map(|received| {
+            let parameters = self.model.interaction_class(sent);
+            let parameters = parameters.map_or(&[][..], |c| &c.parameters);
+            let slots = parameters.iter();
+            let slots = slots.map(|p| received.parameters.contains(p).then_some(*p));
+            (received.handle, Arc::new(slots.collect()))
         });
-        map.clone()
+        if from <= sender_applied {
+            let map = map.clone();
+            self.maps.interactions.insert(sent, Prepared { from, map });
+        }
+        map
     }
 }

@@ -1,0 +1,34 @@
+//! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
+//! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
+
+fn main() {
+    let number = |n: usize, default: u64| {
+        let argument = std::env::args().nth(n);
+        argument.map_or(default, |a| a.parse().expect("arguments are whole numbers"))
+    };
+    let (from, to, actions) = (number(1, 0), number(2, 1000), number(3, 150) as usize);
+    std::panic::set_hook(Box::new(|_| {}));
+    let (mut steps, mut callbacks, mut faults) = (0, 0, 0u64);
+    for seed in from..to {
+        match std::panic::catch_unwind(|| starling_sim::run(seed, actions)) {
+            Ok(report) => {
+                steps += report.steps;
+                callbacks += report.callbacks;
+            }
+            Err(fault) => {
+                faults += 1;
+                let text = fault.downcast_ref::<String>().map(String::as_str);
+                let text = text.or(fault.downcast_ref::<&str>().copied());
+                println!("seed {seed}: {}", text.unwrap_or("?"));
+                if faults == 20 {
+                    break;
+                }
+            }
+        }
+    }
+    println!(
+        "{} seeds, {steps} steps, {callbacks} callbacks, {faults} faults",
+        to - from
+    );
+    std::process::exit(i32::from(faults > 0));
+}
