@@ -217,6 +217,11 @@ impl Network {
             Item::End => host.federate.link_ended(from),
         };
         received.unwrap_or_else(|e| panic!("{to} refuses data of {from}: {e}"));
+        // A fence may have released the entry of its own resignation.
+        if host.federate.is_resigned() {
+            let peer = host.peer;
+            self.remove(peer);
+        }
     }
 
     /// A host is no longer there: its links end behind what they carry.

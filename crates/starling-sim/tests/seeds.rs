@@ -4,8 +4,8 @@
 fn seeds() {
     let mut callbacks = 0;
     for seed in 0..1500 {
-        let report = std::panic::catch_unwind(|| starling_sim::run(seed, 150));
-        let report = report.unwrap_or_else(|_| panic!("seed {seed}, 150 actions"));
+        let report = std::panic::catch_unwind(|| starling_sim::run(seed, 300));
+        let report = report.unwrap_or_else(|_| panic!("seed {seed}, 300 actions"));
         callbacks += report.callbacks;
     }
     assert!(
