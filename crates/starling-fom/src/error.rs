@@ -28,32 +28,34 @@ pub enum FomErrorKind {
 
 /// A broken or conflicting module.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FomError {
-    pub(crate) kind: FomErrorKind,
-    pub(crate) code: &'static str,
-    pub(crate) what: String,
-    pub(crate) at: Place,
-    pub(crate) first: Option<Place>,
-    pub(crate) action: String,
+pub struct FomError(Box<Details>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Details {
+    kind: FomErrorKind,
+    code: &'static str,
+    what: String,
+    at: Place,
+    first: Option<Place>,
+    action: String,
 }
 
 impl FomError {
     pub(crate) fn unreadable(code: &'static str, at: Place, what: impl Into<String>) -> Self {
-        FomError {
+        FomError(Box::new(Details {
             kind: FomErrorKind::Unreadable,
             code,
             what: what.into(),
             at,
             first: None,
             action: "correct the module there".into(),
-        }
+        }))
     }
 
     pub(crate) fn inconsistent(code: &'static str, at: Place, what: impl Into<String>) -> Self {
-        FomError {
-            kind: FomErrorKind::Inconsistent,
-            ..FomError::unreadable(code, at, what)
-        }
+        let mut error = FomError::unreadable(code, at, what);
+        error.0.kind = FomErrorKind::Inconsistent;
+        error
     }
 
     pub(crate) fn conflict(what: impl Into<String>, at: Place, first: Place) -> Self {
@@ -62,45 +64,48 @@ impl FomError {
         } else {
             format!("starling fom diff {} {}", first.module, at.module)
         };
-        FomError {
-            first: Some(first),
-            action,
-            ..FomError::inconsistent("STL-FOM-012", at, what)
-        }
+        let mut error = FomError::inconsistent("STL-FOM-012", at, what);
+        error.0.first = Some(first);
+        error.0.action = action;
+        error
     }
 
     /// Which exception it becomes.
     pub fn kind(&self) -> FomErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// A stable code, `STL-FOM-nnn`.
     pub fn code(&self) -> &'static str {
-        self.code
+        self.0.code
     }
 
     /// Where it is.
     pub fn at(&self) -> &Place {
-        &self.at
+        &self.0.at
     }
 
     /// Where the definition stands that it contradicts.
     pub fn first(&self) -> Option<&Place> {
-        self.first.as_ref()
+        self.0.first.as_ref()
     }
 }
 
 impl fmt::Display for FomError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
+        let kind = match self.0.kind {
             FomErrorKind::Unreadable => "unreadable module",
             FomErrorKind::Inconsistent => "inconsistent FDD",
         };
-        write!(f, "{} {kind}: {}\n  at {}", self.code, self.what, self.at)?;
-        if let Some(first) = &self.first {
+        write!(
+            f,
+            "{} {kind}: {}\n  at {}",
+            self.0.code, self.0.what, self.0.at
+        )?;
+        if let Some(first) = &self.0.first {
             write!(f, "; first defined at {first}")?;
         }
-        write!(f, "\n  do: {}", self.action)
+        write!(f, "\n  do: {}", self.0.action)
     }
 }
 
