@@ -168,6 +168,12 @@ impl LinkWriter {
         Ok(true)
     }
 
+    /// Drops what waits; for a link that has failed.
+    pub fn discard(&mut self) {
+        self.buffer.clear();
+        self.written = 0;
+    }
+
     /// Bytes and write calls so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.bytes, self.calls)

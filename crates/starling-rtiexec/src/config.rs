@@ -1,0 +1,57 @@
+//! What rtiexec takes from the settings.
+
+use crate::liveness::Paused;
+use starling_net::{Endpoint, RunDir};
+use starling_rid::{
+    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, LIMITS_FRAME_BYTES, LIMITS_SEND_QUEUE_BYTES,
+    LIMITS_SEND_STALL_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
+};
+use std::time::Duration;
+
+/// How a server behaves.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it listens.
+    pub listen: Vec<Endpoint>,
+    /// Whether federates of this host may come over a Unix-domain socket in `run_dir`.
+    pub unix: bool,
+    /// The directory of this user's sockets and locks; none if it can't be used.
+    pub run_dir: Option<RunDir>,
+    /// It was started by a federate, which holds the run directory's lock until it is ready.
+    pub by_itself: bool,
+    /// It ends after this time without connection and federation execution.
+    pub idle_exit: Option<Duration>,
+    /// A link that is silent for this long carries a heartbeat.
+    pub heartbeat: Duration,
+    /// A peer that is silent for this long is judged.
+    pub timeout: Duration,
+    /// What becomes of those whose process is stopped.
+    pub paused: Paused,
+    /// The largest message of a peer.
+    pub frame_bytes_max: usize,
+    /// Bytes that may wait for a receiver before its senders are held up.
+    pub send_queue_bytes: usize,
+    /// A receiver that holds up its senders for this long is resigned.
+    pub send_stall: Option<Duration>,
+}
+
+impl Config {
+    /// As the settings say.
+    pub fn of(settings: &Settings) -> Self {
+        let time = |key| Duration::from_secs_f64(settings.get(key));
+        let some = |time: Duration| (!time.is_zero()).then_some(time);
+        Self {
+            listen: settings.get(RTIEXEC_LISTEN),
+            unix: settings.get(NET_UNIX),
+            run_dir: None,
+            by_itself: false,
+            idle_exit: some(time(RTIEXEC_IDLE_EXIT_S)),
+            heartbeat: time(FAULT_HEARTBEAT_S),
+            timeout: time(FAULT_TIMEOUT_S),
+            paused: Paused::of(&settings.get(FAULT_PAUSED)),
+            frame_bytes_max: settings.get(LIMITS_FRAME_BYTES) as usize,
+            send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
+            send_stall: some(time(LIMITS_SEND_STALL_S)),
+        }
+    }
+}

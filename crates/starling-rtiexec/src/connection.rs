@@ -1,0 +1,116 @@
+//! One peer's connection.
+
+use starling_core::message::PeerInfo;
+use starling_net::{Link, LinkReader, LinkWriter, Stream};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// A connection and what is known about it.
+pub(crate) struct Connection {
+    /// Taken out while its frames are being handled.
+    pub reader: Option<LinkReader>,
+    pub writer: LinkWriter,
+    /// After the handshake.
+    pub info: Option<PeerInfo>,
+    /// How it is connected, for people.
+    pub path: String,
+    /// Its process on this host.
+    pub local_pid: Option<u32>,
+    /// Membership for the log: federation execution and federate, as told at join.
+    pub member: Option<(String, String)>,
+    /// Creations and destructions that were asked for and not answered yet, for the log.
+    pub asked: VecDeque<String>,
+    /// There may be something to read.
+    pub readable: bool,
+    /// The peer has closed its side: read until the end is seen.
+    pub closing: bool,
+    /// The last write took everything.
+    pub writable: bool,
+    /// Writing has failed: what is meant for it is dropped, what it sent is still read.
+    pub write_failed: Option<String>,
+    /// It stands in the list of those that have something to be read.
+    pub queued: bool,
+    /// It stands in the list of those that have something to be written.
+    pub dirty: bool,
+    /// The receiver that it waits for.
+    pub held_by: Option<usize>,
+    /// Senders that wait for it, since when.
+    pub holds: Vec<usize>,
+    pub full_since: Option<Instant>,
+    /// The slowness was logged.
+    pub slow_told: bool,
+    pub heard: Instant,
+    pub sent: Instant,
+    /// Why it is kept though silent, once that was logged.
+    pub kept: Option<&'static str>,
+}
+
+impl Connection {
+    pub fn new(stream: Stream, now: Instant) -> Self {
+        let peer = stream.peer();
+        let (reader, writer) = Link::new(stream).split();
+        Self {
+            reader: Some(reader),
+            writer,
+            info: None,
+            path: peer.path,
+            local_pid: peer.process.map(|(pid, _)| pid),
+            member: None,
+            asked: VecDeque::new(),
+            readable: true,
+            closing: false,
+            writable: true,
+            write_failed: None,
+            queued: false,
+            dirty: false,
+            held_by: None,
+            holds: Vec::new(),
+            full_since: None,
+            slow_told: false,
+            heard: now,
+            sent: now,
+            kept: None,
+        }
+    }
+
+    /// Who it is, for the log.
+    pub fn name(&self) -> String {
+        let program = match &self.info {
+            Some(i) => format!(
+                "{} (process {} on {}, {})",
+                i.program, i.pid, i.host, self.path
+            ),
+            None => format!("a stranger ({})", self.path),
+        };
+        match &self.member {
+            Some((federation, federate)) => {
+                format!("federate '{federate}' of '{federation}', {program}")
+            }
+            None => program,
+        }
+    }
+
+    /// Writes what waits. What can't be written any more is dropped.
+    pub fn flush(&mut self, now: Instant) {
+        if self.writer.pending() == 0 {
+            return;
+        }
+        if self.write_failed.is_some() {
+            self.writer.discard();
+            return;
+        }
+        match self.writer.flush() {
+            Ok(all) => {
+                self.writable = all;
+                self.sent = now;
+            }
+            Err(error) => {
+                self.write_failed = Some(error.to_string());
+                self.writer.discard();
+                // What it sent before is still to be read, down to the end.
+                self.readable = true;
+                self.closing = true;
+            }
+        }
+    }
+}

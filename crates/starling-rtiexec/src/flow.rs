@@ -1,0 +1,98 @@
+//! Back-pressure: bounded queues.
+//!
+//! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
+//! message of each sender and the control messages for it; nothing reliable is dropped while the
+//! receiver lives. A sender whose message found a full receiver is not read until that receiver's
+//! queue is half empty; the links' own buffers then slow it down. A federate reads its links
+//! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
+//! judged for its silence, because it is this process that doesn't listen.
+
+use crate::server::Server;
+use std::time::Instant;
+use tracing::{info, warn};
+
+impl Server {
+    /// After a message of `sender` was appended for `receiver`.
+    pub(crate) fn check_room(&mut self, sender: usize, receiver: usize, now: Instant) {
+        let limit = self.config.send_queue_bytes;
+        let Some(to) = self.connection(receiver) else {
+            return;
+        };
+        if to.writer.pending() <= limit {
+            return;
+        }
+        if to.writable {
+            to.flush(now);
+            if to.writer.pending() <= limit {
+                return;
+            }
+        }
+        to.full_since.get_or_insert(now);
+        if !to.holds.contains(&sender) {
+            to.holds.push(sender);
+        }
+        if let Some(from) = self.connection(sender) {
+            from.held_by = Some(receiver);
+        }
+    }
+
+    /// Lets the senders go that `receiver` has held, if there is room again or it is gone.
+    pub(crate) fn release(&mut self, receiver: usize) {
+        let half = self.config.send_queue_bytes / 2;
+        let held = match self.connection(receiver) {
+            Some(to) if to.holds.is_empty() || to.writer.pending() > half => return,
+            Some(to) => {
+                to.full_since = None;
+                if std::mem::take(&mut to.slow_told) {
+                    let name = to.name();
+                    info!("{name} takes its messages again");
+                }
+                self.connection(receiver)
+                    .map(|to| std::mem::take(&mut to.holds))
+            }
+            None => None,
+        };
+        self.let_go(receiver, held.unwrap_or_default());
+    }
+
+    pub(crate) fn let_go(&mut self, receiver: usize, held: Vec<usize>) {
+        let now = Instant::now();
+        for sender in held {
+            let Some(from) = self.connection(sender) else {
+                continue;
+            };
+            if from.held_by == Some(receiver) {
+                from.held_by = None;
+                from.heard = now;
+                self.queue(sender);
+            }
+        }
+    }
+
+    /// Warns of a slow receiver, or gives the reason to end it.
+    pub(crate) fn check_stall(&mut self, receiver: usize, now: Instant) -> Option<String> {
+        let limit = self.config.send_stall;
+        let to = self.connection(receiver)?;
+        let since = now.duration_since(to.full_since?);
+        if limit.is_some_and(|limit| since >= limit) {
+            return Some(format!(
+                "it has held up {} sender(s) for {:.1} s (limits.send_stall_s)",
+                to.holds.len(),
+                since.as_secs_f64()
+            ));
+        }
+        if since.as_secs() >= 1 && !to.slow_told {
+            to.slow_told = true;
+            let (name, held) = (to.name(), to.holds.clone());
+            let held: Vec<_> = held
+                .into_iter()
+                .filter_map(|s| Some(self.connection(s)?.name()))
+                .collect();
+            warn!(
+                "{name} takes its messages too slowly and holds up {}",
+                held.join("; ")
+            );
+        }
+        None
+    }
+}

@@ -1,0 +1,228 @@
+//! What a peer's messages lead to.
+
+use crate::server::{Ending, Server};
+use starling_core::message::{FromExecutive, ToExecutive};
+use starling_core::{PeerId, ProtocolError};
+use starling_net::LinkReader;
+use starling_wire::{Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+use tracing::{debug, info, warn};
+
+/// A buffer this large is written while the round goes on, so that its receiver can start.
+const EAGER_BYTES: usize = 256 * 1024;
+/// Before a peer has said who it is, its messages are small.
+const HELLO_BYTES_MAX: usize = 64 * 1024;
+
+impl Server {
+    pub(crate) fn frames(
+        &mut self,
+        n: usize,
+        reader: &mut LinkReader,
+        now: Instant,
+    ) -> Result<(), Ending> {
+        let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
+        while let Some(connection) = self.connection(n) {
+            if connection.held_by.is_some() {
+                break;
+            }
+            let known = connection.info.is_some();
+            let limit = if known {
+                self.config.frame_bytes_max
+            } else {
+                HELLO_BYTES_MAX
+            };
+            if let Some(length) = reader.inbox().first_chunk::<4>() {
+                let length = u32::from_le_bytes(*length) as usize;
+                if length > limit {
+                    return Err(fault(format!("{length} bytes, more than {limit}")));
+                }
+            }
+            let split = split_frame(reader.inbox()).map_err(|e| fault(e.to_string()))?;
+            let Some((frame, size)) = split else {
+                break;
+            };
+            let decoded = Frame::decode(frame).map_err(|e| fault(e.to_string()))?;
+            match decoded {
+                Frame::Hello(hello) if !known => self.welcome(n, hello)?,
+                _ if !known => return Err(fault("it did not begin with Hello".into())),
+                Frame::Heartbeat => {}
+                Frame::ToExecutive(message) => self.control(n, message)?,
+                Frame::Data(data) => {
+                    let receivers = self.executive.data(PeerId(n as u64), &data);
+                    self.take_outputs();
+                    let receivers = receivers.map_err(|e| fault(e.to_string()))?;
+                    for PeerId(receiver) in receivers {
+                        self.forward(n, receiver as usize, &reader.inbox()[..size], now);
+                    }
+                }
+                Frame::Hello(_) | Frame::Welcome(_) | Frame::FromExecutive(_) => {
+                    return Err(fault("a kind of message that is not the federate's".into()));
+                }
+            }
+            reader.consume(size);
+        }
+        Ok(())
+    }
+
+    fn forward(&mut self, sender: usize, receiver: usize, bytes: &[u8], now: Instant) {
+        let Some(to) = self.connection(receiver) else {
+            return;
+        };
+        if to.write_failed.is_some() {
+            return;
+        }
+        to.writer.out().extend_from_slice(bytes);
+        if to.writer.pending() >= EAGER_BYTES && to.writable {
+            to.flush(now);
+        }
+        self.mark_dirty(receiver);
+        self.check_room(sender, receiver, now);
+    }
+
+    pub(crate) fn mark_dirty(&mut self, n: usize) {
+        if let Some(connection) = self.connection(n) {
+            if !std::mem::replace(&mut connection.dirty, true) {
+                self.dirty.push(n);
+            }
+        }
+    }
+
+    fn welcome(&mut self, n: usize, hello: Hello) -> Result<(), Ending> {
+        let about = self.about.clone();
+        let Some(connection) = self.connection(n) else {
+            return Ok(());
+        };
+        let mut info = hello.info;
+        info.path.clone_from(&connection.path);
+        match connection.local_pid {
+            // The system knows better than the peer.
+            Some(pid) => info.pid = pid,
+            None if info.host == about.host && is_loopback(&connection.path) => {
+                connection.local_pid = Some(info.pid);
+            }
+            None => {}
+        }
+        let refusal = (hello.version != VERSION).then(|| {
+            format!(
+                "{} (Starling {}) speaks version {} of the protocol, rtiexec (Starling {}) version {VERSION}",
+                info.program, info.version, hello.version, about.version
+            )
+        });
+        put_welcome(
+            connection.writer.out(),
+            &Welcome {
+                version: VERSION,
+                info: about,
+                refusal: refusal.clone(),
+            },
+        );
+        if let Some(refusal) = refusal {
+            connection.flush(Instant::now());
+            return Err(Ending::Fault(refusal));
+        }
+        connection.info = Some(info.clone());
+        debug!("welcome: {}", connection.name());
+        self.mark_dirty(n);
+        self.executive.connected(PeerId(n as u64), info);
+        Ok(())
+    }
+
+    fn control(&mut self, n: usize, message: ToExecutive) -> Result<(), Ending> {
+        let asked = match &message {
+            ToExecutive::CreateFederation {
+                federation,
+                modules,
+                ..
+            } => {
+                let modules: Vec<_> = modules.iter().map(|m| m.designator.as_str()).collect();
+                Some(format!(
+                    "create federation execution '{federation}' ({})",
+                    modules.join(", ")
+                ))
+            }
+            ToExecutive::DestroyFederation { federation } => {
+                Some(format!("destroy federation execution '{federation}'"))
+            }
+            _ => None,
+        };
+        let joining = match &message {
+            ToExecutive::Join { federation, .. } => Some(federation.clone()),
+            _ => None,
+        };
+        if let (Some(asked), Some(connection)) = (asked, self.connection(n)) {
+            connection.asked.push_back(asked);
+        }
+        // The core contains what goes wrong in a federation execution; this, what does outside.
+        let executive = AssertUnwindSafe(&mut self.executive);
+        let result = catch_unwind(move || { executive }.receive(PeerId(n as u64), message));
+        let result = result.unwrap_or_else(|_| {
+            let what = "an internal error of the RTI in handling its request";
+            Err(ProtocolError(what.into()))
+        });
+        self.note_membership(n, joining.as_deref());
+        self.take_outputs();
+        result.map_err(|e| Ending::Fault(e.to_string()))
+    }
+
+    /// Logs who has joined or resigned by what was just handled.
+    fn note_membership(&mut self, n: usize, joining: Option<&str>) {
+        let member = self.executive.member(PeerId(n as u64));
+        let member = member.map(|(federation, name, _)| (federation.to_owned(), name.to_owned()));
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        match (&connection.member, &member) {
+            (None, Some(_)) => {
+                connection.member = member;
+                info!("joined: {}", connection.name());
+            }
+            (Some(_), None) => {
+                info!("resigned: {}", connection.name());
+                connection.member = None;
+            }
+            (None, None) => {
+                if let Some(federation) = joining {
+                    info!("refused to join '{federation}': {}", connection.name());
+                }
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+
+    /// Appends what the executive has made to its receivers' buffers.
+    pub(crate) fn take_outputs(&mut self) {
+        while let Some((PeerId(peer), message)) = self.executive.poll_output() {
+            let n = peer as usize;
+            let Some(connection) = self.connection(n) else {
+                continue;
+            };
+            match &message {
+                FromExecutive::Done(result) => {
+                    let asked = connection.asked.pop_front().unwrap_or_default();
+                    let name = connection.name();
+                    match result {
+                        Ok(()) => info!("{asked}: done for {name}"),
+                        Err(why) => info!("{asked}: refused to {name}: {why}"),
+                    }
+                }
+                FromExecutive::JoinRefused(why) => {
+                    info!("join refused to {}: {why}", connection.name());
+                }
+                FromExecutive::Removed(why) => {
+                    warn!("removed: {}: {why}", connection.name());
+                    connection.member = None;
+                }
+                _ => {}
+            }
+            if connection.write_failed.is_none() {
+                put_from_executive(connection.writer.out(), &message);
+            }
+            self.mark_dirty(n);
+        }
+    }
+}
+
+fn is_loopback(path: &str) -> bool {
+    path.starts_with("tcp 127.") || path.starts_with("tcp [::1]")
+}

@@ -1,0 +1,420 @@
+//! The loop: read what has come, hand it to the executive, write each buffer once.
+//!
+//! Invariants: what the executive made of one input stands on every receiver's stream before the
+//! next data frame; a peer's fault ends that peer only; a peer's number is never reused.
+
+use crate::config::Config;
+use crate::connection::Connection;
+use crate::listening;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token};
+use starling_core::message::{FromExecutive, PeerInfo};
+use starling_core::{Executive, PeerId};
+use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, host_name};
+use starling_wire::put_from_executive;
+use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
+use tracing::{debug, info, warn};
+
+/// How often one connection is read before the others have their turn.
+const FILLS_PER_TURN: usize = 4;
+/// How long the last messages may take to leave when the server ends.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+const STOP: Token = Token(usize::MAX);
+const SIGNAL: Token = Token(usize::MAX - 1);
+const LISTENER: usize = usize::MAX / 2;
+
+/// Why a server has ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It was told to, by a signal of this name or a [`Stopper`].
+    Stopped(String),
+    /// Nobody needed it; the lock is to be held until the process is gone.
+    Idle(Option<Lock>),
+}
+
+/// Ends a server from another thread.
+#[derive(Clone, Debug)]
+pub struct Stopper(std::sync::Arc<mio::Waker>);
+
+impl Stopper {
+    /// Ends the server; its federates learn of it.
+    pub fn stop(&self) {
+        // An error means that it has ended already.
+        let _ = self.0.wake();
+    }
+}
+
+/// An rtiexec.
+pub struct Server {
+    pub(crate) config: Config,
+    pub(crate) executive: Executive,
+    pub(crate) connections: Vec<Option<Box<Connection>>>,
+    pub(crate) idle_since: Instant,
+    poll: Poll,
+    listeners: Vec<Listener>,
+    signals: Vec<(&'static str, mio::net::UnixStream)>,
+    waker: std::sync::Arc<mio::Waker>,
+    /// Connections with something to be read.
+    work: VecDeque<usize>,
+    /// Connections with something to be written.
+    pub(crate) dirty: Vec<usize>,
+    pub(crate) about: PeerInfo,
+}
+
+/// Why a connection ends.
+pub(crate) enum Ending {
+    /// By the peer.
+    Closed(String),
+    /// By its fault.
+    Fault(String),
+}
+
+impl Server {
+    /// Opens the listeners. Federates can connect, and are served once it runs.
+    pub fn new(config: Config) -> Result<Self, String> {
+        let failed = |e: io::Error| format!("the server can't be set up: {e}");
+        let listeners = listening::open(&config)?;
+        let poll = Poll::new().map_err(failed)?;
+        for (i, listener) in listeners.iter().enumerate() {
+            let token = Token(LISTENER + i);
+            poll.registry()
+                .register(
+                    &mut SourceFd(&listener.as_raw_fd()),
+                    token,
+                    Interest::READABLE,
+                )
+                .map_err(failed)?;
+        }
+        let waker = mio::Waker::new(poll.registry(), STOP).map_err(failed)?;
+        Ok(Self {
+            config,
+            executive: Executive::new(),
+            connections: Vec::new(),
+            idle_since: Instant::now(),
+            poll,
+            listeners,
+            signals: Vec::new(),
+            waker: std::sync::Arc::new(waker),
+            work: VecDeque::new(),
+            dirty: Vec::new(),
+            about: PeerInfo {
+                pid: std::process::id(),
+                host: host_name(),
+                program: "rtiexec".into(),
+                version: env!("CARGO_PKG_VERSION").into(),
+                path: String::new(),
+            },
+        })
+    }
+
+    /// Where it listens.
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        self.listeners
+            .iter()
+            .filter_map(|l| l.endpoint().ok())
+            .collect()
+    }
+
+    /// Ends it from another thread.
+    pub fn stopper(&self) -> Stopper {
+        Stopper(self.waker.clone())
+    }
+
+    /// Ends in good order on SIGTERM and SIGINT.
+    pub fn stop_on_signals(&mut self) -> io::Result<()> {
+        use signal_hook::consts::{SIGINT, SIGTERM};
+        for (name, signal) in [("SIGTERM", SIGTERM), ("SIGINT", SIGINT)] {
+            let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+            signal_hook::low_level::pipe::register(signal, theirs)?;
+            ours.set_nonblocking(true)?;
+            let mut ours = mio::net::UnixStream::from_std(ours);
+            self.poll
+                .registry()
+                .register(&mut ours, SIGNAL, Interest::READABLE)?;
+            self.signals.push((name, ours));
+        }
+        Ok(())
+    }
+
+    /// Serves until it is told to end or nobody needs it any more.
+    pub fn run(mut self) -> io::Result<Ended> {
+        let mut events = Events::with_capacity(1024);
+        let mut next_tick = Instant::now() + self.tick_interval();
+        loop {
+            let timeout = if self.work.is_empty() {
+                next_tick.saturating_duration_since(Instant::now())
+            } else {
+                Duration::ZERO
+            };
+            match self.poll.poll(&mut events, Some(timeout)) {
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                other => other?,
+            }
+            let now = Instant::now();
+            let mut stop = None;
+            for event in &events {
+                match event.token() {
+                    STOP => stop = Some("its owner".to_owned()),
+                    SIGNAL => stop = self.signal().or(stop),
+                    Token(t) if t >= LISTENER => self.accept(now),
+                    Token(n) => self.note(n, event, now),
+                }
+            }
+            if let Some(by) = stop {
+                self.say_farewell(&by);
+                return Ok(Ended::Stopped(by));
+            }
+            self.round(now);
+            if now >= next_tick {
+                next_tick = now + self.tick_interval();
+                self.tick(now);
+                self.write_all(now);
+                if let Some(ended) = self.check_idle(now) {
+                    return Ok(ended);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn connection(&mut self, n: usize) -> Option<&mut Connection> {
+        self.connections.get_mut(n)?.as_deref_mut()
+    }
+
+    /// Puts a connection among those that have something to be read.
+    pub(crate) fn queue(&mut self, n: usize) {
+        if let Some(connection) = self.connection(n) {
+            if !std::mem::replace(&mut connection.queued, true) {
+                self.work.push_back(n);
+            }
+        }
+    }
+
+    pub(crate) fn accept(&mut self, now: Instant) {
+        for i in 0..self.listeners.len() {
+            loop {
+                let stream = match self.listeners[i].accept() {
+                    Ok(Some(stream)) => stream,
+                    Ok(None) => break,
+                    Err(error) => {
+                        warn!("a connection could not be accepted: {error}");
+                        break;
+                    }
+                };
+                let n = self.connections.len();
+                let interest = Interest::READABLE | Interest::WRITABLE;
+                let source = &stream.as_raw_fd();
+                match self
+                    .poll
+                    .registry()
+                    .register(&mut SourceFd(source), Token(n), interest)
+                {
+                    Ok(()) => {
+                        let connection = Connection::new(stream, now);
+                        debug!("connected: {}", connection.path);
+                        self.connections.push(Some(Box::new(connection)));
+                        self.queue(n);
+                    }
+                    Err(error) => warn!("a connection could not be watched: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Takes note of what a connection is ready for.
+    fn note(&mut self, n: usize, event: &mio::event::Event, now: Instant) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        if event.is_writable() {
+            connection.writable = true;
+            connection.flush(now);
+        }
+        if event.is_readable() || event.is_read_closed() || event.is_error() {
+            connection.readable = true;
+            connection.closing |= event.is_read_closed() || event.is_error();
+        }
+        let readable = connection.readable;
+        self.release(n);
+        if readable {
+            self.queue(n);
+        }
+    }
+
+    /// Handles what has come, then writes what came of it.
+    fn round(&mut self, now: Instant) {
+        for _ in 0..self.work.len() {
+            if let Some(n) = self.work.pop_front() {
+                self.serve(n, now);
+            }
+        }
+        self.executive.settle();
+        self.take_outputs();
+        self.write_all(now);
+    }
+
+    fn write_all(&mut self, now: Instant) {
+        for n in std::mem::take(&mut self.dirty) {
+            let Some(connection) = self.connection(n) else {
+                continue;
+            };
+            connection.dirty = false;
+            if connection.writable {
+                connection.flush(now);
+                let failed = connection.write_failed.is_some();
+                self.release(n);
+                if failed {
+                    self.queue(n);
+                }
+            }
+        }
+    }
+
+    fn serve(&mut self, n: usize, now: Instant) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        connection.queued = false;
+        let Some(mut reader) = connection.reader.take() else {
+            return;
+        };
+        let result = self.read(n, &mut reader, now);
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        connection.reader = Some(reader);
+        match result {
+            Ok(()) if connection.readable && connection.held_by.is_none() => self.queue(n),
+            Ok(()) => {}
+            Err(Ending::Closed(why)) => self.closed(n, &why),
+            Err(Ending::Fault(why)) => self.remove(n, &why),
+        }
+    }
+
+    /// Reads and handles frames until nothing is left, the turn is over, or a receiver is full.
+    fn read(&mut self, n: usize, reader: &mut LinkReader, now: Instant) -> Result<(), Ending> {
+        for turn in 0.. {
+            self.frames(n, reader, now)?;
+            let Some(connection) = self.connection(n) else {
+                return Ok(());
+            };
+            if connection.held_by.is_some() || !connection.readable || turn == FILLS_PER_TURN {
+                return Ok(());
+            }
+            match reader.fill() {
+                Ok(Fill::Closed) => {
+                    let why = if reader.inbox().is_empty() {
+                        "its process ended or closed the connection"
+                    } else {
+                        "its connection ended within a message"
+                    };
+                    return Err(Ending::Closed(why.into()));
+                }
+                Ok(Fill::Nothing) => {
+                    connection.readable = false;
+                    if let Some(why) = connection.write_failed.take() {
+                        return Err(Ending::Closed(format!("its connection failed: {why}")));
+                    }
+                    continue;
+                }
+                Ok(Fill::Bytes(_)) => connection.readable = connection.closing,
+                Ok(Fill::More(_)) => {}
+                Err(error) => {
+                    return Err(Ending::Closed(format!("its connection failed: {error}")));
+                }
+            }
+            connection.heard = now;
+            if connection.kept.take().is_some() {
+                let name = connection.name();
+                info!("{name} is heard again");
+            }
+        }
+        Ok(())
+    }
+
+    /// A connection has ended by the peer's doing.
+    fn closed(&mut self, n: usize, why: &str) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        if connection.member.is_some() {
+            warn!("lost: {}: {why} without resigning", connection.name());
+        } else {
+            debug!("disconnected: {}: {why}", connection.name());
+        }
+        self.end(n, why);
+    }
+
+    /// Ends a connection for a reason that the peer is told, if it still listens.
+    pub(crate) fn remove(&mut self, n: usize, why: &str) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        warn!("cut off: {}: {why}", connection.name());
+        if connection.info.is_some() {
+            let told = FromExecutive::Removed(why.to_owned());
+            put_from_executive(connection.writer.out(), &told);
+            connection.flush(Instant::now());
+        }
+        self.end(n, why);
+    }
+
+    fn end(&mut self, n: usize, why: &str) {
+        let Some(connection) = self.connections[n].take() else {
+            return;
+        };
+        let stream = connection.writer.stream();
+        // An error means that it was never registered.
+        let _ = self
+            .poll
+            .registry()
+            .deregister(&mut SourceFd(&stream.as_raw_fd()));
+        stream.shut_down();
+        if connection.info.is_some() {
+            self.executive.disconnected(PeerId(n as u64), why);
+        }
+        self.let_go(n, connection.holds);
+        self.take_outputs();
+    }
+
+    fn signal(&mut self) -> Option<String> {
+        use std::io::Read;
+        let mut fired = self.signals.iter_mut();
+        let (name, _) = fired.find_map(|(name, s)| Some((*name, s.read(&mut [0; 16]).ok()?)))?;
+        Some(name.to_owned())
+    }
+
+    /// Tells every federate that this is the end, and gives what waits a moment to leave.
+    fn say_farewell(&mut self, by: &str) {
+        info!("ended by {by}");
+        self.listeners.clear();
+        let told = FromExecutive::Removed(format!("rtiexec was ended by {by}"));
+        let end = Instant::now() + FAREWELL;
+        for connection in self.connections.iter_mut().flatten() {
+            if connection.info.is_some() && connection.write_failed.is_none() {
+                put_from_executive(connection.writer.out(), &told);
+            }
+            connection.flush(Instant::now());
+        }
+        let mut events = Events::with_capacity(64);
+        loop {
+            let waits = |c: &Connection| c.write_failed.is_none() && c.writer.pending() > 0;
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() || !self.connections.iter().flatten().any(|c| waits(c)) {
+                break;
+            }
+            if self.poll.poll(&mut events, Some(left)).is_err() {
+                break;
+            }
+            for connection in self.connections.iter_mut().flatten() {
+                connection.flush(Instant::now());
+            }
+        }
+        for connection in self.connections.iter().flatten() {
+            connection.writer.stream().shut_down();
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What happens by the clock: heartbeats, judgement of the silent, ending when idle.
+
+use crate::liveness::{Signs, Verdict, judge};
+use crate::server::{Ended, Server};
+use starling_net::{Lock, process_state};
+use starling_rid::DEFAULT_PORT;
+use starling_wire::put_heartbeat;
+use std::time::{Duration, Instant};
+use tracing::{info, warn};
+
+impl Server {
+    /// How often the clock is looked at.
+    pub(crate) fn tick_interval(&self) -> Duration {
+        let shortest = self.config.heartbeat.min(self.config.timeout) / 4;
+        shortest.clamp(Duration::from_millis(10), Duration::from_millis(500))
+    }
+
+    /// Looks at the clock.
+    pub(crate) fn tick(&mut self, now: Instant) {
+        for n in 0..self.connections.len() {
+            if let Some(reason) = self.check_stall(n, now) {
+                self.remove(n, &reason);
+                continue;
+            }
+            self.beat(n, now);
+            match self.silence(n, now) {
+                Some(Verdict::Dead(reason)) => self.remove(n, &reason),
+                Some(Verdict::Keep(why)) => {
+                    let Some(connection) = self.connection(n) else {
+                        continue;
+                    };
+                    if connection.kept.replace(why) != Some(why) {
+                        let name = connection.name();
+                        warn!("{name} is silent but kept: {why}");
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn beat(&mut self, n: usize, now: Instant) {
+        let heartbeat = self.config.heartbeat;
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        let quiet = now.duration_since(connection.sent) >= heartbeat;
+        if connection.info.is_some() && quiet && connection.writer.pending() == 0 {
+            put_heartbeat(connection.writer.out());
+            self.mark_dirty(n);
+        }
+    }
+
+    fn silence(&mut self, n: usize, now: Instant) -> Option<Verdict> {
+        let (timeout, paused) = (self.config.timeout, self.config.paused);
+        let connection = self.connection(n)?;
+        let silent = now.duration_since(connection.heard);
+        if silent < timeout || connection.held_by.is_some() || connection.readable {
+            return None;
+        }
+        if connection.info.is_none() {
+            return Some(Verdict::Dead(
+                "it connected, but never said who it is".into(),
+            ));
+        }
+        let stream = connection.writer.stream();
+        let signs = Signs {
+            silent,
+            process: connection.local_pid.map(process_state),
+            host_answers: stream.host_answered_within(timeout),
+        };
+        Some(judge(signs, paused))
+    }
+
+    /// Whether to end because nobody needs this process; with the lock that makes sure of it.
+    pub(crate) fn check_idle(&mut self, now: Instant) -> Option<Ended> {
+        let limit = self.config.idle_exit?;
+        if self.connections.iter().any(Option::is_some) || self.executive.federations() > 0 {
+            self.idle_since = now;
+            return None;
+        }
+        if now.duration_since(self.idle_since) < limit {
+            return None;
+        }
+        let lock: Option<Lock> = match &self.config.run_dir {
+            // Somebody is looking for an rtiexec: not idle after all.
+            Some(run_dir) => Some(run_dir.try_lock(DEFAULT_PORT).ok().flatten()?),
+            None => None,
+        };
+        self.accept(now);
+        if self.connections.iter().any(Option::is_some) {
+            return None;
+        }
+        info!("nobody is connected and no federation execution is left: ending");
+        Some(Ended::Idle(lock))
+    }
+}
