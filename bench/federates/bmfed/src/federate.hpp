@@ -1,0 +1,102 @@
+// The benchmark federate: the general execution, as master or subordinate.
+#pragma once
+
+#include <csignal>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "inner_loop.hpp"
+#include "message_pipe.hpp"
+#include "results.hpp"
+#include "rti_proxy.hpp"
+#include "test_description.hpp"
+
+namespace bmfed {
+
+// The run can't go on; exit code 1.
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Options {
+    std::string name;
+    std::string federation = "rtibm";
+    std::string fom;
+    std::string localSettings;
+    std::string outputDirectory;
+    std::string manager;
+    bool master = false;
+    std::vector<Pair> pairs;             // master only
+    std::vector<TestDescription> tests;  // master only
+    double joinTimeoutS = 30;
+    double dataTimeoutS = 10;
+    double lossTimeoutS = 1;
+};
+
+class Federate final : private RtiEvents {
+public:
+    // `stop` becomes true when a signal asks for the end.
+    Federate(Options options, volatile std::sig_atomic_t const& stop);
+    void run();
+
+private:
+    // What is known of another federate: when it was last heard and the states it reported.
+    struct Peer {
+        std::uint64_t heardNs = 0;
+        std::set<std::string> states;
+        std::vector<std::string> results;
+        std::string failure;
+    };
+    using Peers = std::map<std::string, Peer>;
+    struct Directive {
+        std::string what, id;
+    };
+
+    void join();
+    void runMaster();
+    void runTest(TestDescription const& test);
+    void runSubordinate();
+    std::string nextDirective(std::string const& id, std::vector<std::string> const& allowed);
+    void endAll();
+    void prepare(TestDescription const& test);
+    void waitForDiscovery();
+    std::vector<PartResult> sample(int number);
+
+    void report(std::string const& state, std::string const& id);
+    void direct(std::string const& what, std::string const& id);
+    void waitForAll(std::string const& state, std::string const& id);
+    // One tick with heartbeats and checks; throws Failure.
+    void pump();
+    void pulse();
+    void check();
+    void waitUntil(std::function<bool()> const& done);
+
+    void discovered(Tree tree, int number) override;
+    void removed(Tree tree, int number) override;
+    void arrived(Arrival const& arrival) override;
+    void controlReceived(Control kind, std::vector<std::string> const& values) override;
+    void connectionLost(std::string const& reason) override;
+    void malformed(std::string const& what) override;
+
+    Options options_;
+    volatile std::sig_atomic_t const& stop_;
+    RtiProxy rti_;
+    MessagePipe pipe_;
+    ResultsFile results_;
+    std::unique_ptr<InnerLoop> loop_;
+    TestDescription test_;
+    Peers peers_;  // master: the subordinates; subordinate: the master
+    std::deque<Directive> directives_;
+    std::string description_;
+    std::string failure_;
+    std::uint64_t pulsedNs_ = 0;
+    bool running_ = false;  // instances of partners must not vanish now
+    bool ended_ = false;    // subordinate: the master asked it to resign
+};
+
+}  // namespace bmfed

@@ -1,0 +1,248 @@
+#include "inner_loop.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "clock.hpp"
+
+namespace bmfed {
+
+InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
+                     double dataTimeoutS, double lossTimeoutS, std::function<void()> pulse)
+    : rti_(rti),
+      test_(test),
+      dataTimeoutS_(dataTimeoutS),
+      lossTimeoutS_(lossTimeoutS),
+      pulse_(std::move(pulse)) {
+    int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
+    for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
+        for (bool const sender : {true, false}) {
+            if ((sender ? test_.pairs[p].sender : test_.pairs[p].receiver) != self) continue;
+            Role role;
+            role.result.pair = p;
+            role.result.sender = sender;
+            role.expected = !sender || test_.latency() ? test_.updates : 0;
+            role.toDiscover = !sender || test_.latency() ? discoveries : 0;
+            roles_.push_back(role);
+        }
+    }
+}
+
+ClassUse InnerLoop::use(Tree tree, std::size_t pair, int type) const {
+    return ClassUse{tree, test_.classNumber(pair, type), test_.buffers};
+}
+
+void InnerLoop::declare() {
+    for (auto const& role : roles_) {
+        for (int type = 0; type < test_.types; ++type) {
+            ClassUse const send = use(sendTree(), role.result.pair, type);
+            ClassUse const back = use(returnTree(), role.result.pair, type);
+            role.result.sender ? rti_.publish(send) : rti_.subscribe(send);
+            if (test_.latency()) role.result.sender ? rti_.subscribe(back) : rti_.publish(back);
+        }
+    }
+}
+
+void InnerLoop::registerItems() {
+    for (auto& role : roles_) {
+        if (!role.result.sender && !test_.latency()) continue;
+        Tree const tree = role.result.sender ? sendTree() : returnTree();
+        for (int type = 0; type < test_.types; ++type) {
+            for (int i = 0; i < test_.instances; ++i) {
+                role.items.push_back(
+                    rti_.addItem(use(tree, role.result.pair, type), test_.bufferBytes));
+            }
+        }
+    }
+}
+
+bool InnerLoop::discoveredAll() const {
+    return std::all_of(roles_.begin(), roles_.end(),
+                       [](Role const& role) { return role.toDiscover <= 0; });
+}
+
+InnerLoop::Role* InnerLoop::roleOf(int number, bool sender) {
+    std::size_t const pair = test_.pairOf(number);
+    for (auto& role : roles_) {
+        if (role.result.pair == pair && role.result.sender == sender) return &role;
+    }
+    return nullptr;
+}
+
+void InnerLoop::discovered(Tree tree, int number) {
+    Role* const role = roleOf(number, tree == Tree::returnObj);
+    if (role != nullptr) --role->toDiscover;
+}
+
+void InnerLoop::ready(int sample) {
+    tag_ = static_cast<std::uint16_t>(test_.firstTag + static_cast<std::uint32_t>(sample) - 1);
+    arrivals_ = outstanding_ = 0;
+    returns_.clear();
+    for (auto& role : roles_) {
+        PartResult fresh;
+        fresh.pair = role.result.pair;
+        fresh.sender = role.result.sender;
+        if (fresh.sender && test_.latency()) {
+            fresh.roundTripsNs.reserve(static_cast<std::size_t>(test_.updates));
+        }
+        role.result = std::move(fresh);
+        role.firstNs = role.lastNs = 0;
+    }
+}
+
+void InnerLoop::arrived(Arrival const& arrival) {
+    bool const returned = arrival.tree == returnTree();
+    if (!uses(arrival.tree)) return;
+    Role* const role = roleOf(arrival.number, returned);
+    if (role == nullptr) return;
+    if (tagOf(arrival.stamp) != tag_) {
+        ++role->result.late;
+        return;
+    }
+    ++arrivals_;
+    std::uint64_t const n = ++role->result.received;
+    if (returned) {
+        role->lastNs = nowNs();
+        role->result.roundTripsNs.push_back(ageNs(arrival.stamp, role->lastNs));
+        if (outstanding_ > 0) --outstanding_;
+        return;
+    }
+    // The clock is read where it counts: pause() reads it for arrivals in between.
+    if (n == 1) role->firstNs = role->lastNs = nowNs();
+    if (n == role->expected) role->lastNs = nowNs();
+    if (test_.latency()) {
+        int const type = (arrival.number - 1) % kClassesPerTransport -
+                         static_cast<int>(role->result.pair) * test_.types;
+        std::size_t const item = static_cast<std::size_t>(type * test_.instances + arrival.instance);
+        if (item < role->items.size()) returns_.push_back(Return{role->items[item], arrival.stamp});
+    }
+}
+
+void InnerLoop::flushReturns() {
+    if (returns_.empty()) return;
+    for (auto const& r : returns_) rti_.queue(r.item, r.stamp);
+    returns_.clear();
+    rti_.flush();
+}
+
+void InnerLoop::housekeeping(std::uint64_t now) {
+    if (now - pulseNs_ < 1000000000) return;
+    pulseNs_ = now;
+    pulse_();
+}
+
+// One wait of the loop version, with what arrived in it.
+void InnerLoop::pause() {
+    std::uint64_t const before = arrivals_;
+    if (test_.loopVersion == 1) {
+        rti_.tick(test_.tickMin, test_.tickMax);
+    } else if (test_.loopVersion == 2) {
+        ::usleep(1);
+        rti_.tick(0, 0);
+    } else {
+        rti_.wait(test_.tickMax);
+    }
+    flushReturns();
+    std::uint64_t const now = nowNs();
+    if (arrivals_ != before) {
+        for (auto& role : roles_) {
+            bool const between =
+                role.result.received > 0 && role.result.received < role.expected;
+            if (!role.result.sender && between) role.lastNs = now;
+        }
+    }
+    housekeeping(now);
+}
+
+// Waits until `done`, or until nothing has arrived for the time-out: the rest is then lost.
+void InnerLoop::await(std::function<bool()> const& done) {
+    double const timeout = test_.reliable ? dataTimeoutS_ : lossTimeoutS_;
+    std::uint64_t seen = arrivals_;
+    std::uint64_t sinceNs = nowNs();
+    while (!done()) {
+        pause();
+        if (arrivals_ != seen) {
+            seen = arrivals_;
+            sinceNs = nowNs();
+        } else if (secondsSince(sinceNs) > timeout) {
+            return;
+        }
+    }
+}
+
+void InnerLoop::flushAndDrain() {
+    rti_.flush();
+    flushReturns();
+    if (!test_.latency()) return;
+    if (test_.outstandingMax > 0) {
+        await([this] { return outstanding_ < test_.outstandingMax; });
+        if (outstanding_ >= test_.outstandingMax) outstanding_ = 0;  // lost
+        return;
+    }
+    std::uint64_t before;
+    do {
+        before = arrivals_;
+        pause();
+    } while (arrivals_ != before);
+}
+
+void InnerLoop::send() {
+    std::uint64_t const updateBytes = test_.bufferBytes * static_cast<std::uint64_t>(test_.buffers);
+    std::uint64_t pendingBytes = 0;
+    std::uint64_t pendingUpdates = 0;
+    auto flush = [&] {
+        if (pendingUpdates == 0) return;
+        flushAndDrain();
+        pendingBytes = pendingUpdates = 0;
+    };
+    for (bool more = true; more;) {
+        more = false;
+        std::uint64_t now = 0;
+        for (auto& role : roles_) {
+            if (!role.result.sender) continue;
+            for (auto const item : role.items) {
+                if (role.result.sent == test_.updates) break;
+                now = nowNs();
+                rti_.queue(item, makeStamp(tag_, now));
+                ++role.result.sent;
+                if (test_.latency()) ++outstanding_;
+                pendingBytes += updateBytes;
+                ++pendingUpdates;
+                if (pendingBytes >= test_.queuedBytesMax ||
+                    pendingUpdates >= test_.queuedUpdatesMax) {
+                    flush();
+                }
+            }
+            more = more || role.result.sent < test_.updates;
+        }
+        flush();
+        if (now != 0) housekeeping(now);
+    }
+}
+
+bool InnerLoop::complete() const {
+    return std::all_of(roles_.begin(), roles_.end(), [](Role const& role) {
+        return role.result.received >= role.expected;
+    });
+}
+
+std::vector<PartResult> InnerLoop::run() {
+    std::uint64_t const beginNs = nowNs();
+    pulseNs_ = beginNs;
+    send();
+    std::uint64_t const sentNs = nowNs();
+    await([this] { return complete(); });
+
+    std::vector<PartResult> parts;
+    for (auto& role : roles_) {
+        PartResult& r = role.result;
+        std::uint64_t const from = r.sender ? beginNs : role.firstNs;
+        std::uint64_t const to = r.sender && role.lastNs == 0 ? sentNs : role.lastNs;
+        r.seconds = static_cast<double>(to - from) * 1e-9;
+        parts.push_back(r);
+    }
+    return parts;
+}
+
+}  // namespace bmfed
