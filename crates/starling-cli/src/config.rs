@@ -1,0 +1,61 @@
+//! `starling config`: settings and where they come from.
+
+use crate::{fail, print};
+use clap::Subcommand;
+use starling_rid::{Sources, as_json, as_text, markdown};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Subcommands of `starling config`.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Show every setting as a federate started here would have it
+    Show {
+        /// Say where each value was given
+        #[arg(long)]
+        origin: bool,
+        /// As JSON, with origins
+        #[arg(long)]
+        json: bool,
+        /// As with this localSettingsDesignator of connect
+        #[arg(default_value = "")]
+        designator: String,
+    },
+    /// Check a settings file
+    Check {
+        /// A .toml file, or a properties file
+        file: PathBuf,
+    },
+    /// Write docs/settings.md to standard output
+    Document,
+}
+
+/// Runs `starling config`.
+pub(crate) fn run(command: &Command) -> ExitCode {
+    match command {
+        Command::Show {
+            origin,
+            json,
+            designator,
+        } => match Sources::of_process().designator(designator).read() {
+            Ok(settings) if *json => print(&as_json(&settings)),
+            Ok(settings) => print(&as_text(&settings, *origin)),
+            Err(error) => fail(error, 1),
+        },
+        Command::Check { file } => match Sources::new().project_file(file).read() {
+            Ok(settings) => {
+                let notes: String = settings
+                    .notes()
+                    .iter()
+                    .map(|n| format!("note: {n}\n"))
+                    .collect();
+                print(&format!(
+                    "{}: every setting is known and valid\n{notes}",
+                    file.display()
+                ))
+            }
+            Err(error) => fail(error, 1),
+        },
+        Command::Document => print(&markdown()),
+    }
+}
