@@ -1,0 +1,335 @@
+//! The RTI ambassador: connecting, callbacks, and the way of every service to the core.
+
+use crate::background::Background;
+use crate::connection::Connection;
+use parking_lot::Mutex;
+use starling_core::{Callback, DataOut, Exception, ExceptionKind, Federate, Service};
+use starling_net::{Link, Waiter, reach};
+use starling_rid::{CALLBACKS_IO, Sources};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{JoinHandle, ThreadId};
+use std::time::{Duration, Instant};
+
+/// How callbacks come, 1516.1-2010 §4.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallbackModel {
+    /// On the RTI's thread, as soon as they are there.
+    Immediate,
+    /// Inside `evoke_callback` and `evoke_multiple_callbacks`.
+    Evoked,
+}
+
+/// The federate's side.
+pub trait FederateAmbassador: Send {
+    /// A callback. The error is the text of a FederateInternalError; it is reported, and the next
+    /// callback comes all the same.
+    fn deliver(&mut self, callback: Callback) -> Result<(), String>;
+}
+
+/// Where callbacks go. Callbacks of one ambassador never overlap.
+pub(crate) struct Delivery {
+    federate: Mutex<Box<dyn FederateAmbassador>>,
+    /// The thread that is inside a callback now.
+    inside: Mutex<Option<ThreadId>>,
+}
+
+struct Connected {
+    connection: Arc<Connection>,
+    delivery: Arc<Delivery>,
+    model: CallbackModel,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// An RTI ambassador. All its methods may be called from any thread, also from callbacks where
+/// the standard allows it.
+#[derive(Default)]
+pub struct RtiAmbassador {
+    connected: Mutex<Option<Connected>>,
+    /// One service at a time waits for the executive's word.
+    pub(crate) asking: Mutex<()>,
+}
+
+impl RtiAmbassador {
+    /// An ambassador that is not connected.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Connect, 1516.1-2010 §4.2. `settings` is the local settings designator, see
+    /// `docs/settings.md`; with no address anywhere an rtiexec of this host is used, and started
+    /// if there is none.
+    pub fn connect(
+        &self,
+        federate: Box<dyn FederateAmbassador>,
+        model: CallbackModel,
+        settings: &str,
+    ) -> Result<(), Exception> {
+        let throw = |kind, why: String| Exception::new(kind, why).in_service(Service::Connect);
+        let mut connected = self.connected.lock();
+        if let Some(former) = &*connected {
+            if former.delivery.is_inside() {
+                let why = "called within a callback".to_owned();
+                return Err(throw(ExceptionKind::CallNotAllowedFromWithinCallback, why));
+            }
+            if former.connection.state.lock().lost.is_none() {
+                let why = "this ambassador is connected already".to_owned();
+                return Err(throw(ExceptionKind::AlreadyConnected, why));
+            }
+        }
+        if let Some(former) = connected.take() {
+            former.end();
+        }
+        let settings = Sources::of_process()
+            .designator(settings)
+            .read()
+            .map_err(|e| throw(ExceptionKind::InvalidLocalSettingsDesignator, e.to_string()))?;
+        let failed = |why: String| throw(ExceptionKind::ConnectionFailed, why);
+        let reached = reach(&settings).map_err(|e| failed(e.to_string()))?;
+        let waiter = Waiter::new().map_err(|e| failed(e.to_string()))?;
+        let link = Link::new(reached.stream);
+        let connection =
+            Connection::open(link, &settings, waiter.waker()).map_err(|e| failed(e.message))?;
+        let connection = Arc::new(connection);
+        let delivery = Arc::new(Delivery {
+            federate: Mutex::new(federate),
+            inside: Mutex::new(None),
+        });
+        let stop = Arc::new(AtomicBool::new(false));
+        let single = settings.get(CALLBACKS_IO) == "single-threaded";
+        let background = Background {
+            connection: connection.clone(),
+            waiter,
+            stop: stop.clone(),
+            delivery: (model == CallbackModel::Immediate).then(|| delivery.clone()),
+        };
+        let thread = match single && model == CallbackModel::Evoked {
+            true => None,
+            false => {
+                let builder = std::thread::Builder::new().name("starling".into());
+                let thread = builder.spawn(move || background.run());
+                Some(thread.map_err(|e| failed(format!("no thread: {e}")))?)
+            }
+        };
+        *connected = Some(Connected {
+            connection,
+            delivery,
+            model,
+            stop,
+            thread,
+        });
+        Ok(())
+    }
+
+    /// Disconnect, §4.3. Disconnecting what is not connected is allowed.
+    pub fn disconnect(&self) -> Result<(), Exception> {
+        let service = Service::Disconnect;
+        let Some((connection, delivery, _)) = self.parts() else {
+            return Ok(());
+        };
+        not_within_callback(&delivery, service)?;
+        if connection.state.lock().federate.is_some() {
+            let why = "the federate is still joined; resign first";
+            let kind = ExceptionKind::FederateIsExecutionMember;
+            return Err(Exception::new(kind, why).in_service(service));
+        }
+        if let Some(former) = self.connected.lock().take() {
+            former.end();
+        }
+        Ok(())
+    }
+
+    /// Whether the ambassador is connected (a lost connection is none).
+    pub fn is_connected(&self) -> bool {
+        let parts = self.parts();
+        parts.is_some_and(|(connection, ..)| connection.state.lock().lost.is_none())
+    }
+
+    /// Runs a service of the joined federate: everything that needs no answer of the executive.
+    /// `work` gets the core's federate and where to put data frames.
+    pub fn call<T>(
+        &self,
+        service: Service,
+        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let connection = self.connection(service)?;
+        let mut state = connection.state.lock();
+        let result = match state.serve(work) {
+            Some(result) => result,
+            None => {
+                let why = "the federate has not joined a federation execution";
+                let kind = ExceptionKind::FederateNotExecutionMember;
+                return Err(Exception::new(kind, why).in_service(service));
+            }
+        };
+        connection.sent(state);
+        result.map_err(|e| e.in_service(service))
+    }
+
+    /// Evoke Callback, §10.41: delivers one callback, waiting up to `min_s` seconds for it.
+    /// True if there are more.
+    pub fn evoke_callback(&self, min_s: f64) -> Result<bool, Exception> {
+        let Some((connection, delivery)) = self.evoking(Service::EvokeCallback)? else {
+            return Ok(false);
+        };
+        let end = after(Instant::now(), min_s);
+        connection.state.lock().flush();
+        if !deliver_one(&connection, &delivery) {
+            let there = connection.pump(Some(end), |state| state.has_callbacks());
+            if there {
+                deliver_one(&connection, &delivery);
+            }
+        }
+        let state = &mut *connection.state.lock();
+        state.flush();
+        Ok(state.has_callbacks())
+    }
+
+    /// Evoke Multiple Callbacks, §10.42: delivers callbacks for at least `min_s` seconds, and on
+    /// while there are any up to `max_s`. With 0 and 0: flushes, and delivers what is there.
+    /// True if there are more.
+    pub fn evoke_multiple_callbacks(&self, min_s: f64, max_s: f64) -> Result<bool, Exception> {
+        let service = Service::EvokeMultipleCallbacks;
+        let Some((connection, delivery)) = self.evoking(service)? else {
+            return Ok(false);
+        };
+        let start = Instant::now();
+        let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
+        connection.state.lock().flush();
+        connection.pump(Some(start), |state| state.has_callbacks());
+        loop {
+            while deliver_one(&connection, &delivery) {
+                if max_s > 0.0 && Instant::now() >= max {
+                    break;
+                }
+            }
+            connection.state.lock().flush();
+            if Instant::now() >= min || !connection.pump(Some(min), |s| s.has_callbacks()) {
+                break;
+            }
+        }
+        let more = connection.state.lock().has_callbacks();
+        Ok(more)
+    }
+
+    /// Enable Callbacks, §10.43.
+    pub fn enable_callbacks(&self) -> Result<(), Exception> {
+        self.set_enabled(true)
+    }
+
+    /// Disable Callbacks, §10.44.
+    pub fn disable_callbacks(&self) -> Result<(), Exception> {
+        self.set_enabled(false)
+    }
+
+    fn set_enabled(&self, enabled: bool) -> Result<(), Exception> {
+        if let Some((connection, ..)) = self.parts() {
+            connection.state.lock().enabled = enabled;
+            connection.waker.wake();
+        }
+        Ok(())
+    }
+
+    /// In HLA_IMMEDIATE nothing is left for evoking; the RTI's thread delivers.
+    fn evoking(
+        &self,
+        service: Service,
+    ) -> Result<Option<(Arc<Connection>, Arc<Delivery>)>, Exception> {
+        let Some((connection, delivery, model)) = self.parts() else {
+            return Ok(None);
+        };
+        not_within_callback(&delivery, service)?;
+        Ok((model == CallbackModel::Evoked).then_some((connection, delivery)))
+    }
+
+    fn parts(&self) -> Option<(Arc<Connection>, Arc<Delivery>, CallbackModel)> {
+        let connected = self.connected.lock();
+        let c = connected.as_ref()?;
+        Some((c.connection.clone(), c.delivery.clone(), c.model))
+    }
+
+    /// The connection, or NotConnected.
+    pub(crate) fn connection(&self, service: Service) -> Result<Arc<Connection>, Exception> {
+        let why = match self.parts() {
+            Some((connection, ..)) => match connection.state.lock().lost.clone() {
+                None => return Ok(connection.clone()),
+                Some(why) => format!("the connection has ended: {why}"),
+            },
+            None => "connect has not been called".to_owned(),
+        };
+        Err(Exception::new(ExceptionKind::NotConnected, why).in_service(service))
+    }
+
+    /// CallNotAllowedFromWithinCallback, if so.
+    pub(crate) fn not_within_callback(&self, service: Service) -> Result<(), Exception> {
+        match self.parts() {
+            Some((_, delivery, _)) => not_within_callback(&delivery, service),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for RtiAmbassador {
+    fn drop(&mut self) {
+        if let Some(former) = self.connected.get_mut().take() {
+            former.end();
+        }
+    }
+}
+
+impl Connected {
+    fn end(mut self) {
+        self.stop.store(true, Ordering::Release);
+        self.connection.close();
+        if let Some(thread) = self.thread.take()
+            && thread.thread().id() != std::thread::current().id()
+        {
+            // The thread catches what federates throw; it has nothing to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Delivery {
+    fn is_inside(&self) -> bool {
+        *self.inside.lock() == Some(std::thread::current().id())
+    }
+}
+
+fn not_within_callback(delivery: &Delivery, service: Service) -> Result<(), Exception> {
+    if delivery.is_inside() {
+        let kind = ExceptionKind::CallNotAllowedFromWithinCallback;
+        let why = "called within a callback of the same ambassador";
+        return Err(Exception::new(kind, why).in_service(service));
+    }
+    Ok(())
+}
+
+/// Delivers one callback, if there is one. Whoever holds `federate` takes the next, so the order
+/// is kept among several evoking threads.
+fn deliver_one(connection: &Connection, delivery: &Delivery) -> bool {
+    let mut federate = delivery.federate.lock();
+    let Some(callback) = connection.state.lock().next_callback() else {
+        return false;
+    };
+    *delivery.inside.lock() = Some(std::thread::current().id());
+    if let Err(why) = federate.deliver(callback) {
+        eprintln!("starling: the federate threw from a callback: {why}");
+    }
+    *delivery.inside.lock() = None;
+    true
+}
+
+pub(crate) fn deliver_all(connection: &Connection, delivery: &Delivery) {
+    while deliver_one(connection, delivery) {}
+}
+
+fn after(start: Instant, seconds: f64) -> Instant {
+    let seconds = if seconds.is_finite() {
+        seconds.clamp(0.0, 1e8)
+    } else {
+        1e8
+    };
+    start + Duration::from_secs_f64(seconds)
+}

@@ -1,0 +1,460 @@
+//! The connection to the executive: the link, what came over it, and who reads it.
+//!
+//! Lock order: `read` before `state`. The state is never locked while a callback runs or a
+//! descriptor is waited for.
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
+use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
+use starling_net::{Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch};
+use starling_rid::{CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, LIMITS_SEND_QUEUE_BYTES, Settings};
+use starling_wire::{
+    Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
+};
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// The answer to a call that needs the executive's word.
+pub(crate) enum Answer {
+    Done(Result<(), Exception>),
+    Joined(Box<Snapshot>),
+}
+
+/// What the state lock guards.
+pub(crate) struct State {
+    writer: LinkWriter,
+    bundle: Bundle,
+    last_written: Instant,
+    heartbeat: Duration,
+    pub(crate) federate: Option<Federate>,
+    /// Callbacks that are not a federation execution's: lists, connection lost.
+    pub(crate) own: VecDeque<Callback>,
+    pub(crate) answer: Option<Answer>,
+    pub(crate) enabled: bool,
+    /// Why the connection has ended, if it has.
+    pub(crate) lost: Option<String>,
+    /// When a thread of the federate's last read or evoked.
+    pub(crate) evoked: Instant,
+}
+
+/// What the reading thread holds.
+struct ReadSide {
+    reader: LinkReader,
+    waiter: Waiter,
+}
+
+/// A connection, shared by the federate's threads and the background thread.
+pub(crate) struct Connection {
+    pub(crate) state: Mutex<State>,
+    /// The state has changed, or the read side has become free.
+    changed: Condvar,
+    read: Mutex<ReadSide>,
+    /// Wakes the background thread.
+    pub(crate) waker: Waker,
+    send_queue: usize,
+}
+
+impl Connection {
+    /// Shakes hands over a new link. `waker` is the background thread's.
+    pub(crate) fn open(link: Link, settings: &Settings, waker: Waker) -> Result<Self, Exception> {
+        let failed = |why: String| Exception::new(ExceptionKind::ConnectionFailed, why);
+        let waiter = Waiter::new().map_err(|e| failed(format!("no wake-up descriptor: {e}")))?;
+        let (reader, mut writer) = link.split();
+        let hello = Hello {
+            version: VERSION,
+            info: about_this_process(),
+        };
+        put_hello(writer.out(), &hello);
+        let now = Instant::now();
+        let mut read = ReadSide { reader, waiter };
+        let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
+        shake_hands(&mut read, &mut writer, now + timeout).map_err(failed)?;
+        let state = State {
+            writer,
+            bundle: Bundle::new(Bundling::of(settings)),
+            last_written: now,
+            heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
+            federate: None,
+            own: VecDeque::new(),
+            answer: None,
+            enabled: true,
+            lost: None,
+            evoked: now,
+        };
+        Ok(Connection {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            read: Mutex::new(read),
+            waker,
+            send_queue: usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES))
+                .unwrap_or(usize::MAX),
+        })
+    }
+
+    /// Reads the link, or lets another thread read it, until `done` or the deadline. Delivers
+    /// nothing. Returns whether `done` came true.
+    pub(crate) fn pump(
+        &self,
+        deadline: Option<Instant>,
+        mut done: impl FnMut(&mut State) -> bool,
+    ) -> bool {
+        let mut state = self.state.lock();
+        loop {
+            state.evoked = Instant::now();
+            if done(&mut state) || state.lost.is_some() {
+                return done(&mut state);
+            }
+            let Some(mut read) = self.read.try_lock() else {
+                // The background thread reads: it gives way when it is woken.
+                self.waker.wake();
+                let timed_out = match deadline {
+                    Some(d) => self.changed.wait_until(&mut state, d).timed_out(),
+                    None => {
+                        self.changed.wait(&mut state);
+                        false
+                    }
+                };
+                if timed_out {
+                    return done(&mut state);
+                }
+                continue;
+            };
+            drop(state);
+            let over = deadline.is_some_and(|d| Instant::now() >= d);
+            self.read_once(&mut read, deadline, None);
+            drop(read);
+            state = self.state.lock();
+            self.changed.notify_all();
+            if over {
+                return done(&mut state);
+            }
+        }
+    }
+
+    /// The background thread's turn: waits at its own waiter, on the link too if `read`.
+    pub(crate) fn background_turn(&self, waiter: &Waiter, read: bool, until: Instant) {
+        if read && let Some(mut side) = self.read.try_lock() {
+            self.read_once(&mut side, Some(until), Some(waiter));
+            drop(side);
+            let _state = self.state.lock();
+            self.changed.notify_all();
+            return;
+        }
+        let until = self
+            .state
+            .lock()
+            .next_due()
+            .map_or(until, |due| due.min(until));
+        let timeout = until.saturating_duration_since(Instant::now());
+        // An error is a signal's interruption, or shows on the next read.
+        let _ = waiter.wait(&mut [], Some(timeout));
+        self.state.lock().keep_time();
+    }
+
+    /// Waits for the link until the deadline, reads what is there and applies it.
+    fn read_once(&self, read: &mut ReadSide, deadline: Option<Instant>, waiter: Option<&Waiter>) {
+        let (until, blocked) = {
+            let state = &mut *self.state.lock();
+            state.keep_time();
+            let until = [deadline, state.next_due()].into_iter().flatten().min();
+            (
+                until,
+                state.bundle.due().is_none() && state.writer.pending() > 0,
+            )
+        };
+        let stream = read.reader.stream().clone();
+        let mut watch = [Watch::new(&*stream, blocked)];
+        let timeout = until.map(|u| u.saturating_duration_since(Instant::now()));
+        let waited = waiter.unwrap_or(&read.waiter).wait(&mut watch, timeout);
+        let ready = waited.is_err() || watch[0].readable;
+        let filled = match ready {
+            true => read.reader.fill(),
+            false => Ok(Fill::Nothing),
+        };
+        let state = &mut *self.state.lock();
+        if watch[0].writable {
+            state.flush();
+        }
+        state.keep_time();
+        match filled {
+            Ok(Fill::Nothing) => {}
+            Ok(Fill::Bytes(_) | Fill::More(_)) => state.take_frames(&mut read.reader),
+            Ok(Fill::Closed) => {
+                state.take_frames(&mut read.reader);
+                state.end("rtiexec has closed the connection");
+            }
+            Err(error) => state.end(&format!("the connection to rtiexec has broken: {error}")),
+        }
+    }
+
+    /// After something was appended: writes by the bundling rule, and waits while the queue is
+    /// full, reading meanwhile, so that two full senders can't block each other.
+    pub(crate) fn sent(&self, mut state: MutexGuard<'_, State>) {
+        let was_due = state.bundle.due();
+        let full = state.written() > self.send_queue;
+        // Once per bundle: the background thread writes it when it is due.
+        let wake = full || (was_due.is_none() && state.bundle.due().is_some());
+        drop(state);
+        if wake {
+            self.waker.wake();
+        }
+        if full {
+            let limit = self.send_queue / 2;
+            self.pump(None, |state| state.flush() <= limit);
+        }
+    }
+
+    /// Sends a message whose answer will come, and waits for it.
+    pub(crate) fn ask(&self, message: &ToExecutive) -> Result<Answer, Exception> {
+        {
+            let state = &mut *self.state.lock();
+            state.answer = None;
+            put_to_executive(state.writer.out(), message);
+            state.flush();
+        }
+        let mut answer = None;
+        self.pump(None, |state| {
+            answer = answer.take().or_else(|| state.answer.take());
+            answer.is_some()
+        });
+        answer.ok_or_else(|| {
+            let why = self.state.lock().lost.clone().unwrap_or_default();
+            Exception::new(ExceptionKind::RTIinternalError, why)
+        })
+    }
+
+    /// Ends the connection, from this side.
+    pub(crate) fn close(&self) {
+        let state = &mut *self.state.lock();
+        state.flush();
+        state.lost = Some("disconnected".into());
+        state.federate = None;
+        state.writer.stream().shut_down();
+        self.waker.wake();
+        self.changed.notify_all();
+    }
+}
+
+impl State {
+    /// Whether a callback may be there to deliver.
+    pub(crate) fn has_callbacks(&self) -> bool {
+        let of_federate = self.federate.as_ref().is_some_and(Federate::has_callbacks);
+        self.enabled && (!self.own.is_empty() || of_federate)
+    }
+
+    /// The next callback, now delivered.
+    pub(crate) fn next_callback(&mut self) -> Option<Callback> {
+        if !self.enabled {
+            return None;
+        }
+        let own = self.own.pop_front();
+        own.or_else(|| self.federate.as_mut()?.next_callback())
+    }
+
+    /// Puts a message that is not a joined federate's on the link.
+    pub(crate) fn put(&mut self, message: &ToExecutive) {
+        put_to_executive(self.writer.out(), message);
+    }
+
+    /// Runs a service of the joined federate and puts what it sends on the link.
+    pub(crate) fn serve<T>(
+        &mut self,
+        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> T,
+    ) -> Option<T> {
+        let federate = self.federate.as_mut()?;
+        let out = self.writer.out();
+        let result = work(federate, &mut |sent: DataOut<'_>| put_data(out, &sent.data));
+        self.put_requests();
+        Some(result)
+    }
+
+    fn put_requests(&mut self) {
+        let Some(federate) = &mut self.federate else {
+            return;
+        };
+        while let Some(output) = federate.poll_output() {
+            match output {
+                Output::Request(request) => {
+                    put_to_executive(self.writer.out(), &ToExecutive::Request(request));
+                }
+                Output::Fence { .. } => unreachable!("data takes the executive's path here"),
+            }
+        }
+    }
+
+    /// Writes what waits if the bundling rule says so; returns what still waits.
+    fn written(&mut self) -> usize {
+        let pending = self.writer.pending();
+        if pending > 0 && self.bundle.appended(pending, Instant::now()) {
+            return self.flush();
+        }
+        pending
+    }
+
+    /// Writes what waits; returns what the link did not take.
+    pub(crate) fn flush(&mut self) -> usize {
+        if self.writer.pending() == 0 {
+            return 0;
+        }
+        let now = Instant::now();
+        match self.writer.flush() {
+            Ok(_) => {
+                self.bundle.flushed(now);
+                self.last_written = now;
+                self.writer.pending()
+            }
+            // What broke it shows on the next read, behind what the peer still said.
+            Err(_) => 0,
+        }
+    }
+
+    /// When this side has something to do without being called.
+    fn next_due(&self) -> Option<Instant> {
+        let beat = self.last_written + self.heartbeat;
+        Some(self.bundle.due().map_or(beat, |due| due.min(beat)))
+    }
+
+    fn keep_time(&mut self) {
+        let now = Instant::now();
+        if now >= self.last_written + self.heartbeat {
+            put_heartbeat(self.writer.out());
+            self.flush();
+        } else if self.bundle.due().is_some_and(|due| now >= due) {
+            self.flush();
+        }
+    }
+
+    fn take_frames(&mut self, reader: &mut LinkReader) {
+        loop {
+            let taken = match split_frame(reader.inbox()) {
+                Ok(None) => return,
+                Ok(Some((frame, used))) => match Frame::decode(frame) {
+                    Ok(decoded) => self.take(decoded).map(|()| used),
+                    Err(error) => Err(error.to_string()),
+                },
+                Err(error) => Err(error.to_string()),
+            };
+            match taken {
+                Ok(used) => reader.consume(used),
+                Err(why) => return self.end(&format!("rtiexec sent what it must not: {why}")),
+            }
+        }
+    }
+
+    fn take(&mut self, frame: Frame<'_>) -> Result<(), String> {
+        match frame {
+            Frame::Heartbeat => Ok(()),
+            Frame::Data(data) => match &mut self.federate {
+                Some(federate) => federate.receive_data(&data).map_err(|e| e.0),
+                // Sent before our resignation was known there.
+                None => Ok(()),
+            },
+            Frame::FromExecutive(message) => self.take_message(message),
+            other => Err(format!("out of place: {other:?}")),
+        }
+    }
+
+    fn take_message(&mut self, message: FromExecutive) -> Result<(), String> {
+        match message {
+            FromExecutive::Done(done) => self.answer = Some(Answer::Done(done)),
+            FromExecutive::JoinRefused(why) => self.answer = Some(Answer::Done(Err(why))),
+            FromExecutive::Joined(snapshot) => {
+                // The federate must be there before the next frame of this batch.
+                let federate = Federate::new((*snapshot).clone(), DataPath::Executive);
+                self.federate = Some(federate.map_err(|e| e.0)?);
+                self.answer = Some(Answer::Joined(snapshot));
+            }
+            FromExecutive::Federations(list) => {
+                self.own
+                    .push_back(Callback::ReportFederationExecutions(list));
+            }
+            FromExecutive::Removed(why) => self.end(&why),
+            FromExecutive::Status(_) => {}
+            log @ (FromExecutive::Entry(_) | FromExecutive::Watermark(_)) => {
+                let Some(federate) = &mut self.federate else {
+                    return Ok(());
+                };
+                federate.receive(log).map_err(|e| e.0)?;
+                if federate.is_resigned() {
+                    self.federate = None;
+                    self.answer = Some(Answer::Done(Ok(())));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The connection is over: Connection Lost, §4.4, behind what was queued before.
+    fn end(&mut self, why: &str) {
+        if self.lost.is_some() {
+            return;
+        }
+        self.lost = Some(why.to_owned());
+        if let Some(federate) = &mut self.federate {
+            while let Some(callback) = federate.next_callback() {
+                self.own.push_back(callback);
+            }
+        }
+        self.federate = None;
+        self.own.push_back(Callback::ConnectionLost {
+            fault: why.to_owned(),
+        });
+        self.writer.stream().shut_down();
+    }
+}
+
+fn shake_hands(
+    read: &mut ReadSide,
+    writer: &mut LinkWriter,
+    deadline: Instant,
+) -> Result<(), String> {
+    let stream = read.reader.stream().clone();
+    writer.flush().map_err(|e| e.to_string())?;
+    loop {
+        if let Some((frame, used)) = split_frame(read.reader.inbox()).map_err(|e| e.to_string())? {
+            let welcome = match Frame::decode(frame).map_err(|e| e.to_string())? {
+                Frame::Welcome(welcome) => welcome,
+                other => return Err(format!("instead of a welcome, rtiexec sent {other:?}")),
+            };
+            if let Some(why) = welcome.refusal {
+                return Err(format!("rtiexec refuses the connection: {why}"));
+            }
+            if welcome.version != VERSION {
+                return Err(format!(
+                    "rtiexec {} speaks wire format {}, this library {VERSION}; install the same version on both sides",
+                    welcome.info.version, welcome.version
+                ));
+            }
+            read.reader.consume(used);
+            return Ok(());
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err("it answers no handshake; is it an rtiexec of Starling?".into());
+        }
+        let mut watch = [Watch::new(&*stream, writer.pending() > 0)];
+        read.waiter
+            .wait(&mut watch, Some(left))
+            .map_err(|e| e.to_string())?;
+        if watch[0].writable {
+            writer.flush().map_err(|e| e.to_string())?;
+        }
+        if watch[0].readable
+            && read.reader.fill().map_err(|e| e.to_string())? == Fill::Closed
+            && read.reader.inbox().is_empty()
+        {
+            return Err("it closed the connection during the handshake".into());
+        }
+    }
+}
+
+fn about_this_process() -> PeerInfo {
+    let pid = std::process::id();
+    PeerInfo {
+        pid,
+        host: starling_net::host_name(),
+        program: starling_net::process_name(pid).unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        path: String::new(),
+    }
+}

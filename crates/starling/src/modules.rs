@@ -1,0 +1,68 @@
+//! FOM modules and MIMs from where the federate says they are.
+
+use percent_encoding::percent_decode_str;
+use starling_core::message::ModuleSource;
+use starling_core::{Exception, ExceptionKind};
+use std::path::PathBuf;
+
+/// Reads a module by path or `file:` URL. `missing` is what is thrown if it can't be opened.
+pub(crate) fn read(designator: &str, missing: ExceptionKind) -> Result<ModuleSource, Exception> {
+    let path = path_of(designator)
+        .map_err(|why| Exception::new(missing, format!("'{designator}' can't be opened: {why}")))?;
+    let text = std::fs::read(&path).map_err(|error| {
+        let here = std::env::current_dir().map_or_else(|_| "?".into(), |d| d.display().to_string());
+        let text = format!(
+            "'{}' can't be opened: {error} (working directory {here})",
+            path.display()
+        );
+        Exception::new(missing, text)
+    })?;
+    Ok(ModuleSource {
+        designator: designator.to_owned(),
+        text,
+    })
+}
+
+/// Reads FOM modules (CouldNotOpenFDD).
+pub(crate) fn read_all(designators: &[String]) -> Result<Vec<ModuleSource>, Exception> {
+    let missing = ExceptionKind::CouldNotOpenFDD;
+    designators.iter().map(|d| read(d, missing)).collect()
+}
+
+fn path_of(designator: &str) -> Result<PathBuf, String> {
+    let Some(rest) = designator.strip_prefix("file:") else {
+        return match designator.split_once("://") {
+            Some((scheme, _)) => Err(format!(
+                "{scheme} URLs are not supported; give a path or a file: URL"
+            )),
+            None => Ok(designator.into()),
+        };
+    };
+    let path = match rest.strip_prefix("//") {
+        Some(with_host) => match with_host.find('/') {
+            Some(slash) if matches!(&with_host[..slash], "" | "localhost") => &with_host[slash..],
+            _ => return Err("a file: URL of another host".into()),
+        },
+        None => rest,
+    };
+    match percent_decode_str(path).decode_utf8() {
+        Ok(path) => Ok(path.into_owned().into()),
+        Err(_) => Err("its escaped characters are not UTF-8".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_and_urls() {
+        let path = |d: &str| path_of(d).map(|p| p.display().to_string());
+        assert_eq!(path("a/b.xml").as_deref(), Ok("a/b.xml"));
+        assert_eq!(path("file:///x/a%20b.xml").as_deref(), Ok("/x/a b.xml"));
+        assert_eq!(path("file://localhost/x.xml").as_deref(), Ok("/x.xml"));
+        assert_eq!(path("file:/x.xml").as_deref(), Ok("/x.xml"));
+        assert!(path("file://elsewhere/x.xml").is_err());
+        assert!(path("http://h/x.xml").is_err());
+    }
+}
