@@ -33,3 +33,13 @@ pub const STANDARD_MIM_DESIGNATOR: &str = "HLAstandardMIM";
 pub fn standard_mim() -> &'static str {
     include_str!("../../../spec/mim/HLAstandardMIM-2010.xml")
 }
+
+/// The object model of the standard MIM alone; read once per process.
+pub fn standard_model() -> &'static ObjectModel {
+    static MODEL: std::sync::OnceLock<ObjectModel> = std::sync::OnceLock::new();
+    MODEL.get_or_init(|| {
+        let mim = parse(STANDARD_MIM_DESIGNATOR, standard_mim().as_bytes());
+        let model = mim.and_then(|mim| ObjectModel::new(&mim));
+        model.expect("the built-in MIM is valid")
+    })
+}

@@ -232,10 +232,7 @@ impl RtiAmbassador {
     }
 
     /// In HLA_IMMEDIATE nothing is left for evoking; the RTI's thread delivers.
-    fn evoking(
-        &self,
-        service: Service,
-    ) -> Result<Option<(Arc<Connection>, Arc<Delivery>)>, Exception> {
+    fn evoking(&self, service: Service) -> Result<Option<Evoking>, Exception> {
         let Some((connection, delivery, model)) = self.parts() else {
             return Ok(None);
         };
@@ -296,6 +293,9 @@ impl Delivery {
         *self.inside.lock() == Some(std::thread::current().id())
     }
 }
+
+/// What an evoking thread works on.
+type Evoking = (Arc<Connection>, Arc<Delivery>);
 
 fn not_within_callback(delivery: &Delivery, service: Service) -> Result<(), Exception> {
     if delivery.is_inside() {

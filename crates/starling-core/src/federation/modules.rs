@@ -2,7 +2,7 @@
 
 use crate::message::ModuleSource;
 use crate::{Exception, ExceptionKind};
-use starling_fom::{FomError, FomErrorKind, Module, ObjectModel};
+use starling_fom::{FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
 
 /// Which role a module was given in; the exceptions differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -11,25 +11,16 @@ pub(crate) enum Role {
     Mim,
 }
 
-/// Parses one source. The built-in MIM travels by name only.
-pub(crate) fn parse(source: &ModuleSource, role: Role) -> Result<Module, Exception> {
-    let standard =
-        source.designator == starling_fom::STANDARD_MIM_DESIGNATOR && source.text.is_empty();
-    let text = if standard {
-        starling_fom::standard_mim().as_bytes()
-    } else {
-        &source.text
-    };
-    starling_fom::parse(&source.designator, text).map_err(|e| exception(e, role))
-}
-
 /// The object model of a MIM and FOM modules, merged in this order.
 pub(crate) fn build(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> {
     let (mim, modules) = sources
         .split_first()
         .ok_or_else(|| Exception::new(ExceptionKind::ErrorReadingMIM, "there is no MIM"))?;
-    let mim = parse(mim, Role::Mim)?;
-    let mut model = ObjectModel::new(&mim).map_err(|e| exception(e, Role::Mim))?;
+    // The built-in MIM travels by name only.
+    let mut model = match mim.text.is_empty() && mim.designator == STANDARD_MIM_DESIGNATOR {
+        true => starling_fom::standard_model().clone(),
+        false => ObjectModel::new(&parse(mim, Role::Mim)?).map_err(|e| exception(e, Role::Mim))?,
+    };
     merge(&mut model, modules)?;
     Ok(model)
 }
@@ -50,4 +41,8 @@ fn exception(error: FomError, role: Role) -> Exception {
         (_, Role::Mim) => ExceptionKind::ErrorReadingMIM,
     };
     Exception::new(kind, error.to_string())
+}
+
+fn parse(source: &ModuleSource, role: Role) -> Result<Module, Exception> {
+    starling_fom::parse(&source.designator, &source.text).map_err(|e| exception(e, role))
 }

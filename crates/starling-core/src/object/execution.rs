@@ -306,8 +306,7 @@ impl Execution {
                 Some(known) => self.routes.update(
                     &self.model,
                     &self.subscriptions,
-                    sender,
-                    data.after.index,
+                    (sender, data.after.index),
                     known.class,
                     values,
                     &mut to,
@@ -318,8 +317,7 @@ impl Execution {
             DataBody::Interaction { class, .. } => self.routes.interaction(
                 &self.model,
                 &self.subscriptions,
-                sender,
-                data.after.index,
+                (sender, data.after.index),
                 class,
                 &mut to,
             ),

@@ -164,8 +164,7 @@ impl Federate {
                 self.routes.update(
                     &self.model,
                     &self.subscriptions,
-                    self.me,
-                    self.order.applied(),
+                    (self.me, self.order.applied()),
                     class,
                     values,
                     &mut to,
@@ -237,8 +236,7 @@ impl Federate {
             self.routes.interaction(
                 &self.model,
                 &self.subscriptions,
-                self.me,
-                self.order.applied(),
+                (self.me, self.order.applied()),
                 class,
                 &mut to,
             );

@@ -1,0 +1,406 @@
+//! Federates of this process on a real rtiexec: the whole way through library, link and server.
+
+use starling::core::message::ResignAction;
+use starling::core::{
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ParameterHandle,
+};
+use starling::{
+    Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador, Service,
+};
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+/// An rtiexec of the test's own; ended with it.
+struct Rtiexec {
+    child: Child,
+    address: String,
+    _run_dir: tempfile::TempDir,
+}
+
+impl Rtiexec {
+    fn start() -> Self {
+        let run_dir = tempfile::tempdir().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
+            .arg(run_dir.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let out = child.stdout.take().unwrap();
+        BufReader::new(out).read_line(&mut line).unwrap();
+        let address = line.split_whitespace().nth(1).unwrap().to_owned();
+        Rtiexec {
+            child,
+            address,
+            _run_dir: run_dir,
+        }
+    }
+}
+
+impl Drop for Rtiexec {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Ears(Sender<Callback>);
+
+impl FederateAmbassador for Ears {
+    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
+        self.0.send(callback).map_err(|e| e.to_string())
+    }
+}
+
+/// A federate under test.
+struct Federate {
+    rti: RtiAmbassador,
+    heard: Receiver<Callback>,
+    model: CallbackModel,
+}
+
+fn fom() -> Vec<String> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fom");
+    let path = root.join("restaurant/RestaurantFOMmodule-2010.xml");
+    vec![path.display().to_string()]
+}
+
+impl Federate {
+    fn connect(address: &str, model: CallbackModel) -> Self {
+        let rti = RtiAmbassador::new();
+        let (sender, heard) = channel();
+        rti.connect(Box::new(Ears(sender)), model, address).unwrap();
+        Federate { rti, heard, model }
+    }
+
+    fn join(address: &str, model: CallbackModel, name: &str) -> Self {
+        let federate = Self::connect(address, model);
+        match federate
+            .rti
+            .create_federation_execution("Test", &fom(), None, "")
+        {
+            Err(e) if e.kind != ExceptionKind::FederationExecutionAlreadyExists => panic!("{e}"),
+            _ => {}
+        }
+        let joined = federate
+            .rti
+            .join_federation_execution(Some(name), "tester", "Test", &[]);
+        joined.unwrap();
+        federate
+    }
+
+    /// The next callback, however it comes.
+    fn next(&self) -> Callback {
+        loop {
+            if let Ok(callback) = self.heard.try_recv() {
+                return callback;
+            }
+            match self.model {
+                CallbackModel::Evoked => {
+                    self.rti.evoke_callback(10.0).unwrap();
+                }
+                CallbackModel::Immediate => {
+                    return self.heard.recv_timeout(Duration::from_secs(60)).unwrap();
+                }
+            }
+        }
+    }
+
+    fn class(&self, name: &str) -> ObjectClassHandle {
+        let service = Service::GetObjectClassHandle;
+        self.rti
+            .call(service, |f, _| f.object_class_handle(name))
+            .unwrap()
+    }
+
+    fn attribute(&self, class: ObjectClassHandle, name: &str) -> AttributeHandle {
+        let service = Service::GetAttributeHandle;
+        self.rti
+            .call(service, |f, _| f.attribute_handle(class, name))
+            .unwrap()
+    }
+
+    fn interaction(&self, name: &str) -> InteractionClassHandle {
+        let service = Service::GetInteractionClassHandle;
+        self.rti
+            .call(service, |f, _| f.interaction_class_handle(name))
+            .unwrap()
+    }
+
+    fn parameter(&self, class: InteractionClassHandle, name: &str) -> ParameterHandle {
+        let service = Service::GetParameterHandle;
+        self.rti
+            .call(service, |f, _| f.parameter_handle(class, name))
+            .unwrap()
+    }
+
+    fn publish(&self, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
+        let service = Service::PublishObjectClassAttributes;
+        let done = self.rti.call(service, |f, _| {
+            f.publish_object_class_attributes(class, attributes)
+        });
+        done.unwrap();
+    }
+
+    fn subscribe(&self, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
+        let service = Service::SubscribeObjectClassAttributes;
+        self.rti
+            .call(service, |f, _| {
+                f.subscribe_object_class_attributes(class, attributes, true, "")
+            })
+            .unwrap();
+    }
+
+    fn register(&self, class: ObjectClassHandle) -> ObjectInstanceHandle {
+        let service = Service::RegisterObjectInstance;
+        self.rti
+            .call(service, |f, _| f.register_object_instance(class, None))
+            .unwrap()
+    }
+
+    fn update(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle, value: &[u8]) {
+        let service = Service::UpdateAttributeValues;
+        let done = self.rti.call(service, |f, send| {
+            f.update_attribute_values(instance, &[(attribute, value)], b"tag", send)
+        });
+        done.unwrap();
+    }
+}
+
+fn whole_life(model: CallbackModel, settings: &str) {
+    let rtiexec = Rtiexec::start();
+    let address = format!("{};{settings}", rtiexec.address);
+    let (a, b) = (
+        Federate::join(&address, model, "A"),
+        Federate::join(&address, model, "B"),
+    );
+    let soda = a.class("Food.Drink.Soda");
+    let drink = b.class("HLAobjectRoot.Food.Drink");
+    let flavor = a.attribute(soda, "Flavor");
+    let cups = a.attribute(drink, "NumberCups");
+    a.publish(soda, &[flavor, cups]);
+    let car = a.register(soda);
+    b.subscribe(drink, &[cups]);
+    assert_eq!(
+        b.next(),
+        Callback::DiscoverObjectInstance {
+            instance: car,
+            class: drink,
+            name: "HLAinstance-1-1".into(),
+            producer: car.registrar(),
+        }
+    );
+    // A sends when it has applied B's subscription; how soon is the network's affair.
+    let seen = loop {
+        a.update(car, cups, b"42");
+        a.rti.evoke_multiple_callbacks(0.0, 0.0).unwrap();
+        if b.model == CallbackModel::Evoked {
+            b.rti.evoke_callback(0.01).unwrap();
+        }
+        if let Ok(callback) = b.heard.recv_timeout(Duration::from_millis(10)) {
+            break callback;
+        }
+    };
+    match seen {
+        Callback::ReflectAttributeValues {
+            instance,
+            values,
+            tag,
+            producer,
+            ..
+        } => {
+            assert_eq!((instance, producer), (car, car.registrar()));
+            assert_eq!(values.iter().collect::<Vec<_>>(), [(cups, &b"42"[..])]);
+            assert_eq!(tag, b"tag");
+        }
+        other => panic!("{other:?}"),
+    }
+    let wrong = b.rti.call(Service::UpdateAttributeValues, |f, send| {
+        f.update_attribute_values(car, &[(cups, b"1")], b"", send)
+    });
+    assert_eq!(
+        wrong.unwrap_err().to_string(),
+        "AttributeNotOwned: updateAttributeValues: attribute 'NumberCups' of 'HLAinstance-1-1' \
+         is not owned by this federate (1516.1-2010 §6.10)"
+    );
+    let deleted = a.rti.call(Service::DeleteObjectInstance, |f, _| {
+        f.delete_object_instance(car, b"gone")
+    });
+    deleted.unwrap();
+    loop {
+        match b.next() {
+            Callback::RemoveObjectInstance { instance, tag, .. } => {
+                assert_eq!((instance, tag), (car, b"gone".to_vec()));
+                break;
+            }
+            Callback::ReflectAttributeValues { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    let destroyed = a.rti.destroy_federation_execution("Test");
+    assert_eq!(
+        destroyed.unwrap_err().kind,
+        ExceptionKind::FederatesCurrentlyJoined
+    );
+    for federate in [&a, &b] {
+        let action = ResignAction::DeleteObjectsThenDivest;
+        federate.rti.resign_federation_execution(action).unwrap();
+    }
+    b.rti.destroy_federation_execution("Test").unwrap();
+    let join = b.rti.join_federation_execution(None, "t", "Test", &[]);
+    assert_eq!(
+        join.unwrap_err().kind,
+        ExceptionKind::FederationExecutionDoesNotExist
+    );
+    for federate in [a, b] {
+        federate.rti.disconnect().unwrap();
+    }
+}
+
+#[test]
+fn evoked() {
+    whole_life(CallbackModel::Evoked, "");
+}
+
+#[test]
+fn evoked_single_threaded() {
+    whole_life(CallbackModel::Evoked, "callbacks.io=single-threaded");
+}
+
+#[test]
+fn immediate() {
+    whole_life(CallbackModel::Immediate, "");
+}
+
+#[test]
+fn a_lost_federate_is_resigned_by_its_directive() {
+    let rtiexec = Rtiexec::start();
+    let model = CallbackModel::Evoked;
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let b = Federate::join(&rtiexec.address, model, "B");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    let instance = a.register(soda);
+    b.subscribe(soda, &[flavor]);
+    assert!(matches!(b.next(), Callback::DiscoverObjectInstance { .. }));
+    drop(a);
+    match b.next() {
+        Callback::RemoveObjectInstance { instance: gone, .. } => assert_eq!(gone, instance),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn when_rtiexec_dies_the_connection_is_lost() {
+    for model in [CallbackModel::Evoked, CallbackModel::Immediate] {
+        let rtiexec = Rtiexec::start();
+        let a = Federate::join(&rtiexec.address, model, "A");
+        drop(rtiexec);
+        assert!(matches!(a.next(), Callback::ConnectionLost { .. }));
+        let thrown = a.rti.call(Service::GetObjectClassHandle, |f, _| {
+            f.object_class_handle("Food")
+        });
+        assert_eq!(thrown.unwrap_err().kind, ExceptionKind::NotConnected);
+        a.rti.disconnect().unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_throws_what_the_standard_says() {
+    let rtiexec = Rtiexec::start();
+    let a = Federate::connect(&rtiexec.address, CallbackModel::Evoked);
+    let create = |modules: &[String], mim: Option<&str>, time: &str| {
+        let created = a.rti.create_federation_execution("F", modules, mim, time);
+        created.unwrap_err().kind
+    };
+    use ExceptionKind::*;
+    assert_eq!(create(&["nowhere.xml".into()], None, ""), CouldNotOpenFDD);
+    assert_eq!(create(&fom(), Some("nowhere.xml"), ""), CouldNotOpenMIM);
+    assert_eq!(
+        create(&fom(), Some("HLAstandardMIM"), ""),
+        DesignatorIsHLAstandardMIM
+    );
+    assert_eq!(create(&fom(), Some(&fom()[0]), ""), ErrorReadingMIM);
+    assert_eq!(
+        create(&fom(), None, "Sundial"),
+        CouldNotCreateLogicalTimeFactory
+    );
+    assert_eq!(create(&["Cargo.toml".into()], None, ""), ErrorReadingFDD);
+    let (sender, _) = channel();
+    let again = a
+        .rti
+        .connect(Box::new(Ears(sender)), CallbackModel::Evoked, "");
+    assert_eq!(again.unwrap_err().kind, AlreadyConnected);
+    let (sender, _) = channel();
+    let other = RtiAmbassador::new();
+    let garbage = other.connect(
+        Box::new(Ears(sender)),
+        CallbackModel::Evoked,
+        "conect.address=x",
+    );
+    assert_eq!(garbage.unwrap_err().kind, InvalidLocalSettingsDesignator);
+    let (sender, _) = channel();
+    let nobody = other.connect(Box::new(Ears(sender)), CallbackModel::Evoked, "127.0.0.1:1");
+    assert_eq!(nobody.unwrap_err().kind, ConnectionFailed);
+}
+
+#[test]
+fn hundreds_of_lives_in_one_process() {
+    let rtiexec = Rtiexec::start();
+    let a = Federate::connect(&rtiexec.address, CallbackModel::Immediate);
+    for _ in 0..200 {
+        a.rti
+            .create_federation_execution("Again", &fom(), None, "HLAinteger64Time")
+            .unwrap();
+        a.rti
+            .join_federation_execution(Some("A"), "t", "Again", &[])
+            .unwrap();
+        a.rti
+            .resign_federation_execution(ResignAction::NoAction)
+            .unwrap();
+        a.rti.destroy_federation_execution("Again").unwrap();
+    }
+}
+
+#[test]
+fn interactions_arrive_at_the_subscribed_superclass() {
+    let rtiexec = Rtiexec::start();
+    let model = CallbackModel::Evoked;
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let b = Federate::join(&rtiexec.address, model, "B");
+    let sent = a.interaction("CustomerTransactions.FoodServed.MainCourseServed");
+    let parameter = a.parameter(sent, "TemperatureOk");
+    let superclass = b.interaction("CustomerTransactions.FoodServed");
+    let done = b.rti.call(Service::SubscribeInteractionClass, |f, _| {
+        f.subscribe_interaction_class(superclass, true)
+    });
+    done.unwrap();
+    let done = a.rti.call(Service::PublishInteractionClass, |f, _| {
+        f.publish_interaction_class(sent)
+    });
+    done.unwrap();
+    loop {
+        a.rti.evoke_callback(0.01).unwrap();
+        let done = a.rti.call(Service::SendInteraction, |f, send| {
+            f.send_interaction(sent, &[(parameter, b"yes")], b"", send)
+        });
+        done.unwrap();
+        b.rti.evoke_callback(0.01).unwrap();
+        if let Ok(callback) = b.heard.try_recv() {
+            match callback {
+                Callback::ReceiveInteraction { class, values, .. } => {
+                    assert_eq!((class, values.iter().count()), (superclass, 0));
+                    return;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}
