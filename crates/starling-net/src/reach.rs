@@ -64,7 +64,7 @@ pub fn reach(settings: &Settings) -> Result<Reach, ReachError> {
     let endpoint = own_endpoint(settings, &run_dir);
     let time = |key| Duration::from_secs_f64(settings.get(key));
     let lock = run_dir
-        .lock(DEFAULT_PORT, time(START_TIMEOUT_S))
+        .lock(time(START_TIMEOUT_S))
         .map_err(|e| failed(e.to_string()))?;
     let connect = || dial(&endpoint, time(CONNECT_TIMEOUT_S));
     let there = |stream, how| Reach {

@@ -83,9 +83,9 @@ impl RunDir {
         self.0.join(format!("rtiexec-{port}.log"))
     }
 
-    /// Takes the lock for starting and ending the rtiexec of this port, if it is free.
-    pub fn try_lock(&self, port: u16) -> io::Result<Option<Lock>> {
-        let path = self.0.join(format!("rtiexec-{port}.lock"));
+    /// Takes the lock for starting and ending an rtiexec here, if it is free.
+    pub fn try_lock(&self) -> io::Result<Option<Lock>> {
+        let path = self.0.join("rtiexec.lock");
         // Never removed: two processes could hold locks on different files of this name.
         let file = OpenOptions::new()
             .create(true)
@@ -98,10 +98,10 @@ impl RunDir {
     }
 
     /// Takes the lock, waiting for whoever has it.
-    pub fn lock(&self, port: u16, timeout: Duration) -> io::Result<Lock> {
+    pub fn lock(&self, timeout: Duration) -> io::Result<Lock> {
         let end = Instant::now() + timeout;
         loop {
-            if let Some(lock) = self.try_lock(port)? {
+            if let Some(lock) = self.try_lock()? {
                 return Ok(lock);
             }
             if Instant::now() >= end {

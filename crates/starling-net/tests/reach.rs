@@ -62,15 +62,16 @@ fn rtiexec(arguments: &[String]) {
             served += 1;
         }
         links.retain_mut(|link| link.reader.fill().unwrap() != Fill::Closed);
-        if links.is_empty() && served > 0 {
-            if let Some(_lock) = run_dir.try_lock(starling_rid::DEFAULT_PORT).unwrap() {
-                match listener.accept().unwrap() {
-                    None => {
-                        drop(listener);
-                        std::process::exit(0);
-                    }
-                    Some(stream) => links.push(Link::new(stream)),
+        if links.is_empty()
+            && served > 0
+            && let Some(_lock) = run_dir.try_lock().unwrap()
+        {
+            match listener.accept().unwrap() {
+                None => {
+                    drop(listener);
+                    std::process::exit(0);
                 }
+                Some(stream) => links.push(Link::new(stream)),
             }
         }
         let mut watches: Vec<_> = links.iter().map(|l| Watch::new(l, false)).collect();

@@ -14,12 +14,26 @@ fn address(text: &str) -> String {
         .map_or("-".into(), |e| e.to_string())
 }
 
-fn file(name: &str, text: &str) -> PathBuf {
-    let directory = std::env::temp_dir().join(format!("starling-rid-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
-    let path = directory.join(name);
+/// A file that goes when the test has ended.
+struct File(PathBuf);
+
+impl std::ops::Deref for File {
+    type Target = PathBuf;
+    fn deref(&self) -> &PathBuf {
+        &self.0
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
+
+fn file(name: &str, text: &str) -> File {
+    let path = std::env::temp_dir().join(format!("starling-rid-{}-{name}", std::process::id()));
     std::fs::write(&path, text).unwrap();
-    path
+    File(path)
 }
 
 #[test]
@@ -126,7 +140,7 @@ fn stronger_sources_win_and_are_remembered() {
         "starling.toml",
         "# ours\n[connect]\naddress = \"project\"\n\n[fault]\ntimeout_s = 30\n",
     );
-    let mut sources = Sources::new().user_file(&user).project_file(&project);
+    let mut sources = Sources::new().user_file(&*user).project_file(&*project);
     let settings = sources.read().unwrap();
     assert_eq!(
         settings.get(CONNECT_ADDRESS).unwrap().to_string(),
@@ -192,7 +206,7 @@ fn broken_files_name_their_line() {
         ("connect = 5\n", 1, "there is no setting 'connect'"),
     ] {
         let path = file("broken.toml", text);
-        let error = Sources::new().project_file(&path).read().expect_err(text);
+        let error = Sources::new().project_file(&*path).read().expect_err(text);
         assert!(error.what.contains(what), "{error}");
         assert_eq!(error.place, format!("{}:{line}", path.display()), "{error}");
     }
@@ -212,7 +226,7 @@ fn a_designator_may_name_a_file() {
     assert_eq!(settings.get(RTIEXEC_LISTEN).len(), 2);
     let properties = file("pitch.lsd", "# comment\nhost = sim7\nport=4000\n");
     let without_end = properties.with_extension("");
-    for name in [&properties, &without_end] {
+    for name in [&*properties, &without_end] {
         assert_eq!(address(name.to_str().unwrap()), "sim7:4000");
     }
     let bad = file("bad.properties", "just words\n");

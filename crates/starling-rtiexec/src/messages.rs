@@ -81,10 +81,10 @@ impl Server {
     }
 
     pub(crate) fn mark_dirty(&mut self, n: usize) {
-        if let Some(connection) = self.connection(n) {
-            if !std::mem::replace(&mut connection.dirty, true) {
-                self.dirty.push(n);
-            }
+        if let Some(connection) = self.connection(n)
+            && !std::mem::replace(&mut connection.dirty, true)
+        {
+            self.dirty.push(n);
         }
     }
 

@@ -186,10 +186,10 @@ impl Server {
 
     /// Puts a connection among those that have something to be read.
     pub(crate) fn queue(&mut self, n: usize) {
-        if let Some(connection) = self.connection(n) {
-            if !std::mem::replace(&mut connection.queued, true) {
-                self.work.push_back(n);
-            }
+        if let Some(connection) = self.connection(n)
+            && !std::mem::replace(&mut connection.queued, true)
+        {
+            self.work.push_back(n);
         }
     }
 

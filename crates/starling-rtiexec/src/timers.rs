@@ -3,7 +3,6 @@
 use crate::liveness::{Signs, Verdict, judge};
 use crate::server::{Ended, Server};
 use starling_net::{Lock, process_state};
-use starling_rid::DEFAULT_PORT;
 use starling_wire::put_heartbeat;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
@@ -84,7 +83,7 @@ impl Server {
         }
         let lock: Option<Lock> = match &self.config.run_dir {
             // Somebody is looking for an rtiexec: not idle after all.
-            Some(run_dir) => Some(run_dir.try_lock(DEFAULT_PORT).ok().flatten()?),
+            Some(run_dir) => Some(run_dir.try_lock().ok().flatten()?),
             None => None,
         };
         self.accept(now);

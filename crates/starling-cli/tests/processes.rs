@@ -1,0 +1,395 @@
+//! The program as a user runs it, with real processes that are killed and stopped.
+//! This test program also plays the federates.
+
+#[path = "../../starling-rtiexec/tests/common/mod.rs"]
+mod common;
+
+use common::Client;
+use starling_core::message::FromExecutive;
+use starling_net::{Endpoint, Link, ProcessState, RunDir, process_state, reach};
+use starling_rid::Sources;
+use starling_wire::VERSION;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+const STARLING: &str = env!("CARGO_BIN_EXE_starling");
+
+type Test = fn(&Path);
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("federate") => return federate(&arguments[1], &arguments[2]),
+        Some("starter") => return starter(&arguments[1]),
+        // As cargo test and its friends ask a test program.
+        Some("--list") => return println!("processes: test"),
+        _ => {}
+    }
+    let tests: [(&str, Test); 7] = [
+        (
+            "a_killed_federate_is_resigned",
+            a_killed_federate_is_resigned,
+        ),
+        (
+            "a_stopped_federate_is_resigned",
+            a_stopped_federate_is_resigned_and_finds_out,
+        ),
+        (
+            "a_stopped_federate_is_kept_by_setting",
+            a_stopped_federate_is_kept_by_setting,
+        ),
+        (
+            "ps_lists_who_is_there_and_how",
+            ps_lists_who_is_there_and_how,
+        ),
+        ("errors_are_clear", errors_are_clear),
+        (
+            "a_signal_ends_it_in_good_order",
+            a_signal_ends_it_in_good_order,
+        ),
+        (
+            "federates_start_one_by_themselves",
+            federates_start_one_by_themselves,
+        ),
+    ];
+    for (name, test) in tests {
+        let directory =
+            std::env::temp_dir().join(format!("starling-{}-{name}", std::process::id()));
+        RunDir::open(&directory).unwrap();
+        test(&directory);
+        std::fs::remove_dir_all(&directory).unwrap();
+        println!("{name} ... ok");
+    }
+}
+
+/// Plays a federate: joins, says so, and stays until it is told what became of it.
+fn federate(address: &str, name: &str) {
+    let mut client = Client::at(&Endpoint::parse(address).unwrap());
+    client.hello(VERSION).unwrap();
+    client.join("Demo", name).unwrap();
+    println!("joined");
+    std::io::stdout().flush().unwrap();
+    let removed = client.until(|m| matches!(m, FromExecutive::Removed(_)));
+    println!("{removed:?}");
+}
+
+/// Plays a federate that reaches an rtiexec by itself, and stays until its input ends.
+fn starter(run_dir: &str) {
+    let text = format!("net.run_dir={run_dir};start.program={STARLING};start.idle_exit_s=0");
+    let settings = Sources::new().designator(&text).read().unwrap();
+    let reach = reach(&settings).unwrap_or_else(|e| panic!("{e}"));
+    let (pid, _) = reach.stream.peer().process.unwrap();
+    let mut client = Client::at(&reach.endpoint);
+    drop(std::mem::replace(&mut client.link, Link::new(reach.stream)));
+    client.hello(VERSION).unwrap();
+    println!("{pid} {:?}", reach.how);
+    std::io::stdout().flush().unwrap();
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+/// `starling rtiexec` on a port and directory of its own; killed with the test.
+struct Rtiexec {
+    child: Child,
+    tcp: String,
+    unix: String,
+    log: BufReader<std::process::ChildStderr>,
+}
+
+impl Rtiexec {
+    fn start(run_dir: &Path, settings: &[(&str, &str)]) -> Self {
+        let mut command = Command::new(STARLING);
+        command
+            .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
+            .arg(run_dir);
+        command.envs(settings.iter().copied());
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let line = line_of(&mut BufReader::new(child.stdout.take().unwrap()));
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [_, tcp, unix] = words[..] else {
+            panic!("not ready: {line}");
+        };
+        let log = BufReader::new(child.stderr.take().unwrap());
+        Self {
+            child,
+            tcp: tcp.into(),
+            unix: unix.into(),
+            log,
+        }
+    }
+
+    fn until_logged(&mut self, part: &str) -> String {
+        loop {
+            let line = line_of(&mut self.log);
+            assert!(!line.is_empty(), "the log ended without '{part}'");
+            if line.contains(part) {
+                return line;
+            }
+        }
+    }
+
+    /// The creator of the federation execution.
+    fn founder(&self) -> Client {
+        let mut client = Client::at(&Endpoint::parse(&self.unix).unwrap());
+        client.hello(VERSION).unwrap();
+        client.create("Demo").unwrap();
+        client.join("Demo", "founder").unwrap();
+        client
+    }
+}
+
+impl Drop for Rtiexec {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn line_of(from: &mut impl BufRead) -> String {
+    let mut line = String::new();
+    from.read_line(&mut line).unwrap();
+    line
+}
+
+fn play(address: &str, name: &str) -> (Child, BufReader<ChildStdout>) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["federate", address, name])
+        .stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    assert_eq!(line_of(&mut out), "joined\n");
+    (child, out)
+}
+
+fn signal(child: &Child, name: &str) {
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args([name, &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+}
+
+fn a_killed_federate_is_resigned(run_dir: &Path) {
+    let mut rtiexec = Rtiexec::start(run_dir, &[]);
+    let mut founder = rtiexec.founder();
+    for address in [rtiexec.unix.clone(), rtiexec.tcp.clone()] {
+        let (mut child, _) = play(&address, "doomed");
+        founder.until_member("doomed", true);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        founder.until_member("doomed", false);
+        assert!(
+            founder.fault.contains("ended or closed the connection"),
+            "{}",
+            founder.fault
+        );
+        let line = rtiexec.until_logged("lost:");
+        assert!(line.contains("federate 'doomed' of 'Demo'"), "{line}");
+    }
+}
+
+fn a_stopped_federate_is_resigned_and_finds_out(run_dir: &Path) {
+    let times = [
+        ("STARLING_FAULT_TIMEOUT_S", "0.5"),
+        ("STARLING_FAULT_HEARTBEAT_S", "0.1"),
+    ];
+    let rtiexec = Rtiexec::start(run_dir, &times);
+    let mut founder = rtiexec.founder();
+    let (mut child, mut out) = play(&rtiexec.tcp, "stopped");
+    founder.until_member("stopped", true);
+    signal(&child, "-STOP");
+    founder.until_member("stopped", false);
+    assert!(
+        founder.fault.contains("its process is stopped"),
+        "{}",
+        founder.fault
+    );
+    signal(&child, "-CONT");
+    assert!(
+        line_of(&mut out).contains("its process is stopped"),
+        "it was not told"
+    );
+    assert!(child.wait().unwrap().success());
+}
+
+fn a_stopped_federate_is_kept_by_setting(run_dir: &Path) {
+    let settings = [
+        ("STARLING_FAULT_TIMEOUT_S", "0.3"),
+        ("STARLING_FAULT_HEARTBEAT_S", "0.1"),
+        ("STARLING_FAULT_PAUSED", "keep"),
+    ];
+    let mut rtiexec = Rtiexec::start(run_dir, &settings);
+    let mut founder = rtiexec.founder();
+    let (mut child, _) = play(&rtiexec.tcp, "paused");
+    founder.until_member("paused", true);
+    signal(&child, "-STOP");
+    let line = rtiexec.until_logged("is silent but kept: its process is stopped");
+    assert!(line.contains("federate 'paused' of 'Demo'"), "{line}");
+    signal(&child, "-CONT");
+    // Still a member, as far as all that rtiexec has said until now.
+    founder.tell(starling_core::message::ToExecutive::ListFederations);
+    founder.until(|m| matches!(m, FromExecutive::Federations(_)));
+    assert!(founder.federate().federate_handle("paused").is_ok());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    founder.until_member("paused", false);
+}
+
+fn starling(arguments: &[&str]) -> Output {
+    Command::new(STARLING).args(arguments).output().unwrap()
+}
+
+fn ps_lists_who_is_there_and_how(run_dir: &Path) {
+    let rtiexec = Rtiexec::start(run_dir, &[]);
+    let _founder = rtiexec.founder();
+    let (mut child, _) = play(&rtiexec.tcp, "over-tcp");
+    let text = starling(&["ps", &rtiexec.tcp]);
+    assert!(text.status.success());
+    let text = String::from_utf8(text.stdout).unwrap();
+    let line = |part: &str| {
+        text.lines()
+            .find(|l| l.contains(part))
+            .unwrap_or_else(|| panic!("{text}"))
+    };
+    assert!(line("Demo:").contains("2 federate(s)"), "{text}");
+    assert!(line("founder").contains("unix via rtiexec"), "{text}");
+    assert!(line("over-tcp").contains("tcp 127.0.0.1:"), "{text}");
+    let json = starling(&[
+        "ps",
+        "--json",
+        &rtiexec.unix.replace("unix:", "connect.address=unix:"),
+    ]);
+    let json = String::from_utf8(json.stdout).unwrap();
+    assert!(
+        json.contains("\"name\": \"over-tcp\", \"type\": \"test\""),
+        "{json}"
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn errors_are_clear(run_dir: &Path) {
+    let rtiexec = Rtiexec::start(run_dir, &[]);
+    let fails = |arguments: &[&str], code: i32, part: &str| {
+        let output = starling(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(part), "{arguments:?}: {said}");
+    };
+    let busy = format!("is in use by process {} (starling)", rtiexec.child.id());
+    fails(&["rtiexec", "--listen", &rtiexec.tcp], 1, &busy);
+    fails(&["rtiexec", "--listen", &rtiexec.unix], 1, &busy);
+    fails(&["rtiexec", "--listen", "a b:c"], 1, "'c' is no port");
+    fails(&["rtiexec", "--idle-exit-s=-1"], 1, "--idle-exit-s -1: ");
+    fails(
+        &["rtiexec", "--log-level", "loud"],
+        1,
+        "'loud' is none of off, error",
+    );
+    fails(
+        &[
+            "rtiexec",
+            "--run-dir",
+            "/none/x",
+            "--listen",
+            "unix:/none/y",
+        ],
+        1,
+        "/none/y",
+    );
+    fails(
+        &["ps", "conect.address=x"],
+        2,
+        "did you mean 'connect.address'",
+    );
+    fails(
+        &["ps", "connect.address=unix:/none/x"],
+        3,
+        "do: run `starling rtiexec` there",
+    );
+    let broken = run_dir.join("broken.toml");
+    std::fs::write(&broken, "[fault]\ntimout_s = 3\n").unwrap();
+    let broken = broken.to_str().unwrap();
+    fails(
+        &["config", "check", broken],
+        1,
+        "did you mean 'fault.timeout_s'",
+    );
+    fails(&["config", "check", broken], 1, "broken.toml:2");
+    let shown = starling(&["config", "show", "--origin", "crcAddress=sim7:4000"]);
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.lines().next().unwrap().ends_with("connect()"),
+        "{shown}"
+    );
+}
+
+fn a_signal_ends_it_in_good_order(run_dir: &Path) {
+    for name in ["TERM", "INT"] {
+        let mut rtiexec = Rtiexec::start(run_dir, &[]);
+        let mut founder = rtiexec.founder();
+        let socket = PathBuf::from(rtiexec.unix.trim_start_matches("unix:"));
+        assert!(socket.exists());
+        signal(&rtiexec.child, &format!("-{name}"));
+        let told = founder.until(|m| matches!(m, FromExecutive::Removed(_)));
+        assert!(
+            format!("{told:?}").contains(&format!("ended by SIG{name}")),
+            "{told:?}"
+        );
+        founder.until_closed();
+        assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
+        assert!(!socket.exists());
+    }
+}
+
+fn federates_start_one_by_themselves(run_dir: &Path) {
+    for _ in 0..3 {
+        let own = std::env::current_exe().unwrap();
+        let mut federates: Vec<_> = (0..10)
+            .map(|_| {
+                let mut command = Command::new(&own);
+                command
+                    .arg("starter")
+                    .arg(run_dir)
+                    .stdin(Stdio::piped())
+                    .stdout(Stdio::piped());
+                command.spawn().unwrap()
+            })
+            .collect();
+        let line = |f: &mut Child| line_of(&mut BufReader::new(f.stdout.take().unwrap()));
+        let lines: Vec<String> = federates.iter_mut().map(line).collect();
+        let started = lines.iter().filter(|l| l.contains("Started")).count();
+        assert_eq!(started, 1, "{lines:?}");
+        let pid = |l: &String| {
+            l.split(' ')
+                .next()
+                .unwrap()
+                .parse::<u32>()
+                .expect("a federate failed")
+        };
+        let pids: Vec<u32> = lines.iter().map(pid).collect();
+        assert!(pids.iter().all(|p| *p == pids[0]), "{lines:?}");
+        assert_eq!(process_state(pids[0]), ProcessState::Running);
+        for federate in &mut federates {
+            drop(federate.stdin.take());
+            assert!(federate.wait().unwrap().success());
+        }
+        while process_state(pids[0]) != ProcessState::Gone {
+            std::thread::yield_now();
+        }
+    }
+    assert!(
+        !RunDir::open(run_dir)
+            .unwrap()
+            .socket(starling_rid::DEFAULT_PORT)
+            .exists()
+    );
+}

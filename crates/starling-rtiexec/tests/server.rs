@@ -1,0 +1,259 @@
+//! A whole server over real sockets, with federates that are the core and a link each.
+
+mod common;
+
+use common::{Client, Running, run};
+use starling_core::message::{FromExecutive, ResignAction, ToExecutive};
+use starling_core::{Callback, Counters};
+use starling_rtiexec::Paused;
+use std::time::Duration;
+
+#[test]
+fn data_reaches_whoever_wants_it_in_order_and_nobody_else() {
+    let server = run(|_| {});
+    let mut sender = Client::founder(&server, "Flow");
+    let mut receiver = Client::member(&server, "Flow", "receiver");
+    let mut stranger = Client::member(&server, "Flow", "stranger");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    for number in 0..20_000_u32 {
+        sender.send(number);
+    }
+    sender.send_all();
+    for number in 0..20_000 {
+        assert_eq!(receiver.next_number(), number);
+    }
+    // All that the server had for the stranger precedes this answer.
+    stranger.tell(ToExecutive::ListFederations);
+    let list = stranger.until(|m| matches!(m, FromExecutive::Federations(_)));
+    assert!(matches!(list, FromExecutive::Federations(l) if l.len() == 1 && l[0].name == "Flow"));
+    assert_eq!(stranger.federate().counters(), Counters::default());
+}
+
+#[test]
+fn federation_executions_are_apart_and_refusals_are_answers() {
+    let server = run(|_| {});
+    let mut one = Client::founder(&server, "One");
+    let mut two = Client::founder(&server, "Two");
+    let mut third = Client::connect(&server);
+    let refused = third.create("One").unwrap_err();
+    assert!(
+        refused.contains("FederationExecutionAlreadyExists"),
+        "{refused}"
+    );
+    let refused = third.join("Three", "third").unwrap_err();
+    assert!(refused.contains("'One', 'Two'"), "{refused}");
+    third.join("Two", "third").unwrap();
+    third.subscribe();
+    two.until_subscribed(&third);
+    one.send(1);
+    one.send_all();
+    two.send(2);
+    two.send_all();
+    assert_eq!(third.next_number(), 2);
+}
+
+#[test]
+fn a_malformed_peer_is_cut_off_and_told_why_while_others_go_on() {
+    let server = run(|config| config.frame_bytes_max = 1 << 20);
+    let mut sender = Client::founder(&server, "Robust");
+    let mut receiver = Client::member(&server, "Robust", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    let too_large = (1_u32 << 20) + 1;
+    for (bytes, why) in [
+        (vec![4, 0, 0, 0, 99, 1, 0, 0], "no type of frame"),
+        (vec![0, 0, 0, 0], "0 bytes"),
+        (too_large.to_le_bytes().to_vec(), "more than 1048576"),
+        (vec![2, 0, 0, 0, 3, 0], "malformed message"),
+    ] {
+        let mut bad = Client::member(&server, "Robust", "bad");
+        bad.link.writer.out().extend_from_slice(&bytes);
+        bad.send_all();
+        let said = bad.until(|m| matches!(m, FromExecutive::Removed(_)));
+        assert!(format!("{said:?}").contains(why), "{bytes:?}: {said:?}");
+        bad.until_closed();
+    }
+    // Strangers, among them one that speaks another protocol.
+    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[1, 0, 0, 0, 3]] {
+        let mut stranger = Client::stranger(&server);
+        stranger.link.writer.out().extend_from_slice(bytes);
+        stranger.send_all();
+        stranger.until_closed();
+    }
+    sender.send(7);
+    sender.send_all();
+    assert_eq!(receiver.next_number(), 7);
+}
+
+#[test]
+fn another_version_is_refused_with_both_versions() {
+    let server = run(|_| {});
+    let mut old = Client::stranger(&server);
+    let refusal = old.hello(starling_wire::VERSION + 1).unwrap_err();
+    assert!(
+        refusal.contains("version 2") && refusal.contains("version 1"),
+        "{refusal}"
+    );
+    old.until_closed();
+}
+
+#[test]
+fn a_closed_connection_resigns_its_federate_with_the_reason() {
+    let server = run(|_| {});
+    let mut left = Client::founder(&server, "Loss");
+    let lost = Client::member(&server, "Loss", "lost");
+    left.until_member("lost", true);
+    drop(lost);
+    left.until_member("lost", false);
+    assert!(
+        left.fault.contains("closed the connection"),
+        "{}",
+        left.fault
+    );
+    // Who resigns of itself leaves without a fault.
+    let mut good = Client::member(&server, "Loss", "good");
+    left.until_member("good", true);
+    good.federate_mut()
+        .resign_federation_execution(ResignAction::NoAction)
+        .unwrap();
+    good.send_all();
+    left.until_member("good", false);
+    assert_eq!(left.fault, "");
+}
+
+#[test]
+fn a_slow_receiver_holds_its_sender_up_and_loses_nothing() {
+    const LIMIT: usize = 64 * 1024;
+    let server = run(|config| {
+        config.send_queue_bytes = LIMIT;
+        // What is held up is silent, and must not be judged for it.
+        config.timeout = Duration::from_millis(100);
+        config.heartbeat = Duration::from_millis(50);
+    });
+    let mut sender = Client::founder(&server, "Slow");
+    let mut receiver = Client::member(&server, "Slow", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    // Far more than all buffers between the two can hold: only back-pressure stops it.
+    let mut sent = 0;
+    let mut stuck = 0;
+    while stuck < 10 {
+        while sender.link.writer.pending() < LIMIT {
+            sender.send(sent);
+            sent += 1;
+        }
+        if sender.link.writer.flush().unwrap() {
+            stuck = 0;
+        } else {
+            stuck += 1;
+            sender.wait(Duration::from_millis(20));
+        }
+        assert!(sent < 2_000_000, "the sender was never held up");
+    }
+    // The receiver begins to read: everything comes, in order.
+    for number in 0..sent {
+        sender.link.writer.flush().unwrap();
+        assert_eq!(receiver.next_number(), number);
+    }
+}
+
+#[test]
+fn a_receiver_that_never_reads_is_resigned_where_that_is_set() {
+    let server = run(|config| {
+        config.send_queue_bytes = 64 * 1024;
+        config.send_stall = Some(Duration::from_millis(200));
+        config.heartbeat = Duration::from_millis(50);
+    });
+    let mut sender = Client::founder(&server, "Stall");
+    let mut receiver = Client::member(&server, "Stall", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    let mut number = 0;
+    while sender.federate().federate_handle("receiver").is_ok() {
+        while sender.link.writer.pending() < 64 * 1024 {
+            sender.send(number);
+            number += 1;
+        }
+        sender.link.writer.flush().unwrap();
+        sender.wait(Duration::from_millis(20));
+        sender.take_in();
+    }
+    assert!(
+        sender.fault.contains("limits.send_stall_s"),
+        "{}",
+        sender.fault
+    );
+}
+
+#[test]
+fn whoever_never_says_hello_is_cut_off() {
+    let server = run(|config| config.timeout = Duration::from_millis(50));
+    Client::stranger(&server).until_closed();
+}
+
+#[test]
+fn a_busy_process_is_not_taken_for_dead_and_heartbeats_come() {
+    let server = run(|config| {
+        config.timeout = Duration::from_millis(50);
+        config.heartbeat = Duration::from_millis(20);
+        config.paused = Paused::Resign;
+    });
+    // Silent, but of a process that runs: this one.
+    let mut busy = Client::founder(&server, "Busy");
+    for _ in 0..10 {
+        busy.until_heartbeat();
+    }
+    busy.tell(ToExecutive::ListFederations);
+    busy.until(|m| matches!(m, FromExecutive::Federations(_)));
+}
+
+#[test]
+fn the_end_of_the_server_is_told_to_its_federates() {
+    let mut server = run(|_| {});
+    let mut client = Client::founder(&server, "End");
+    server.stop();
+    let said = client.until(|m| matches!(m, FromExecutive::Removed(_)));
+    assert!(
+        format!("{said:?}").contains("rtiexec was ended by its owner"),
+        "{said:?}"
+    );
+    client.until_closed();
+    assert!(!server.path().exists(), "the socket is removed");
+}
+
+#[test]
+fn it_ends_when_nobody_needs_it() {
+    let server: Running = run(|config| config.idle_exit = Some(Duration::from_millis(50)));
+    let mut founder = Client::founder(&server, "Idle");
+    founder
+        .federate_mut()
+        .resign_federation_execution(ResignAction::NoAction)
+        .unwrap();
+    founder.send_all();
+    // A federation execution keeps it; without, and without connections, it ends.
+    founder.tell(ToExecutive::DestroyFederation {
+        federation: "Idle".into(),
+    });
+    founder.until(|m| matches!(m, FromExecutive::Done(Ok(()))));
+    drop(founder);
+    assert_eq!(server.ended(), "Idle");
+}
+
+#[test]
+fn callbacks_of_the_core_carry_what_was_sent() {
+    let server = run(|_| {});
+    let mut sender = Client::founder(&server, "Values");
+    let mut receiver = Client::member(&server, "Values", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    sender.send(5);
+    sender.send_all();
+    let Callback::ReceiveInteraction { producer, tag, .. } = receiver.next_callback() else {
+        panic!("not an interaction");
+    };
+    assert_eq!(
+        (producer, &tag[..]),
+        (sender.federate().handle(), &b"tag"[..])
+    );
+}
