@@ -31,7 +31,8 @@ def transportation(number: int) -> str:
 def object_tree(name: str, prefix: str) -> list[str]:
     out = ["<objectClass>", f"<name>{name}</name><sharing>Neither</sharing>"]
     for number in range(1, CLASSES + 1):
-        out += ["<objectClass>", f"<name>{prefix}{number}</name><sharing>PublishSubscribe</sharing>"]
+        head = f"<name>{prefix}{number}</name><sharing>PublishSubscribe</sharing>"
+        out += ["<objectClass>", head]
         for buffer in range(1, BUFFERS + 1):
             out.append(
                 f"<attribute><name>buffer_{buffer}</name><dataType>HLAopaqueData</dataType>"

@@ -13,7 +13,7 @@ namespace {
 
 // Nearest rank: the smallest value with at least `share` of all values at or below it.
 double percentileMs(std::vector<std::uint64_t> const& sorted, double share) {
-    auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
+    auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()) - 1e-9));
     return static_cast<double>(sorted[rank == 0 ? 0 : rank - 1]) * 1e-6;
 }
 

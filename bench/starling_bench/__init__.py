@@ -1,0 +1,1 @@
+"""Benchmarks of run-time infrastructures: a shared platform, and RTIBM on it."""

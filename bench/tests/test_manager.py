@@ -1,0 +1,198 @@
+"""bmmanager against federates that work, fail, die and hang: real processes."""
+
+import csv
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+STANDIN = Path(__file__).with_name("standin.py")
+
+
+def sequence(subordinate: str, fom: str = "f.xml", extra: str = "") -> str:
+    return f"""
+[[sequence]]
+name = "s"
+fom = "{fom}"
+command = ["{sys.executable}", "{STANDIN}"]
+master = "master"
+{extra}
+[sequence.rti]
+adapter = "generic"
+[[sequence.federate]]
+name = "master"
+[[sequence.federate]]
+name = "{subordinate}"
+[[sequence.pair]]
+sender = "master"
+receiver = "{subordinate}"
+[[sequence.execution]]
+name = "one"
+[[sequence.execution.test]]
+kind = ["RTOL", "OWOT"]
+transport = ["reliable", "best_effort"]
+buffer_bytes = [8, 100]
+updates = 200
+samples = 3
+"""
+
+
+def start(tmp_path: Path, text: str) -> subprocess.Popen:
+    (tmp_path / "f.xml").touch()
+    (tmp_path / "t.tsf.toml").write_text(text)
+    return subprocess.Popen(
+        [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out"],
+        cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True,
+    )  # fmt: skip
+
+
+def manage(tmp_path: Path, text: str) -> tuple[int, str, str]:
+    manager = start(tmp_path, text)
+    out, err = manager.communicate()
+    assert left_behind(tmp_path) == []
+    return manager.returncode, out, err
+
+
+def left_behind(tmp_path: Path) -> list[str]:
+    """Command lines of processes that work in the test's directory."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str(tmp_path) in os.readlink(entry / "cwd"):
+                found.append((entry / "cmdline").read_text())
+        except OSError:
+            pass
+    return found
+
+
+def rows(tmp_path: Path) -> list[dict]:
+    with (tmp_path / "out" / "results.csv").open() as f:
+        return list(csv.DictReader(f))
+
+
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        time.sleep(0.01)
+
+
+def test_a_good_run_gives_tables_csv_and_report(tmp_path):
+    code, out, err = manage(tmp_path, sequence("good"))
+    assert (code, err) == (0, "")
+    assert "Round trip" in out and "updates/s" in out and "received" in out
+    assert len(rows(tmp_path)) == 8 * 3
+    summaries = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert len(summaries) == 8
+    trips = summaries[0]["rtt_ms"]
+    assert trips["count"] == 600
+    assert 0.02 <= trips["min"] <= trips["percentiles"]["50"] <= trips["max"] <= 0.04
+    assert (tmp_path / "out" / "s" / "one" / "good.log").exists()
+
+
+def test_the_report_is_self_contained(tmp_path):
+    assert manage(tmp_path, sequence("good"))[0] == 0
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert html.count("<svg") == html.count("</svg>") >= 6
+    assert not re.search(r"https?://|<script|<link|@import|src=", html)
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+    used = set(re.findall(r'href="#([^"]+)"', html)) | set(re.findall(r"url\(#([^)]+)\)", html))
+    assert used and used <= set(ids)
+
+
+def test_a_killed_federate_ends_the_run_and_results_stay(tmp_path):
+    code, _, err = manage(tmp_path, sequence("killed"))
+    assert code == 1
+    assert err.count("STL-") == 1
+    assert "federate 'killed' was ended by SIGKILL during test 2 of 8" in err
+    assert len(rows(tmp_path)) == 3
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "was ended by SIGKILL" in html
+
+
+def test_a_refusing_federate_is_quoted(tmp_path):
+    code, _, err = manage(tmp_path, sequence("refuses"))
+    assert code == 1
+    assert "federate 'refuses' ended with exit code 1" in err
+    assert "bmfed: FOM not understood" in err
+
+
+def test_an_unreachable_rti_has_its_own_exit_code(tmp_path):
+    assert manage(tmp_path, sequence("unreachable"))[0] == 3
+
+
+def test_a_federate_that_ignores_the_end_is_killed(tmp_path):
+    code, _, err = manage(tmp_path, sequence("stubborn"))
+    assert code == 1
+    assert "federate 'master' ended with exit code 1" in err and "I give up" in err
+
+
+def test_what_a_federate_leaves_running_is_ended(tmp_path):
+    assert manage(tmp_path, sequence("parent"))[0] == 0
+    orphan = int((tmp_path / "out" / "s" / "one" / "orphan").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(orphan, 0)
+
+
+def test_a_failed_execution_does_not_keep_the_next_from_running(tmp_path):
+    second = sequence("good").replace('name = "s"', 'name = "s2"')
+    code, _, err = manage(tmp_path, sequence("refuses") + second)
+    assert code == 1 and "refuses" in err
+    assert {r["sequence"] for r in rows(tmp_path)} >= {"s2"}
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
+    manager = start(tmp_path, sequence("hangs"))
+    wait_for(tmp_path / "out" / "s" / "one" / "halfway")
+    manager.send_signal(sig)
+    _, err = manager.communicate()
+    assert manager.returncode == 1
+    assert "interrupted" in err
+    assert left_behind(tmp_path) == []
+    assert len(rows(tmp_path)) == 3
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_killed_manager_takes_its_federates_along(tmp_path):
+    manager = start(tmp_path, sequence("hangs"))
+    wait_for(tmp_path / "out" / "s" / "one" / "halfway")
+    manager.kill()
+    manager.communicate()
+    while left_behind(tmp_path):  # ends when the kernel has done its part
+        time.sleep(0.01)
+
+
+FAULTS = {
+    "missing FOM": (sequence("good", fom="none.xml"), "STL-FOM-001"),
+    "unknown adapter": (sequence("good").replace('"generic"', '"x"'), "STL-RTI-003"),
+    "missing program": (
+        sequence("good").replace(f'"{sys.executable}"', '"no-such-program"'),
+        "STL-RUN-002",
+    ),
+    "other host": (
+        sequence("good").replace('name = "good"\n', 'name = "good"\nhost = "elsewhere"\n'),
+        "STL-RUN-001",
+    ),
+    "bundling unknown": (sequence("good", extra="bundling = false"), "STL-RTI-002"),
+    "server that dies": (
+        sequence("good").replace(
+            '"generic"', '"generic"\nserver = ["false"]\nserver_ready = "ready"'
+        ),
+        "STL-RTI-004",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_end_with_one_clear_message(tmp_path, fault):
+    text, expected = FAULTS[fault]
+    code, _, err = manage(tmp_path, text)
+    assert code == (1 if fault == "server that dies" else 2)
+    assert expected in err and err.count("STL-") == 1

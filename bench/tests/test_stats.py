@@ -1,0 +1,76 @@
+"""Statistics against values worked out by hand."""
+
+import numpy as np
+import pytest
+
+from starling_bench import stats
+
+
+def test_percentiles_are_nearest_rank():
+    values = np.arange(1.0, 1001.0)
+    expected = {50: 500, 90: 900, 99: 990, 99.9: 999, 99.99: 1000, 100: 1000}
+    assert {p: stats.percentile(values, p) for p in expected} == expected
+    assert stats.percentile(np.array([7.0]), 50) == 7
+
+
+def test_latency_of_known_samples():
+    found = stats.latency([np.array([1e6, 3e6]), np.array([4e6, 8e6])], 0.5)
+    assert found.count == 4
+    assert found.mean == 4  # of the sample means 2 and 6
+    assert found.sd == pytest.approx(np.sqrt((9 + 1 + 0 + 16) / 3))
+    assert (found.min, found.max) == (1, 8)
+    assert found.percentiles["50"] == 3
+    assert 2 <= found.mean_low <= 4 <= found.mean_high <= 6
+
+
+def test_mean_is_of_sample_means_not_of_all():
+    found = stats.latency([np.array([1e6] * 9), np.array([3e6])], 0.1)
+    assert found.mean == 2
+
+
+def test_mode_depends_on_its_tolerance():
+    values = np.array([1.0, 1.0, 2.0, 2.4, 2.8, 9.0])
+    assert stats.mode(values, 0.01) == 1.0
+    assert stats.mode(values, 0.4) == pytest.approx(2.4)
+
+
+def test_mode_of_equally_full_windows_is_the_lowest():
+    assert stats.mode(np.array([1.0, 5.0, 9.0]), 0.1) == 1.0
+
+
+def test_nothing_returned_gives_no_latency():
+    assert stats.latency([], 0.1) is None
+    assert stats.latency([np.array([])], 0.1) is None
+
+
+def test_spread_and_its_interval():
+    found = stats.spread([10.0, 20.0, 30.0])
+    assert (found.mean, found.sd, found.min, found.max) == (20, 10, 10, 30)
+    assert found.low < 20 < found.high
+    one = stats.spread([5.0])
+    assert (one.sd, one.low, one.high) == (0, 5, 5)
+
+
+def test_interval_is_repeatable():
+    values = np.arange(10.0)
+    assert stats.interval(values) == stats.interval(values)
+
+
+def row(**more):
+    base = dict.fromkeys(
+        ("sequence", "execution", "kind", "transport", "sender", "receiver"), "x"
+    ) | dict.fromkeys(("test", "loop", "types", "instances", "buffers", "bytes", "updates",
+                       "pair", "late"), 1)  # fmt: skip
+    return base | more
+
+
+def test_summary_counts_sent_received_and_lost():
+    rows = [
+        row(sent=10, received=9, lost=1, rate_hz=100.0, mb_per_s=1.0),
+        row(sent=10, received=7, lost=3, rate_hz=300.0, mb_per_s=3.0),
+    ]
+    found = stats.summarize(rows, [], 0.1)
+    assert (found["sent"], found["received"], found["lost"], found["late"]) == (20, 16, 4, 2)
+    assert found["sent"] == found["received"] + found["lost"]
+    assert found["rate_hz"]["mean"] == 200
+    assert found["rtt_ms"] is None
