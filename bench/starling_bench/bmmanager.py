@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -31,6 +32,8 @@ def run(
 ) -> None:
     """Runs every sequence of a file; results go to a directory with report.html."""
     console = Console()
+    if not console.is_terminal:  # a log file has room
+        console = Console(width=140)
     try:
         sequences = tsf.load(file)
         conductor = Conductor(file.resolve().parent, bmfed, rti_root)
@@ -143,11 +146,13 @@ def _tables(console: Console, summaries: list[dict]) -> None:
         rows = [s for s in summaries if (s["kind"] in ("RTOL", "RTIL")) == latency]
         if not rows:
             continue
-        table = Table(title=title, title_justify="left")
+        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
         figures = (
             ["mean ms", "p50", "p99", "p99.9", "max", "Hz"] if latency else ["updates/s", "MB/s"]
         )
-        for head in ("test", "pair", "bytes", *figures, "sent", "received", "lost"):
+        several = len({s["pair"] for s in rows}) > 1
+        setup = ["test", "pair", "bytes"] if several else ["test", "bytes"]
+        for head in (*setup, *figures, "sent", "received", "lost"):
             left = head in ("test", "pair")
             table.add_column(head, justify="left" if left else "right", no_wrap=True)
         for s in rows:
@@ -160,8 +165,9 @@ def _tables(console: Console, summaries: list[dict]) -> None:
             else:
                 cells = [f"{s['rate_hz']['mean']:,.0f}", f"{s['mb_per_s']['mean']:,.1f}"]
             table.add_row(
-                report.label(s), f"{s['sender']}→{s['receiver']}", f"{s['buffers']}x{s['bytes']}",
-                *cells, f"{s['sent']:,}", f"{s['received']:,}", f"{s['lost']:,}",
+                report.label(s), *([f"{s['sender']}→{s['receiver']}"] if several else []),
+                f"{s['buffers']}x{s['bytes']}", *cells,
+                f"{s['sent']:,}", f"{s['received']:,}", f"{s['lost']:,}",
             )  # fmt: skip
         console.print(table)
 
