@@ -1,0 +1,223 @@
+//! Callbacks to the federate: a table of function pointers.
+
+use crate::types::{StarlingBytes, StarlingFederation, StarlingText, StarlingValue};
+use starling::core::Transportation;
+use starling::{Callback, FederateAmbassador};
+use std::ffi::c_void;
+
+/// How a value travelled: HLAreliable 1, HLAbestEffort 2 (the numbers of the C++ API of 2010).
+pub(crate) fn transportation_number(transportation: Transportation) -> u32 {
+    match transportation {
+        Transportation::Reliable => 1,
+        Transportation::BestEffort => 2,
+    }
+}
+
+/// The federate's functions. Each returns true, or false if the federate threw
+/// FederateInternalError. Null: the callback is dropped. Arguments are valid for the callback.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StarlingCallbacks {
+    /// `sizeof(StarlingCallbacks)` as the caller was compiled.
+    pub size: usize,
+    /// Passed back as the first argument of every function.
+    pub context: *mut c_void,
+    /// Connection Lost, 1516.1-2010 §4.4.
+    pub connection_lost: Option<extern "C" fn(*mut c_void, fault: StarlingText) -> bool>,
+    /// Report Federation Executions, §4.8.
+    pub report_federation_executions:
+        Option<extern "C" fn(*mut c_void, list: *const StarlingFederation, count: usize) -> bool>,
+    /// Object Instance Name Reserved, §6.3.
+    pub object_instance_name_reserved:
+        Option<extern "C" fn(*mut c_void, name: StarlingText, succeeded: bool) -> bool>,
+    /// Multiple Object Instance Names Reserved, §6.6.
+    pub multiple_object_instance_names_reserved: Option<
+        extern "C" fn(
+            *mut c_void,
+            names: *const StarlingText,
+            count: usize,
+            succeeded: bool,
+        ) -> bool,
+    >,
+    /// Discover Object Instance, §6.9.
+    pub discover_object_instance: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            class_: u32,
+            name: StarlingText,
+            producer: u32,
+        ) -> bool,
+    >,
+    /// Reflect Attribute Values, §6.11, in receive order.
+    pub reflect_attribute_values: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            values: *const StarlingValue,
+            count: usize,
+            tag: StarlingBytes,
+            transportation: u32,
+            producer: u32,
+        ) -> bool,
+    >,
+    /// Receive Interaction, §6.13, in receive order.
+    pub receive_interaction: Option<
+        extern "C" fn(
+            *mut c_void,
+            class_: u32,
+            values: *const StarlingValue,
+            count: usize,
+            tag: StarlingBytes,
+            transportation: u32,
+            producer: u32,
+        ) -> bool,
+    >,
+    /// Remove Object Instance, §6.15.
+    pub remove_object_instance: Option<
+        extern "C" fn(*mut c_void, instance: u64, tag: StarlingBytes, producer: u32) -> bool,
+    >,
+    /// Provide Attribute Value Update, §6.20.
+    pub provide_attribute_value_update: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+}
+
+/// The table as the library's federate ambassador.
+pub(crate) struct Table {
+    pub(crate) callbacks: StarlingCallbacks,
+    values: Vec<StarlingValue>,
+}
+
+// SAFETY: the caller of connect vouches that its functions may be called from any thread; the
+// values are filled and used within one callback.
+unsafe impl Send for Table {}
+
+impl Table {
+    pub(crate) fn new(callbacks: StarlingCallbacks) -> Self {
+        Table {
+            callbacks,
+            values: Vec::new(),
+        }
+    }
+
+    /// Lines values up in the reused buffer.
+    fn fill<'a>(&mut self, values: impl Iterator<Item = (u32, &'a [u8])>) {
+        self.values.clear();
+        self.values
+            .extend(values.map(|(handle, value)| StarlingValue {
+                handle,
+                value: StarlingBytes::of(value),
+            }));
+    }
+}
+
+impl FederateAmbassador for Table {
+    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
+        let c = self.callbacks;
+        let to = c.context;
+        let done = match &callback {
+            Callback::ConnectionLost { fault } => c
+                .connection_lost
+                .is_none_or(|f| f(to, StarlingText::of(fault))),
+            Callback::ReportFederationExecutions(list) => {
+                let list: Vec<_> = list
+                    .iter()
+                    .map(|f| StarlingFederation {
+                        name: StarlingText::of(&f.name),
+                        time: StarlingText::of(&f.time),
+                    })
+                    .collect();
+                let report = c.report_federation_executions;
+                report.is_none_or(|f| f(to, list.as_ptr(), list.len()))
+            }
+            Callback::NamesReserved {
+                names,
+                multiple: true,
+                succeeded,
+            } => {
+                let names: Vec<_> = names.iter().map(|n| StarlingText::of(n)).collect();
+                let reserved = c.multiple_object_instance_names_reserved;
+                reserved.is_none_or(|f| f(to, names.as_ptr(), names.len(), *succeeded))
+            }
+            Callback::NamesReserved {
+                names, succeeded, ..
+            } => {
+                let name = names.first().map_or("", String::as_str);
+                let reserved = c.object_instance_name_reserved;
+                reserved.is_none_or(|f| f(to, StarlingText::of(name), *succeeded))
+            }
+            Callback::DiscoverObjectInstance {
+                instance,
+                class,
+                name,
+                producer,
+            } => {
+                let name = StarlingText::of(name);
+                let discover = c.discover_object_instance;
+                discover.is_none_or(|f| f(to, instance.0, class.raw(), name, producer.0))
+            }
+            Callback::ReflectAttributeValues {
+                instance,
+                values,
+                tag,
+                transportation,
+                producer,
+            } => {
+                self.fill(values.iter().map(|(a, v)| (a.raw(), v)));
+                let (at, count) = (self.values.as_ptr(), self.values.len());
+                let (tag, how) = (
+                    StarlingBytes::of(tag),
+                    transportation_number(*transportation),
+                );
+                let reflect = c.reflect_attribute_values;
+                reflect.is_none_or(|f| f(to, instance.0, at, count, tag, how, producer.0))
+            }
+            Callback::ReceiveInteraction {
+                class,
+                values,
+                tag,
+                transportation,
+                producer,
+            } => {
+                self.fill(values.iter().map(|(p, v)| (p.raw(), v)));
+                let (at, count) = (self.values.as_ptr(), self.values.len());
+                let (tag, how) = (
+                    StarlingBytes::of(tag),
+                    transportation_number(*transportation),
+                );
+                let receive = c.receive_interaction;
+                receive.is_none_or(|f| f(to, class.raw(), at, count, tag, how, producer.0))
+            }
+            Callback::RemoveObjectInstance {
+                instance,
+                tag,
+                producer,
+            } => {
+                let tag = StarlingBytes::of(tag);
+                let remove = c.remove_object_instance;
+                remove.is_none_or(|f| f(to, instance.0, tag, producer.0))
+            }
+            Callback::ProvideAttributeValueUpdate {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list: Vec<_> = attributes.iter().map(|a| a.raw()).collect();
+                let tag = StarlingBytes::of(tag);
+                let provide = c.provide_attribute_value_update;
+                provide.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+        };
+        match done {
+            true => Ok(()),
+            false => Err("FederateInternalError".into()),
+        }
+    }
+}

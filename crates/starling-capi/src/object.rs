@@ -1,0 +1,270 @@
+//! Object management, chapter 6.
+
+use crate::boundary::service;
+use crate::declaration::attributes;
+use crate::types::{
+    StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingText, StarlingValue, slice,
+};
+use starling::core::{
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+};
+use starling::{Exception, Service};
+use std::ptr::null_mut;
+
+/// Values on the stack up to this number; more go to the heap.
+const FEW: usize = 16;
+
+/// Runs `work` on values as the core takes them.
+///
+/// # Safety
+/// `values` points to `count` readable values, whose bytes are readable.
+unsafe fn with_values<H: Copy, T>(
+    values: *const StarlingValue,
+    count: usize,
+    handle: fn(u32) -> H,
+    work: impl FnOnce(&[(H, &[u8])]) -> T,
+) -> T {
+    // SAFETY: as above.
+    let values = unsafe { slice(values, count) };
+    // SAFETY: as above.
+    let pair = |v: &StarlingValue| (handle(v.handle), unsafe { v.value.read() });
+    if values.len() <= FEW {
+        let mut few = [(handle(0), &[][..]); FEW];
+        for (place, value) in few.iter_mut().zip(values) {
+            *place = pair(value);
+        }
+        return work(&few[..values.len()]);
+    }
+    work(&values.iter().map(pair).collect::<Vec<_>>())
+}
+
+/// Functions of one name.
+macro_rules! of_name {
+    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As in the crate's rules.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            ambassador: *const StarlingAmbassador,
+            name: StarlingText,
+        ) -> StarlingStatus {
+            // SAFETY: as above.
+            unsafe {
+                service(ambassador, Service::$service, null_mut(), |f, _| f.$method(name.read()?))
+            }
+        }
+    )*};
+}
+
+of_name! {
+    /// Reserve Object Instance Name, 1516.1-2010 §6.2.
+    starling_reserve_object_instance_name ReserveObjectInstanceName reserve_object_instance_name;
+    /// Release Object Instance Name, §6.4.
+    starling_release_object_instance_name ReleaseObjectInstanceName release_object_instance_name;
+}
+
+/// Functions of a set of names.
+macro_rules! of_names {
+    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As in the crate's rules.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(
+            ambassador: *const StarlingAmbassador,
+            names: *const StarlingText,
+            names_count: usize,
+        ) -> StarlingStatus {
+            // SAFETY: as above.
+            unsafe {
+                service(ambassador, Service::$service, null_mut(), |f, _| {
+                    let names = slice(names, names_count).iter().map(|n| n.read());
+                    f.$method(&names.collect::<Result<Vec<_>, Exception>>()?)
+                })
+            }
+        }
+    )*};
+}
+
+of_names! {
+    /// Reserve Multiple Object Instance Name, 1516.1-2010 §6.5.
+    starling_reserve_multiple_object_instance_name ReserveMultipleObjectInstanceName reserve_multiple_object_instance_name;
+    /// Release Multiple Object Instance Name, §6.7.
+    starling_release_multiple_object_instance_name ReleaseMultipleObjectInstanceName release_multiple_object_instance_name;
+}
+
+/// Register Object Instance, §6.8. `name.data` null: the RTI makes a name.
+///
+/// # Safety
+/// As in the crate's rules; `instance` is writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_register_object_instance(
+    ambassador: *const StarlingAmbassador,
+    class_: u32,
+    name: StarlingText,
+    instance: *mut u64,
+) -> StarlingStatus {
+    let class = ObjectClassHandle::from_raw(class_);
+    // SAFETY: as above.
+    unsafe {
+        service(
+            ambassador,
+            Service::RegisterObjectInstance,
+            instance,
+            |f, _| {
+                let name = match name.data.is_null() {
+                    true => None,
+                    false => Some(name.read()?),
+                };
+                Ok(f.register_object_instance(class, name)?.0)
+            },
+        )
+    }
+}
+
+/// Update Attribute Values, §6.10, in receive order.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_update_attribute_values(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    values: *const StarlingValue,
+    values_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
+    let instance = ObjectInstanceHandle(instance);
+    // SAFETY: as above.
+    unsafe {
+        let handle = starling::core::AttributeHandle::from_raw;
+        with_values(values, values_count, handle, |values| {
+            let update = Service::UpdateAttributeValues;
+            service(ambassador, update, null_mut(), |f, send| {
+                f.update_attribute_values(instance, values, tag.read(), send)
+            })
+        })
+    }
+}
+
+/// Send Interaction, §6.12, in receive order.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_send_interaction(
+    ambassador: *const StarlingAmbassador,
+    class_: u32,
+    values: *const StarlingValue,
+    values_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
+    let class = InteractionClassHandle::from_raw(class_);
+    // SAFETY: as above.
+    unsafe {
+        with_values(values, values_count, ParameterHandle::from_raw, |values| {
+            service(
+                ambassador,
+                Service::SendInteraction,
+                null_mut(),
+                |f, send| f.send_interaction(class, values, tag.read(), send),
+            )
+        })
+    }
+}
+
+/// Delete Object Instance, §6.14, in receive order.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_delete_object_instance(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    tag: StarlingBytes,
+) -> StarlingStatus {
+    let instance = ObjectInstanceHandle(instance);
+    // SAFETY: as above.
+    unsafe {
+        service(
+            ambassador,
+            Service::DeleteObjectInstance,
+            null_mut(),
+            |f, _| f.delete_object_instance(instance, tag.read()),
+        )
+    }
+}
+
+/// Local Delete Object Instance, §6.16.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_local_delete_object_instance(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+) -> StarlingStatus {
+    let instance = ObjectInstanceHandle(instance);
+    // SAFETY: as above.
+    unsafe {
+        service(
+            ambassador,
+            Service::LocalDeleteObjectInstance,
+            null_mut(),
+            |f, _| f.local_delete_object_instance(instance),
+        )
+    }
+}
+
+/// Request Attribute Value Update of an instance, §6.19.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_request_instance_attribute_value_update(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    attributes_: *const u32,
+    attributes_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
+    let instance = ObjectInstanceHandle(instance);
+    // SAFETY: as above.
+    unsafe {
+        let list = attributes(attributes_, attributes_count);
+        service(
+            ambassador,
+            Service::RequestAttributeValueUpdate,
+            null_mut(),
+            |f, _| f.request_instance_attribute_value_update(instance, &list, tag.read()),
+        )
+    }
+}
+
+/// Request Attribute Value Update of a class, §6.19.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_request_class_attribute_value_update(
+    ambassador: *const StarlingAmbassador,
+    class_: u32,
+    attributes_: *const u32,
+    attributes_count: usize,
+    tag: StarlingBytes,
+) -> StarlingStatus {
+    let class = ObjectClassHandle::from_raw(class_);
+    // SAFETY: as above.
+    unsafe {
+        let list = attributes(attributes_, attributes_count);
+        service(
+            ambassador,
+            Service::RequestAttributeValueUpdate,
+            null_mut(),
+            |f, _| f.request_class_attribute_value_update(class, &list, tag.read()),
+        )
+    }
+}
