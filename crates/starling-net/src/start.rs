@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// A log larger than this is emptied before it is used again.
+const LOG_BYTES_MAX: u64 = 1 << 20;
+
 /// The `starling` program: as set, else in STARLING_HOME, beside the library that this code is
 /// in, beside the running program, in PATH. The error lists where it was looked for.
 pub fn find_program(set: &str) -> Result<PathBuf, String> {
@@ -27,10 +30,12 @@ pub fn find_program(set: &str) -> Result<PathBuf, String> {
     for file in [platform::own_file(), std::env::current_exe().ok()] {
         let file = file.and_then(|f| f.canonicalize().ok());
         if let Some(directory) = file.as_deref().and_then(Path::parent) {
-            // lib/librti1516e.so belongs to bin/starling; lib may have a sub-directory.
+            // lib/librti1516e.so belongs to bin/starling; lib may have a sub-directory. Tests lie
+            // in a sub-directory of the program's.
             let parents = directory.ancestors().skip(1).take(2);
             places.extend(parents.map(|p| p.join("bin")));
             places.push(directory.to_owned());
+            places.extend(directory.parent().map(Path::to_owned));
         }
     }
     if let Some(path) = std::env::var_os("PATH") {
@@ -64,6 +69,10 @@ pub(crate) fn spawn(
         .mode(0o600)
         .open(log)
         .map_err(|e| failed(&format!("its log {} can't be opened", log.display()), e))?;
+    if log_file.metadata().is_ok_and(|m| m.len() > LOG_BYTES_MAX) {
+        // An old log that can't be emptied is no reason not to start.
+        let _ = log_file.set_len(0);
+    }
     let start_of_log = log_file.metadata().map_or(0, |m| m.len());
     let (ready, its_end) = UnixStream::pair().map_err(|e| failed("no pipe", e))?;
     let mut command = Command::new(program);

@@ -1,8 +1,8 @@
 //! Back-pressure: bounded queues.
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
-//! message of each sender and the control messages for it; nothing reliable is dropped while the
-//! receiver lives. A sender whose message found a full receiver is not read until that receiver's
+//! message of each sender, with control messages below 16 times that plus what one request leads
+//! to; nothing reliable is dropped while the receiver lives. A sender whose message found a full receiver is not read until that receiver's
 //! queue is half empty; the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
@@ -11,10 +11,29 @@ use crate::server::Server;
 use std::time::Instant;
 use tracing::{info, warn};
 
+/// How many times more bytes than of data may wait for a receiver before requests are held up.
+const CONTROL_FACTOR: usize = 16;
+
 impl Server {
-    /// After a message of `sender` was appended for `receiver`.
+    /// After a data message of `sender` was appended for `receiver`.
     pub(crate) fn check_room(&mut self, sender: usize, receiver: usize, now: Instant) {
-        let limit = self.config.send_queue_bytes;
+        self.check_limit(sender, receiver, self.config.send_queue_bytes, now);
+    }
+
+    /// After a request of `sender` was handled and what it led to was appended. Requests have
+    /// more room, so that a full data queue hardly ever delays the services of others.
+    pub(crate) fn check_control_room(&mut self, sender: usize) {
+        let limit = self.config.send_queue_bytes.saturating_mul(CONTROL_FACTOR);
+        let now = Instant::now();
+        for i in 0..self.dirty.len() {
+            let receiver = self.dirty[i];
+            if receiver != sender {
+                self.check_limit(sender, receiver, limit, now);
+            }
+        }
+    }
+
+    fn check_limit(&mut self, sender: usize, receiver: usize, limit: usize, now: Instant) {
         let Some(to) = self.connection(receiver) else {
             return;
         };

@@ -162,6 +162,7 @@ impl Server {
         });
         self.note_membership(n, joining.as_deref());
         self.take_outputs();
+        self.check_control_room(n);
         result.map_err(|e| Ending::Fault(e.to_string()))
     }
 

@@ -159,6 +159,50 @@ fn a_slow_receiver_holds_its_sender_up_and_loses_nothing() {
 }
 
 #[test]
+fn requests_too_are_held_up_by_a_receiver_that_does_not_read() {
+    let server = run(|config| config.send_queue_bytes = 8 * 1024);
+    let mut asker = Client::founder(&server, "Log");
+    let mut reader = Client::member(&server, "Log", "reader");
+    asker.until_member("reader", true);
+    let class = asker.federate().interaction_class_handle("Number").unwrap();
+    let (mut requests, mut stuck) = (0, 0);
+    while stuck < 10 {
+        while asker.link.writer.pending() < 64 * 1024 {
+            asker
+                .federate_mut()
+                .subscribe_interaction_class(class, true)
+                .unwrap();
+            asker
+                .federate_mut()
+                .unsubscribe_interaction_class(class)
+                .unwrap();
+            asker.take_requests();
+            requests += 2;
+        }
+        if asker.link.writer.flush().unwrap() {
+            stuck = 0;
+        } else {
+            stuck += 1;
+            asker.wait(Duration::from_millis(20));
+        }
+        // Only the reader is slow.
+        asker.take_in();
+        assert!(requests < 5_000_000, "the requests were never held up");
+    }
+    asker
+        .federate_mut()
+        .resign_federation_execution(ResignAction::NoAction)
+        .unwrap();
+    asker.take_requests();
+    while reader.federate().federate_handle("founder").is_ok() {
+        asker.link.writer.flush().unwrap();
+        asker.take_in();
+        reader.wait(Duration::from_millis(1));
+        reader.take_in();
+    }
+}
+
+#[test]
 fn a_receiver_that_never_reads_is_resigned_where_that_is_set() {
     let server = run(|config| {
         config.send_queue_bytes = 64 * 1024;

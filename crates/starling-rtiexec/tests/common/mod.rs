@@ -190,7 +190,7 @@ impl Client {
         }
     }
 
-    fn take_requests(&mut self) {
+    pub fn take_requests(&mut self) {
         let Some(federate) = &mut self.federate else {
             return;
         };
