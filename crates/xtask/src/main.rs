@@ -4,7 +4,9 @@
 mod rust_tables;
 
 use anyhow::{Context, Result, bail};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// The project's root folder.
 fn root() -> PathBuf {
@@ -28,6 +30,21 @@ pub(crate) fn table(path: &str) -> Result<Vec<Vec<String>>> {
         .collect())
 }
 
+/// Generated Rust looks like written Rust.
+fn rustfmt(text: String) -> Result<String> {
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("rustfmt is needed: rustup component add rustfmt")?;
+    let mut input = child.stdin.take().context("rustfmt takes no input")?;
+    // rustfmt reads all before it writes, so neither side waits for the other.
+    input.write_all(text.as_bytes())?;
+    drop(input);
+    Ok(String::from_utf8(child.wait_with_output()?.stdout)?)
+}
+
 fn main() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let check = match args
@@ -41,7 +58,8 @@ fn main() -> Result<()> {
         _ => bail!("usage: cargo xtask generate [--check]"),
     };
     let mut stale = Vec::new();
-    for file in rust_tables::generate()? {
+    for mut file in rust_tables::generate()? {
+        file.text = rustfmt(file.text)?;
         let path = root().join(file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();
         if old == file.text {
