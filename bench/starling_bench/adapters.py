@@ -42,17 +42,24 @@ class Adapter:
         if root:
             libraries = [str(p) for p in (root / "lib", root / "lib64") if p.is_dir()]
             if not libraries:
-                raise BenchError("STL-RTI-001", f"no lib directory below the RTI's root {root}",
-                                 do="give the RTI's install tree with --rti-root or rti.root",
-                                 exit_code=USAGE)
+                raise BenchError(
+                    "STL-RTI-001",
+                    f"no lib directory below the RTI's root {root}",
+                    do="give the RTI's install tree with --rti-root or rti.root",
+                    exit_code=USAGE,
+                )
             env["RTI_HOME"] = str(root)
             old = env.get("LD_LIBRARY_PATH")
             env["LD_LIBRARY_PATH"] = ":".join([*libraries, *([old] if old else [])])
         env.update(rti.env)
         if not sequence.bundling:
             if not (off := self.bundling_off(rti.bundling_off_env)):
-                raise BenchError("STL-RTI-002", "bundling = false: this RTI's way is not known",
-                                 do="set rti.bundling_off_env", exit_code=USAGE)
+                raise BenchError(
+                    "STL-RTI-002",
+                    "bundling = false: this RTI's way is not known",
+                    do="set rti.bundling_off_env",
+                    exit_code=USAGE,
+                )
             env.update(off)
         server = [part.replace("{root}", str(root or "")) for part in rti.server]
         return Prepared(env, rti.local_settings, server, rti.server_ready)
@@ -97,6 +104,11 @@ def adapter_for(sequence: Sequence) -> Adapter:
     """The adapter a sequence names."""
     found = ADAPTERS.get(sequence.rti.adapter)
     if not found:
-        raise BenchError("STL-RTI-003", f"no adapter '{sequence.rti.adapter}'",
-                         f"sequence '{sequence.name}'", f"known: {', '.join(ADAPTERS)}", USAGE)
+        raise BenchError(
+            "STL-RTI-003",
+            f"no adapter '{sequence.rti.adapter}'",
+            f"sequence '{sequence.name}'",
+            f"known: {', '.join(ADAPTERS)}",
+            USAGE,
+        )
     return found()

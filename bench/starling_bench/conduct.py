@@ -27,8 +27,13 @@ class Conductor:
         """The FOM's path; BenchError if there is none."""
         path = self.base / sequence.fom
         if not path.is_file():
-            raise BenchError("STL-FOM-001", f"the FOM of sequence '{sequence.name}' is missing",
-                             str(path), "correct the field 'fom'", USAGE)
+            raise BenchError(
+                "STL-FOM-001",
+                f"the FOM of sequence '{sequence.name}' is missing",
+                str(path),
+                "correct the field 'fom'",
+                USAGE,
+            )
         return path.resolve()
 
     def command(self, sequence: Sequence, federate: Federate) -> list[str]:
@@ -40,8 +45,13 @@ class Conductor:
             command[0] = str((self.base / command[0]).resolve())
         found = shutil.which(command[0])
         if not found:
-            raise BenchError("STL-RUN-002", f"there is no program '{command[0]}'",
-                             f"federate '{federate.name}'", "build it or give --bmfed PATH", USAGE)
+            raise BenchError(
+                "STL-RUN-002",
+                f"there is no program '{command[0]}'",
+                f"federate '{federate.name}'",
+                "build it or give --bmfed PATH",
+                USAGE,
+            )
         return [str(Path(found).resolve()), *command[1:]]
 
     def rti_root(self, sequence: Sequence) -> Path | None:
@@ -119,8 +129,14 @@ class Conductor:
             conducting += ["--test", test.argument()]
 
         if prepared.server:
-            server = await launcher.start("rti-server", sequence.rtiexec_host, prepared.server,
-                                          directory / "rti-server.log", prepared.env, work)
+            server = await launcher.start(
+                "rti-server",
+                sequence.rtiexec_host,
+                prepared.server,
+                directory / "rti-server.log",
+                prepared.env,
+                work,
+            )
             await _until_ready(server, prepared.server_ready, sequence.join_timeout_s)
         # The master comes last.
         federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
@@ -128,8 +144,14 @@ class Conductor:
             command = [*self.command(sequence, federate), "--name", federate.name, *common]
             if federate.name == sequence.master:
                 command += conducting
-            await launcher.start(federate.name, federate.host, command,
-                                 directory / f"{federate.name}.log", prepared.env, work)
+            await launcher.start(
+                federate.name,
+                federate.host,
+                command,
+                directory / f"{federate.name}.log",
+                prepared.env,
+                work,
+            )
         await self._follow(store, sequence, execution, launcher, pipe, progress, record)
 
     async def _follow(
@@ -187,6 +209,10 @@ async def _until_ready(server: Running, sign: str, timeout_s: float) -> None:
     while sign not in server.log.read_text(errors="replace"):
         if server.returncode is not None or loop.time() > deadline:
             fate = server.fate() if server.returncode is not None else "did not get ready in time"
-            raise BenchError("STL-RTI-004", f"the RTI's server {fate}: {server.last_words()}",
-                             str(server.log), "is its port in use by another process?")
+            raise BenchError(
+                "STL-RTI-004",
+                f"the RTI's server {fate}: {server.last_words()}",
+                str(server.log),
+                "is its port in use by another process?",
+            )
         await asyncio.sleep(0.05)

@@ -73,13 +73,23 @@ class Launcher:
             out.flush()
             try:
                 process = await asyncio.create_subprocess_exec(
-                    *command, stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
-                    env=env, cwd=cwd, start_new_session=True, preexec_fn=_die_with_manager,
+                    *command,
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    env=env,
+                    cwd=cwd,
+                    start_new_session=True,
+                    preexec_fn=_die_with_manager,
                 )
             except OSError as e:
-                raise BenchError("STL-RUN-002", f"can't start {command[0]}: {e.strerror}",
-                                 f"federate '{name}'", "build it or give --bmfed PATH",
-                                 USAGE) from None
+                raise BenchError(
+                    "STL-RUN-002",
+                    f"can't start {command[0]}: {e.strerror}",
+                    f"federate '{name}'",
+                    "build it or give --bmfed PATH",
+                    USAGE,
+                ) from None
         started = Running(name, process, log)
         self.running.append(started)
         return started
@@ -118,9 +128,12 @@ class Launcher:
 def require_local(name: str, host: str) -> None:
     """Other hosts are not supported yet; an ssh launcher stands behind the same calls later."""
     if host not in ("localhost", "127.0.0.1"):
-        raise BenchError("STL-RUN-001", f"federate '{name}': host '{host}' is not this host",
-                         do='use host = "localhost"; other hosts are not supported yet',
-                         exit_code=USAGE)
+        raise BenchError(
+            "STL-RUN-001",
+            f"federate '{name}': host '{host}' is not this host",
+            do='use host = "localhost"; other hosts are not supported yet',
+            exit_code=USAGE,
+        )
 
 
 def _children() -> set[int]:

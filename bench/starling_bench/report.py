@@ -115,7 +115,7 @@ def _pairs(values: dict) -> str:
 def _table(head: list[str], rows: list[list[str]], texts: int) -> str:
     def cells(tag: str, row: list[str]) -> str:
         return "".join(
-            f'<{tag}{" class=t" if i < texts else ""}>{c}</{tag}>' for i, c in enumerate(row)
+            f"<{tag}{' class=t' if i < texts else ''}>{c}</{tag}>" for i, c in enumerate(row)
         )
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
@@ -215,6 +215,7 @@ def _by_bytes(summaries: list[dict], title: str, unit: str, low_value_high) -> s
 
 def latency_plots(store: Store, summaries: list[dict]) -> list[str]:
     """Mean and frequency by size, percentiles and distribution per size."""
+
     def mean(s: dict) -> tuple[float, float, float]:
         r = s["rtt_ms"]
         return r["mean_low"], r["mean"], r["mean_high"]
@@ -273,6 +274,7 @@ def _cdf_plot(store: Store, summaries: list[dict], size: int) -> str:
 
 def throughput_plots(summaries: list[dict]) -> list[str]:
     """Updates per second and MB/s by size."""
+
     def megabytes(s: dict) -> tuple[float, float, float]:
         r = s["mb_per_s"]
         return r["low"], r["mean"], r["high"]

@@ -1,10 +1,10 @@
 """The results store: a directory per run, written as results arrive.
 
-    run.json      machine, versions, sequences, state of every execution
-    results.csv   one row per execution, test, pair and sample
-    summary.json, summary.csv   one row per execution, test and pair
-    report.html   the report
-    <sequence>/<execution>/     log and round trips of each federate
+run.json      machine, versions, sequences, state of every execution
+results.csv   one row per execution, test, pair and sample
+summary.json, summary.csv   one row per execution, test and pair
+report.html   the report
+<sequence>/<execution>/     log and round trips of each federate
 """
 
 import csv
@@ -58,8 +58,12 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             self._csv = (directory / "results.csv").open("w", newline="")
         except OSError as e:
-            raise BenchError("STL-OUT-001", f"can't write results: {e.strerror}",
-                             str(directory), "give another --out") from None
+            raise BenchError(
+                "STL-OUT-001",
+                f"can't write results: {e.strerror}",
+                str(directory),
+                "give another --out",
+            ) from None
         self._writer: csv.DictWriter | None = None
         self.rows: list[dict] = []
         self.run = {
@@ -102,9 +106,7 @@ class Store:
             for key, rows in groups.items()
         ]
 
-    def round_trips(
-        self, sequence: str, execution: str, test: int, pair: int
-    ) -> list[np.ndarray]:
+    def round_trips(self, sequence: str, execution: str, test: int, pair: int) -> list[np.ndarray]:
         """Round trips in nanoseconds, one array per sample that was completed."""
         path = self.directory / sequence / execution / f"rtt_test{test}_pair{pair}.csv"
         if not path.exists():

@@ -212,11 +212,16 @@ def load(path: Path) -> File:
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError) as e:
         reason = getattr(e, "strerror", None) or str(e)
-        raise BenchError("STL-TSF-001", f"can't read the test sequence file: {reason}",
-                         str(path), exit_code=USAGE) from None
+        raise BenchError(
+            "STL-TSF-001",
+            f"can't read the test sequence file: {reason}",
+            str(path),
+            exit_code=USAGE,
+        ) from None
     except tomllib.TOMLDecodeError as e:
-        raise BenchError("STL-TSF-002", f"not valid TOML: {e}", str(path),
-                         exit_code=USAGE) from None
+        raise BenchError(
+            "STL-TSF-002", f"not valid TOML: {e}", str(path), exit_code=USAGE
+        ) from None
     try:
         return File.model_validate(data)
     except ValidationError as e:
@@ -241,8 +246,9 @@ def _explain(error: ValidationError, path: Path, text: str) -> BenchError:
         do = f"did you mean '{near[0]}'?" if near else f"known here: {', '.join(known)}"
         return BenchError("STL-TSF-003", f"unknown field '{field}' in {table}", where, do, USAGE)
     if first["type"] == "missing":
-        return BenchError("STL-TSF-004", f"field '{field}' is missing in {table}", where,
-                          f"add '{field}'", USAGE)
+        return BenchError(
+            "STL-TSF-004", f"field '{field}' is missing in {table}", where, f"add '{field}'", USAGE
+        )
     message = first["msg"].removeprefix("Value error, ")
     given = "" if first["type"] == "value_error" else f", got {first['input']!r}"
     name = next((p for p in reversed(loc) if isinstance(p, str)), "file")

@@ -43,10 +43,7 @@ def load(tmp_path: Path, text: str) -> tsf.File:
 def test_lists_expand_to_every_combination(tmp_path):
     tests = load(tmp_path, GOOD).sequence[0].execution[0].tests()
     assert [(t.kind, t.transport, t.buffer_bytes) for t in tests] == [
-        (k, tr, b)
-        for k in ("RTOL", "OWIT")
-        for tr in ("reliable", "best_effort")
-        for b in (8, 100)
+        (k, tr, b) for k in ("RTOL", "OWIT") for tr in ("reliable", "best_effort") for b in (8, 100)
     ]
     assert "kind=RTOL,transport=reliable,loop=1," in tests[0].argument()
 
@@ -73,7 +70,7 @@ FAULTS = {
         ["'x'", ":2", "sequence"],
     ),
     "unknown table": (
-        ('[[sequence.pair]]', '[[sequence.pairs]]'),
+        ("[[sequence.pair]]", "[[sequence.pairs]]"),
         ["'pairs'", "did you mean 'pair'?", ":13"],
     ),
     "missing field": (('fom = "f.xml"\n', ""), ["STL-TSF-004", "'fom'", ":2"]),
