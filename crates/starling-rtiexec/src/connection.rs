@@ -1,8 +1,13 @@
 //! One peer's connection.
 
+use mio::unix::SourceFd;
+use mio::{Interest, Registry, Token};
 use starling_core::message::PeerInfo;
 use starling_net::{Link, LinkReader, LinkWriter, Stream};
 use std::collections::VecDeque;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// A connection and what is known about it.
@@ -43,13 +48,24 @@ pub(crate) struct Connection {
     pub sent: Instant,
     /// Why it is kept though silent, once that was logged.
     pub kept: Option<&'static str>,
+    registry: Arc<Registry>,
+    token: Token,
 }
 
 impl Connection {
-    pub fn new(stream: Stream, now: Instant) -> Self {
+    /// Watches for what comes in. Room to write is watched for only when a write found none: a
+    /// Unix-domain stream reports room each time its peer reads.
+    pub fn new(
+        stream: Stream,
+        token: Token,
+        registry: &Arc<Registry>,
+        now: Instant,
+    ) -> io::Result<Self> {
+        let descriptor = &stream.as_raw_fd();
+        registry.register(&mut SourceFd(descriptor), token, Interest::READABLE)?;
         let peer = stream.peer();
         let (reader, writer) = Link::new(stream).split();
-        Self {
+        Ok(Self {
             reader: Some(reader),
             writer,
             info: None,
@@ -70,7 +86,9 @@ impl Connection {
             heard: now,
             sent: now,
             kept: None,
-        }
+            registry: registry.clone(),
+            token,
+        })
     }
 
     /// Who it is, for the log.
@@ -99,11 +117,15 @@ impl Connection {
             self.writer.discard();
             return;
         }
-        match self.writer.flush() {
-            Ok(all) => {
+        let flushed = self.writer.flush().and_then(|all| {
+            if all != self.writable {
+                self.watch(!all)?;
                 self.writable = all;
-                self.sent = now;
             }
+            Ok(())
+        });
+        match flushed {
+            Ok(()) => self.sent = now,
             Err(error) => {
                 self.write_failed = Some(error.to_string());
                 self.writer.discard();
@@ -112,5 +134,24 @@ impl Connection {
                 self.closing = true;
             }
         }
+    }
+
+    /// Watches for what comes in, and for room to write or not.
+    fn watch(&self, room: bool) -> io::Result<()> {
+        let interest = match room {
+            true => Interest::READABLE | Interest::WRITABLE,
+            false => Interest::READABLE,
+        };
+        let descriptor = &self.writer.stream().as_raw_fd();
+        let mut source = SourceFd(descriptor);
+        self.registry.reregister(&mut source, self.token, interest)
+    }
+
+    /// Ends the connection and the watching.
+    pub fn end(&self) {
+        let stream = self.writer.stream();
+        // An error means that it is not watched any more.
+        let _ = self.registry.deregister(&mut SourceFd(&stream.as_raw_fd()));
+        stream.shut_down();
     }
 }

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::listening;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Registry, Token};
 use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
 use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, host_name};
@@ -15,6 +15,7 @@ use starling_wire::put_from_executive;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
@@ -38,7 +39,7 @@ pub enum Ended {
 
 /// Ends a server from another thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(std::sync::Arc<mio::Waker>);
+pub struct Stopper(Arc<mio::Waker>);
 
 impl Stopper {
     /// Ends the server; its federates learn of it.
@@ -55,9 +56,10 @@ pub struct Server {
     pub(crate) connections: Vec<Option<Box<Connection>>>,
     pub(crate) idle_since: Instant,
     poll: Poll,
+    registry: Arc<Registry>,
     listeners: Vec<Listener>,
     signals: Vec<(&'static str, mio::net::UnixStream)>,
-    waker: std::sync::Arc<mio::Waker>,
+    waker: Arc<mio::Waker>,
     /// Connections with something to be read.
     work: VecDeque<usize>,
     /// Connections with something to be written.
@@ -95,10 +97,11 @@ impl Server {
             executive: Executive::new(),
             connections: Vec::new(),
             idle_since: Instant::now(),
+            registry: Arc::new(poll.registry().try_clone().map_err(failed)?),
             poll,
             listeners,
             signals: Vec::new(),
-            waker: std::sync::Arc::new(waker),
+            waker: Arc::new(waker),
             work: VecDeque::new(),
             dirty: Vec::new(),
             about: PeerInfo {
@@ -205,15 +208,8 @@ impl Server {
                     }
                 };
                 let n = self.connections.len();
-                let interest = Interest::READABLE | Interest::WRITABLE;
-                let source = &stream.as_raw_fd();
-                match self
-                    .poll
-                    .registry()
-                    .register(&mut SourceFd(source), Token(n), interest)
-                {
-                    Ok(()) => {
-                        let connection = Connection::new(stream, now);
+                match Connection::new(stream, Token(n), &self.registry, now) {
+                    Ok(connection) => {
                         debug!("connected: {}", connection.path);
                         self.connections.push(Some(Box::new(connection)));
                         self.queue(n);
@@ -230,7 +226,6 @@ impl Server {
             return;
         };
         if event.is_writable() {
-            connection.writable = true;
             connection.flush(now);
         }
         if event.is_readable() || event.is_read_closed() || event.is_error() {
@@ -366,13 +361,7 @@ impl Server {
         let Some(connection) = self.connections[n].take() else {
             return;
         };
-        let stream = connection.writer.stream();
-        // An error means that it was never registered.
-        let _ = self
-            .poll
-            .registry()
-            .deregister(&mut SourceFd(&stream.as_raw_fd()));
-        stream.shut_down();
+        connection.end();
         if connection.info.is_some() {
             self.executive.disconnected(PeerId(n as u64), why);
         }
