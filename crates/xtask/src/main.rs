@@ -1,6 +1,7 @@
 //! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares.
 #![warn(missing_docs)]
 
+mod cpp_headers;
 mod rust_tables;
 
 use anyhow::{Context, Result, bail};
@@ -15,7 +16,7 @@ fn root() -> PathBuf {
 
 /// A generated file: path from the project's root, and its text.
 pub(crate) struct Generated {
-    path: &'static str,
+    path: String,
     text: String,
 }
 
@@ -58,9 +59,13 @@ fn main() -> Result<()> {
         _ => bail!("usage: cargo xtask generate [--check]"),
     };
     let mut stale = Vec::new();
-    for mut file in rust_tables::generate()? {
-        file.text = rustfmt(file.text)?;
-        let path = root().join(file.path);
+    let mut files = rust_tables::generate()?;
+    for file in &mut files {
+        file.text = rustfmt(std::mem::take(&mut file.text))?;
+    }
+    files.extend(cpp_headers::generate()?);
+    for file in files {
+        let path = root().join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();
         if old == file.text {
             continue;

@@ -28,7 +28,7 @@ fn exceptions() -> Result<Generated> {
     }
     t += "        }\n    }\n}\n";
     Ok(Generated {
-        path: "crates/starling-core/src/generated/exception_kind.rs",
+        path: "crates/starling-core/src/generated/exception_kind.rs".into(),
         text: t,
     })
 }
@@ -67,7 +67,7 @@ fn services() -> Result<Generated> {
     }
     t += "        }\n    }\n}\n";
     Ok(Generated {
-        path: "crates/starling-core/src/generated/service.rs",
+        path: "crates/starling-core/src/generated/service.rs".into(),
         text: t,
     })
 }

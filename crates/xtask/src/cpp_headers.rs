@@ -1,0 +1,464 @@
+//! The C++ headers of IEEE 1516.1-2010 from `spec/cpp/rti1516e.tsv`: every declaration with its
+//! signature, in the table's order, which is the order of virtual tables and fields.
+
+use crate::{Generated, table};
+use anyhow::{Context, Result};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+const NAMESPACE: &str = "rti1516e";
+
+/// Headers and what they include.
+const HEADERS: [(&str, &[&str]); 30] = [
+    ("RTI/Enums.h", &[]),
+    (
+        "RTI/Exception.h",
+        &["<RTI/SpecificConfig.h>", "<iosfwd>", "<string>"],
+    ),
+    (
+        "RTI/VariableLengthData.h",
+        &["<RTI/SpecificConfig.h>", "<cstddef>"],
+    ),
+    (
+        "RTI/Handle.h",
+        &[
+            "<RTI/Exception.h>",
+            "<RTI/VariableLengthData.h>",
+            "<iosfwd>",
+            "<string>",
+        ],
+    ),
+    (
+        "RTI/Typedefs.h",
+        &[
+            "<RTI/Enums.h>",
+            "<RTI/Handle.h>",
+            "<RTI/VariableLengthData.h>",
+            "<map>",
+            "<set>",
+            "<string>",
+            "<utility>",
+            "<vector>",
+        ],
+    ),
+    ("RTI/RangeBounds.h", &["<RTI/SpecificConfig.h>"]),
+    ("RTI/LogicalTime.h", TIME),
+    ("RTI/LogicalTimeInterval.h", TIME),
+    ("RTI/LogicalTimeFactory.h", TIME),
+    ("RTI/FederateAmbassador.h", AMBASSADOR),
+    (
+        "RTI/NullFederateAmbassador.h",
+        &["<RTI/FederateAmbassador.h>"],
+    ),
+    ("RTI/RTIambassador.h", AMBASSADOR),
+    (
+        "RTI/RTIambassadorFactory.h",
+        &["<RTI/Exception.h>", "<memory>"],
+    ),
+    ("RTI/encoding/EncodingConfig.h", &["<utility>"]),
+    ("RTI/encoding/EncodingExceptions.h", &["<RTI/Exception.h>"]),
+    (
+        "RTI/encoding/DataElement.h",
+        &[
+            "<RTI/encoding/EncodingConfig.h>",
+            "<RTI/encoding/EncodingExceptions.h>",
+            "<cstddef>",
+            "<memory>",
+            "<vector>",
+        ],
+    ),
+    ("RTI/encoding/BasicDataElements.h", ELEMENT),
+    ("RTI/encoding/HLAopaqueData.h", ELEMENT),
+    ("RTI/encoding/HLAfixedArray.h", ELEMENT),
+    ("RTI/encoding/HLAvariableArray.h", ELEMENT),
+    ("RTI/encoding/HLAfixedRecord.h", ELEMENT),
+    ("RTI/encoding/HLAvariantRecord.h", ELEMENT),
+    ("RTI/time/HLAinteger64Interval.h", INTERVAL),
+    ("RTI/time/HLAinteger64Time.h", OWN_TIME),
+    ("RTI/time/HLAinteger64TimeFactory.h", FACTORY),
+    ("RTI/time/HLAfloat64Interval.h", INTERVAL),
+    ("RTI/time/HLAfloat64Time.h", OWN_TIME),
+    ("RTI/time/HLAfloat64TimeFactory.h", FACTORY),
+    (
+        "RTI/RTI1516.h",
+        &[
+            "<RTI/SpecificConfig.h>",
+            "<RTI/Enums.h>",
+            "<RTI/Exception.h>",
+            "<RTI/Handle.h>",
+            "<RTI/VariableLengthData.h>",
+            "<RTI/Typedefs.h>",
+            "<RTI/RangeBounds.h>",
+            "<RTI/LogicalTime.h>",
+            "<RTI/LogicalTimeInterval.h>",
+            "<RTI/LogicalTimeFactory.h>",
+            "<RTI/FederateAmbassador.h>",
+            "<RTI/RTIambassador.h>",
+            "<RTI/RTIambassadorFactory.h>",
+            "<string>",
+        ],
+    ),
+    (
+        "RTI/RTI1516fedTime.h",
+        &[
+            "<RTI/time/HLAfloat64Interval.h>",
+            "<RTI/time/HLAfloat64Time.h>",
+            "<RTI/time/HLAfloat64TimeFactory.h>",
+            "<RTI/time/HLAinteger64Interval.h>",
+            "<RTI/time/HLAinteger64Time.h>",
+            "<RTI/time/HLAinteger64TimeFactory.h>",
+        ],
+    ),
+];
+
+const TIME: &[&str] = &[
+    "<RTI/Exception.h>",
+    "<RTI/VariableLengthData.h>",
+    "<cstddef>",
+    "<iosfwd>",
+    "<memory>",
+    "<string>",
+];
+const AMBASSADOR: &[&str] = &[
+    "<RTI/Exception.h>",
+    "<RTI/Typedefs.h>",
+    "<memory>",
+    "<string>",
+    "<vector>",
+];
+const ELEMENT: &[&str] = &["<RTI/encoding/DataElement.h>", "<string>"];
+const OWN_TIME: &[&str] = &["<RTI/LogicalTime.h>", "<RTI/encoding/EncodingConfig.h>"];
+const INTERVAL: &[&str] = &[
+    "<RTI/LogicalTimeInterval.h>",
+    "<RTI/encoding/EncodingConfig.h>",
+];
+const FACTORY: &[&str] = &[
+    "<RTI/LogicalTimeFactory.h>",
+    "<RTI/encoding/EncodingConfig.h>",
+];
+
+const SPECIFIC_CONFIG: &str = r#"/// Export of symbols, and exception specifications by language version.
+#if defined(_WIN32)
+#if defined(STATIC_RTI)
+#define RTI_EXPORT
+#elif defined(BUILDING_RTI)
+#define RTI_EXPORT __declspec(dllexport)
+#else
+#define RTI_EXPORT __declspec(dllimport)
+#endif
+#if defined(STATIC_FEDTIME)
+#define RTI_EXPORT_FEDTIME
+#elif defined(BUILDING_FEDTIME)
+#define RTI_EXPORT_FEDTIME __declspec(dllexport)
+#else
+#define RTI_EXPORT_FEDTIME __declspec(dllimport)
+#endif
+#else
+#define RTI_EXPORT
+#define RTI_EXPORT_FEDTIME
+#endif
+
+#if __cplusplus >= 201703L || (defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#define RTI_NOEXCEPT noexcept
+#define RTI_THROW(...)
+#else
+#define RTI_NOEXCEPT throw()
+#define RTI_THROW throw
+#endif
+
+#include <memory>
+
+/// The standard's smart pointer, under names that some federates use.
+#define RTI_UNIQUE_PTR std::auto_ptr
+namespace rti1516e {
+using std::auto_ptr;
+}
+"#;
+
+/// The macros by which the standard's headers define families of classes. `#` stands for the
+/// name, `@` for the implementation's value type.
+const EXCEPTION: &str = r#"class RTI_EXPORT # : public Exception {
+public:
+    #(std::wstring const &message) RTI_NOEXCEPT;
+    std::wstring what() const RTI_NOEXCEPT;
+
+private:
+    std::wstring _msg;
+};
+"#;
+
+const HANDLE: &str = r#"class #Implementation;
+
+class RTI_EXPORT # {
+public:
+    /// An invalid handle.
+    #();
+    ~#() RTI_NOEXCEPT;
+    #(# const &rhs);
+    # &operator=(# const &rhs);
+    bool isValid() const;
+    bool operator==(# const &rhs) const;
+    bool operator!=(# const &rhs) const;
+    bool operator<(# const &rhs) const;
+    long hash() const;
+    /// For sending it to other federates of the federation execution, opaque.
+    VariableLengthData encode() const;
+    void encode(VariableLengthData &buffer) const;
+    size_t encode(void *buffer, size_t bufferSize) const RTI_THROW(CouldNotEncode);
+    size_t encodedLength() const;
+    std::wstring toString() const;
+
+protected:
+    friend class #Friend;
+    const #Implementation *getImplementation() const;
+    #Implementation *getImplementation();
+    explicit #(#Implementation *impl);
+    explicit #(VariableLengthData const &encodedValue);
+    #Implementation *_impl;
+};
+
+std::wostream RTI_EXPORT &operator<<(std::wostream &, # const &);
+"#;
+
+const ENCODING: &str = r#"class #Implementation;
+
+class RTI_EXPORT # : public rti1516e::DataElement {
+public:
+    #();
+    explicit #(@ const &inData);
+    /// Works on the caller's variable from now on.
+    explicit #(@ *inData);
+    #(# const &rhs);
+    virtual ~#();
+    # &operator=(# const &rhs);
+    virtual std::auto_ptr<DataElement> clone() const;
+    virtual VariableLengthData encode() const RTI_THROW(EncoderException);
+    virtual void encode(VariableLengthData &inData) const RTI_THROW(EncoderException);
+    virtual void encodeInto(std::vector<Octet> &buffer) const RTI_THROW(EncoderException);
+    virtual void decode(VariableLengthData const &inData) RTI_THROW(EncoderException);
+    virtual size_t decodeFrom(std::vector<Octet> const &buffer, size_t index) RTI_THROW(EncoderException);
+    virtual size_t getEncodedLength() const RTI_THROW(EncoderException);
+    virtual unsigned int getOctetBoundary() const;
+    virtual Integer64 hash() const;
+    virtual void setDataPointer(@ *inData) RTI_THROW(EncoderException);
+    virtual void set(@ inData);
+    virtual @ get() const;
+    # &operator=(@ rhs);
+    operator @() const;
+
+protected:
+    #Implementation *_impl;
+};
+"#;
+
+type Row = Vec<String>;
+
+pub(crate) fn generate() -> Result<Vec<Generated>> {
+    let rows = table("spec/cpp/rti1516e.tsv")?;
+    let clauses = clauses()?;
+    let mut out = vec![file("RTI/SpecificConfig.h", &[], SPECIFIC_CONFIG)];
+    for (header, includes) in HEADERS {
+        let mine: Vec<&Row> = rows.iter().filter(|r| r[0] == header).collect();
+        let body = match header {
+            "RTI/Exception.h" => family(&mine, "RTI_EXCEPTION(A)", EXCEPTION)?,
+            "RTI/Handle.h" => family(&mine, "DEFINE_HANDLE_CLASS(HandleKind)", HANDLE)?,
+            "RTI/encoding/BasicDataElements.h" => family(
+                &mine,
+                "DEFINE_ENCODING_HELPER_CLASS(EncodableDataType, SimpleDataType)",
+                ENCODING,
+            )?,
+            _ => plain(&mine, &clauses)?,
+        };
+        out.push(file(header, includes, &body));
+    }
+    out.push(exception_list(&rows)?);
+    Ok(out)
+}
+
+/// 2010 clause of each service and callback.
+fn clauses() -> Result<BTreeMap<String, String>> {
+    let mut map = BTreeMap::new();
+    for row in table("spec/services.tsv")? {
+        for (name, clause) in row[4].split(" / ").zip(row[1].split(" / ").cycle()) {
+            if name != "-" && clause != "-" {
+                map.entry(name.to_owned())
+                    .or_insert_with(|| clause.to_owned());
+            }
+        }
+    }
+    Ok(map)
+}
+
+fn file(header: &str, includes: &[&str], body: &str) -> Generated {
+    let guard = header.replace(['/', '.'], "_");
+    let mut text = format!(
+        "// Generated by `cargo xtask generate` from spec/cpp/rti1516e.tsv.\n\
+         #ifndef {guard}\n#define {guard}\n\
+         // The standard's smart pointer is deprecated since C++11; that is no federate's fault.\n\
+         #if defined(__GNUC__)\n#pragma GCC system_header\n#endif\n\n"
+    );
+    for include in includes {
+        let _ = writeln!(text, "#include {include}");
+    }
+    let _ = write!(text, "\n{body}\n#endif\n");
+    Generated {
+        path: format!("cpp/rti1516e/include/{header}"),
+        text,
+    }
+}
+
+/// A header most of whose classes come from one macro.
+fn family(rows: &[&Row], signature: &str, template: &str) -> Result<String> {
+    let name = signature.split('(').next().unwrap_or_default();
+    let parameters = signature[name.len() + 1..]
+        .trim_end_matches(')')
+        .split(", ");
+    let parameters: Vec<&str> = parameters.collect();
+    let body = template.replace('#', "\u{1}");
+    let body = body.lines().filter(|l| !l.trim_start().starts_with("///"));
+    let mut macro_text = format!("#define {name}({})", parameters.join(", "));
+    for line in body {
+        let line = line.replace('@', parameters.get(1).unwrap_or(&""));
+        let line = paste(&line, parameters[0]);
+        let _ = write!(macro_text, " \\\n    {line}");
+    }
+    let mut out = String::new();
+    if name == "RTI_EXCEPTION" {
+        out += "namespace rti1516e {\n\n/// The base of all exceptions of the RTI (§12.11).\n";
+        out += "class RTI_EXPORT Exception {\npublic:\n    Exception();\n    Exception(Exception const &rhs);\n";
+        out += "    Exception &operator=(Exception const &rhs);\n    virtual ~Exception();\n    /// The reason, for people.\n";
+        out += "    virtual std::wstring what() const RTI_NOEXCEPT = 0;\n};\n\n";
+        out += "std::wostream RTI_EXPORT &operator<<(std::wostream &, Exception const &);\n\n}\n\n";
+    }
+    let _ = write!(out, "{macro_text}\n\nnamespace {NAMESPACE} {{\n\n");
+    if name != "RTI_EXCEPTION" {
+        out += "class VariableLengthData;\n\n";
+    }
+    for class in rows
+        .iter()
+        .filter(|r| r[2] == "class" && r[4] != "Exception")
+    {
+        let _ = match parameters.len() {
+            1 => writeln!(out, "{name}({})", class[4]),
+            _ => writeln!(
+                out,
+                "{name}({}, {})",
+                class[4],
+                simple_type(rows, &class[4])?
+            ),
+        };
+    }
+    Ok(out + "\n}\n")
+}
+
+/// Pastes a macro's parameter into a line: `##` where it is part of a longer name.
+fn paste(line: &str, parameter: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(at) = rest.find('\u{1}') {
+        out += &rest[..at];
+        out += parameter;
+        rest = &rest[at + 1..];
+        if rest.starts_with(|c: char| c.is_alphanumeric()) {
+            out += "##";
+        }
+    }
+    out + rest
+}
+
+/// The value type of a basic data element: what its explicit constructor takes.
+fn simple_type<'a>(rows: &[&'a Row], class: &str) -> Result<&'a str> {
+    let start = format!("explicit {class}(");
+    let end = " const & inData)";
+    rows.iter()
+        .find_map(|r| r[5].strip_prefix(&start)?.strip_suffix(end))
+        .with_context(|| format!("{class} has no constructor from its value"))
+}
+
+/// A header as its rows say.
+fn plain(rows: &[&Row], clauses: &BTreeMap<String, String>) -> Result<String> {
+    let mut out = String::new();
+    for row in rows.iter().filter(|r| r[2] == "macro") {
+        let _ = writeln!(out, "{}", row[5]);
+    }
+    let _ = write!(out, "namespace {NAMESPACE} {{\n\n");
+    let mut open: Option<(&str, &str)> = None;
+    for row in rows.iter().filter(|r| r[2] != "macro") {
+        let [_, scope, kind, access, name, signature, exceptions] = row.as_slice() else {
+            anyhow::bail!("a row of rti1516e.tsv has {} columns", row.len());
+        };
+        if scope == NAMESPACE
+            && let Some((_, access)) = open.take()
+        {
+            out += if access == "enum" {
+                "\n};\n\n"
+            } else {
+                "};\n\n"
+            };
+        }
+        let declaration = signature
+            .replace(
+                " throw(*)",
+                &format!(" RTI_THROW({})", exceptions.replace(' ', ", ")),
+            )
+            .replace(" throw()", " RTI_NOEXCEPT");
+        match kind.as_str() {
+            "class" => {
+                let _ = writeln!(out, "{declaration} {{");
+                open = Some((name, ""));
+            }
+            "enum" => {
+                let _ = write!(out, "{declaration} {{");
+                open = Some((name, "enum"));
+            }
+            "enumerator" => {
+                let comma = if out.ends_with('{') { "" } else { "," };
+                let _ = write!(out, "{comma}\n    {name} {declaration}");
+            }
+            _ if scope == NAMESPACE => match name.as_str() {
+                "Integer64" => {
+                    out += "#if defined(RTI_USE_64BIT_LONGS)\ntypedef long Integer64;\n#else\ntypedef long long Integer64;\n#endif\n";
+                }
+                _ => {
+                    let _ = writeln!(out, "{declaration};");
+                }
+            },
+            _ => {
+                if let Some((class, before)) = open
+                    && before != access.as_str()
+                {
+                    let _ = writeln!(out, "{access}:");
+                    open = Some((class, access));
+                }
+                if let Some(clause) = clauses.get(name).filter(|_| kind.starts_with("method")) {
+                    let _ = writeln!(out, "    /// 1516.1-2010 §{clause}");
+                }
+                let _ = writeln!(out, "    {declaration};");
+            }
+        }
+    }
+    if let Some((_, access)) = open {
+        out += if access == "enum" { "\n};\n" } else { "};\n" };
+    }
+    Ok(out + "\n}\n")
+}
+
+/// All exceptions of 2010 with their C ABI statuses, for the library.
+fn exception_list(rows: &[Row]) -> Result<Generated> {
+    let codes = table("spec/exceptions.tsv")?;
+    let mut text = String::from(
+        "// Generated by `cargo xtask generate` from spec/cpp/rti1516e.tsv and spec/exceptions.tsv.\n",
+    );
+    for row in rows
+        .iter()
+        .filter(|r| r[0] == "RTI/Exception.h" && r[2] == "class" && r[4] != "Exception")
+    {
+        let code = codes.iter().find(|c| c[1] == row[4]);
+        let code = code.with_context(|| format!("{} has no code", row[4]))?;
+        let _ = writeln!(text, "STARLING_EXCEPTION({}, {})", row[4], code[0]);
+    }
+    Ok(Generated {
+        path: "cpp/rti1516e/src/generated/exceptions.inc".into(),
+        text,
+    })
+}
