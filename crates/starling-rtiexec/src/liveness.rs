@@ -36,7 +36,7 @@ pub struct Signs {
     pub silent: Duration,
     /// The state of its process, if it runs on this host.
     pub process: Option<ProcessState>,
-    /// Whether its host's system acknowledged anything in that time, if that can be told.
+    /// Whether its host's system acknowledged anything lately, if that can be told.
     pub host_answers: Option<bool>,
 }
 

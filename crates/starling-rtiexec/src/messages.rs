@@ -146,10 +146,6 @@ impl Server {
             }
             _ => None,
         };
-        let joining = match &message {
-            ToExecutive::Join { federation, .. } => Some(federation.clone()),
-            _ => None,
-        };
         if let (Some(asked), Some(connection)) = (asked, self.connection(n)) {
             connection.asked.push_back(asked);
         }
@@ -160,14 +156,14 @@ impl Server {
             let what = "an internal error of the RTI in handling its request";
             Err(ProtocolError(what.into()))
         });
-        self.note_membership(n, joining.as_deref());
+        self.note_membership(n);
         self.take_outputs();
         self.check_control_room(n);
         result.map_err(|e| Ending::Fault(e.to_string()))
     }
 
     /// Logs who has joined or resigned by what was just handled.
-    fn note_membership(&mut self, n: usize, joining: Option<&str>) {
+    fn note_membership(&mut self, n: usize) {
         let member = self.executive.member(PeerId(n as u64));
         let member = member.map(|(federation, name, _)| (federation.to_owned(), name.to_owned()));
         let Some(connection) = self.connection(n) else {
@@ -182,12 +178,7 @@ impl Server {
                 info!("resigned: {}", connection.name());
                 connection.member = None;
             }
-            (None, None) => {
-                if let Some(federation) = joining {
-                    info!("refused to join '{federation}': {}", connection.name());
-                }
-            }
-            (Some(_), Some(_)) => {}
+            (None, None) | (Some(_), Some(_)) => {}
         }
     }
 

@@ -51,7 +51,8 @@ impl Server {
     }
 
     fn silence(&mut self, n: usize, now: Instant) -> Option<Verdict> {
-        let (timeout, paused) = (self.config.timeout, self.config.paused);
+        let (timeout, heartbeat) = (self.config.timeout, self.config.heartbeat);
+        let paused = self.config.paused;
         let connection = self.connection(n)?;
         let silent = now.duration_since(connection.heard);
         if silent < timeout || connection.held_by.is_some() || connection.readable {
@@ -63,10 +64,13 @@ impl Server {
             ));
         }
         let stream = connection.writer.stream();
+        // Its last sign of life and its host's last acknowledgement are about as old when a cable
+        // was cut; a host that answers has acknowledged a heartbeat since.
+        let recently = (timeout / 2).max(2 * heartbeat);
         let signs = Signs {
             silent,
             process: connection.local_pid.map(process_state),
-            host_answers: stream.host_answered_within(timeout),
+            host_answers: stream.host_answered_within(recently),
         };
         Some(judge(signs, paused))
     }
