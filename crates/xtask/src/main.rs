@@ -1,6 +1,7 @@
 //! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares.
 #![warn(missing_docs)]
 
+mod c_header;
 mod cpp_headers;
 mod rust_tables;
 
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The project's root folder.
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
@@ -64,6 +65,7 @@ fn main() -> Result<()> {
         file.text = rustfmt(std::mem::take(&mut file.text))?;
     }
     files.extend(cpp_headers::generate()?);
+    files.push(c_header::generate()?);
     for file in files {
         let path = root().join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();
