@@ -120,10 +120,12 @@ void InnerLoop::arrived(Arrival const& arrival) {
 }
 
 void InnerLoop::flushReturns() {
-    if (returns_.empty()) return;
-    for (auto const& r : returns_) rti_.queue(r.item, r.stamp);
-    returns_.clear();
-    rti_.flush();
+    // A flush may bring further arrivals, the last ones among them.
+    while (!returns_.empty()) {
+        for (auto const& r : returns_) rti_.queue(r.item, r.stamp);
+        returns_.clear();
+        rti_.flush();
+    }
 }
 
 void InnerLoop::housekeeping(std::uint64_t now) {
