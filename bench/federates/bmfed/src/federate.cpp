@@ -119,12 +119,24 @@ void Federate::waitUntil(std::function<bool()> const& done) {
     while (!done()) pump();
 }
 
+// Every stage but the inner loop is short: a federate that lives but doesn't get through it is
+// stuck. The inner loop bounds itself.
 void Federate::waitForAll(std::string const& state, std::string const& id) {
     std::string const wanted = state + " " + id;
-    waitUntil([&] {
-        return std::all_of(peers_.begin(), peers_.end(),
-                           [&](Peers::value_type const& p) { return p.second.states.count(wanted) != 0; });
-    });
+    double const limit = 3 * options_.dataTimeoutS;
+    std::uint64_t const start = nowNs();
+    for (;;) {
+        auto const missing =
+            std::find_if(peers_.begin(), peers_.end(), [&](Peers::value_type const& p) {
+                return p.second.states.count(wanted) == 0;
+            });
+        if (missing == peers_.end()) return;
+        pump();
+        if (state != "finished" && secondsSince(start) > limit) {
+            throw Failure("federate '" + missing->first + "' lives but did not report '" + wanted +
+                          "' in time");
+        }
+    }
 }
 
 void Federate::controlReceived(Control kind, std::vector<std::string> const& values) {
@@ -226,9 +238,9 @@ void Federate::runTest(TestDescription const& test) {
     for (int s = 1; s <= test.samples; ++s) {
         loop_->ready(s);
         waitForAll("ready", sampleId(test.number, s));
+        for (auto& peer : peers_) peer.second.results.clear();
         direct("begin", sampleId(test.number, s));
         rti_.flush();
-        for (auto& peer : peers_) peer.second.results.clear();
         std::vector<PartResult> const parts = sample(s);
         waitForAll("finished", sampleId(test.number, s));
 
