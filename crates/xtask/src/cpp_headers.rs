@@ -276,7 +276,7 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
 }
 
 /// 2010 clause of each service and callback.
-fn clauses() -> Result<BTreeMap<String, String>> {
+pub(crate) fn clauses() -> Result<BTreeMap<String, String>> {
     let mut map = BTreeMap::new();
     for row in table("spec/services.tsv")? {
         for (name, clause) in row[4].split(" / ").zip(row[1].split(" / ").cycle()) {

@@ -2,6 +2,7 @@
 #![warn(missing_docs)]
 
 mod c_header;
+mod cpp_bodies;
 mod cpp_headers;
 mod rust_tables;
 
@@ -65,6 +66,7 @@ fn main() -> Result<()> {
         file.text = rustfmt(std::mem::take(&mut file.text))?;
     }
     files.extend(cpp_headers::generate()?);
+    files.extend(cpp_bodies::generate()?);
     files.push(c_header::generate()?);
     for file in files {
         let path = root().join(&file.path);

@@ -1,0 +1,152 @@
+#include "Callbacks.h"
+
+#include "HandleImplementation.h"
+#include "Text.h"
+
+#include <cstdio>
+
+namespace starling {
+
+using namespace rti1516e;
+
+namespace {
+
+template <class Handle> struct Make;
+template <> struct Make<AttributeHandle> : AttributeHandleFriend {};
+template <> struct Make<ParameterHandle> : ParameterHandleFriend {};
+
+void *pointer(StarlingBytes bytes) { return const_cast<uint8_t *>(bytes.data); }
+
+}
+
+template <class Handle>
+typename ValueMap<Handle>::Map const &ValueMap<Handle>::fill(StarlingValue const *values,
+                                                             size_t count) {
+    bool same = places_.size() == count && map_.size() == count;
+    for (size_t i = 0; same && i < count; ++i)
+        same = places_[i].first == values[i].handle;
+    if (!same) {
+        map_.clear();
+        places_.clear();
+        for (size_t i = 0; i < count; ++i)
+            places_.emplace_back(values[i].handle, &map_[Make<Handle>::make(values[i].handle)]);
+    }
+    for (size_t i = 0; i < count; ++i)
+        places_[i].second->setDataPointer(pointer(values[i].value), values[i].value.size);
+    return map_;
+}
+
+VariableLengthData const &Callbacks::tag(StarlingBytes bytes) {
+    tag_.setDataPointer(pointer(bytes), bytes.size);
+    return tag_;
+}
+
+template <class Info> Info Callbacks::producedBy(uint32_t producer) {
+    return producer == 0 ? Info() : Info(FederateHandleFriend::make(producer));
+}
+
+template <class Call> bool Callbacks::guarded(void *context, Call call) {
+    try {
+        call(*static_cast<Callbacks *>(context));
+        return true;
+    } catch (Exception const &e) {
+        std::fprintf(stderr, "starling: %s\n", utf8(e.what()).c_str());
+    } catch (std::exception const &e) {
+        std::fprintf(stderr, "starling: %s\n", e.what());
+    } catch (...) {
+        std::fprintf(stderr, "starling: something that is no exception was thrown\n");
+    }
+    return false;
+}
+
+StarlingCallbacks Callbacks::table() {
+    StarlingCallbacks t = {};
+    t.size = sizeof t;
+    t.context = this;
+    t.connection_lost = [](void *context, StarlingText fault) {
+        return guarded(context, [&](Callbacks &c) { c.federate_.connectionLost(wide(fault)); });
+    };
+    t.report_federation_executions = [](void *context, StarlingFederation const *list,
+                                        size_t count) {
+        return guarded(context, [&](Callbacks &c) {
+            FederationExecutionInformationVector report;
+            for (size_t i = 0; i < count; ++i)
+                report.emplace_back(wide(list[i].name), wide(list[i].time));
+            c.federate_.reportFederationExecutions(report);
+        });
+    };
+    t.object_instance_name_reserved = [](void *context, StarlingText name, bool succeeded) {
+        return guarded(context, [&](Callbacks &c) {
+            if (succeeded)
+                c.federate_.objectInstanceNameReservationSucceeded(wide(name));
+            else
+                c.federate_.objectInstanceNameReservationFailed(wide(name));
+        });
+    };
+    t.multiple_object_instance_names_reserved = [](void *context, StarlingText const *list,
+                                                   size_t count, bool succeeded) {
+        return guarded(context, [&](Callbacks &c) {
+            std::set<std::wstring> names;
+            for (size_t i = 0; i < count; ++i)
+                names.insert(wide(list[i]));
+            if (succeeded)
+                c.federate_.multipleObjectInstanceNameReservationSucceeded(names);
+            else
+                c.federate_.multipleObjectInstanceNameReservationFailed(names);
+        });
+    };
+    t.discover_object_instance = [](void *context, uint64_t instance, uint32_t class_,
+                                    StarlingText name, uint32_t producer) {
+        return guarded(context, [&](Callbacks &c) {
+            ObjectInstanceHandle const object = ObjectInstanceHandleFriend::make(instance);
+            ObjectClassHandle const kind = ObjectClassHandleFriend::make(class_);
+            if (producer == 0)
+                c.federate_.discoverObjectInstance(object, kind, wide(name));
+            else
+                c.federate_.discoverObjectInstance(object, kind, wide(name),
+                                                   FederateHandleFriend::make(producer));
+        });
+    };
+    t.reflect_attribute_values = [](void *context, uint64_t instance, StarlingValue const *values,
+                                    size_t count, StarlingBytes tag, uint32_t transportation,
+                                    uint32_t producer) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.reflectAttributeValues(
+                ObjectInstanceHandleFriend::make(instance), c.attributes_.fill(values, count),
+                c.tag(tag), RECEIVE, static_cast<TransportationType>(transportation),
+                producedBy<SupplementalReflectInfo>(producer));
+        });
+    };
+    t.receive_interaction = [](void *context, uint32_t class_, StarlingValue const *values,
+                               size_t count, StarlingBytes tag, uint32_t transportation,
+                               uint32_t producer) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.receiveInteraction(
+                InteractionClassHandleFriend::make(class_), c.parameters_.fill(values, count),
+                c.tag(tag), RECEIVE, static_cast<TransportationType>(transportation),
+                producedBy<SupplementalReceiveInfo>(producer));
+        });
+    };
+    t.remove_object_instance = [](void *context, uint64_t instance, StarlingBytes tag,
+                                  uint32_t producer) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.removeObjectInstance(ObjectInstanceHandleFriend::make(instance),
+                                             c.tag(tag), RECEIVE,
+                                             producedBy<SupplementalRemoveInfo>(producer));
+        });
+    };
+    t.provide_attribute_value_update = [](void *context, uint64_t instance,
+                                          uint32_t const *attributes, size_t count,
+                                          StarlingBytes tag) {
+        return guarded(context, [&](Callbacks &c) {
+            AttributeHandleSet set;
+            for (size_t i = 0; i < count; ++i)
+                set.insert(AttributeHandleFriend::make(attributes[i]));
+            c.federate_.provideAttributeValueUpdate(ObjectInstanceHandleFriend::make(instance),
+                                                    set, c.tag(tag));
+        });
+    };
+    return t;
+}
+
+}

@@ -1,0 +1,78 @@
+#include "HandleImplementation.h"
+
+#include <cstring>
+#include <ostream>
+
+namespace rti1516e {
+
+namespace {
+
+void store(std::uint64_t number, size_t size, unsigned char *to) {
+    for (size_t i = 0; i < size; ++i)
+        to[i] = static_cast<unsigned char>(number >> (8 * (size - 1 - i)));
+}
+
+std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const *kind) {
+    if (encoded.size() != size)
+        throw CouldNotDecode(std::wstring(kind) + L": encoded in " + std::to_wstring(size) +
+                             L" bytes, not " + std::to_wstring(encoded.size()));
+    auto const *bytes = static_cast<unsigned char const *>(encoded.data());
+    std::uint64_t number = 0;
+    for (size_t i = 0; i < size; ++i)
+        number = number << 8 | bytes[i];
+    return number;
+}
+
+}
+
+#define STARLING_HANDLE(Kind, Size)                                                            \
+    Kind::Kind() : _impl(nullptr) {}                                                           \
+    Kind::~Kind() RTI_NOEXCEPT {}                                                              \
+    Kind::Kind(Kind const &rhs) : _impl(rhs._impl) {}                                          \
+    Kind &Kind::operator=(Kind const &rhs) {                                                   \
+        _impl = rhs._impl;                                                                     \
+        return *this;                                                                          \
+    }                                                                                          \
+    Kind::Kind(Kind##Implementation *impl) : _impl(impl) {}                                    \
+    Kind::Kind(VariableLengthData const &encodedValue)                                         \
+        : _impl(reinterpret_cast<Kind##Implementation *>(load(encodedValue, Size, L"" #Kind))) {} \
+    bool Kind::isValid() const { return _impl != nullptr; }                                    \
+    bool Kind::operator==(Kind const &rhs) const { return _impl == rhs._impl; }                \
+    bool Kind::operator!=(Kind const &rhs) const { return _impl != rhs._impl; }                \
+    bool Kind::operator<(Kind const &rhs) const {                                              \
+        return Kind##Friend::number(*this) < Kind##Friend::number(rhs);                        \
+    }                                                                                          \
+    long Kind::hash() const { return static_cast<long>(Kind##Friend::number(*this)); }         \
+    VariableLengthData Kind::encode() const {                                                  \
+        unsigned char bytes[Size];                                                             \
+        store(Kind##Friend::number(*this), Size, bytes);                                       \
+        return VariableLengthData(bytes, Size);                                                \
+    }                                                                                          \
+    void Kind::encode(VariableLengthData &buffer) const { buffer = encode(); }                 \
+    size_t Kind::encode(void *buffer, size_t bufferSize) const {                               \
+        if (bufferSize < Size)                                                                 \
+            throw CouldNotEncode(L"" #Kind L": the buffer is smaller than encodedLength()");   \
+        store(Kind##Friend::number(*this), Size, static_cast<unsigned char *>(buffer));        \
+        return Size;                                                                           \
+    }                                                                                          \
+    size_t Kind::encodedLength() const { return Size; }                                        \
+    std::wstring Kind::toString() const {                                                      \
+        return isValid() ? std::to_wstring(Kind##Friend::number(*this)) : L"invalid";          \
+    }                                                                                          \
+    const Kind##Implementation *Kind::getImplementation() const { return _impl; }              \
+    Kind##Implementation *Kind::getImplementation() { return _impl; }                          \
+    std::wostream &operator<<(std::wostream &out, Kind const &handle) {                        \
+        return out << handle.toString();                                                       \
+    }
+
+STARLING_HANDLE(FederateHandle, 4)
+STARLING_HANDLE(ObjectClassHandle, 4)
+STARLING_HANDLE(InteractionClassHandle, 4)
+STARLING_HANDLE(ObjectInstanceHandle, 8)
+STARLING_HANDLE(AttributeHandle, 4)
+STARLING_HANDLE(ParameterHandle, 4)
+STARLING_HANDLE(DimensionHandle, 4)
+STARLING_HANDLE(MessageRetractionHandle, 8)
+STARLING_HANDLE(RegionHandle, 8)
+
+}
