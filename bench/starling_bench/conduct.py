@@ -194,7 +194,8 @@ async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
     await asyncio.wait(others, timeout=0.5)
     dead = [r for r in launcher.running if r.returncode not in (None, 0)]
     culprit = next((r for r in dead if (r.returncode or 0) < 0), first)
-    words = culprit.last_words()
+    # Who was killed could not say why.
+    words = culprit.last_words() if (culprit.returncode or 0) > 0 else ""
     what = f"federate '{culprit.name}' {culprit.fate()} {at}"
     if words:
         what += f": {words}"
