@@ -7,7 +7,8 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// One callback to the federate. Handles, names and values are as the standard passes them.
+/// One callback to the federate. Handles, names and values are as the standard passes them;
+/// `producer` is [`FederateHandle::RTI`] where the FDD's switch Convey Producing Federate is off.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Callback {
     /// Connection Lost, 1516.1-2010 §4.4.

@@ -196,12 +196,14 @@ impl Federate {
             Queued::Discover(instance) => {
                 let known = self.instances.get_mut(&instance)?;
                 known.discovered = true;
-                self.instance_names.insert(known.name.clone(), instance);
+                let (class, name, producer) =
+                    (known.known_class, known.name.clone(), known.producer);
+                self.instance_names.insert(name.clone(), instance);
                 Some(Callback::DiscoverObjectInstance {
                     instance,
-                    class: known.known_class,
-                    name: known.name.clone(),
-                    producer: known.producer,
+                    class,
+                    name,
+                    producer: self.conveyed(producer),
                 })
             }
             Queued::Reflect {
@@ -228,7 +230,7 @@ impl Federate {
                     values,
                     tag,
                     transportation,
-                    producer,
+                    producer: self.conveyed(producer),
                 })
             }
             Queued::Receive {
@@ -248,7 +250,7 @@ impl Federate {
                     values: NamedValues { values, handles },
                     tag,
                     transportation,
-                    producer,
+                    producer: self.conveyed(producer),
                 })
             }
             Queued::Remove {
@@ -262,7 +264,7 @@ impl Federate {
                 Some(Callback::RemoveObjectInstance {
                     instance,
                     tag,
-                    producer,
+                    producer: self.conveyed(producer),
                 })
             }
             Queued::Provide {
@@ -278,6 +280,15 @@ impl Federate {
                     tag,
                 })
             }
+        }
+    }
+
+    /// The producing federate as callbacks tell it: only with the FDD's switch Convey Producing
+    /// Federate (§6.1.7), else `RTI` for none.
+    fn conveyed(&self, producer: FederateHandle) -> FederateHandle {
+        match self.model.switches().convey_producing_federate {
+            true => producer,
+            false => FederateHandle::RTI,
         }
     }
 
