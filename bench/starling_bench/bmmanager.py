@@ -151,6 +151,7 @@ def _tables(console: Console, summaries: list[dict]) -> None:
             ["mean ms", "p50", "p99", "p99.9", "max", "Hz"] if latency else ["updates/s", "MB/s"]
         )
         several = len({s["pair"] for s in rows}) > 1
+        loops = len({s["loop"] for s in rows}) > 1
         setup = ["test", "pair", "bytes"] if several else ["test", "bytes"]
         for head in (*setup, *figures, "sent", "received", "lost"):
             left = head in ("test", "pair")
