@@ -166,7 +166,8 @@ def _tables(console: Console, summaries: list[dict]) -> None:
             else:
                 cells = [f"{s['rate_hz']['mean']:,.0f}", f"{s['mb_per_s']['mean']:,.1f}"]
             table.add_row(
-                report.label(s) + (f" V{s['loop']}" if loops else ""), *([f"{s['sender']}→{s['receiver']}"] if several else []),
+                report.label(s) + (f" V{s['loop']}" if loops else ""),
+                *([f"{s['sender']}→{s['receiver']}"] if several else []),
                 f"{s['buffers']}x{s['bytes']}", *cells,
                 f"{s['sent']:,}", f"{s['received']:,}", f"{s['lost']:,}",
             )  # fmt: skip
