@@ -22,17 +22,18 @@ const MEMBER_FIELDS: [&str; 6] = [
 ];
 
 impl ObjectModel {
-    pub(crate) fn merge_into(&mut self, module: &Module) -> Result<(), FomError> {
+    /// Merges what can be merged, and says what can't.
+    pub(crate) fn merge_into(&mut self, module: &Module, problems: &mut Vec<FomError>) {
         self.modules.push(module.designator.clone());
         // Tables first: classes refer to dimensions and transportations.
         for entry in &module.entries {
-            self.merge_entry(entry)?;
+            problems.extend(self.merge_entry(entry).err());
         }
         if let Some(root) = &module.objects {
-            self.merge_object_class(root, None)?;
+            self.merge_object_class(root, None, problems);
         }
         if let Some(root) = &module.interactions {
-            self.merge_interaction_class(root, None)?;
+            self.merge_interaction_class(root, None, problems);
         }
         if let Some((switches, _)) = &module.switches
             && !self.switches_set
@@ -40,7 +41,6 @@ impl ObjectModel {
             self.switches = switches.clone();
             self.switches_set = true;
         }
-        Ok(())
     }
 
     pub(crate) fn require_roots(&self, mim: &Module) -> Result<(), FomError> {
@@ -145,49 +145,50 @@ impl ObjectModel {
     }
 
     /// Checks and settles references, once all modules of a set are in.
-    pub(crate) fn resolve(&mut self) -> Result<(), FomError> {
-        if let Some((dimension, (what, origin))) = self.undefined.iter().next() {
+    pub(crate) fn resolve(&mut self, problems: &mut Vec<FomError>) {
+        for (dimension, (what, origin)) in &self.undefined {
             let name = self.dimension(*dimension).map_or("", |d| &d.name);
             let what = format!("{what}: dimension '{name}' is defined by no module");
-            return Err(FomError::inconsistent(
-                "STL-FOM-011",
-                self.place(*origin),
-                what,
-            ));
+            let at = self.place(*origin);
+            problems.push(FomError::inconsistent("STL-FOM-011", at, what));
         }
-        let travels = |what: &dyn Fn() -> String, fields: &Fields, origin: Origin| {
-            self.transportation(what, fields, origin)
+        let mut settled = |how: Result<Transportation, FomError>| {
+            how.unwrap_or_else(|error| {
+                problems.push(error);
+                Transportation::Reliable
+            })
         };
         let attributes: Vec<_> = self
             .attributes
             .iter()
-            .map(|a| travels(&|| format!("attribute '{}'", a.name), &a.fields, a.origin))
-            .collect::<Result<_, _>>()?;
+            .map(|a| {
+                let class = self.object_class(a.class).map_or("", |c| &c.name);
+                let what = || format!("class '{class}', attribute '{}'", a.name);
+                settled(self.transportation(&what, &a.fields, a.origin))
+            })
+            .collect();
         let interactions: Vec<_> = self
             .interaction_classes
             .iter()
             .map(|c| {
-                travels(
-                    &|| format!("interaction class '{}'", c.name),
-                    &c.fields,
-                    c.origin,
-                )
+                let what = || format!("interaction class '{}'", c.name);
+                settled(self.transportation(&what, &c.fields, c.origin))
             })
-            .collect::<Result<_, _>>()?;
+            .collect();
         for (attribute, how) in self.attributes.iter_mut().zip(attributes) {
             attribute.transportation = how;
         }
         for (class, how) in self.interaction_classes.iter_mut().zip(interactions) {
             class.transportation = how;
         }
-        Ok(())
     }
 
     fn merge_object_class(
         &mut self,
         new: &ClassDef,
         parent: Option<ObjectClassHandle>,
-    ) -> Result<(), FomError> {
+        problems: &mut Vec<FomError>,
+    ) {
         let name = self.qualified(
             parent.and_then(|p| self.object_class(p)).map(|p| &p.name),
             new,
@@ -196,10 +197,22 @@ impl ObjectModel {
             Some(handle) => *handle,
             None => self.add_object_class(&name, new, parent),
         };
+        problems.extend(self.fill_object_class(&name, handle, new).err());
+        for child in &new.children {
+            self.merge_object_class(child, Some(handle), problems);
+        }
+    }
+
+    fn fill_object_class(
+        &mut self,
+        name: &str,
+        handle: ObjectClassHandle,
+        new: &ClassDef,
+    ) -> Result<(), FomError> {
         let index = handle.index().expect("handles of the model have an index");
         let class = &self.object_classes[index];
         let (old_origin, own) = (class.origin, class.own);
-        self.same_sharing(&name, &class.fields, new, old_origin)?;
+        self.same_sharing(name, &class.fields, new, old_origin)?;
         if !new.members.is_empty() {
             let old: Vec<_> = self
                 .attributes
@@ -216,17 +229,14 @@ impl ObjectModel {
                 .collect();
             if own == 0 {
                 for (i, member) in new.members.iter().enumerate() {
-                    self.no_twin(&name, "attribute", &new.members[..i], member)?;
-                    self.no_inherited(&name, handle, member)?;
-                    self.add_attribute(handle, &name, member)?;
+                    self.no_twin(name, "attribute", &new.members[..i], member)?;
+                    self.no_inherited(name, handle, member)?;
+                    self.add_attribute(handle, name, member)?;
                 }
                 self.object_classes[index].own = new.members.len();
             } else {
-                self.same_members(&name, "attribute", &old, new, old_origin)?;
+                self.same_members(name, "attribute", &old, new, old_origin)?;
             }
-        }
-        for child in &new.children {
-            self.merge_object_class(child, Some(handle))?;
         }
         Ok(())
     }
@@ -294,30 +304,46 @@ impl ObjectModel {
         &mut self,
         new: &ClassDef,
         parent: Option<InteractionClassHandle>,
-    ) -> Result<(), FomError> {
+        problems: &mut Vec<FomError>,
+    ) {
         let parent_class = parent.and_then(|p| self.interaction_class(p));
         let name = self.qualified(parent_class.map(|p| &p.name), new);
         let handle = match self.interaction_names.get(&name) {
             Some(handle) => *handle,
-            None => self.add_interaction_class(&name, new, parent)?,
+            None => self.add_interaction_class(&name, new, parent),
         };
+        problems.extend(self.fill_interaction_class(&name, handle, new).err());
+        for child in &new.children {
+            self.merge_interaction_class(child, Some(handle), problems);
+        }
+    }
+
+    fn fill_interaction_class(
+        &mut self,
+        name: &str,
+        handle: InteractionClassHandle,
+        new: &ClassDef,
+    ) -> Result<(), FomError> {
         let index = handle.index().expect("handles of the model have an index");
         let class = &self.interaction_classes[index];
         let (old_origin, own) = (class.origin, class.own);
-        self.same_sharing(&name, &class.fields, new, old_origin)?;
-        self.same_travel(&name, &class.fields, new, old_origin)?;
-        if let Some(dimensions) = &new.dimensions
-            && *dimensions != self.names_of(&class.dimensions)
-            && !new.members.is_empty()
-        {
-            let what = format!(
-                "interaction class '{name}': dimensions {} vs {}",
-                list(&self.names_of(&class.dimensions)),
-                list(dimensions)
-            );
-            let at = self.place(self.origin(new.line));
-            return Err(FomError::conflict(what, at, self.place(old_origin)));
+        self.same_sharing(name, &class.fields, new, old_origin)?;
+        self.same_travel(name, &class.fields, new, old_origin)?;
+        let what = format!("interaction class '{name}'");
+        self.order(&what, &new.fields, new.line)?;
+        if let Some(is) = &new.dimensions {
+            let was = self.names_of(&class.dimensions);
+            if !class.dimensions_given {
+                let dimensions = self.dimension_handles(&what, Some(is), new.line);
+                let class = &mut self.interaction_classes[index];
+                (class.dimensions, class.dimensions_given) = (dimensions, true);
+            } else if *is != was && !new.members.is_empty() {
+                let what = format!("{what}: dimensions {} vs {}", list(&was), list(is));
+                let at = self.place(self.origin(new.line));
+                return Err(FomError::conflict(what, at, self.place(old_origin)));
+            }
         }
+        self.adopt_fields(index, new)?;
         if !new.members.is_empty() {
             let old: Vec<_> = self
                 .parameters
@@ -327,18 +353,31 @@ impl ObjectModel {
                 .collect();
             if own == 0 {
                 for (i, member) in new.members.iter().enumerate() {
-                    self.no_twin(&name, "parameter", &new.members[..i], member)?;
-                    self.no_inherited_parameter(&name, handle, member)?;
+                    self.no_twin(name, "parameter", &new.members[..i], member)?;
+                    self.no_inherited_parameter(name, handle, member)?;
                     self.add_parameter(handle, member);
                 }
                 self.interaction_classes[index].own = new.members.len();
             } else {
-                self.same_members(&name, "parameter", &old, new, old_origin)?;
+                self.same_members(name, "parameter", &old, new, old_origin)?;
             }
         }
-        for child in &new.children {
-            self.merge_interaction_class(child, Some(handle))?;
+        Ok(())
+    }
+
+    /// What former scaffolding left open holds as said now.
+    fn adopt_fields(&mut self, index: usize, new: &ClassDef) -> Result<(), FomError> {
+        let origin = self.origin(new.line);
+        let class = &mut self.interaction_classes[index];
+        for (path, value) in &new.fields {
+            if field(&class.fields, path).is_none() {
+                class.fields.push((path.clone(), value.clone()));
+                class.origin = origin;
+            }
         }
+        let class = &self.interaction_classes[index];
+        let order = self.order(&class.name, &class.fields, new.line)?;
+        self.interaction_classes[index].order = order;
         Ok(())
     }
 
@@ -347,10 +386,7 @@ impl ObjectModel {
         name: &str,
         new: &ClassDef,
         parent: Option<InteractionClassHandle>,
-    ) -> Result<InteractionClassHandle, FomError> {
-        let what = format!("interaction class '{name}'");
-        let order = self.order(&what, &new.fields, new.line)?;
-        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line);
+    ) -> InteractionClassHandle {
         let handle = InteractionClassHandle::of_index(self.interaction_classes.len());
         let inherited = parent.and_then(|p| self.interaction_class(p));
         let inherited = inherited.map(|p| (p.parameters.clone(), p.slots.clone()));
@@ -362,10 +398,11 @@ impl ObjectModel {
             children: Vec::new(),
             parameters,
             transportation: Transportation::Reliable,
-            order,
-            dimensions,
+            order: Order::Receive,
+            dimensions: Vec::new(),
+            dimensions_given: false,
             slots,
-            fields: new.fields.clone(),
+            fields: Fields::new(),
             own: 0,
             origin: self.origin(new.line),
         });
@@ -373,7 +410,7 @@ impl ObjectModel {
             self.interaction_classes[p].children.push(handle);
         }
         self.interaction_names.insert(name.to_owned(), handle);
-        Ok(handle)
+        handle
     }
 
     fn add_parameter(&mut self, class: InteractionClassHandle, new: &MemberDef) {
@@ -579,9 +616,16 @@ impl ObjectModel {
         new: &MemberDef,
     ) -> Result<(), FomError> {
         let inherited = self.attribute_by_name(handle, &new.name);
-        match inherited.and_then(|a| self.attribute(a)) {
+        if let Some(a) = inherited.and_then(|a| self.attribute(a)) {
+            return Err(self.hides(class, "attribute", new, a.origin));
+        }
+        // A subclass that came before this definition may have it too.
+        let twin = self.attributes.iter().find(|a| {
+            a.name == new.name && a.class != handle && self.is_subclass_or_same(a.class, handle)
+        });
+        match twin.and_then(|a| Some((a, self.object_class(a.class)?))) {
             None => Ok(()),
-            Some(a) => Err(self.hides(class, "attribute", new, a.origin)),
+            Some((a, below)) => Err(self.hidden(class, "attribute", new, &below.name, a.origin)),
         }
     }
 
@@ -592,15 +636,38 @@ impl ObjectModel {
         new: &MemberDef,
     ) -> Result<(), FomError> {
         let inherited = self.parameter_by_name(handle, &new.name);
-        match inherited.and_then(|p| self.parameter(p)) {
+        if let Some(p) = inherited.and_then(|p| self.parameter(p)) {
+            return Err(self.hides(class, "parameter", new, p.origin));
+        }
+        let prefix = format!("{class}.");
+        let twin = self.parameters.iter().find_map(|p| {
+            let below = self.interaction_class(p.class)?;
+            (p.name == new.name && below.name.starts_with(&prefix)).then_some((p, below))
+        });
+        match twin {
             None => Ok(()),
-            Some(p) => Err(self.hides(class, "parameter", new, p.origin)),
+            Some((p, below)) => Err(self.hidden(class, "parameter", new, &below.name, p.origin)),
         }
     }
 
     fn hides(&self, class: &str, kind: &str, new: &MemberDef, origin: Origin) -> FomError {
         let what = format!(
             "class '{class}' defines the {kind} '{}', which it inherits",
+            new.name
+        );
+        FomError::conflict(what, self.place(self.origin(new.line)), self.place(origin))
+    }
+
+    fn hidden(
+        &self,
+        class: &str,
+        kind: &str,
+        new: &MemberDef,
+        below: &str,
+        origin: Origin,
+    ) -> FomError {
+        let what = format!(
+            "class '{class}' defines the {kind} '{}', which its subclass '{below}' has too",
             new.name
         );
         FomError::conflict(what, self.place(self.origin(new.line)), self.place(origin))
@@ -618,7 +685,7 @@ impl ObjectModel {
         (self.modules.len() - 1, line)
     }
 
-    fn place(&self, (module, line): Origin) -> Place {
+    pub(crate) fn place(&self, (module, line): Origin) -> Place {
         Place {
             module: self.modules[module].clone(),
             line,
@@ -633,20 +700,26 @@ fn append<H: PartialEq>(list: &mut Vec<H>, slots: &mut Vec<(u32, u32)>, handle: 
     slots.insert(at, (raw, slot));
 }
 
-/// The first difference between two rows, as `field: was vs is`.
-fn difference(old: &Fields, new: &Fields) -> Option<String> {
-    let both = old.iter().zip(new).find(|(o, n)| o != n);
-    if let Some(((was_at, was), (is_at, is))) = both {
-        return Some(match was_at == is_at {
-            true => format!("{was_at} {was} vs {is}"),
-            false => format!("{was_at} {was} vs {is_at} {is}"),
-        });
+/// The first difference between two rows, as `field: was vs is`. Their order says nothing.
+pub(crate) fn difference(old: &Fields, new: &Fields) -> Option<String> {
+    if old == new {
+        return None;
     }
-    let extra = |fields: &Fields, from: usize, which: &str| {
-        let (path, value) = fields.get(from)?;
-        Some(format!("{path} {value} only in the {which} definition"))
+    let values = |fields: &Fields, path: &str| {
+        let all = fields.iter().filter(|(p, _)| p == path);
+        all.map(|(_, v)| v.clone()).collect::<Vec<_>>().join(", ")
     };
-    extra(old, new.len(), "first").or_else(|| extra(new, old.len(), "second"))
+    for (path, _) in old.iter().chain(new) {
+        let (was, is) = (values(old, path), values(new, path));
+        if was != is {
+            return Some(match (was.as_str(), is.as_str()) {
+                (only, "") => format!("{path} {only} only in the first definition"),
+                ("", only) => format!("{path} {only} only in the second definition"),
+                _ => format!("{path} {was} vs {is}"),
+            });
+        }
+    }
+    None
 }
 
 fn list(names: &[String]) -> String {

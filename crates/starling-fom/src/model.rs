@@ -66,6 +66,7 @@ pub struct InteractionClass {
     pub order: Order,
     /// Its available dimensions.
     pub dimensions: Vec<DimensionHandle>,
+    pub(crate) dimensions_given: bool,
     pub(crate) slots: Vec<(u32, u32)>,
     pub(crate) fields: Fields,
     pub(crate) own: usize,
@@ -160,22 +161,72 @@ impl ObjectModel {
     /// HLAinteractionRoot.
     pub fn new(mim: &Module) -> Result<Self, FomError> {
         let mut model = ObjectModel::default();
-        model.merge_into(mim)?;
-        model.require_roots(mim)?;
-        model.resolve()?;
-        Ok(model)
+        let mut problems = Vec::new();
+        model.merge_into(mim, &mut problems);
+        problems.extend(model.require_roots(mim).err());
+        model.resolve(&mut problems);
+        match problems.into_iter().next() {
+            None => Ok(model),
+            Some(first) => Err(first),
+        }
     }
 
     /// Merges FOM modules given together (1516.1-2010 Annex C): they may refer to each other in
     /// any order. On an error the model is as before.
     pub fn merge(&mut self, modules: &[Module]) -> Result<(), FomError> {
-        let mut next = self.clone();
-        for module in modules {
-            next.merge_into(module)?;
+        let (next, problems) = self.try_merge(modules);
+        match problems.into_iter().next() {
+            None => *self = next,
+            Some(first) => return Err(first),
         }
-        next.resolve()?;
-        *self = next;
         Ok(())
+    }
+
+    /// What would come of `merge`, and all that is wrong with it; a problem leaves out the
+    /// definition that has it.
+    pub fn try_merge(&self, modules: &[Module]) -> (ObjectModel, Vec<FomError>) {
+        let mut next = self.clone();
+        let mut problems = Vec::new();
+        for module in modules {
+            next.merge_into(module, &mut problems);
+        }
+        next.resolve(&mut problems);
+        (next, problems)
+    }
+
+    /// References to data types that no module defines. `merge` allows them (nothing that an RTI
+    /// does depends on them); federates that decode by the FDD don't.
+    pub fn undefined_data_types(&self) -> Vec<FomError> {
+        let known = self.tables.get("data type");
+        let missing = |what: String, fields: &Fields, origin: Origin| {
+            let refers =
+                |path: &str| matches!(path.rsplit('.').next(), Some("dataType" | "representation"));
+            let names = fields.iter().filter(|(path, _)| refers(path));
+            let unknown = names.filter(|(_, n)| !known.is_some_and(|k| k.contains_key(n)));
+            let errors = unknown.map(|(_, name)| {
+                let what = format!("{what}: data type '{name}' is defined by no module");
+                FomError::inconsistent("STL-FOM-013", self.place(origin), what)
+            });
+            errors.collect::<Vec<_>>()
+        };
+        let attributes = self.attributes.iter().map(|a| {
+            let class = self.object_class(a.class).map_or("", |c| &c.name);
+            let what = format!("class '{class}', attribute '{}'", a.name);
+            missing(what, &a.fields, a.origin)
+        });
+        let parameters = self.parameters.iter().map(|p| {
+            let class = self.interaction_class(p.class).map_or("", |c| &c.name);
+            let what = format!("class '{class}', parameter '{}'", p.name);
+            missing(what, &p.fields, p.origin)
+        });
+        let rows = self
+            .tables
+            .iter()
+            .flat_map(|(table, rows)| rows.iter().map(move |(name, row)| (*table, name, row)));
+        let rows = rows.map(|(table, name, row)| {
+            missing(format!("{table} '{name}'"), &row.fields, row.origin)
+        });
+        attributes.chain(parameters).chain(rows).flatten().collect()
     }
 
     /// Designators of the merged modules, the MIM first.

@@ -74,7 +74,10 @@ impl Module {
 
 /// Reads a module.
 pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
-    let reader = Reader { designator };
+    let mut reader = Reader {
+        designator,
+        lines: Vec::new(),
+    };
     if bytes.len() > MODULE_BYTES_MAX {
         let what = format!(
             "it has {} bytes; at most {MODULE_BYTES_MAX} are read",
@@ -104,11 +107,15 @@ pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
         let what = format!("it is not well-formed XML: {e}");
         FomError::unreadable("STL-FOM-004", reader.place(e.pos().row), what)
     })?;
+    let breaks = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
+    reader.lines = breaks.map(|(at, _)| at).collect();
     reader.module(&document)
 }
 
 struct Reader<'a> {
     designator: &'a str,
+    /// Where lines end. Asking roxmltree for a line costs a walk over all text before it.
+    lines: Vec<usize>,
 }
 
 impl Reader<'_> {
@@ -141,7 +148,7 @@ impl Reader<'_> {
                 "interactions" => {
                     module.interactions = self.root_class(part, "interactionClass")?
                 }
-                "switches" => module.switches = Some((self.switches(part)?, line(part))),
+                "switches" => module.switches = Some((self.switches(part)?, self.line(part))),
                 "dataTypes" => {
                     for table in elements(part) {
                         self.entries(table, "data type", &mut module.entries)?;
@@ -161,8 +168,13 @@ impl Reader<'_> {
         Ok(module)
     }
 
+    fn line(&self, node: Node<'_, '_>) -> u32 {
+        let start = node.range().start;
+        self.lines.partition_point(|end| *end < start) as u32 + 1
+    }
+
     fn here(&self, node: Node<'_, '_>) -> Place {
-        self.place(line(node))
+        self.place(self.line(node))
     }
 
     fn root_class(&self, part: Node<'_, '_>, tag: &str) -> Result<Option<ClassDef>, FomError> {
@@ -195,9 +207,14 @@ impl Reader<'_> {
             "objectClass" => "attribute",
             _ => "parameter",
         };
+        let name = self.name(node, tag)?;
+        if name.contains('.') {
+            let what = format!("the class name '{name}' contains a dot, which separates classes");
+            return Err(FomError::unreadable("STL-FOM-006", self.here(node), what));
+        }
         let mut class = ClassDef {
-            name: self.name(node, tag)?,
-            line: line(node),
+            name,
+            line: self.line(node),
             fields: self.own_fields(node),
             dimensions: self.dimensions(node),
             members: Vec::new(),
@@ -210,7 +227,7 @@ impl Reader<'_> {
             } else if child_tag == member_tag {
                 class.members.push(MemberDef {
                     name: self.name(child, member_tag)?,
-                    line: line(child),
+                    line: self.line(child),
                     fields: self.own_fields(child),
                     dimensions: self.dimensions(child),
                 });
@@ -236,12 +253,12 @@ impl Reader<'_> {
                 _ => self.name(row, tag)?,
             };
             if table == "data type" {
-                fields.push(("kind".into(), tag.to_owned()));
+                fields.insert(0, ("kind".into(), tag.to_owned()));
             }
             out.push(EntryDef {
                 table,
                 name,
-                line: line(row),
+                line: self.line(row),
                 fields,
             });
         }
@@ -362,8 +379,4 @@ fn value(node: Node<'_, '_>, field: &str) -> Option<String> {
     let text = child.and_then(|e| e.text()).or(node.attribute(field))?;
     let text = text.trim();
     (!matches!(text, "" | "NA")).then(|| text.to_owned())
-}
-
-fn line(node: Node<'_, '_>) -> u32 {
-    node.document().text_pos_at(node.range().start).row
 }
