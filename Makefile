@@ -1,21 +1,30 @@
-# make test   every test of the project
-# make lint   formatting and static checks (part of make test)
-# make setup  says what is missing on this machine and installs it where it can
-# make campaign SEEDS=100000   a long simulation
+# make demo      builds, runs a benchmark federation, shows the results
+# make test      every test of the project
+# make install PREFIX=/where
+# make lint | build | campaign SEEDS=100000
+PREFIX ?= /usr/local
 SEEDS ?= 100000
+BUILD := build
+VENV := $(BUILD)/venv
 
-.PHONY: test lint setup build unit sim bench-python campaign
+.PHONY: demo test lint setup build unit sim cpp cpp-test venv bench-python install campaign
 
-test: setup lint build unit sim bench-python
+demo: setup bmfed venv
+	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
+	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) --out $(BUILD)/demo
+
+test: setup lint unit sim cpp-test bmfed bench-python
 	@echo "all tests passed"
 
 setup:
 	@scripts/setup
 
-lint:
+lint: venv
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo xtask generate --check
+	$(VENV)/bin/ruff check bench
+	$(VENV)/bin/ruff format --check bench
 
 build:
 	cargo build --workspace --locked
@@ -27,8 +36,29 @@ unit:
 sim:
 	cargo test --release --locked -p starling-sim
 
-bench-python:
-	scripts/bench-python
+# The C++ libraries with their tests, staged in build/stage as they would be installed.
+cpp:
+	cmake -S . -B $(BUILD)/cpp -DCMAKE_INSTALL_PREFIX=$(abspath $(BUILD)/stage) > /dev/null
+	cmake --build $(BUILD)/cpp --parallel 2
+	cmake --install $(BUILD)/cpp > /dev/null
+
+cpp-test: cpp
+	ctest --test-dir $(BUILD)/cpp --output-on-failure
+
+.PHONY: bmfed
+bmfed: cpp
+	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+	cmake --build $(BUILD)/bmfed --parallel 2
+
+venv:
+	@scripts/venv $(VENV)
+
+bench-python: venv bmfed
+	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
+	    $(VENV)/bin/pytest -q bench/tests
+
+install: cpp
+	cmake --install $(BUILD)/cpp --prefix $(PREFIX)
 
 campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300

@@ -1,0 +1,170 @@
+// Federates by the standard API alone, on an rtiexec that starts by itself in a private directory.
+#include <RTI/NullFederateAmbassador.h>
+#include <RTI/RTI1516.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <gtest/gtest.h>
+#include <memory>
+
+using namespace rti1516e;
+
+namespace {
+
+struct Ears : NullFederateAmbassador {
+    std::deque<std::wstring> heard;
+
+    void discoverObjectInstance(ObjectInstanceHandle, ObjectClassHandle,
+                                std::wstring const &name) override {
+        heard.push_back(L"discover " + name);
+    }
+    void reflectAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &values,
+                                VariableLengthData const &tag, OrderType, TransportationType,
+                                SupplementalReflectInfo) override {
+        std::wstring text = L"reflect";
+        for (auto const &value : values)
+            text += L" " + wide(value.second);
+        heard.push_back(text + L" tag " + wide(tag));
+    }
+    void removeObjectInstance(ObjectInstanceHandle, VariableLengthData const &, OrderType,
+                              SupplementalRemoveInfo) override {
+        heard.push_back(L"remove");
+    }
+    void objectInstanceNameReservationSucceeded(std::wstring const &name) override {
+        heard.push_back(L"reserved " + name);
+    }
+    void objectInstanceNameReservationFailed(std::wstring const &name) override {
+        heard.push_back(L"refused " + name);
+    }
+    void provideAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &set,
+                                     VariableLengthData const &) override {
+        heard.push_back(L"provide " + std::to_wstring(set.size()));
+    }
+    using NullFederateAmbassador::discoverObjectInstance;
+    using NullFederateAmbassador::reflectAttributeValues;
+    using NullFederateAmbassador::removeObjectInstance;
+
+    static std::wstring wide(VariableLengthData const &data) {
+        auto const *bytes = static_cast<char const *>(data.data());
+        return std::wstring(bytes, bytes + data.size());
+    }
+};
+
+struct Federate {
+    Ears ears;
+    std::unique_ptr<RTIambassador> rti{RTIambassadorFactory().createRTIambassador()};
+
+    /// The next callback.
+    std::wstring next() {
+        while (ears.heard.empty())
+            rti->evokeCallback(10);
+        std::wstring first = ears.heard.front();
+        ears.heard.pop_front();
+        return first;
+    }
+};
+
+std::wstring fom() { return L"" STARLING_FOM; }
+
+VariableLengthData text(char const *bytes) { return VariableLengthData(bytes, strlen(bytes)); }
+
+class Federation : public testing::Test {
+protected:
+    static void SetUpTestSuite() {
+        static char directory[] = "/tmp/starling-test-XXXXXX";
+        ASSERT_NE(mkdtemp(directory), nullptr);
+        setenv("STARLING_NET_RUN_DIR", directory, 1);
+        setenv("STARLING_START_IDLE_EXIT_S", "1", 1);
+    }
+
+    void join(Federate &f, std::wstring const &name) {
+        f.rti->connect(f.ears, HLA_EVOKED);
+        try {
+            f.rti->createFederationExecution(L"Test", fom());
+        } catch (FederationExecutionAlreadyExists const &) {
+        }
+        f.rti->joinFederationExecution(name, L"tester", L"Test");
+    }
+
+    void leave(Federate &f) {
+        f.rti->resignFederationExecution(CANCEL_THEN_DELETE_THEN_DIVEST);
+        try {
+            f.rti->destroyFederationExecution(L"Test");
+        } catch (FederatesCurrentlyJoined const &) {
+        }
+        f.rti->disconnect();
+    }
+};
+
+TEST_F(Federation, UpdatesReachTheSubscriber) {
+    Federate a, b;
+    join(a, L"A");
+    join(b, L"B");
+    ObjectClassHandle const soda = a.rti->getObjectClassHandle(L"Food.Drink.Soda");
+    AttributeHandle const cups = a.rti->getAttributeHandle(soda, L"NumberCups");
+    AttributeHandleSet set;
+    set.insert(cups);
+    b.rti->subscribeObjectClassAttributes(b.rti->getObjectClassHandle(L"Food.Drink"), set);
+    a.rti->publishObjectClassAttributes(soda, set);
+    a.rti->reserveObjectInstanceName(L"Cola \u00e9\u20ac");
+    EXPECT_EQ(a.next(), L"reserved Cola \u00e9\u20ac");
+    ObjectInstanceHandle const cola = a.rti->registerObjectInstance(soda, L"Cola \u00e9\u20ac");
+    EXPECT_EQ(b.next(), L"discover Cola \u00e9\u20ac");
+    EXPECT_EQ(b.rti->getObjectInstanceName(cola), L"Cola \u00e9\u20ac");
+    EXPECT_EQ(b.rti->getKnownObjectClassHandle(cola), b.rti->getObjectClassHandle(L"Food.Drink"));
+
+    b.rti->requestAttributeValueUpdate(cola, set, VariableLengthData());
+    // The request comes after B's subscription in the log: who has it sends to B.
+    EXPECT_EQ(a.next(), L"provide 1");
+    AttributeHandleValueMap values;
+    values[cups] = text("42");
+    a.rti->updateAttributeValues(cola, values, text("now"));
+    EXPECT_EQ(b.next(), L"reflect 42 tag now");
+    EXPECT_THROW(b.rti->updateAttributeValues(cola, values, text("")), AttributeNotOwned);
+    EXPECT_THROW(b.rti->deleteObjectInstance(cola, text("")), DeletePrivilegeNotHeld);
+    a.rti->deleteObjectInstance(cola, text(""));
+    EXPECT_EQ(b.next(), L"remove");
+    EXPECT_THROW(b.rti->getObjectInstanceName(cola), ObjectInstanceNotKnown);
+    leave(a);
+    leave(b);
+}
+
+TEST_F(Federation, ExceptionsAreTheStandardsAndSayWhy) {
+    Federate a;
+    EXPECT_THROW(a.rti->getObjectClassHandle(L"Food"), NotConnected);
+    EXPECT_THROW(a.rti->connect(a.ears, HLA_EVOKED, L"127.0.0.1:1"), ConnectionFailed);
+    EXPECT_THROW(a.rti->connect(a.ears, HLA_EVOKED, L"conect.address=1"),
+                 InvalidLocalSettingsDesignator);
+    a.rti->connect(a.ears, HLA_EVOKED);
+    EXPECT_THROW(a.rti->connect(a.ears, HLA_EVOKED), AlreadyConnected);
+    EXPECT_THROW(a.rti->createFederationExecution(L"X", L"nowhere.xml"), CouldNotOpenFDD);
+    EXPECT_THROW(a.rti->joinFederationExecution(L"t", L"X"), FederationExecutionDoesNotExist);
+    EXPECT_THROW(a.rti->getObjectClassHandle(L"Food"), FederateNotExecutionMember);
+    a.rti->createFederationExecution(L"Test", fom(), L"HLAinteger64Time");
+    a.rti->joinFederationExecution(L"t", L"Test");
+    EXPECT_EQ(a.rti->getTimeFactory()->getName(), L"HLAinteger64Time");
+    EXPECT_THROW(a.rti->disconnect(), FederateIsExecutionMember);
+    EXPECT_THROW(a.rti->getTransportationType(L"HLAfast"), InvalidTransportationName);
+    EXPECT_THROW(a.rti->reserveObjectInstanceName(L"HLAmine"), IllegalName);
+    try {
+        a.rti->getObjectClassHandle(L"Foot");
+        FAIL();
+    } catch (NameNotFound const &e) {
+        EXPECT_EQ(e.what(), L"NameNotFound: getObjectClassHandle: the FDD has no object class "
+                            L"'Foot' (1516.1-2010 §10.6)");
+    }
+    try {
+        a.rti->enableTimeConstrained();
+        FAIL();
+    } catch (RTIinternalError const &e) {
+        EXPECT_NE(e.what().find(L"enableTimeConstrained (1516.1-2010 §8.5)"), std::wstring::npos);
+    }
+    FederateHandle const me = a.rti->getFederateHandle(a.rti->getFederateName(
+        a.rti->decodeFederateHandle(a.rti->getFederateHandle(L"t-1").encode())));
+    EXPECT_TRUE(me.isValid());
+    EXPECT_THROW(a.rti->decodeFederateHandle(text("abc")), CouldNotDecode);
+    leave(a);
+}
+
+}
