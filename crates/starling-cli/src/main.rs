@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no rtiexec reached.
 
 mod config;
+mod fom;
 mod ps;
 mod rtiexec;
 
@@ -29,6 +30,9 @@ enum Command {
     Rtiexec(rtiexec::Arguments),
     /// List federation executions, their federates, and how these are connected
     Ps(ps::Arguments),
+    /// Check, show, merge and compare FOM modules
+    #[command(subcommand)]
+    Fom(fom::Command),
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
@@ -38,6 +42,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
+        Command::Fom(command) => fom::run(&command),
         Command::Config(command) => config::run(&command),
     }
 }

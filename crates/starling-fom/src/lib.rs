@@ -10,15 +10,18 @@
 
 mod error;
 mod handles;
+mod meaning;
 mod merge;
 mod model;
 mod module;
 mod switches;
+mod write;
 
 pub use error::{FomError, FomErrorKind, Place};
 pub use handles::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,
 };
+pub use meaning::{Difference, Meaning};
 pub use model::{
     Attribute, Dimension, InteractionClass, ObjectClass, ObjectModel, Order, Parameter, TableEntry,
     Transportation,

@@ -486,7 +486,7 @@ impl ObjectModel {
         handles
     }
 
-    fn names_of(&self, dimensions: &[DimensionHandle]) -> Vec<String> {
+    pub(crate) fn names_of(&self, dimensions: &[DimensionHandle]) -> Vec<String> {
         let names = dimensions.iter().filter_map(|d| self.dimension(*d));
         names.map(|d| d.name.clone()).collect()
     }

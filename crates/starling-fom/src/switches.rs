@@ -50,6 +50,42 @@ impl Default for Switches {
 }
 
 impl Switches {
+    /// Element names and values, as a FOM module has them.
+    pub fn values(&self) -> Vec<(&'static str, String)> {
+        let mut values: Vec<_> = [
+            ("autoProvide", self.auto_provide),
+            (
+                "conveyRegionDesignatorSets",
+                self.convey_region_designator_sets,
+            ),
+            ("conveyProducingFederate", self.convey_producing_federate),
+            ("attributeScopeAdvisory", self.attribute_scope_advisory),
+            (
+                "attributeRelevanceAdvisory",
+                self.attribute_relevance_advisory,
+            ),
+            (
+                "objectClassRelevanceAdvisory",
+                self.object_class_relevance_advisory,
+            ),
+            (
+                "interactionRelevanceAdvisory",
+                self.interaction_relevance_advisory,
+            ),
+            ("serviceReporting", self.service_reporting),
+            ("exceptionReporting", self.exception_reporting),
+            (
+                "delaySubscriptionEvaluation",
+                self.delay_subscription_evaluation,
+            ),
+        ]
+        .map(|(name, on)| (name, on.to_string()))
+        .into();
+        let action = format!("{:?}", self.automatic_resign_action);
+        values.push(("automaticResignAction", action));
+        values
+    }
+
     /// Sets one by its element's name; elements that 2010 does not know are passed over.
     pub(crate) fn set(&mut self, name: &str, value: &str, at: &Place) -> Result<(), FomError> {
         if name.eq_ignore_ascii_case("automaticResignAction") {

@@ -1,0 +1,122 @@
+//! What a module or model says, definition by definition, without prose: for comparing.
+
+use crate::merge::difference;
+use crate::module::{ClassDef, Fields};
+use crate::{Module, ObjectModel, Switches};
+use std::collections::BTreeMap;
+
+/// Definitions by what they define, as `attribute HLAobjectRoot.Boat.Speed`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Meaning(BTreeMap<String, Fields>);
+
+/// A definition in which two modules or models differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Only the first has it.
+    OnlyFirst(String),
+    /// Only the second has it.
+    OnlySecond(String),
+    /// Both have it; what differs.
+    Both(String, String),
+}
+
+impl Meaning {
+    /// Where the two differ, in order of what is defined.
+    pub fn differences(&self, second: &Meaning) -> Vec<Difference> {
+        let mut found = Vec::new();
+        for (what, was) in &self.0 {
+            match second.0.get(what) {
+                None => found.push(Difference::OnlyFirst(what.clone())),
+                Some(is) => found
+                    .extend(difference(was, is).map(|text| Difference::Both(what.clone(), text))),
+            }
+        }
+        let new = second.0.keys().filter(|what| !self.0.contains_key(*what));
+        found.extend(new.map(|what| Difference::OnlySecond(what.clone())));
+        found
+    }
+
+    fn add(&mut self, what: String, fields: &Fields, dimensions: Option<&[String]>) {
+        let row = self.0.entry(what).or_default();
+        for field in fields {
+            if !row.contains(field) {
+                row.push(field.clone());
+            }
+        }
+        for name in dimensions.unwrap_or_default() {
+            row.push(("dimensions".into(), name.clone()));
+        }
+    }
+
+    fn switches(&mut self, switches: &Switches) {
+        for (name, value) in switches.values() {
+            self.add(format!("switch {name}"), &vec![("".into(), value)], None);
+        }
+    }
+
+    fn class(&mut self, kinds: (&str, &str), parent: &str, class: &ClassDef) {
+        let name = match parent {
+            "" => class.name.clone(),
+            _ => format!("{parent}.{}", class.name),
+        };
+        let dimensions = class.dimensions.as_deref();
+        self.add(format!("{} {name}", kinds.0), &class.fields, dimensions);
+        for m in &class.members {
+            let what = format!("{} {name}.{}", kinds.1, m.name);
+            self.add(what, &m.fields, m.dimensions.as_deref());
+        }
+        for child in &class.children {
+            self.class(kinds, &name, child);
+        }
+    }
+}
+
+impl Module {
+    /// What it says.
+    pub fn meaning(&self) -> Meaning {
+        let mut meaning = Meaning::default();
+        if let Some(root) = &self.objects {
+            meaning.class(("object class", "attribute"), "", root);
+        }
+        if let Some(root) = &self.interactions {
+            meaning.class(("interaction class", "parameter"), "", root);
+        }
+        for row in &self.entries {
+            meaning.add(format!("{} {}", row.table, row.name), &row.fields, None);
+        }
+        if let Some((switches, _)) = &self.switches {
+            meaning.switches(switches);
+        }
+        meaning
+    }
+}
+
+impl ObjectModel {
+    /// What it says.
+    pub fn meaning(&self) -> Meaning {
+        let mut meaning = Meaning::default();
+        for c in self.object_classes() {
+            meaning.add(format!("object class {}", c.name), &c.fields, None);
+            let own = c.attributes.iter().filter_map(|a| self.attribute(*a));
+            for a in own.filter(|a| a.class == c.handle) {
+                let dimensions = self.names_of(&a.dimensions);
+                let what = format!("attribute {}.{}", c.name, a.name);
+                meaning.add(what, &a.fields, Some(&dimensions));
+            }
+        }
+        for c in self.interaction_classes() {
+            let dimensions = self.names_of(&c.dimensions);
+            let what = format!("interaction class {}", c.name);
+            meaning.add(what, &c.fields, Some(&dimensions));
+            let own = c.parameters.iter().filter_map(|p| self.parameter(*p));
+            for p in own.filter(|p| p.class == c.handle) {
+                meaning.add(format!("parameter {}.{}", c.name, p.name), &p.fields, None);
+            }
+        }
+        for (table, name, row) in self.tables() {
+            meaning.add(format!("{table} {name}"), &row.fields, None);
+        }
+        meaning.switches(&self.switches);
+        meaning
+    }
+}
