@@ -1,0 +1,402 @@
+//! Every frame comes back as it was; no bytes make the decoder panic or take memory unasked.
+
+use proptest::collection::vec;
+use proptest::option::of;
+use proptest::prelude::*;
+use starling_core::message::*;
+use starling_core::{
+    AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Transportation, ValuesBuf,
+};
+use starling_wire::*;
+
+/// Short texts, to keep cases small.
+fn text() -> impl Strategy<Value = String> {
+    ".{0,8}"
+}
+
+fn tag() -> impl Strategy<Value = Vec<u8>> {
+    vec(any::<u8>(), 0..200)
+}
+
+fn federate() -> impl Strategy<Value = FederateHandle> {
+    any::<u32>().prop_map(FederateHandle)
+}
+
+fn federates() -> impl Strategy<Value = Vec<FederateHandle>> {
+    vec(federate(), 0..4)
+}
+
+fn instance() -> impl Strategy<Value = ObjectInstanceHandle> {
+    (federate(), any::<u32>()).prop_map(|(f, n)| ObjectInstanceHandle::new(f, n))
+}
+
+fn object_class() -> impl Strategy<Value = ObjectClassHandle> {
+    any::<u32>().prop_map(ObjectClassHandle::from_raw)
+}
+
+fn interaction_class() -> impl Strategy<Value = InteractionClassHandle> {
+    any::<u32>().prop_map(InteractionClassHandle::from_raw)
+}
+
+fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
+    vec(any::<u32>().prop_map(AttributeHandle::from_raw), 0..5)
+}
+
+fn module() -> impl Strategy<Value = ModuleSource> {
+    (text(), tag()).prop_map(|(designator, text)| ModuleSource { designator, text })
+}
+
+fn modules() -> impl Strategy<Value = Vec<ModuleSource>> {
+    vec(module(), 0..3)
+}
+
+fn exception() -> impl Strategy<Value = Exception> {
+    let kinds = proptest::sample::select(ExceptionKind::ALL.to_vec());
+    (kinds, text()).prop_map(|(kind, message)| Exception::new(kind, message))
+}
+
+fn peer_info() -> impl Strategy<Value = PeerInfo> {
+    let fields = (any::<u32>(), text(), text(), text(), text());
+    fields.prop_map(|(pid, host, program, version, path)| PeerInfo {
+        pid,
+        host,
+        program,
+        version,
+        path,
+    })
+}
+
+fn resign_action() -> impl Strategy<Value = ResignAction> {
+    (0u32..6).prop_map(|n| ResignAction::from_number(n).unwrap())
+}
+
+fn subscription() -> impl Strategy<Value = Subscription> {
+    prop_oneof![
+        Just(Subscription::None),
+        Just(Subscription::Passive),
+        Just(Subscription::Active)
+    ]
+}
+
+fn subscribed() -> impl Strategy<Value = Vec<SubscribedAttribute>> {
+    let one = (any::<u32>(), any::<bool>(), text()).prop_map(|(raw, active, rate)| {
+        let attribute = AttributeHandle::from_raw(raw);
+        SubscribedAttribute {
+            attribute,
+            active,
+            rate,
+        }
+    });
+    vec(one, 0..4)
+}
+
+fn federate_information() -> impl Strategy<Value = FederateInformation> {
+    let fields = (federate(), text(), text());
+    fields.prop_map(|(handle, name, kind)| FederateInformation { handle, name, kind })
+}
+
+fn request_body() -> impl Strategy<Value = RequestBody> {
+    use RequestBody::*;
+    prop_oneof![
+        (object_class(), attributes())
+            .prop_map(|(class, attributes)| PublishObjectClass { class, attributes }),
+        (interaction_class(), any::<bool>())
+            .prop_map(|(class, published)| PublishInteraction { class, published }),
+        (object_class(), subscribed())
+            .prop_map(|(class, attributes)| SubscribeObjectClass { class, attributes }),
+        (interaction_class(), subscription()).prop_map(|(class, subscription)| {
+            SubscribeInteraction {
+                class,
+                subscription,
+            }
+        }),
+        (vec(text(), 0..4), any::<bool>())
+            .prop_map(|(names, multiple)| ReserveNames { names, multiple }),
+        vec(text(), 0..4).prop_map(|names| ReleaseNames { names }),
+        (instance(), object_class(), of(text())).prop_map(|(instance, class, name)| {
+            RegisterObject {
+                instance,
+                class,
+                name,
+            }
+        }),
+        (instance(), tag()).prop_map(|(instance, tag)| DeleteObject { instance, tag }),
+        instance().prop_map(|instance| LocalDeleteObject { instance }),
+        (instance(), attributes(), tag()).prop_map(|(instance, attributes, tag)| {
+            RequestInstanceUpdate {
+                instance,
+                attributes,
+                tag,
+            }
+        }),
+        (object_class(), attributes(), tag()).prop_map(|(class, attributes, tag)| {
+            RequestClassUpdate {
+                class,
+                attributes,
+                tag,
+            }
+        }),
+        resign_action().prop_map(SetResignDirective),
+        resign_action().prop_map(Resign),
+    ]
+}
+
+fn to_executive() -> impl Strategy<Value = ToExecutive> {
+    use ToExecutive::*;
+    prop_oneof![
+        (text(), modules(), of(module()), text()).prop_map(|(federation, modules, mim, time)| {
+            CreateFederation {
+                federation,
+                modules,
+                mim,
+                time,
+            }
+        }),
+        text().prop_map(|federation| DestroyFederation { federation }),
+        Just(ListFederations),
+        (of(text()), text(), text(), modules()).prop_map(|(name, kind, federation, modules)| {
+            Join {
+                name,
+                kind,
+                federation,
+                modules,
+            }
+        }),
+        (federates(), request_body()).prop_map(|(fenced, body)| ToExecutive::Request(
+            starling_core::message::Request { fenced, body }
+        )),
+        Just(QueryStatus),
+    ]
+}
+
+fn entry_body() -> impl Strategy<Value = EntryBody> {
+    use EntryBody::*;
+    let discovery = (
+        instance(),
+        object_class(),
+        object_class(),
+        text(),
+        federate(),
+    );
+    let discovery = discovery.prop_map(
+        |(instance, registered_class, known_class, name, producer)| Discovery {
+            instance,
+            registered_class,
+            known_class,
+            name,
+            producer,
+        },
+    );
+    prop_oneof![
+        (federate_information(), modules())
+            .prop_map(|(federate, modules)| FederateJoined { federate, modules }),
+        (federate(), of(text())).prop_map(|(federate, fault)| FederateResigned { federate, fault }),
+        (object_class(), subscribed())
+            .prop_map(|(class, attributes)| ObjectSubscription { class, attributes }),
+        (interaction_class(), subscription()).prop_map(|(class, subscription)| {
+            InteractionSubscription {
+                class,
+                subscription,
+            }
+        }),
+        (vec(text(), 0..4), any::<bool>(), any::<bool>()).prop_map(
+            |(names, multiple, succeeded)| NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            }
+        ),
+        vec(discovery, 0..4).prop_map(Discover),
+        (instance(), federate(), tag()).prop_map(|(instance, producer, tag)| Remove {
+            instance,
+            producer,
+            tag
+        }),
+        (vec((instance(), attributes()), 0..3), tag())
+            .prop_map(|(wanted, tag)| ProvideUpdate { wanted, tag }),
+    ]
+}
+
+fn snapshot() -> impl Strategy<Value = Snapshot> {
+    let head = (federate(), text(), text(), text(), any::<u64>(), modules());
+    let lists = (
+        vec((federate_information(), any::<u64>()), 0..3),
+        vec((federate(), object_class(), subscribed()), 0..3),
+        vec((federate(), interaction_class(), subscription()), 0..3),
+    );
+    (head, lists).prop_map(|(head, lists)| Snapshot {
+        handle: head.0,
+        name: head.1,
+        federation: head.2,
+        time: head.3,
+        index: head.4,
+        modules: head.5,
+        federates: lists.0,
+        object_subscriptions: lists.1,
+        interaction_subscriptions: lists.2,
+    })
+}
+
+fn status() -> impl Strategy<Value = FederationStatus> {
+    let fields = (
+        text(),
+        text(),
+        vec(text(), 0..3),
+        any::<u64>(),
+        any::<u64>(),
+        vec((federate_information(), peer_info()), 0..3),
+    );
+    fields.prop_map(
+        |(name, time, modules, instances, log, federates)| FederationStatus {
+            name,
+            time,
+            modules,
+            instances,
+            log,
+            federates,
+        },
+    )
+}
+
+fn from_executive() -> impl Strategy<Value = FromExecutive> {
+    use FromExecutive::*;
+    let entry = (
+        any::<u64>(),
+        federate(),
+        any::<u64>(),
+        federates(),
+        entry_body(),
+    );
+    let entry = entry.prop_map(|(index, origin, request, fenced, body)| {
+        FromExecutive::Entry(starling_core::message::Entry {
+            index,
+            origin,
+            request,
+            fenced,
+            body,
+        })
+    });
+    let mark = (any::<u64>(), vec((federate(), any::<u64>()), 0..4));
+    let mark = mark.prop_map(|(index, requests)| {
+        FromExecutive::Watermark(starling_core::message::Watermark { index, requests })
+    });
+    let information =
+        (text(), text()).prop_map(|(name, time)| FederationInformation { name, time });
+    prop_oneof![
+        of(exception()).prop_map(|e| Done(e.map_or(Ok(()), Err))),
+        vec(information, 0..4).prop_map(Federations),
+        snapshot().prop_map(|s| Joined(Box::new(s))),
+        exception().prop_map(JoinRefused),
+        entry,
+        mark,
+        text().prop_map(Removed),
+        vec(status(), 0..3).prop_map(Status),
+    ]
+}
+
+/// The bytes of a frame without its length.
+fn body(encoded: &[u8]) -> &[u8] {
+    let (frame, taken) = split_frame(encoded).unwrap().expect("a whole frame");
+    assert_eq!(taken, encoded.len());
+    frame
+}
+
+/// A frame cut anywhere is no whole frame to `split_frame`, and refused by `decode` (but for data
+/// cut between two values).
+fn refused_when_cut(encoded: &[u8]) {
+    let frame = body(encoded);
+    for cut in 0..encoded.len() {
+        assert_eq!(split_frame(&encoded[..cut]), Ok(None));
+    }
+    for cut in 0..frame.len() {
+        assert!(Frame::decode(&frame[..cut]).is_err(), "cut at {cut}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn to_executive_comes_back(message in to_executive()) {
+        let mut out = Vec::new();
+        put_to_executive(&mut out, &message);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::ToExecutive(message));
+    }
+
+    #[test]
+    fn from_executive_comes_back(message in from_executive()) {
+        let mut out = Vec::new();
+        put_from_executive(&mut out, &message);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::FromExecutive(message));
+    }
+
+    #[test]
+    fn greetings_come_back(version: u32, info in peer_info(), refusal in of(text())) {
+        let hello = Hello { version, info: info.clone() };
+        let mut out = Vec::new();
+        put_hello(&mut out, &hello);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Hello(hello));
+        let welcome = Welcome { version, info, refusal };
+        let mut out = Vec::new();
+        put_welcome(&mut out, &welcome);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Welcome(welcome));
+    }
+
+    #[test]
+    fn data_comes_back(
+        kind in 0u8..3,
+        best_effort: bool,
+        sender in federate(),
+        requests: u64,
+        index: u64,
+        instance in instance(),
+        class in interaction_class(),
+        tag in tag(),
+        list in vec((any::<u32>(), tag()), 0..6),
+    ) {
+        let mut values = ValuesBuf::default();
+        for (slot, value) in &list {
+            values.push(*slot, value);
+        }
+        let (tag, values) = (tag.as_slice(), values.values());
+        let transportation = match best_effort {
+            true => Transportation::BestEffort,
+            false => Transportation::Reliable,
+        };
+        let said = match kind {
+            0 => DataBody::Update { instance, transportation, values, tag },
+            1 => DataBody::Interaction { class, transportation, values, tag },
+            _ => DataBody::Fence { request: requests },
+        };
+        let data = Data { sender, after: After { requests, index }, body: said };
+        let mut out = Vec::new();
+        put_data(&mut out, &data);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Data(data));
+        for cut in 0..body(&out).len() {
+            // Between two values a cut can't be seen; the frame's length guards it.
+            let _ = Frame::decode(&body(&out)[..cut]);
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(bytes in vec(any::<u8>(), 0..300), kind in 0u8..32) {
+        let _ = split_frame(&bytes);
+        let _ = Frame::decode(&bytes);
+        let typed: Vec<_> = [kind].into_iter().chain(bytes).collect();
+        let _ = Frame::decode(&typed);
+    }
+
+    #[test]
+    fn a_changed_byte_is_decoded_or_refused(
+        message in from_executive(), at: prop::sample::Index, to: u8,
+    ) {
+        let mut out = Vec::new();
+        put_from_executive(&mut out, &message);
+        let at = 4 + at.index(out.len() - 4);
+        out[at] = to;
+        let _ = Frame::decode(body(&out));
+    }
+}

@@ -1,0 +1,156 @@
+//! Frames byte by byte: what wire format v1 is, whatever the code becomes.
+
+use starling_core::message::*;
+use starling_core::{
+    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    Transportation, ValuesBuf,
+};
+use starling_wire::*;
+
+#[track_caller]
+fn is(encoded: &[u8], vector: &[u8]) {
+    assert_eq!(encoded, vector);
+    let (body, taken) = split_frame(vector).unwrap().unwrap();
+    assert_eq!(taken, vector.len());
+    Frame::decode(body).unwrap();
+}
+
+#[test]
+fn heartbeat() {
+    let mut out = Vec::new();
+    put_heartbeat(&mut out);
+    is(&out, &[1, 0, 0, 0, 3]);
+}
+
+#[test]
+fn hello() {
+    let info = PeerInfo {
+        pid: 300,
+        host: "h".into(),
+        program: "p".into(),
+        version: "0.1".into(),
+        path: String::new(),
+    };
+    let mut out = Vec::new();
+    put_hello(&mut out, &Hello { version: 1, info });
+    is(&out, b"\x11\0\0\0\x01STRL\x01\xac\x02\x01h\x01p\x030.1\0");
+}
+
+#[test]
+fn update_with_two_bytes_of_overhead_per_value() {
+    let mut values = ValuesBuf::default();
+    values.push(2, &[0xaa, 0xbb]);
+    values.push(5, &[]);
+    let data = Data {
+        sender: FederateHandle(3),
+        after: After {
+            requests: 7,
+            index: 130,
+        },
+        body: DataBody::Update {
+            instance: ObjectInstanceHandle::new(FederateHandle(3), 9),
+            transportation: Transportation::Reliable,
+            values: values.values(),
+            tag: b"t",
+        },
+    };
+    let mut out = Vec::new();
+    put_data(&mut out, &data);
+    let vector = [
+        15, 0, 0, 0, 16, 3, 7, 0x82, 1, 3, 9, 1, b't', 2, 2, 0xaa, 0xbb, 5, 0,
+    ];
+    is(&out, &vector);
+}
+
+#[test]
+fn best_effort_interaction() {
+    let values = ValuesBuf::default();
+    let data = Data {
+        sender: FederateHandle(1),
+        after: After::default(),
+        body: DataBody::Interaction {
+            class: InteractionClassHandle::from_raw(4),
+            transportation: Transportation::BestEffort,
+            values: values.values(),
+            tag: &[],
+        },
+    };
+    let mut out = Vec::new();
+    put_data(&mut out, &data);
+    is(&out, &[6, 0, 0, 0, 25, 1, 0, 0, 4, 0]);
+}
+
+#[test]
+fn fence() {
+    let data = Data {
+        sender: FederateHandle(2),
+        after: After {
+            requests: 1,
+            index: 2,
+        },
+        body: DataBody::Fence { request: 3 },
+    };
+    let mut out = Vec::new();
+    put_data(&mut out, &data);
+    is(&out, &[5, 0, 0, 0, 18, 2, 1, 2, 3]);
+}
+
+#[test]
+fn request_to_register() {
+    let request = Request {
+        fenced: vec![FederateHandle(2)],
+        body: RequestBody::RegisterObject {
+            instance: ObjectInstanceHandle::new(FederateHandle(1), 1),
+            class: ObjectClassHandle::from_raw(6),
+            name: Some("a".into()),
+        },
+    };
+    let mut out = Vec::new();
+    put_to_executive(&mut out, &ToExecutive::Request(request));
+    is(&out, &[11, 0, 0, 0, 4, 5, 1, 2, 7, 1, 1, 6, 1, 1, b'a']);
+}
+
+#[test]
+fn watermark() {
+    let mark = Watermark {
+        index: 20,
+        requests: vec![(FederateHandle(2), 5)],
+    };
+    let mut out = Vec::new();
+    put_from_executive(&mut out, &FromExecutive::Watermark(mark));
+    is(&out, &[6, 0, 0, 0, 5, 6, 20, 1, 2, 5]);
+}
+
+#[test]
+fn what_is_not_the_format_is_refused() {
+    for (frame, why) in [
+        (&[0u8, 1, 0, 0][..], "0 is no type of frame"),
+        (&[26, 1, 0, 0, 4], "26 is no type of frame"),
+        (&[3, 0], "1 bytes too many at the end of a frame"),
+        (b"\x01HTTP", "the peer does not speak Starling's protocol"),
+        (&[4, 9], "9 is no ToExecutive"),
+        (&[4, 2, 5, b'x'], "5 bytes announced, 1 left"),
+        (&[4, 2, 1, 0xff], "a text is not UTF-8"),
+        (
+            &[5, 2, 0xff, 0xff, 0xff, 0xff, 15],
+            "4294967295 elements announced, 0 bytes left",
+        ),
+        (
+            &[18, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 2],
+            "a number has more than 64 bits",
+        ),
+        (
+            &[18, 255, 255, 255, 255, 31, 0, 0, 0],
+            "8589934591 has more than 32 bits",
+        ),
+        (
+            &[17, 1, 0, 0, 4, 0, 1, 9],
+            "values run over the end of their frame",
+        ),
+    ] {
+        assert_eq!(Frame::decode(frame).unwrap_err().to_string(), why);
+    }
+    for length in [0, FRAME_BYTES_MAX as u32 + 1, u32::MAX] {
+        assert!(split_frame(&length.to_le_bytes()).is_err());
+    }
+}
