@@ -6,6 +6,8 @@ PREFIX ?= /usr/local
 SEEDS ?= 100000
 BUILD := build
 VENV := $(BUILD)/venv
+# A test that hangs ends the run with an error instead of holding it for ever.
+LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
 .PHONY: demo test lint setup build unit sim cpp cpp-test venv bench-python install campaign
 
@@ -30,11 +32,13 @@ build:
 	cargo build --workspace --locked
 
 unit:
-	cargo test --workspace --locked --exclude starling-sim
+	cargo test --workspace --locked --exclude starling-sim --no-run
+	$(LIMIT) cargo test --workspace --locked --exclude starling-sim
 
 # The simulator is built with optimisation: it replays thousands of federations.
 sim:
-	cargo test --release --locked -p starling-sim
+	cargo test --release --locked -p starling-sim --no-run
+	$(LIMIT) cargo test --release --locked -p starling-sim
 
 # The C++ libraries with their tests, staged in build/stage as they would be installed.
 cpp:
@@ -43,7 +47,7 @@ cpp:
 	cmake --install $(BUILD)/cpp > /dev/null
 
 cpp-test: cpp
-	ctest --test-dir $(BUILD)/cpp --output-on-failure
+	ctest --test-dir $(BUILD)/cpp --output-on-failure --timeout 300
 
 .PHONY: bmfed
 bmfed: cpp
@@ -55,7 +59,7 @@ venv:
 
 bench-python: venv bmfed
 	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
-	    $(VENV)/bin/pytest -q bench/tests
+	    $(LIMIT) $(VENV)/bin/pytest -q bench/tests
 
 install: cpp
 	cmake --install $(BUILD)/cpp --prefix $(PREFIX)

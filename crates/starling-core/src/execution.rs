@@ -65,6 +65,8 @@ pub(crate) struct Execution {
     pub(crate) members: BTreeMap<FederateHandle, Member>,
     pub(crate) last_federate: u32,
     pub(crate) index: LogIndex,
+    /// Every member has been told the log up to here.
+    settled: LogIndex,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) routes: Routes,
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
@@ -90,6 +92,7 @@ impl Execution {
             members: BTreeMap::new(),
             last_federate: 0,
             index: 0,
+            settled: 0,
             subscriptions: Subscriptions::default(),
             routes: Routes::default(),
             instances: BTreeMap::new(),
@@ -239,12 +242,18 @@ impl Execution {
         }
     }
 
+    /// Whether some member may not have been told all of the log.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.settled < self.index
+    }
+
     /// Brings every member up to date.
     pub(crate) fn settle(&mut self) {
         let index = self.index;
         for federate in self.everyone() {
             self.bring_up_to(federate, index);
         }
+        self.settled = index;
     }
 
     /// Messages made since the last call.

@@ -13,9 +13,13 @@ use crate::{Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// Numbers a federation execution for as long as the executive lives: names come back, numbers
+/// don't.
+type ExecutionId = u64;
+
 struct Peer {
     info: PeerInfo,
-    member_of: Option<(String, FederateHandle)>,
+    member_of: Option<(ExecutionId, FederateHandle)>,
 }
 
 /// All federation executions, and the connections that use them. Single-threaded; whoever
@@ -23,7 +27,9 @@ struct Peer {
 #[derive(Default)]
 pub struct Executive {
     peers: BTreeMap<PeerId, Peer>,
-    executions: BTreeMap<String, Execution>,
+    executions: BTreeMap<ExecutionId, Execution>,
+    names: BTreeMap<String, ExecutionId>,
+    last_execution: ExecutionId,
     out: VecDeque<(PeerId, FromExecutive)>,
 }
 
@@ -52,9 +58,9 @@ impl Executive {
 
     /// The joined federate behind a peer: federation execution, federate's name, handle.
     pub fn member(&self, peer: PeerId) -> Option<(&str, &str, FederateHandle)> {
-        let (federation, handle) = self.peers.get(&peer)?.member_of.as_ref()?;
-        let name = self.executions.get(federation)?.federate_name(*handle)?;
-        Some((federation, name, *handle))
+        let (id, handle) = self.peers.get(&peer)?.member_of?;
+        let execution = self.executions.get(&id)?;
+        Some((&execution.name, execution.federate_name(handle)?, handle))
     }
 
     /// A control message. On an error the peer's connection must be ended, with `disconnected`.
@@ -90,24 +96,27 @@ impl Executive {
                 modules,
             } => self.join(peer, name, kind, federation, modules)?,
             ToExecutive::Request(request) => {
-                let (federation, federate) = self.membership(peer)?;
-                self.contained(&federation, |execution| {
-                    execution.request(federate, request)
-                })??;
-                self.take_outputs(&federation);
+                let (id, federate) = self.membership(peer)?;
+                self.contained(id, |execution| execution.request(federate, request))??;
+                self.take_outputs(id);
             }
         }
         Ok(())
     }
 
-    /// Whom to forward a data frame to, as it is. All outputs that belong before it on the
-    /// receivers' streams are ready in `poll_output`.
-    pub fn data(&mut self, peer: PeerId, data: &Data<'_>) -> Result<Vec<PeerId>, ProtocolError> {
-        // No allocation here once federation executions are numbered: see docs/STATUS.md.
-        let (federation, federate) = self.membership(peer)?;
-        let to = self.contained(&federation, |execution| execution.data(federate, data))??;
-        self.take_outputs(&federation);
-        Ok(to)
+    /// Whom to forward a data frame to, as it is, into `to`. All outputs that belong before it on
+    /// the receivers' streams are ready in `poll_output`.
+    pub fn data(
+        &mut self,
+        peer: PeerId,
+        data: &Data<'_>,
+        to: &mut Vec<PeerId>,
+    ) -> Result<(), ProtocolError> {
+        to.clear();
+        let (id, federate) = self.membership(peer)?;
+        self.contained(id, |execution| execution.data(federate, data, to))??;
+        self.take_outputs(id);
+        Ok(())
     }
 
     /// A connection has ended, for this reason; a joined federate behind it is resigned by its
@@ -116,19 +125,22 @@ impl Executive {
         let Some(gone) = self.peers.remove(&peer) else {
             return;
         };
-        if let Some((federation, federate)) = gone.member_of {
+        if let Some((id, federate)) = gone.member_of {
             // A panic has already been answered by ending the federation execution.
-            let _ = self.contained(&federation, |e| e.lost(federate, reason));
-            self.take_outputs(&federation);
+            let _ = self.contained(id, |e| e.lost(federate, reason));
+            self.take_outputs(id);
         }
         self.out.retain(|(to, _)| *to != peer);
     }
 
     /// Brings every member up to date with its federation execution's log. Call after a batch.
     pub fn settle(&mut self) {
-        for execution in self.executions.values_mut() {
-            execution.settle();
-            self.out.extend(execution.outputs());
+        let behind = self.executions.iter().filter(|(_, e)| e.is_unsettled());
+        let behind: Vec<ExecutionId> = behind.map(|(id, _)| *id).collect();
+        for id in behind {
+            // A panic has already been answered by ending the federation execution.
+            let _ = self.contained(id, Execution::settle);
+            self.take_outputs(id);
         }
     }
 
@@ -138,10 +150,10 @@ impl Executive {
         Some((peer, message))
     }
 
-    fn membership(&self, peer: PeerId) -> Result<(String, FederateHandle), ProtocolError> {
+    fn membership(&self, peer: PeerId) -> Result<(ExecutionId, FederateHandle), ProtocolError> {
         self.peers
             .get(&peer)
-            .and_then(|p| p.member_of.clone())
+            .and_then(|p| p.member_of)
             .ok_or_else(|| ProtocolError("it is no joined federate, but sent as one".into()))
     }
 
@@ -152,20 +164,23 @@ impl Executive {
         mim: Option<ModuleSource>,
         time: String,
     ) -> Result<(), Exception> {
-        if self.executions.contains_key(&name) {
+        if self.names.contains_key(&name) {
             return Err(Exception::new(
                 ExceptionKind::FederationExecutionAlreadyExists,
                 format!("federation execution '{name}' exists already"),
             ));
         }
         let execution = Execution::create(name.clone(), modules, mim, time)?;
-        self.executions.insert(name, execution);
+        self.last_execution += 1;
+        self.names.insert(name, self.last_execution);
+        self.executions.insert(self.last_execution, execution);
         Ok(())
     }
 
     fn destroy(&mut self, name: &str) -> Result<(), Exception> {
-        let Some(execution) = self.executions.get(name) else {
-            return Err(no_federation(name, self.executions.keys()));
+        let id = self.names.get(name).copied();
+        let Some((id, execution)) = id.and_then(|id| Some((id, self.executions.get(&id)?))) else {
+            return Err(no_federation(name, self.names.keys()));
         };
         let members = execution.member_names();
         if !members.is_empty() {
@@ -177,7 +192,7 @@ impl Executive {
                 ),
             ));
         }
-        self.executions.remove(name);
+        self.remove(id);
         Ok(())
     }
 
@@ -195,18 +210,18 @@ impl Executive {
             return Err(ProtocolError("it joined twice on one connection".into()));
         }
         let info = state.info.clone();
-        if !self.executions.contains_key(&federation) {
-            let refusal = no_federation(&federation, self.executions.keys());
+        let Some(id) = self.names.get(&federation).copied() else {
+            let refusal = no_federation(&federation, self.names.keys());
             let refusal = FromExecutive::JoinRefused(refusal);
             self.out.push_back((peer, refusal));
             return Ok(());
-        }
-        let joined = self.contained(&federation, |e| e.join(peer, info, name, kind, modules))?;
-        self.take_outputs(&federation);
+        };
+        let joined = self.contained(id, |e| e.join(peer, info, name, kind, modules))?;
+        self.take_outputs(id);
         match joined {
             Ok(handle) => {
                 if let Some(state) = self.peers.get_mut(&peer) {
-                    state.member_of = Some((federation, handle));
+                    state.member_of = Some((id, handle));
                 }
             }
             Err(refusal) => {
@@ -220,18 +235,17 @@ impl Executive {
     /// Runs `work` on a federation execution. A panic ends that one, not the process.
     fn contained<T>(
         &mut self,
-        federation: &str,
+        id: ExecutionId,
         work: impl FnOnce(&mut Execution) -> T,
     ) -> Result<T, ProtocolError> {
-        let gone = || ProtocolError(format!("federation execution '{federation}' is gone"));
-        let execution = self.executions.get_mut(federation).ok_or_else(gone)?;
+        let gone = || ProtocolError("its federation execution is gone".into());
+        let execution = self.executions.get_mut(&id).ok_or_else(gone)?;
         match catch_unwind(AssertUnwindSafe(|| work(execution))) {
             Ok(result) => Ok(result),
             Err(_) => {
-                let why = format!(
-                    "federation execution '{federation}' was ended by an internal error of the RTI"
-                );
-                if let Some(broken) = self.executions.remove(federation) {
+                let mut why = "an internal error of the RTI".to_owned();
+                if let Some(broken) = self.remove(id) {
+                    why = format!("federation execution '{}' was ended by {why}", broken.name);
                     for peer in broken.peers() {
                         if let Some(p) = self.peers.get_mut(&peer) {
                             p.member_of = None;
@@ -245,8 +259,14 @@ impl Executive {
         }
     }
 
-    fn take_outputs(&mut self, federation: &str) {
-        let Some(execution) = self.executions.get_mut(federation) else {
+    fn remove(&mut self, id: ExecutionId) -> Option<Execution> {
+        let execution = self.executions.remove(&id)?;
+        self.names.remove(&execution.name);
+        Some(execution)
+    }
+
+    fn take_outputs(&mut self, id: ExecutionId) {
+        let Some(execution) = self.executions.get_mut(&id) else {
             return;
         };
         self.out.extend(execution.outputs());

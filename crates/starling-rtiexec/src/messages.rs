@@ -49,12 +49,14 @@ impl Server {
                 Frame::Heartbeat => {}
                 Frame::ToExecutive(message) => self.control(n, message)?,
                 Frame::Data(data) => {
-                    let receivers = self.executive.data(PeerId(n as u64), &data);
+                    let mut receivers = std::mem::take(&mut self.receivers);
+                    let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
-                    let receivers = receivers.map_err(|e| fault(e.to_string()))?;
-                    for PeerId(receiver) in receivers {
-                        self.forward(n, receiver as usize, &reader.inbox()[..size], now);
+                    taken.map_err(|e| fault(e.to_string()))?;
+                    for PeerId(receiver) in &receivers {
+                        self.forward(n, *receiver as usize, &reader.inbox()[..size], now);
                     }
+                    self.receivers = receivers;
                 }
                 Frame::Hello(_) | Frame::Welcome(_) | Frame::FromExecutive(_) => {
                     return Err(fault("a kind of message that is not the federate's".into()));

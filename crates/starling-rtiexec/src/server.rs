@@ -53,6 +53,8 @@ impl Stopper {
 pub struct Server {
     pub(crate) config: Config,
     pub(crate) executive: Executive,
+    /// Whom the data frame in hand goes to; kept for its memory.
+    pub(crate) receivers: Vec<PeerId>,
     pub(crate) connections: Vec<Option<Box<Connection>>>,
     pub(crate) idle_since: Instant,
     poll: Poll,
@@ -95,6 +97,7 @@ impl Server {
         Ok(Self {
             config,
             executive: Executive::new(),
+            receivers: Vec::new(),
             connections: Vec::new(),
             idle_since: Instant::now(),
             registry: Arc::new(poll.registry().try_clone().map_err(failed)?),

@@ -154,8 +154,9 @@ impl Network {
                 }
             }
             Frame::Data(data) => {
-                let to = self.executive.data(peer, &data);
-                let to = to.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
+                let mut to = Vec::new();
+                let taken = self.executive.data(peer, &data, &mut to);
+                taken.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
                 self.flush_executive();
                 for peer in to {
                     self.put(Link::Down(peer), Item::Frame(bytes.to_vec()));

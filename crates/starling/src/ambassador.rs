@@ -89,22 +89,23 @@ impl RtiAmbassador {
         let reached = reach(&settings).map_err(|e| failed(e.to_string()))?;
         let waiter = Waiter::new().map_err(|e| failed(e.to_string()))?;
         let link = Link::new(reached.stream);
-        let connection =
-            Connection::open(link, &settings, waiter.waker()).map_err(|e| failed(e.message))?;
+        let alone =
+            settings.get(CALLBACKS_IO) == "single-threaded" && model == CallbackModel::Evoked;
+        let connection = Connection::open(link, &settings, waiter.waker(), alone)
+            .map_err(|e| failed(e.message))?;
         let connection = Arc::new(connection);
         let delivery = Arc::new(Delivery {
             federate: Mutex::new(federate),
             inside: Mutex::new(None),
         });
         let stop = Arc::new(AtomicBool::new(false));
-        let single = settings.get(CALLBACKS_IO) == "single-threaded";
         let background = Background {
             connection: connection.clone(),
             waiter,
             stop: stop.clone(),
             delivery: (model == CallbackModel::Immediate).then(|| delivery.clone()),
         };
-        let thread = match single && model == CallbackModel::Evoked {
+        let thread = match alone {
             true => None,
             false => {
                 let builder = std::thread::Builder::new().name("starling".into());

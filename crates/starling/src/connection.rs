@@ -55,8 +55,14 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Shakes hands over a new link. `waker` is the background thread's.
-    pub(crate) fn open(link: Link, settings: &Settings, waker: Waker) -> Result<Self, Exception> {
+    /// Shakes hands over a new link. `waker` is the background thread's; `alone`: there is none,
+    /// so nobody would write a bundle later, and every call writes what it sends.
+    pub(crate) fn open(
+        link: Link,
+        settings: &Settings,
+        waker: Waker,
+        alone: bool,
+    ) -> Result<Self, Exception> {
         let failed = |why: String| Exception::new(ExceptionKind::ConnectionFailed, why);
         let waiter = Waiter::new().map_err(|e| failed(format!("no wake-up descriptor: {e}")))?;
         let (reader, mut writer) = link.split();
@@ -69,9 +75,13 @@ impl Connection {
         let mut read = ReadSide { reader, waiter };
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
         shake_hands(&mut read, &mut writer, now + timeout).map_err(failed)?;
+        let mut bundling = Bundling::of(settings);
+        if alone {
+            bundling.bytes = 0;
+        }
         let state = State {
             writer,
-            bundle: Bundle::new(Bundling::of(settings)),
+            bundle: Bundle::new(bundling),
             last_written: now,
             heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
             federate: None,

@@ -10,8 +10,9 @@ namespace rti1516e {
 
 namespace {
 
-/// Elements that take no octets can't be bounded by the buffer.
-size_t const emptyElementsMax = 1000000;
+/// Elements without octets (empty records) can't be bounded by the buffer, and arrays may be
+/// nested: so few that a hostile count can't fill the memory.
+size_t const emptyElementsMax = 64;
 
 }
 

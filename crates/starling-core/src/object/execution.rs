@@ -286,12 +286,13 @@ impl Execution {
         }
     }
 
-    /// Whom a data frame of `sender` goes to (§6.10, §6.12).
+    /// Whom a data frame of `sender` goes to (§6.10, §6.12), into `peers`.
     pub(crate) fn data(
         &mut self,
         sender: FederateHandle,
         data: &Data<'_>,
-    ) -> Result<Vec<PeerId>, ProtocolError> {
+        peers: &mut Vec<PeerId>,
+    ) -> Result<(), ProtocolError> {
         if data.sender != sender {
             return Err(ProtocolError(format!(
                 "{sender} sent a frame as {}",
@@ -326,13 +327,12 @@ impl Execution {
             }
         }
         let index = self.index;
-        let mut peers = Vec::with_capacity(to.len());
         for federate in &to {
             self.bring_up_to(*federate, index);
             peers.extend(self.members.get(federate).map(|m| m.peer));
         }
         self.receivers = to;
-        Ok(peers)
+        Ok(())
     }
 
     /// The FDD has grown: new attributes of existing instances have no owner yet.
