@@ -75,6 +75,30 @@ StarlingCallbacks Callbacks::table() {
             c.federate_.reportFederationExecutions(report);
         });
     };
+    t.synchronization_point_registered = [](void *context, StarlingText label, bool succeeded,
+                                            uint32_t failure) {
+        return guarded(context, [&](Callbacks &c) {
+            if (succeeded)
+                c.federate_.synchronizationPointRegistrationSucceeded(wide(label));
+            else
+                c.federate_.synchronizationPointRegistrationFailed(
+                    wide(label), static_cast<SynchronizationPointFailureReason>(failure));
+        });
+    };
+    t.announce_synchronization_point = [](void *context, StarlingText label, StarlingBytes tag) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.announceSynchronizationPoint(wide(label), c.tag(tag));
+        });
+    };
+    t.federation_synchronized = [](void *context, StarlingText label, uint32_t const *failed,
+                                   size_t count) {
+        return guarded(context, [&](Callbacks &c) {
+            FederateHandleSet set;
+            for (size_t i = 0; i < count; ++i)
+                set.insert(FederateHandleFriend::make(failed[i]));
+            c.federate_.federationSynchronized(wide(label), set);
+        });
+    };
     t.object_instance_name_reserved = [](void *context, StarlingText name, bool succeeded) {
         return guarded(context, [&](Callbacks &c) {
             if (succeeded)

@@ -37,10 +37,10 @@ uint32_t number(AttributeHandle const &h) { return AttributeHandleFriend::number
 uint32_t number(ParameterHandle const &h) { return ParameterHandleFriend::number(h); }
 uint32_t number(DimensionHandle const &h) { return DimensionHandleFriend::number(h); }
 
-std::vector<uint32_t> numbers(AttributeHandleSet const &set) {
+template <class Set> std::vector<uint32_t> numbers(Set const &set) {
     std::vector<uint32_t> list;
     list.reserve(set.size());
-    for (AttributeHandle const &h : set)
+    for (auto const &h : set)
         list.push_back(number(h));
     return list;
 }
@@ -176,6 +176,24 @@ FederateHandle RTIambassadorImplementation::joinFederationExecution(
 
 void RTIambassadorImplementation::resignFederationExecution(ResignAction action) {
     check(starling_resign_federation_execution(ambassador_, action));
+}
+
+void RTIambassadorImplementation::registerFederationSynchronizationPoint(
+    std::wstring const &label, VariableLengthData const &tag) {
+    registerFederationSynchronizationPoint(label, tag, FederateHandleSet());
+}
+
+void RTIambassadorImplementation::registerFederationSynchronizationPoint(
+    std::wstring const &label, VariableLengthData const &tag, FederateHandleSet const &federates) {
+    std::vector<uint32_t> const list = numbers(federates);
+    check(starling_register_federation_synchronization_point(
+        ambassador_, Argument(label), bytes(tag), list.data(), list.size()));
+}
+
+void RTIambassadorImplementation::synchronizationPointAchieved(std::wstring const &label,
+                                                               bool successfully) {
+    check(
+        starling_synchronization_point_achieved(ambassador_, Argument(label), successfully));
 }
 
 void RTIambassadorImplementation::publishObjectClassAttributes(ObjectClassHandle class_,

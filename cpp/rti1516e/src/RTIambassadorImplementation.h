@@ -31,6 +31,11 @@ public:
                                            std::wstring const &,
                                            std::vector<std::wstring> const &) override;
     void resignFederationExecution(ResignAction) override;
+    void registerFederationSynchronizationPoint(std::wstring const &,
+                                                VariableLengthData const &) override;
+    void registerFederationSynchronizationPoint(std::wstring const &, VariableLengthData const &,
+                                                FederateHandleSet const &) override;
+    void synchronizationPointAchieved(std::wstring const &, bool) override;
 
     // Declaration management
     void publishObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) override;

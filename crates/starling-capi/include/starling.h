@@ -101,6 +101,25 @@ typedef struct StarlingCallbacks {
    */
   bool (*report_federation_executions)(void*, const struct StarlingFederation *list, size_t count);
   /**
+   * Confirm Synchronization Point Registration, §4.12. `failure`: 0 label not unique, 1 set
+   * member not joined.
+   */
+  bool (*synchronization_point_registered)(void*,
+                                           struct StarlingText label,
+                                           bool succeeded,
+                                           uint32_t failure);
+  /**
+   * Announce Synchronization Point, §4.13.
+   */
+  bool (*announce_synchronization_point)(void*, struct StarlingText label, struct StarlingBytes tag);
+  /**
+   * Federation Synchronized, §4.15.
+   */
+  bool (*federation_synchronized)(void*,
+                                  struct StarlingText label,
+                                  const uint32_t *failed,
+                                  size_t count);
+  /**
    * Object Instance Name Reserved, §6.3.
    */
   bool (*object_instance_name_reserved)(void*, struct StarlingText name, bool succeeded);
@@ -353,6 +372,28 @@ StarlingStatus starling_join_federation_execution(const struct StarlingAmbassado
  */
 StarlingStatus starling_resign_federation_execution(const struct StarlingAmbassador *ambassador,
                                                     uint32_t action);
+
+/**
+ * Register Federation Synchronization Point, §4.11. No federates: all.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_register_federation_synchronization_point(const struct StarlingAmbassador *ambassador,
+                                                                  struct StarlingText label,
+                                                                  struct StarlingBytes tag,
+                                                                  const uint32_t *federates,
+                                                                  size_t federates_count);
+
+/**
+ * Synchronization Point Achieved, §4.14.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_synchronization_point_achieved(const struct StarlingAmbassador *ambassador,
+                                                       struct StarlingText label,
+                                                       bool successfully);
 
 /**
  * The name of the federation execution's logical time implementation.

@@ -27,6 +27,18 @@ pub struct StarlingCallbacks {
     /// Report Federation Executions, §4.8.
     pub report_federation_executions:
         Option<extern "C" fn(*mut c_void, list: *const StarlingFederation, count: usize) -> bool>,
+    /// Confirm Synchronization Point Registration, §4.12. `failure`: 0 label not unique, 1 set
+    /// member not joined.
+    pub synchronization_point_registered: Option<
+        extern "C" fn(*mut c_void, label: StarlingText, succeeded: bool, failure: u32) -> bool,
+    >,
+    /// Announce Synchronization Point, §4.13.
+    pub announce_synchronization_point:
+        Option<extern "C" fn(*mut c_void, label: StarlingText, tag: StarlingBytes) -> bool>,
+    /// Federation Synchronized, §4.15.
+    pub federation_synchronized: Option<
+        extern "C" fn(*mut c_void, label: StarlingText, failed: *const u32, count: usize) -> bool,
+    >,
     /// Object Instance Name Reserved, §6.3.
     pub object_instance_name_reserved:
         Option<extern "C" fn(*mut c_void, name: StarlingText, succeeded: bool) -> bool>,
@@ -136,6 +148,22 @@ impl FederateAmbassador for Table {
                     .collect();
                 let report = c.report_federation_executions;
                 report.is_none_or(|f| f(to, list.as_ptr(), list.len()))
+            }
+            Callback::SynchronizationPointRegistered { label, failure } => {
+                let label = StarlingText::of(label);
+                let why = failure.map_or(0, |f| f as u32);
+                let registered = c.synchronization_point_registered;
+                registered.is_none_or(|f| f(to, label, failure.is_none(), why))
+            }
+            Callback::AnnounceSynchronizationPoint { label, tag } => {
+                let announce = c.announce_synchronization_point;
+                announce.is_none_or(|f| f(to, StarlingText::of(label), StarlingBytes::of(tag)))
+            }
+            Callback::FederationSynchronized { label, failed } => {
+                let failed: Vec<_> = failed.iter().map(|f| f.0).collect();
+                let label = StarlingText::of(label);
+                let synchronized = c.federation_synchronized;
+                synchronized.is_none_or(|f| f(to, label, failed.as_ptr(), failed.len()))
             }
             Callback::NamesReserved {
                 names,

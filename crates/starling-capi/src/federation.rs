@@ -2,9 +2,11 @@
 
 use crate::boundary::{guarded, living, service};
 use crate::callbacks::{StarlingCallbacks, Table};
-use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText, slice};
+use crate::types::{StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingText, slice};
+use starling::core::FederateHandle;
 use starling::core::message::ResignAction;
 use starling::{CallbackModel, Exception, ExceptionKind, RtiAmbassador, Service};
+use std::ptr::null_mut;
 
 /// A new ambassador, not connected. Delete it with `starling_delete`.
 #[unsafe(no_mangle)]
@@ -180,6 +182,48 @@ pub unsafe extern "C" fn starling_resign_federation_execution(
         let action = resign_action(action).map_err(|e| e.in_service(service))?;
         rti.resign_federation_execution(action)
     })
+}
+
+/// Register Federation Synchronization Point, §4.11. No federates: all.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_register_federation_synchronization_point(
+    ambassador: *const StarlingAmbassador,
+    label: StarlingText,
+    tag: StarlingBytes,
+    federates: *const u32,
+    federates_count: usize,
+) -> StarlingStatus {
+    let register = Service::RegisterFederationSynchronizationPoint;
+    // SAFETY: as above.
+    unsafe {
+        let set = slice(federates, federates_count).iter();
+        let set: Vec<_> = set.map(|f| FederateHandle(*f)).collect();
+        service(ambassador, register, null_mut(), |f, _| {
+            f.register_federation_synchronization_point(label.read()?, tag.read(), &set)
+        })
+    }
+}
+
+/// Synchronization Point Achieved, §4.14.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_synchronization_point_achieved(
+    ambassador: *const StarlingAmbassador,
+    label: StarlingText,
+    successfully: bool,
+) -> StarlingStatus {
+    let achieved = Service::SynchronizationPointAchieved;
+    // SAFETY: as above.
+    unsafe {
+        service(ambassador, achieved, null_mut(), |f, _| {
+            f.synchronization_point_achieved(label.read()?, successfully)
+        })
+    }
 }
 
 /// The name of the federation execution's logical time implementation.

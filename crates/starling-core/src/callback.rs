@@ -3,7 +3,7 @@
 use crate::message::FederationInformation;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, SynchronizationPointFailure, Transportation, ValuesBuf,
 };
 use std::sync::Arc;
 
@@ -18,6 +18,27 @@ pub enum Callback {
     },
     /// Report Federation Executions, §4.8.
     ReportFederationExecutions(Vec<FederationInformation>),
+    /// Confirm Synchronization Point Registration, §4.12.
+    SynchronizationPointRegistered {
+        /// Which.
+        label: String,
+        /// Why it was not registered, if so.
+        failure: Option<SynchronizationPointFailure>,
+    },
+    /// Announce Synchronization Point, §4.13.
+    AnnounceSynchronizationPoint {
+        /// Which.
+        label: String,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Federation Synchronized, §4.15.
+    FederationSynchronized {
+        /// Which.
+        label: String,
+        /// Those who achieved it unsuccessfully.
+        failed: Vec<FederateHandle>,
+    },
     /// (Multiple) Object Instance Name(s) Reserved, §6.3, §6.6.
     NamesReserved {
         /// All that were asked for.

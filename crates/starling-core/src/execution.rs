@@ -9,6 +9,7 @@
 //! - `by_class` and `names` mirror `instances`.
 
 use crate::declaration::{Routes, Subscriptions};
+use crate::federation::synchronization::SynchronizationPoint;
 use crate::message::{
     Entry, EntryBody, FromExecutive, LogIndex, ModuleSource, PeerInfo, Request, RequestBody,
     RequestNumber, ResignAction, Watermark,
@@ -72,6 +73,7 @@ pub(crate) struct Execution {
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(crate) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(crate) names: BTreeMap<String, NameUse>,
+    pub(crate) synchronization_points: BTreeMap<String, SynchronizationPoint>,
     pub(crate) receivers: Vec<FederateHandle>,
     out: Vec<(PeerId, FromExecutive)>,
     left: Vec<PeerId>,
@@ -98,6 +100,7 @@ impl Execution {
             instances: BTreeMap::new(),
             by_class: BTreeMap::new(),
             names: BTreeMap::new(),
+            synchronization_points: BTreeMap::new(),
             receivers: Vec::new(),
             out: Vec::new(),
             left: Vec::new(),
@@ -173,6 +176,17 @@ impl Execution {
             }
             RequestBody::SetResignDirective(directive) => {
                 self.member_mut(federate)?.resign_directive = directive;
+                Ok(())
+            }
+            RequestBody::RegisterSynchronizationPoint { label, tag, set } => {
+                self.register_synchronization_point(&cause, label, tag, set);
+                Ok(())
+            }
+            RequestBody::AchieveSynchronizationPoint {
+                label,
+                successfully,
+            } => {
+                self.achieve_synchronization_point(&cause, &label, successfully);
                 Ok(())
             }
             RequestBody::Resign(action) => {

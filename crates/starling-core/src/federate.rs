@@ -82,6 +82,8 @@ pub struct Federate {
     /// Names of own and discovered instances.
     pub(crate) instance_names: BTreeMap<String, ObjectInstanceHandle>,
     pub(crate) reserved_names: BTreeSet<String>,
+    /// Synchronization points announced to the federate and not yet achieved by it.
+    pub(crate) announced: BTreeSet<String>,
     pub(crate) last_instance: u32,
     pub(crate) resign_directive: ResignAction,
     pub(crate) queue: VecDeque<Queued>,
@@ -130,6 +132,7 @@ impl Federate {
             instances: HandleMap::default(),
             instance_names: BTreeMap::new(),
             reserved_names: BTreeSet::new(),
+            announced: BTreeSet::new(),
             last_instance: 0,
             queue: VecDeque::new(),
             maps: ReceiveMaps::default(),
@@ -292,6 +295,18 @@ impl Federate {
                 producer,
                 tag,
             } => self.apply_removal(instance, producer, tag),
+            EntryBody::SynchronizationPointRegistered { label, failure } => {
+                let callback = Callback::SynchronizationPointRegistered { label, failure };
+                self.queue.push_back(Queued::Ready(callback));
+            }
+            EntryBody::SynchronizationPointAnnounced { label, tag } => {
+                let callback = Callback::AnnounceSynchronizationPoint { label, tag };
+                self.queue.push_back(Queued::Ready(callback));
+            }
+            EntryBody::FederationSynchronized { label, failed } => {
+                let callback = Callback::FederationSynchronized { label, failed };
+                self.queue.push_back(Queued::Ready(callback));
+            }
             EntryBody::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
         }
         Ok(())

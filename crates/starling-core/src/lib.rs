@@ -28,6 +28,7 @@ pub use counters::Counters;
 pub use exception::{Exception, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, DataPath, Federate, Output};
+pub use federation::SynchronizationPointFailure;
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
 pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId};

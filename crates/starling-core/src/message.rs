@@ -2,7 +2,7 @@
 
 use crate::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Transportation, Values, ValuesBuf,
+    ObjectInstanceHandle, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
 };
 
 /// A request's number: the how many-th of its federate since it joined, from 1.
@@ -166,6 +166,22 @@ pub enum RequestBody {
     },
     /// Set Automatic Resign Directive, §10.3.
     SetResignDirective(ResignAction),
+    /// Register Federation Synchronization Point, §4.11.
+    RegisterSynchronizationPoint {
+        /// Its label.
+        label: String,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+        /// Who is to achieve it; none: all.
+        set: Vec<FederateHandle>,
+    },
+    /// Synchronization Point Achieved, §4.14.
+    AchieveSynchronizationPoint {
+        /// Which.
+        label: String,
+        /// Or not.
+        successfully: bool,
+    },
     /// Resign Federation Execution, §4.10.
     Resign(ResignAction),
 }
@@ -387,6 +403,27 @@ pub enum EntryBody {
         producer: FederateHandle,
         /// User-supplied tag.
         tag: Vec<u8>,
+    },
+    /// A synchronization point is registered, or not. Audience: who asked.
+    SynchronizationPointRegistered {
+        /// Which.
+        label: String,
+        /// Why not.
+        failure: Option<SynchronizationPointFailure>,
+    },
+    /// A synchronization point is to be achieved. Audience: who is to.
+    SynchronizationPointAnnounced {
+        /// Which.
+        label: String,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// All have achieved a synchronization point. Audience: who has.
+    FederationSynchronized {
+        /// Which.
+        label: String,
+        /// Those who did so unsuccessfully.
+        failed: Vec<FederateHandle>,
     },
     /// Somebody wants values of attributes that the receiver owns.
     ProvideUpdate {

@@ -4,7 +4,7 @@ use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::*;
 use starling_core::{
     AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle,
+    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
 };
 
 macro_rules! fields {
@@ -157,6 +157,7 @@ fields! {
 
 variants! {
     Subscription { 0 None, 1 Passive, 2 Active }
+    SynchronizationPointFailure { 0 LabelNotUnique, 1 SetMemberNotJoined }
     ToExecutive {
         1 CreateFederation { federation, modules, mim, time },
         2 DestroyFederation { federation },
@@ -179,6 +180,8 @@ variants! {
         11 RequestClassUpdate { class, attributes, tag },
         12 SetResignDirective(action),
         13 Resign(action),
+        14 RegisterSynchronizationPoint { label, tag, set },
+        15 AchieveSynchronizationPoint { label, successfully },
     }
     FromExecutive {
         1 Done(result),
@@ -199,5 +202,8 @@ variants! {
         6 Discover(list),
         7 Remove { instance, producer, tag },
         8 ProvideUpdate { wanted, tag },
+        9 SynchronizationPointRegistered { label, failure },
+        10 SynchronizationPointAnnounced { label, tag },
+        11 FederationSynchronized { label, failed },
     }
 }

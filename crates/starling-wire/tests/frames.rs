@@ -6,7 +6,8 @@ use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
     AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, Transportation, ValuesBuf,
+    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure, Transportation,
+    ValuesBuf,
 };
 use starling_wire::*;
 
@@ -139,6 +140,15 @@ fn request_body() -> impl Strategy<Value = RequestBody> {
         }),
         resign_action().prop_map(SetResignDirective),
         resign_action().prop_map(Resign),
+        (text(), tag(), federates()).prop_map(|(label, tag, set)| RegisterSynchronizationPoint {
+            label,
+            tag,
+            set
+        }),
+        (text(), any::<bool>()).prop_map(|(label, successfully)| AchieveSynchronizationPoint {
+            label,
+            successfully
+        }),
     ]
 }
 
@@ -215,6 +225,15 @@ fn entry_body() -> impl Strategy<Value = EntryBody> {
         }),
         (vec((instance(), attributes()), 0..3), tag())
             .prop_map(|(wanted, tag)| ProvideUpdate { wanted, tag }),
+        (text(), of(any::<bool>())).prop_map(|(label, failure)| SynchronizationPointRegistered {
+            label,
+            failure: failure.map(|unique| match unique {
+                true => SynchronizationPointFailure::LabelNotUnique,
+                false => SynchronizationPointFailure::SetMemberNotJoined,
+            }),
+        }),
+        (text(), tag()).prop_map(|(label, tag)| SynchronizationPointAnnounced { label, tag }),
+        (text(), federates()).prop_map(|(label, failed)| FederationSynchronized { label, failed }),
     ]
 }
 

@@ -143,6 +143,7 @@ impl Execution {
         self.members.insert(handle, member);
         let snapshot = self.snapshot(handle, name);
         self.send(peer, FromExecutive::Joined(Box::new(snapshot)));
+        self.announce_to_joiner(handle);
         Ok(handle)
     }
 
@@ -204,6 +205,7 @@ impl Execution {
         if let Some(gone) = self.members.remove(&federate) {
             self.note_left(gone.peer);
         }
+        self.synchronize_without(cause, federate);
     }
 }
 

@@ -6,8 +6,11 @@
 //! - after its resignation a federate owns nothing, and no name it reserved stays reserved;
 //! - federate handles are never reused in a federation execution.
 //!
-//! Absent here: synchronization points, save and restore.
+//! Absent here: save and restore.
 
 pub(crate) mod execution;
 pub(crate) mod federate;
 pub(crate) mod modules;
+pub(crate) mod synchronization;
+
+pub use synchronization::SynchronizationPointFailure;

@@ -293,13 +293,16 @@ impl Federate {
     }
 
     fn note_delivered(&mut self, callback: &Callback) {
-        if let Callback::NamesReserved {
-            names,
-            succeeded: true,
-            ..
-        } = callback
-        {
-            self.reserved_names.extend(names.iter().cloned());
+        match callback {
+            Callback::NamesReserved {
+                names,
+                succeeded: true,
+                ..
+            } => self.reserved_names.extend(names.iter().cloned()),
+            Callback::AnnounceSynchronizationPoint { label, .. } => {
+                self.announced.insert(label.clone());
+            }
+            _ => {}
         }
     }
 

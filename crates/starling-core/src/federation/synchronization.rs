@@ -1,0 +1,171 @@
+//! Synchronization points, 1516.1-2010 §4.11 to §4.15.
+//!
+//! A point is for a set of joined federates, or for all: then also for those who join before it
+//! is achieved. It is achieved when each of them has said so or has resigned; who resigned is
+//! neither told nor counted. Its label is free again from then on.
+
+use crate::exception::throw;
+use crate::execution::{Cause, Execution};
+use crate::message::{EntryBody, RequestBody};
+use crate::{Exception, Federate, FederateHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Why a synchronization point was not registered (C++ numbers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SynchronizationPointFailure {
+    LabelNotUnique = 0,
+    SetMemberNotJoined = 1,
+}
+
+/// A registered point that is not achieved yet.
+pub(crate) struct SynchronizationPoint {
+    tag: Vec<u8>,
+    for_all: bool,
+    waiting: BTreeSet<FederateHandle>,
+    /// Who has achieved it, and whether successfully.
+    achieved: BTreeMap<FederateHandle, bool>,
+}
+
+impl Execution {
+    /// Register Federation Synchronization Point, §4.11. An empty set is all federates.
+    pub(crate) fn register_synchronization_point(
+        &mut self,
+        cause: &Cause,
+        label: String,
+        tag: Vec<u8>,
+        set: Vec<FederateHandle>,
+    ) {
+        let failure = match () {
+            () if self.synchronization_points.contains_key(&label) => {
+                Some(SynchronizationPointFailure::LabelNotUnique)
+            }
+            () if set.iter().any(|f| !self.members.contains_key(f)) => {
+                Some(SynchronizationPointFailure::SetMemberNotJoined)
+            }
+            () => None,
+        };
+        let registered = EntryBody::SynchronizationPointRegistered {
+            label: label.clone(),
+            failure,
+        };
+        self.tell(cause, &[cause.origin], &registered);
+        if failure.is_some() {
+            return;
+        }
+        let for_all = set.is_empty();
+        let set = if for_all { self.everyone() } else { set };
+        let point = SynchronizationPoint {
+            tag: tag.clone(),
+            for_all,
+            waiting: set.into_iter().collect(),
+            achieved: BTreeMap::new(),
+        };
+        let audience: Vec<_> = point.waiting.iter().copied().collect();
+        self.synchronization_points.insert(label.clone(), point);
+        let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
+        self.tell(cause, &audience, &announce);
+    }
+
+    /// Announces to a federate that has just joined what all are to achieve.
+    pub(crate) fn announce_to_joiner(&mut self, joiner: FederateHandle) {
+        let all = self.synchronization_points.iter_mut();
+        let mut announced = Vec::new();
+        for (label, point) in all.filter(|(_, p)| p.for_all) {
+            point.waiting.insert(joiner);
+            announced.push((label.clone(), point.tag.clone()));
+        }
+        for (label, tag) in announced {
+            self.index += 1;
+            let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
+            self.tell(&Cause::rti(), &[joiner], &announce);
+        }
+    }
+
+    /// Synchronization Point Achieved, §4.14.
+    pub(crate) fn achieve_synchronization_point(
+        &mut self,
+        cause: &Cause,
+        label: &str,
+        successfully: bool,
+    ) {
+        if let Some(point) = self.synchronization_points.get_mut(label)
+            && point.waiting.remove(&cause.origin)
+        {
+            point.achieved.insert(cause.origin, successfully);
+            self.complete_synchronization_point(cause, label);
+        }
+    }
+
+    /// A federate has resigned: nobody waits for it.
+    pub(crate) fn synchronize_without(&mut self, cause: &Cause, gone: FederateHandle) {
+        let labels: Vec<_> = self.synchronization_points.keys().cloned().collect();
+        for label in labels {
+            if let Some(point) = self.synchronization_points.get_mut(&label) {
+                point.waiting.remove(&gone);
+                point.achieved.remove(&gone);
+                self.complete_synchronization_point(cause, &label);
+            }
+        }
+    }
+
+    fn complete_synchronization_point(&mut self, cause: &Cause, label: &str) {
+        let Some(point) = self.synchronization_points.get(label) else {
+            return;
+        };
+        if !point.waiting.is_empty() {
+            return;
+        }
+        let audience: Vec<_> = point.achieved.keys().copied().collect();
+        let failed = point.achieved.iter().filter(|(_, ok)| !**ok);
+        let failed = failed.map(|(f, _)| *f).collect();
+        self.synchronization_points.remove(label);
+        let label = label.to_owned();
+        let synchronized = EntryBody::FederationSynchronized { label, failed };
+        self.tell(cause, &audience, &synchronized);
+    }
+}
+
+impl Federate {
+    /// Register Federation Synchronization Point, §4.11. An empty set is all federates, also
+    /// those who join until it is achieved.
+    pub fn register_federation_synchronization_point(
+        &mut self,
+        label: &str,
+        tag: &[u8],
+        set: &[FederateHandle],
+    ) -> Result<(), Exception> {
+        if set.contains(&FederateHandle::RTI) {
+            throw!(
+                InvalidFederateHandle,
+                "the synchronization set has a handle that is no federate's"
+            );
+        }
+        self.request(RequestBody::RegisterSynchronizationPoint {
+            label: label.to_owned(),
+            tag: tag.to_vec(),
+            set: set.to_vec(),
+        });
+        Ok(())
+    }
+
+    /// Synchronization Point Achieved, §4.14.
+    pub fn synchronization_point_achieved(
+        &mut self,
+        label: &str,
+        successfully: bool,
+    ) -> Result<(), Exception> {
+        if !self.announced.remove(label) {
+            throw!(
+                SynchronizationPointLabelNotAnnounced,
+                "synchronization point '{label}' is not announced to this federate, or achieved by it already"
+            );
+        }
+        let label = label.to_owned();
+        self.request(RequestBody::AchieveSynchronizationPoint {
+            label,
+            successfully,
+        });
+        Ok(())
+    }
+}
