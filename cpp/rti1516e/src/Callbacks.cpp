@@ -15,6 +15,13 @@ template <class Handle> struct Make;
 template <> struct Make<AttributeHandle> : AttributeHandleFriend {};
 template <> struct Make<ParameterHandle> : ParameterHandleFriend {};
 
+AttributeHandleSet attributeSet(uint32_t const *attributes, size_t count) {
+    AttributeHandleSet set;
+    for (size_t i = 0; i < count; ++i)
+        set.insert(AttributeHandleFriend::make(attributes[i]));
+    return set;
+}
+
 void *pointer(StarlingBytes bytes) { return const_cast<uint8_t *>(bytes.data); }
 
 }
@@ -99,6 +106,81 @@ StarlingCallbacks Callbacks::table() {
             c.federate_.federationSynchronized(wide(label), set);
         });
     };
+    t.registration_for_object_class = [](void *context, uint32_t class_, bool wanted) {
+        return guarded(context, [&](Callbacks &c) {
+            ObjectClassHandle const handle = ObjectClassHandleFriend::make(class_);
+            if (wanted)
+                c.federate_.startRegistrationForObjectClass(handle);
+            else
+                c.federate_.stopRegistrationForObjectClass(handle);
+        });
+    };
+    t.turn_interactions = [](void *context, uint32_t class_, bool wanted) {
+        return guarded(context, [&](Callbacks &c) {
+            InteractionClassHandle const handle = InteractionClassHandleFriend::make(class_);
+            if (wanted)
+                c.federate_.turnInteractionsOn(handle);
+            else
+                c.federate_.turnInteractionsOff(handle);
+        });
+    };
+    t.attributes_scope = [](void *context, uint64_t instance, uint32_t const *attributes,
+                            size_t count, bool inside) {
+        return guarded(context, [&](Callbacks &c) {
+            ObjectInstanceHandle const object = ObjectInstanceHandleFriend::make(instance);
+            AttributeHandleSet const set = attributeSet(attributes, count);
+            if (inside)
+                c.federate_.attributesInScope(object, set);
+            else
+                c.federate_.attributesOutOfScope(object, set);
+        });
+    };
+    t.turn_updates = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count,
+                        bool wanted, StarlingText rate) {
+        return guarded(context, [&](Callbacks &c) {
+            ObjectInstanceHandle const object = ObjectInstanceHandleFriend::make(instance);
+            AttributeHandleSet const set = attributeSet(attributes, count);
+            if (!wanted)
+                c.federate_.turnUpdatesOffForObjectInstance(object, set);
+            else if (rate.size == 0)
+                c.federate_.turnUpdatesOnForObjectInstance(object, set);
+            else
+                c.federate_.turnUpdatesOnForObjectInstance(object, set, wide(rate));
+        });
+    };
+    t.confirm_attribute_transportation_type_change =
+        [](void *context, uint64_t instance, uint32_t const *attributes, size_t count,
+           uint32_t transportation) {
+            return guarded(context, [&](Callbacks &c) {
+                c.federate_.confirmAttributeTransportationTypeChange(
+                    ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count),
+                    static_cast<TransportationType>(transportation));
+            });
+        };
+    t.report_attribute_transportation_type = [](void *context, uint64_t instance,
+                                                uint32_t attribute, uint32_t transportation) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.reportAttributeTransportationType(
+                ObjectInstanceHandleFriend::make(instance), AttributeHandleFriend::make(attribute),
+                static_cast<TransportationType>(transportation));
+        });
+    };
+    t.confirm_interaction_transportation_type_change = [](void *context, uint32_t class_,
+                                                          uint32_t transportation) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.confirmInteractionTransportationTypeChange(
+                InteractionClassHandleFriend::make(class_),
+                static_cast<TransportationType>(transportation));
+        });
+    };
+    t.report_interaction_transportation_type = [](void *context, uint32_t federate,
+                                                  uint32_t class_, uint32_t transportation) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.reportInteractionTransportationType(
+                FederateHandleFriend::make(federate), InteractionClassHandleFriend::make(class_),
+                static_cast<TransportationType>(transportation));
+        });
+    };
     t.object_instance_name_reserved = [](void *context, StarlingText name, bool succeeded) {
         return guarded(context, [&](Callbacks &c) {
             if (succeeded)
@@ -163,11 +245,8 @@ StarlingCallbacks Callbacks::table() {
                                           uint32_t const *attributes, size_t count,
                                           StarlingBytes tag) {
         return guarded(context, [&](Callbacks &c) {
-            AttributeHandleSet set;
-            for (size_t i = 0; i < count; ++i)
-                set.insert(AttributeHandleFriend::make(attributes[i]));
             c.federate_.provideAttributeValueUpdate(ObjectInstanceHandleFriend::make(instance),
-                                                    set, c.tag(tag));
+                                                    attributeSet(attributes, count), c.tag(tag));
         });
     };
     return t;

@@ -327,6 +327,63 @@ void RTIambassadorImplementation::requestAttributeValueUpdate(ObjectClassHandle 
                                                         list.size(), bytes(tag)));
 }
 
+void RTIambassadorImplementation::requestAttributeTransportationTypeChange(
+    ObjectInstanceHandle instance, AttributeHandleSet const &set, TransportationType type) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_request_attribute_transportation_type_change(
+        ambassador_, number(instance), list.data(), list.size(), type));
+}
+
+void RTIambassadorImplementation::queryAttributeTransportationType(ObjectInstanceHandle instance,
+                                                                   AttributeHandle attribute) {
+    check(starling_query_attribute_transportation_type(ambassador_, number(instance),
+                                                       number(attribute)));
+}
+
+void RTIambassadorImplementation::requestInteractionTransportationTypeChange(
+    InteractionClassHandle class_, TransportationType type) {
+    check(starling_request_interaction_transportation_type_change(ambassador_, number(class_),
+                                                                  type));
+}
+
+void RTIambassadorImplementation::queryInteractionTransportationType(
+    FederateHandle federate, InteractionClassHandle class_) {
+    check(starling_query_interaction_transportation_type(ambassador_, number(federate),
+                                                         number(class_)));
+}
+
+void RTIambassadorImplementation::enableObjectClassRelevanceAdvisorySwitch() {
+    check(starling_enable_object_class_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::disableObjectClassRelevanceAdvisorySwitch() {
+    check(starling_disable_object_class_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::enableAttributeRelevanceAdvisorySwitch() {
+    check(starling_enable_attribute_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::disableAttributeRelevanceAdvisorySwitch() {
+    check(starling_disable_attribute_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::enableAttributeScopeAdvisorySwitch() {
+    check(starling_enable_attribute_scope_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::disableAttributeScopeAdvisorySwitch() {
+    check(starling_disable_attribute_scope_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::enableInteractionRelevanceAdvisorySwitch() {
+    check(starling_enable_interaction_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::disableInteractionRelevanceAdvisorySwitch() {
+    check(starling_disable_interaction_relevance_advisory_switch(ambassador_));
+}
+
 ResignAction RTIambassadorImplementation::getAutomaticResignDirective() {
     return static_cast<ResignAction>(
         get<uint32_t>(starling_get_automatic_resign_directive, ambassador_));

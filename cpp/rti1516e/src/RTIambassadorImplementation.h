@@ -70,8 +70,22 @@ public:
                                      VariableLengthData const &) override;
     void requestAttributeValueUpdate(ObjectClassHandle, AttributeHandleSet const &,
                                      VariableLengthData const &) override;
+    void requestAttributeTransportationTypeChange(ObjectInstanceHandle, AttributeHandleSet const &,
+                                                  TransportationType) override;
+    void queryAttributeTransportationType(ObjectInstanceHandle, AttributeHandle) override;
+    void requestInteractionTransportationTypeChange(InteractionClassHandle,
+                                                    TransportationType) override;
+    void queryInteractionTransportationType(FederateHandle, InteractionClassHandle) override;
 
     // Support services
+    void enableObjectClassRelevanceAdvisorySwitch() override;
+    void disableObjectClassRelevanceAdvisorySwitch() override;
+    void enableAttributeRelevanceAdvisorySwitch() override;
+    void disableAttributeRelevanceAdvisorySwitch() override;
+    void enableAttributeScopeAdvisorySwitch() override;
+    void disableAttributeScopeAdvisorySwitch() override;
+    void enableInteractionRelevanceAdvisorySwitch() override;
+    void disableInteractionRelevanceAdvisorySwitch() override;
     ResignAction getAutomaticResignDirective() override;
     void setAutomaticResignDirective(ResignAction) override;
     FederateHandle getFederateHandle(std::wstring const &) override;

@@ -120,6 +120,60 @@ typedef struct StarlingCallbacks {
                                   const uint32_t *failed,
                                   size_t count);
   /**
+   * Start (`wanted`) and Stop Registration For Object Class, §5.10, §5.11.
+   */
+  bool (*registration_for_object_class)(void*, uint32_t class_, bool wanted);
+  /**
+   * Turn Interactions On (`wanted`) and Off, §5.12, §5.13.
+   */
+  bool (*turn_interactions)(void*, uint32_t class_, bool wanted);
+  /**
+   * Attributes In Scope (`inside`) and Out Of Scope, §6.17, §6.18.
+   */
+  bool (*attributes_scope)(void*,
+                           uint64_t instance,
+                           const uint32_t *attributes,
+                           size_t count,
+                           bool inside);
+  /**
+   * Turn Updates On (`wanted`) and Off For Object Instance, §6.21, §6.22. An empty `rate` is
+   * no update rate designator.
+   */
+  bool (*turn_updates)(void*,
+                       uint64_t instance,
+                       const uint32_t *attributes,
+                       size_t count,
+                       bool wanted,
+                       struct StarlingText rate);
+  /**
+   * Confirm Attribute Transportation Type Change, §6.24.
+   */
+  bool (*confirm_attribute_transportation_type_change)(void*,
+                                                       uint64_t instance,
+                                                       const uint32_t *attributes,
+                                                       size_t count,
+                                                       uint32_t transportation);
+  /**
+   * Report Attribute Transportation Type, §6.26.
+   */
+  bool (*report_attribute_transportation_type)(void*,
+                                               uint64_t instance,
+                                               uint32_t attribute,
+                                               uint32_t transportation);
+  /**
+   * Confirm Interaction Transportation Type Change, §6.28.
+   */
+  bool (*confirm_interaction_transportation_type_change)(void*,
+                                                         uint32_t class_,
+                                                         uint32_t transportation);
+  /**
+   * Report Interaction Transportation Type, §6.30.
+   */
+  bool (*report_interaction_transportation_type)(void*,
+                                                 uint32_t federate,
+                                                 uint32_t class_,
+                                                 uint32_t transportation);
+  /**
    * Object Instance Name Reserved, §6.3.
    */
   bool (*object_instance_name_reserved)(void*, struct StarlingText name, bool succeeded);
@@ -519,6 +573,112 @@ StarlingStatus starling_request_class_attribute_value_update(const struct Starli
                                                              const uint32_t *attributes_,
                                                              size_t attributes_count,
                                                              struct StarlingBytes tag);
+
+/**
+ * Request Attribute Transportation Type Change, §6.23. Transportation: 1 reliable, 2 best effort.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_request_attribute_transportation_type_change(const struct StarlingAmbassador *ambassador,
+                                                                     uint64_t instance,
+                                                                     const uint32_t *attributes_,
+                                                                     size_t attributes_count,
+                                                                     uint32_t transportation_);
+
+/**
+ * Query Attribute Transportation Type, §6.25.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_query_attribute_transportation_type(const struct StarlingAmbassador *ambassador,
+                                                            uint64_t instance,
+                                                            uint32_t attribute);
+
+/**
+ * Request Interaction Transportation Type Change, §6.27.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_request_interaction_transportation_type_change(const struct StarlingAmbassador *ambassador,
+                                                                       uint32_t class_,
+                                                                       uint32_t transportation_);
+
+/**
+ * Query Interaction Transportation Type, §6.29.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_query_interaction_transportation_type(const struct StarlingAmbassador *ambassador,
+                                                              uint32_t federate,
+                                                              uint32_t class_);
+
+/**
+ * Enable Object Class Relevance Advisory Switch, §10.33.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_enable_object_class_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Disable Object Class Relevance Advisory Switch, §10.34.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_disable_object_class_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Enable Attribute Relevance Advisory Switch, §10.35.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_enable_attribute_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Disable Attribute Relevance Advisory Switch, §10.36.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_disable_attribute_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Enable Attribute Scope Advisory Switch, §10.37.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_enable_attribute_scope_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Disable Attribute Scope Advisory Switch, §10.38.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_disable_attribute_scope_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Enable Interaction Relevance Advisory Switch, §10.39.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_enable_interaction_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
+
+/**
+ * Disable Interaction Relevance Advisory Switch, §10.40.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_disable_interaction_relevance_advisory_switch(const struct StarlingAmbassador *ambassador);
 
 /**
  * Get Automatic Resign Directive, 1516.1-2010 §10.2.

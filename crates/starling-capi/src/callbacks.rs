@@ -1,8 +1,8 @@
 //! Callbacks to the federate: a table of function pointers.
 
 use crate::types::{StarlingBytes, StarlingFederation, StarlingText, StarlingValue};
-use starling::core::Transportation;
-use starling::{Callback, FederateAmbassador};
+use starling::core::{AttributeHandle, Transportation};
+use starling::{Callback, Exception, ExceptionKind, FederateAmbassador};
 use std::ffi::c_void;
 
 /// How a value travelled: HLAreliable 1, HLAbestEffort 2 (the numbers of the C++ API of 2010).
@@ -11,6 +11,22 @@ pub(crate) fn transportation_number(transportation: Transportation) -> u32 {
         Transportation::Reliable => 1,
         Transportation::BestEffort => 2,
     }
+}
+
+/// The type with this number, or InvalidTransportationType.
+pub(crate) fn transportation(number: u32) -> Result<Transportation, Exception> {
+    match number {
+        1 => Ok(Transportation::Reliable),
+        2 => Ok(Transportation::BestEffort),
+        _ => Err(Exception::new(
+            ExceptionKind::InvalidTransportationType,
+            format!("{number} is neither RELIABLE (1) nor BEST_EFFORT (2)"),
+        )),
+    }
+}
+
+fn numbers(attributes: &[AttributeHandle]) -> Vec<u32> {
+    attributes.iter().map(|a| a.raw()).collect()
 }
 
 /// The federate's functions. Each returns true, or false if the federate threw
@@ -39,6 +55,53 @@ pub struct StarlingCallbacks {
     pub federation_synchronized: Option<
         extern "C" fn(*mut c_void, label: StarlingText, failed: *const u32, count: usize) -> bool,
     >,
+    /// Start (`wanted`) and Stop Registration For Object Class, §5.10, §5.11.
+    pub registration_for_object_class:
+        Option<extern "C" fn(*mut c_void, class_: u32, wanted: bool) -> bool>,
+    /// Turn Interactions On (`wanted`) and Off, §5.12, §5.13.
+    pub turn_interactions: Option<extern "C" fn(*mut c_void, class_: u32, wanted: bool) -> bool>,
+    /// Attributes In Scope (`inside`) and Out Of Scope, §6.17, §6.18.
+    pub attributes_scope: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            inside: bool,
+        ) -> bool,
+    >,
+    /// Turn Updates On (`wanted`) and Off For Object Instance, §6.21, §6.22. An empty `rate` is
+    /// no update rate designator.
+    pub turn_updates: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            wanted: bool,
+            rate: StarlingText,
+        ) -> bool,
+    >,
+    /// Confirm Attribute Transportation Type Change, §6.24.
+    pub confirm_attribute_transportation_type_change: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            transportation: u32,
+        ) -> bool,
+    >,
+    /// Report Attribute Transportation Type, §6.26.
+    pub report_attribute_transportation_type: Option<
+        extern "C" fn(*mut c_void, instance: u64, attribute: u32, transportation: u32) -> bool,
+    >,
+    /// Confirm Interaction Transportation Type Change, §6.28.
+    pub confirm_interaction_transportation_type_change:
+        Option<extern "C" fn(*mut c_void, class_: u32, transportation: u32) -> bool>,
+    /// Report Interaction Transportation Type, §6.30.
+    pub report_interaction_transportation_type:
+        Option<extern "C" fn(*mut c_void, federate: u32, class_: u32, transportation: u32) -> bool>,
     /// Object Instance Name Reserved, §6.3.
     pub object_instance_name_reserved:
         Option<extern "C" fn(*mut c_void, name: StarlingText, succeeded: bool) -> bool>,
@@ -165,6 +228,89 @@ impl FederateAmbassador for Table {
                 let synchronized = c.federation_synchronized;
                 synchronized.is_none_or(|f| f(to, label, failed.as_ptr(), failed.len()))
             }
+            Callback::StartRegistrationForObjectClass(class) => {
+                let registration = c.registration_for_object_class;
+                registration.is_none_or(|f| f(to, class.raw(), true))
+            }
+            Callback::StopRegistrationForObjectClass(class) => {
+                let registration = c.registration_for_object_class;
+                registration.is_none_or(|f| f(to, class.raw(), false))
+            }
+            Callback::TurnInteractionsOn(class) => {
+                c.turn_interactions.is_none_or(|f| f(to, class.raw(), true))
+            }
+            Callback::TurnInteractionsOff(class) => c
+                .turn_interactions
+                .is_none_or(|f| f(to, class.raw(), false)),
+            Callback::AttributesInScope {
+                instance,
+                attributes,
+            } => {
+                let list = numbers(attributes);
+                let scope = c.attributes_scope;
+                scope.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), true))
+            }
+            Callback::AttributesOutOfScope {
+                instance,
+                attributes,
+            } => {
+                let list = numbers(attributes);
+                let scope = c.attributes_scope;
+                scope.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), false))
+            }
+            Callback::TurnUpdatesOnForObjectInstance {
+                instance,
+                attributes,
+                rate,
+            } => {
+                let (list, rate) = (numbers(attributes), StarlingText::of(rate));
+                let turn = c.turn_updates;
+                turn.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), true, rate))
+            }
+            Callback::TurnUpdatesOffForObjectInstance {
+                instance,
+                attributes,
+            } => {
+                let (list, none) = (numbers(attributes), StarlingText::of(""));
+                let turn = c.turn_updates;
+                turn.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), false, none))
+            }
+            Callback::ConfirmAttributeTransportationTypeChange {
+                instance,
+                attributes,
+                transportation,
+            } => {
+                let list = numbers(attributes);
+                let how = transportation_number(*transportation);
+                let confirm = c.confirm_attribute_transportation_type_change;
+                confirm.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), how))
+            }
+            Callback::ReportAttributeTransportationType {
+                instance,
+                attribute,
+                transportation,
+            } => {
+                let how = transportation_number(*transportation);
+                let report = c.report_attribute_transportation_type;
+                report.is_none_or(|f| f(to, instance.0, attribute.raw(), how))
+            }
+            Callback::ConfirmInteractionTransportationTypeChange {
+                class,
+                transportation,
+            } => {
+                let how = transportation_number(*transportation);
+                let confirm = c.confirm_interaction_transportation_type_change;
+                confirm.is_none_or(|f| f(to, class.raw(), how))
+            }
+            Callback::ReportInteractionTransportationType {
+                federate,
+                class,
+                transportation,
+            } => {
+                let how = transportation_number(*transportation);
+                let report = c.report_interaction_transportation_type;
+                report.is_none_or(|f| f(to, federate.0, class.raw(), how))
+            }
             Callback::NamesReserved {
                 names,
                 multiple: true,
@@ -237,7 +383,7 @@ impl FederateAmbassador for Table {
                 attributes,
                 tag,
             } => {
-                let list: Vec<_> = attributes.iter().map(|a| a.raw()).collect();
+                let list = numbers(attributes);
                 let tag = StarlingBytes::of(tag);
                 let provide = c.provide_attribute_value_update;
                 provide.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))

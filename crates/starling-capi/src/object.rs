@@ -1,12 +1,14 @@
 //! Object management, chapter 6.
 
 use crate::boundary::service;
+use crate::callbacks::transportation;
 use crate::declaration::attributes;
 use crate::types::{
     StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingText, StarlingValue, slice,
 };
 use starling::core::{
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle,
 };
 use starling::{Exception, Service};
 use std::ptr::null_mut;
@@ -266,5 +268,95 @@ pub unsafe extern "C" fn starling_request_class_attribute_value_update(
             null_mut(),
             |f, _| f.request_class_attribute_value_update(class, &list, tag.read()),
         )
+    }
+}
+
+/// Request Attribute Transportation Type Change, §6.23. Transportation: 1 reliable, 2 best effort.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_request_attribute_transportation_type_change(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    attributes_: *const u32,
+    attributes_count: usize,
+    transportation_: u32,
+) -> StarlingStatus {
+    let change = Service::RequestAttributeTransportationTypeChange;
+    // SAFETY: as above.
+    unsafe {
+        let list = attributes(attributes_, attributes_count);
+        service(ambassador, change, null_mut(), |f, _| {
+            let (instance, to) = (
+                ObjectInstanceHandle(instance),
+                transportation(transportation_)?,
+            );
+            f.request_attribute_transportation_type_change(instance, &list, to)
+        })
+    }
+}
+
+/// Query Attribute Transportation Type, §6.25.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_query_attribute_transportation_type(
+    ambassador: *const StarlingAmbassador,
+    instance: u64,
+    attribute: u32,
+) -> StarlingStatus {
+    let query = Service::QueryAttributeTransportationType;
+    let (instance, attribute) = (
+        ObjectInstanceHandle(instance),
+        AttributeHandle::from_raw(attribute),
+    );
+    // SAFETY: as above.
+    unsafe {
+        service(ambassador, query, null_mut(), |f, _| {
+            f.query_attribute_transportation_type(instance, attribute)
+        })
+    }
+}
+
+/// Request Interaction Transportation Type Change, §6.27.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_request_interaction_transportation_type_change(
+    ambassador: *const StarlingAmbassador,
+    class_: u32,
+    transportation_: u32,
+) -> StarlingStatus {
+    let change = Service::RequestInteractionTransportationTypeChange;
+    let class = InteractionClassHandle::from_raw(class_);
+    // SAFETY: as above.
+    unsafe {
+        service(ambassador, change, null_mut(), |f, _| {
+            let to = transportation(transportation_)?;
+            f.request_interaction_transportation_type_change(class, to)
+        })
+    }
+}
+
+/// Query Interaction Transportation Type, §6.29.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_query_interaction_transportation_type(
+    ambassador: *const StarlingAmbassador,
+    federate: u32,
+    class_: u32,
+) -> StarlingStatus {
+    let query = Service::QueryInteractionTransportationType;
+    let class = InteractionClassHandle::from_raw(class_);
+    // SAFETY: as above.
+    unsafe {
+        service(ambassador, query, null_mut(), |f, _| {
+            f.query_interaction_transportation_type(FederateHandle(federate), class)
+        })
     }
 }

@@ -8,6 +8,7 @@ use starling::core::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle,
 };
+use std::ptr::null_mut;
 
 /// Look-ups: arguments, what is stored at the last argument, how it comes from the core.
 macro_rules! lookups {
@@ -27,6 +28,40 @@ macro_rules! lookups {
             unsafe { service(ambassador, Service::$service, result, |$f, _| Ok($body)) }
         }
     )*};
+}
+
+/// Advisory switches.
+macro_rules! switches {
+    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As in the crate's rules.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(ambassador: *const StarlingAmbassador) -> StarlingStatus {
+            // SAFETY: as above.
+            unsafe { service(ambassador, Service::$service, null_mut(), |f, _| f.$method()) }
+        }
+    )*};
+}
+
+switches! {
+    /// Enable Object Class Relevance Advisory Switch, §10.33.
+    starling_enable_object_class_relevance_advisory_switch EnableObjectClassRelevanceAdvisorySwitch enable_object_class_relevance_advisory_switch;
+    /// Disable Object Class Relevance Advisory Switch, §10.34.
+    starling_disable_object_class_relevance_advisory_switch DisableObjectClassRelevanceAdvisorySwitch disable_object_class_relevance_advisory_switch;
+    /// Enable Attribute Relevance Advisory Switch, §10.35.
+    starling_enable_attribute_relevance_advisory_switch EnableAttributeRelevanceAdvisorySwitch enable_attribute_relevance_advisory_switch;
+    /// Disable Attribute Relevance Advisory Switch, §10.36.
+    starling_disable_attribute_relevance_advisory_switch DisableAttributeRelevanceAdvisorySwitch disable_attribute_relevance_advisory_switch;
+    /// Enable Attribute Scope Advisory Switch, §10.37.
+    starling_enable_attribute_scope_advisory_switch EnableAttributeScopeAdvisorySwitch enable_attribute_scope_advisory_switch;
+    /// Disable Attribute Scope Advisory Switch, §10.38.
+    starling_disable_attribute_scope_advisory_switch DisableAttributeScopeAdvisorySwitch disable_attribute_scope_advisory_switch;
+    /// Enable Interaction Relevance Advisory Switch, §10.39.
+    starling_enable_interaction_relevance_advisory_switch EnableInteractionRelevanceAdvisorySwitch enable_interaction_relevance_advisory_switch;
+    /// Disable Interaction Relevance Advisory Switch, §10.40.
+    starling_disable_interaction_relevance_advisory_switch DisableInteractionRelevanceAdvisorySwitch disable_interaction_relevance_advisory_switch;
 }
 
 lookups! {

@@ -39,6 +39,14 @@ pub enum Callback {
         /// Those who achieved it unsuccessfully.
         failed: Vec<FederateHandle>,
     },
+    /// Start Registration For Object Class, §5.10.
+    StartRegistrationForObjectClass(ObjectClassHandle),
+    /// Stop Registration For Object Class, §5.11.
+    StopRegistrationForObjectClass(ObjectClassHandle),
+    /// Turn Interactions On, §5.12.
+    TurnInteractionsOn(InteractionClassHandle),
+    /// Turn Interactions Off, §5.13.
+    TurnInteractionsOff(InteractionClassHandle),
     /// (Multiple) Object Instance Name(s) Reserved, §6.3, §6.6.
     NamesReserved {
         /// All that were asked for.
@@ -93,6 +101,70 @@ pub enum Callback {
         tag: Vec<u8>,
         /// Who deleted it.
         producer: FederateHandle,
+    },
+    /// Confirm Attribute Transportation Type Change, §6.24.
+    ConfirmAttributeTransportationTypeChange {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attributes: Vec<AttributeHandle>,
+        /// How they travel now.
+        transportation: Transportation,
+    },
+    /// Report Attribute Transportation Type, §6.26.
+    ReportAttributeTransportationType {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attribute: AttributeHandle,
+        /// How it travels.
+        transportation: Transportation,
+    },
+    /// Confirm Interaction Transportation Type Change, §6.28.
+    ConfirmInteractionTransportationTypeChange {
+        /// Which.
+        class: InteractionClassHandle,
+        /// How this federate sends it now.
+        transportation: Transportation,
+    },
+    /// Report Interaction Transportation Type, §6.30.
+    ReportInteractionTransportationType {
+        /// Whose.
+        federate: FederateHandle,
+        /// Which.
+        class: InteractionClassHandle,
+        /// How that federate sends it.
+        transportation: Transportation,
+    },
+    /// Attributes In Scope, §6.17.
+    AttributesInScope {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Attributes Out Of Scope, §6.18.
+    AttributesOutOfScope {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Turn Updates On For Object Instance, §6.21.
+    TurnUpdatesOnForObjectInstance {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Wanted now.
+        attributes: Vec<AttributeHandle>,
+        /// At this update rate designator; empty: all updates.
+        rate: String,
+    },
+    /// Turn Updates Off For Object Instance, §6.22.
+    TurnUpdatesOffForObjectInstance {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Wanted by nobody now.
+        attributes: Vec<AttributeHandle>,
     },
     /// Provide Attribute Value Update, §6.20.
     ProvideAttributeValueUpdate {

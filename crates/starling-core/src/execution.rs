@@ -14,10 +14,11 @@ use crate::message::{
     Entry, EntryBody, FromExecutive, LogIndex, ModuleSource, PeerInfo, Request, RequestBody,
     RequestNumber, ResignAction, Watermark,
 };
+use crate::object::advisories::{InstanceSwitches, Told};
 use crate::object::execution::{Instance, NameUse};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, PeerId, ProtocolError,
+    ObjectInstanceHandle, PeerId, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +36,9 @@ pub(crate) struct Member {
     /// Its stream tells the log up to here.
     pub(crate) told: LogIndex,
     pub(crate) resign_directive: ResignAction,
+    pub(crate) switches: InstanceSwitches,
+    /// Of interaction classes, where they are not the FDD's.
+    pub(crate) transportations: BTreeMap<InteractionClassHandle, Transportation>,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
 }
@@ -73,6 +77,7 @@ pub(crate) struct Execution {
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(crate) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(crate) names: BTreeMap<String, NameUse>,
+    pub(crate) told: Told,
     pub(crate) synchronization_points: BTreeMap<String, SynchronizationPoint>,
     pub(crate) receivers: Vec<FederateHandle>,
     out: Vec<(PeerId, FromExecutive)>,
@@ -100,6 +105,7 @@ impl Execution {
             instances: BTreeMap::new(),
             by_class: BTreeMap::new(),
             names: BTreeMap::new(),
+            told: Told::default(),
             synchronization_points: BTreeMap::new(),
             receivers: Vec::new(),
             out: Vec::new(),
@@ -123,39 +129,46 @@ impl Execution {
             request: member.requests,
             fenced: request.fenced,
         };
-        match request.body {
+        self.serve(&cause, request.body)?;
+        self.advise(&cause);
+        Ok(())
+    }
+
+    /// Takes a request to its room.
+    fn serve(&mut self, cause: &Cause, body: RequestBody) -> Result<(), ProtocolError> {
+        match body {
             RequestBody::PublishObjectClass { class, attributes } => {
-                self.publish_object_class(&cause, class, attributes)
+                self.publish_object_class(cause, class, attributes)
             }
             RequestBody::PublishInteraction { class, published } => {
-                self.publish_interaction(&cause, class, published)
+                self.publish_interaction(cause, class, published)
             }
             RequestBody::SubscribeObjectClass { class, attributes } => {
-                self.subscribe_object_class(&cause, class, attributes)
+                self.subscribe_object_class(cause, class, attributes)
             }
             RequestBody::SubscribeInteraction {
                 class,
                 subscription,
-            } => self.subscribe_interaction(&cause, class, subscription),
+            } => self.subscribe_interaction(cause, class, subscription),
             RequestBody::ReserveNames { names, multiple } => {
-                self.reserve_names(&cause, names, multiple);
+                self.reserve_names(cause, names, multiple);
                 Ok(())
             }
             RequestBody::ReleaseNames { names } => {
-                self.release_names(&cause, &names);
+                self.release_names(cause, &names);
                 Ok(())
             }
             RequestBody::RegisterObject {
                 instance,
                 class,
                 name,
-            } => self.register_object(&cause, instance, class, name),
+            } => self.register_object(cause, instance, class, name),
             RequestBody::DeleteObject { instance, tag } => {
-                self.delete_object(&cause, instance, tag);
+                self.delete_object(cause, instance, tag);
                 Ok(())
             }
             RequestBody::LocalDeleteObject { instance } => {
-                self.local_delete_object(&cause, instance);
+                self.local_delete_object(cause, instance);
                 Ok(())
             }
             RequestBody::RequestInstanceUpdate {
@@ -163,7 +176,7 @@ impl Execution {
                 attributes,
                 tag,
             } => {
-                self.request_instance_update(&cause, instance, &attributes, tag);
+                self.request_instance_update(cause, instance, &attributes, tag);
                 Ok(())
             }
             RequestBody::RequestClassUpdate {
@@ -171,26 +184,56 @@ impl Execution {
                 attributes,
                 tag,
             } => {
-                self.request_class_update(&cause, class, &attributes, tag);
+                self.request_class_update(cause, class, &attributes, tag);
                 Ok(())
             }
             RequestBody::SetResignDirective(directive) => {
-                self.member_mut(federate)?.resign_directive = directive;
+                self.member_mut(cause.origin)?.resign_directive = directive;
+                Ok(())
+            }
+            RequestBody::ChangeAttributeTransportation {
+                instance,
+                attributes,
+                transportation,
+            } => {
+                self.change_attribute_transportation(cause, instance, attributes, transportation);
+                Ok(())
+            }
+            RequestBody::QueryAttributeTransportation {
+                instance,
+                attribute,
+            } => {
+                self.query_attribute_transportation(cause, instance, attribute);
+                Ok(())
+            }
+            RequestBody::ChangeInteractionTransportation {
+                class,
+                transportation,
+            } => {
+                self.change_interaction_transportation(cause, class, transportation);
+                Ok(())
+            }
+            RequestBody::QueryInteractionTransportation { federate, class } => {
+                self.query_interaction_transportation(cause, federate, class);
+                Ok(())
+            }
+            RequestBody::SetInstanceSwitches(switches) => {
+                self.set_instance_switches(cause, switches);
                 Ok(())
             }
             RequestBody::RegisterSynchronizationPoint { label, tag, set } => {
-                self.register_synchronization_point(&cause, label, tag, set);
+                self.register_synchronization_point(cause, label, tag, set);
                 Ok(())
             }
             RequestBody::AchieveSynchronizationPoint {
                 label,
                 successfully,
             } => {
-                self.achieve_synchronization_point(&cause, &label, successfully);
+                self.achieve_synchronization_point(cause, &label, successfully);
                 Ok(())
             }
             RequestBody::Resign(action) => {
-                self.resign(&cause, federate, action, None);
+                self.resign(cause, cause.origin, action, None);
                 Ok(())
             }
         }

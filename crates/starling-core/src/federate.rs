@@ -11,7 +11,7 @@
 
 use crate::callback::Callback;
 use crate::counters::Counters;
-use crate::declaration::{Routes, Subscriptions};
+use crate::declaration::{Advisories, Routes, Subscriptions};
 use crate::exception::throw;
 use crate::federation::modules;
 use crate::handles::HandleMap;
@@ -19,8 +19,10 @@ use crate::message::{
     After, Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, Request,
     RequestBody, RequestNumber, ResignAction, Snapshot,
 };
+use crate::object::advisories::InstanceSwitches;
 use crate::object::federate::Instance;
 use crate::object::receive::{Queued, ReceiveMaps};
+use crate::object::transportation::Changes;
 use crate::order::{Now, Ordered, Ordering};
 use crate::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -78,6 +80,11 @@ pub struct Federate {
     pub(crate) mine: Subscriptions,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
+    pub(crate) switches: InstanceSwitches,
+    /// Of interaction classes sent by this federate.
+    pub(crate) transportations: Changes<InteractionClassHandle>,
+    pub(crate) registration: Advisories<ObjectClassHandle>,
+    pub(crate) interactions: Advisories<InteractionClassHandle>,
     pub(crate) instances: HandleMap<ObjectInstanceHandle, Instance>,
     /// Names of own and discovered instances.
     pub(crate) instance_names: BTreeMap<String, ObjectInstanceHandle>,
@@ -102,6 +109,7 @@ impl Federate {
     pub fn new(snapshot: Snapshot, path: DataPath) -> Result<Self, ProtocolError> {
         let model = modules::build(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
+        let switches = model.switches().clone();
         let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
         let mut subscriptions = Subscriptions::default();
         for (federate, class, attributes) in snapshot.object_subscriptions {
@@ -129,6 +137,13 @@ impl Federate {
             mine: Subscriptions::default(),
             published: BTreeMap::new(),
             published_interactions: BTreeSet::new(),
+            transportations: Changes::default(),
+            switches: InstanceSwitches {
+                scope: switches.attribute_scope_advisory,
+                relevance: switches.attribute_relevance_advisory,
+            },
+            registration: Advisories::new(switches.object_class_relevance_advisory),
+            interactions: Advisories::new(switches.interaction_relevance_advisory),
             instances: HandleMap::default(),
             instance_names: BTreeMap::new(),
             reserved_names: BTreeSet::new(),
@@ -262,11 +277,13 @@ impl Federate {
                 self.routes.clear();
                 self.fenceable.remove(&federate);
                 self.resigned |= federate == self.me;
+                self.advise_all();
             }
             EntryBody::ObjectSubscription { class, attributes } => {
                 self.subscriptions
                     .set_object(origin, class, attributes, entry.index);
                 self.subscription_applied(origin);
+                self.advise_subscribed(class);
             }
             EntryBody::InteractionSubscription {
                 class,
@@ -275,6 +292,7 @@ impl Federate {
                 self.subscriptions
                     .set_interaction(origin, class, subscription, entry.index);
                 self.subscription_applied(origin);
+                self.advise_interaction_subscribed(class);
             }
             EntryBody::NamesReserved {
                 names,
@@ -295,6 +313,53 @@ impl Federate {
                 producer,
                 tag,
             } => self.apply_removal(instance, producer, tag),
+            EntryBody::AttributeTransportationChanged {
+                instance,
+                attributes,
+                transportation,
+            } => self.apply_attribute_transportation(instance, attributes, transportation),
+            EntryBody::AttributeTransportation {
+                instance,
+                attribute,
+                transportation,
+            } => {
+                let callback = Callback::ReportAttributeTransportationType {
+                    instance,
+                    attribute,
+                    transportation,
+                };
+                self.queue.push_back(Queued::Transportation(callback));
+            }
+            EntryBody::InteractionTransportationChanged {
+                class,
+                transportation,
+            } => {
+                let callback = Callback::ConfirmInteractionTransportationTypeChange {
+                    class,
+                    transportation,
+                };
+                self.queue.push_back(Queued::Transportation(callback));
+            }
+            EntryBody::InteractionTransportation {
+                federate,
+                class,
+                transportation,
+            } => {
+                let callback = Callback::ReportInteractionTransportationType {
+                    federate,
+                    class,
+                    transportation,
+                };
+                self.queue.push_back(Queued::Transportation(callback));
+            }
+            EntryBody::AttributesScope {
+                instance,
+                entered,
+                left,
+            } => self.apply_scope(instance, entered, left),
+            EntryBody::AttributesRelevance { instance, on, off } => {
+                self.apply_relevance(instance, on, off);
+            }
             EntryBody::SynchronizationPointRegistered { label, failure } => {
                 let callback = Callback::SynchronizationPointRegistered { label, failure };
                 self.queue.push_back(Queued::Ready(callback));

@@ -32,6 +32,7 @@ pub use federation::SynchronizationPointFailure;
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
 pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId};
+pub use object::advisories::InstanceSwitches;
 pub use starling_fom::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectModel,
     Order, ParameterHandle, Transportation,

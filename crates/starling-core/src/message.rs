@@ -1,8 +1,9 @@
 //! What federates and the executive tell each other. `starling-wire` turns it into bytes.
 
 use crate::{
-    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
+    AttributeHandle, Exception, FederateHandle, InstanceSwitches, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure, Transportation, Values,
+    ValuesBuf,
 };
 
 /// A request's number: the how many-th of its federate since it joined, from 1.
@@ -166,6 +167,38 @@ pub enum RequestBody {
     },
     /// Set Automatic Resign Directive, §10.3.
     SetResignDirective(ResignAction),
+    /// Request Attribute Transportation Type Change, §6.23.
+    ChangeAttributeTransportation {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// To this.
+        transportation: Transportation,
+    },
+    /// Query Attribute Transportation Type, §6.25.
+    QueryAttributeTransportation {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Of this one.
+        attribute: AttributeHandle,
+    },
+    /// Request Interaction Transportation Type Change, §6.27.
+    ChangeInteractionTransportation {
+        /// Which.
+        class: InteractionClassHandle,
+        /// To this.
+        transportation: Transportation,
+    },
+    /// Query Interaction Transportation Type, §6.29.
+    QueryInteractionTransportation {
+        /// As this one sends it.
+        federate: FederateHandle,
+        /// Which.
+        class: InteractionClassHandle,
+    },
+    /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
+    SetInstanceSwitches(InstanceSwitches),
     /// Register Federation Synchronization Point, §4.11.
     RegisterSynchronizationPoint {
         /// Its label.
@@ -403,6 +436,58 @@ pub enum EntryBody {
         producer: FederateHandle,
         /// User-supplied tag.
         tag: Vec<u8>,
+    },
+    /// The sender's attributes travel so from now on. Audience: who asked.
+    AttributeTransportationChanged {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attributes: Vec<AttributeHandle>,
+        /// How.
+        transportation: Transportation,
+    },
+    /// How an attribute travels. Audience: who asked.
+    AttributeTransportation {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Which.
+        attribute: AttributeHandle,
+        /// How.
+        transportation: Transportation,
+    },
+    /// The sender's interactions travel so from now on. Audience: who asked.
+    InteractionTransportationChanged {
+        /// Which.
+        class: InteractionClassHandle,
+        /// How.
+        transportation: Transportation,
+    },
+    /// How a federate's interactions travel. Audience: who asked.
+    InteractionTransportation {
+        /// Whose.
+        federate: FederateHandle,
+        /// Which.
+        class: InteractionClassHandle,
+        /// How.
+        transportation: Transportation,
+    },
+    /// Attributes have come into scope, or left it (§6.17, §6.18). Audience: whose scope it is.
+    AttributesScope {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// In scope now.
+        entered: Vec<AttributeHandle>,
+        /// Out of scope now.
+        left: Vec<AttributeHandle>,
+    },
+    /// Attributes are wanted, or no longer (§6.21, §6.22). Audience: their owner.
+    AttributesRelevance {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// Wanted now, by update rate designator (empty for none).
+        on: Vec<(String, Vec<AttributeHandle>)>,
+        /// Wanted by nobody now.
+        off: Vec<AttributeHandle>,
     },
     /// A synchronization point is registered, or not. Audience: who asked.
     SynchronizationPointRegistered {

@@ -345,6 +345,22 @@ impl ObjectModel {
         }
         false
     }
+
+    /// Whether interaction class `class` is `ancestor` or below it.
+    pub fn is_interaction_subclass_or_same(
+        &self,
+        class: InteractionClassHandle,
+        ancestor: InteractionClassHandle,
+    ) -> bool {
+        let mut at = Some(class);
+        while let Some(c) = at {
+            if c == ancestor {
+                return true;
+            }
+            at = self.interaction_class(c).and_then(|c| c.parent);
+        }
+        false
+    }
 }
 
 impl ObjectClass {

@@ -3,8 +3,9 @@
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
+    AttributeHandle, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
+    Transportation,
 };
 
 macro_rules! fields {
@@ -140,6 +141,7 @@ impl<T: Wire> Wire for Box<T> {
 }
 
 fields! {
+    InstanceSwitches { scope, relevance }
     PeerInfo { pid, host, program, version, path }
     Request { fenced, body }
     SubscribedAttribute { attribute, active, rate }
@@ -157,6 +159,7 @@ fields! {
 
 variants! {
     Subscription { 0 None, 1 Passive, 2 Active }
+    Transportation { 0 Reliable, 1 BestEffort }
     SynchronizationPointFailure { 0 LabelNotUnique, 1 SetMemberNotJoined }
     ToExecutive {
         1 CreateFederation { federation, modules, mim, time },
@@ -182,6 +185,11 @@ variants! {
         13 Resign(action),
         14 RegisterSynchronizationPoint { label, tag, set },
         15 AchieveSynchronizationPoint { label, successfully },
+        16 SetInstanceSwitches(switches),
+        17 ChangeAttributeTransportation { instance, attributes, transportation },
+        18 QueryAttributeTransportation { instance, attribute },
+        19 ChangeInteractionTransportation { class, transportation },
+        20 QueryInteractionTransportation { federate, class },
     }
     FromExecutive {
         1 Done(result),
@@ -205,5 +213,11 @@ variants! {
         9 SynchronizationPointRegistered { label, failure },
         10 SynchronizationPointAnnounced { label, tag },
         11 FederationSynchronized { label, failed },
+        12 AttributesScope { instance, entered, left },
+        13 AttributesRelevance { instance, on, off },
+        14 AttributeTransportationChanged { instance, attributes, transportation },
+        15 AttributeTransportation { instance, attribute, transportation },
+        16 InteractionTransportationChanged { class, transportation },
+        17 InteractionTransportation { federate, class, transportation },
     }
 }

@@ -5,9 +5,9 @@ use proptest::option::of;
 use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure, Transportation,
-    ValuesBuf,
+    AttributeHandle, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
+    Transportation, ValuesBuf,
 };
 use starling_wire::*;
 
@@ -38,6 +38,17 @@ fn object_class() -> impl Strategy<Value = ObjectClassHandle> {
 
 fn interaction_class() -> impl Strategy<Value = InteractionClassHandle> {
     any::<u32>().prop_map(InteractionClassHandle::from_raw)
+}
+
+fn attribute() -> impl Strategy<Value = AttributeHandle> {
+    any::<u32>().prop_map(AttributeHandle::from_raw)
+}
+
+fn transportation() -> impl Strategy<Value = Transportation> {
+    prop_oneof![
+        Just(Transportation::Reliable),
+        Just(Transportation::BestEffort)
+    ]
 }
 
 fn attributes() -> impl Strategy<Value = Vec<AttributeHandle>> {
@@ -145,6 +156,28 @@ fn request_body() -> impl Strategy<Value = RequestBody> {
             tag,
             set
         }),
+        (instance(), attributes(), transportation()).prop_map(
+            |(instance, attributes, transportation)| ChangeAttributeTransportation {
+                instance,
+                attributes,
+                transportation,
+            }
+        ),
+        (instance(), attribute()).prop_map(|(instance, attribute)| QueryAttributeTransportation {
+            instance,
+            attribute
+        }),
+        (interaction_class(), transportation()).prop_map(|(class, transportation)| {
+            ChangeInteractionTransportation {
+                class,
+                transportation,
+            }
+        }),
+        (federate(), interaction_class())
+            .prop_map(|(federate, class)| QueryInteractionTransportation { federate, class }),
+        (any::<bool>(), any::<bool>()).prop_map(|(scope, relevance)| SetInstanceSwitches(
+            InstanceSwitches { scope, relevance }
+        )),
         (text(), any::<bool>()).prop_map(|(label, successfully)| AchieveSynchronizationPoint {
             label,
             successfully
@@ -233,6 +266,42 @@ fn entry_body() -> impl Strategy<Value = EntryBody> {
             }),
         }),
         (text(), tag()).prop_map(|(label, tag)| SynchronizationPointAnnounced { label, tag }),
+        (instance(), attributes(), attributes()).prop_map(|(instance, entered, left)| {
+            AttributesScope {
+                instance,
+                entered,
+                left,
+            }
+        }),
+        (instance(), vec((text(), attributes()), 0..3), attributes())
+            .prop_map(|(instance, on, off)| AttributesRelevance { instance, on, off }),
+        (instance(), attributes(), transportation()).prop_map(
+            |(instance, attributes, transportation)| AttributeTransportationChanged {
+                instance,
+                attributes,
+                transportation,
+            }
+        ),
+        (instance(), attribute(), transportation()).prop_map(
+            |(instance, attribute, transportation)| AttributeTransportation {
+                instance,
+                attribute,
+                transportation,
+            }
+        ),
+        (interaction_class(), transportation()).prop_map(|(class, transportation)| {
+            InteractionTransportationChanged {
+                class,
+                transportation,
+            }
+        }),
+        (federate(), interaction_class(), transportation()).prop_map(
+            |(federate, class, transportation)| InteractionTransportation {
+                federate,
+                class,
+                transportation,
+            }
+        ),
         (text(), federates()).prop_map(|(label, failed)| FederationSynchronized { label, failed }),
     ]
 }

@@ -31,11 +31,12 @@ impl Execution {
         published: bool,
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
-        let classes = &mut self.member_mut(cause.origin)?.published_interactions;
+        let member = self.member_mut(cause.origin)?;
         if published {
-            classes.insert(class);
+            member.published_interactions.insert(class);
         } else {
-            classes.remove(&class);
+            member.published_interactions.remove(&class);
+            member.transportations.remove(&class);
         }
         Ok(())
     }
@@ -57,6 +58,7 @@ impl Execution {
             &everyone,
             &EntryBody::ObjectSubscription { class, attributes },
         );
+        self.touch_known(cause.origin, class);
         self.discover_below(cause, class);
         Ok(())
     }

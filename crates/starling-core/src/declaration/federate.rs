@@ -50,6 +50,7 @@ impl Federate {
         if before == attributes {
             return;
         }
+        self.advise_published(class);
         let ends = before.iter().any(|a| !attributes.contains(a));
         let request = RequestBody::PublishObjectClass {
             class,
@@ -71,6 +72,7 @@ impl Federate {
         self.require_interaction_class(class)?;
         if self.published_interactions.insert(class) {
             let published = true;
+            self.advise_interaction_published(class);
             self.request(RequestBody::PublishInteraction { class, published });
         }
         Ok(())
@@ -83,7 +85,9 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
         if self.published_interactions.remove(&class) {
+            self.transportations.forget(class);
             let published = false;
+            self.advise_interaction_published(class);
             self.ending_request(RequestBody::PublishInteraction { class, published });
         }
         Ok(())

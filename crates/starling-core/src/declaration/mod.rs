@@ -6,12 +6,14 @@
 //! - every member has all members' subscriptions as of the log index it has applied;
 //! - routes are derived from subscriptions and the FDD alone, and recomputed when either changes.
 //!
-//! Absent here: advisories, update rates (the designator is checked and carried).
+//! Absent here: update rates (the designator is checked and carried).
 
+mod advisories;
 pub(crate) mod execution;
 pub(crate) mod federate;
 mod routes;
 mod subscriptions;
 
+pub(crate) use advisories::Advisories;
 pub(crate) use routes::Routes;
 pub(crate) use subscriptions::Subscriptions;

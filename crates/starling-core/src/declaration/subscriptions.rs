@@ -148,6 +148,28 @@ impl Subscriptions {
         })
     }
 
+    /// Actively subscribed attributes at exactly this object class.
+    pub(crate) fn active_at_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle)> {
+        let federates = self.objects.get(&class).into_iter().flatten();
+        federates.flat_map(|(federate, at)| {
+            let active = at.attributes.iter().filter(|a| a.active);
+            active.map(|a| (*federate, a.attribute))
+        })
+    }
+
+    /// Federates that actively subscribe to exactly this interaction class.
+    pub(crate) fn active_at_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = FederateHandle> {
+        let federates = self.interactions.get(&class).into_iter().flatten();
+        let active = federates.filter(|(_, (how, _))| *how == Subscription::Active);
+        active.map(|(federate, _)| *federate)
+    }
+
     /// Federates that subscribe to exactly this interaction class, and since when.
     pub(crate) fn at_interaction_class(
         &self,

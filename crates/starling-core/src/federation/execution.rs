@@ -8,6 +8,7 @@ use crate::message::{
     EntryBody, FederateInformation, FederationInformation, FederationStatus, FromExecutive,
     ModuleSource, PeerInfo, ResignAction, Snapshot,
 };
+use crate::object::advisories::InstanceSwitches;
 use crate::object::execution::NameUse;
 use crate::{Exception, FederateHandle, PeerId};
 
@@ -131,6 +132,11 @@ impl Execution {
             last_request_at: 0,
             told: self.index,
             resign_directive: fdd_directive(&self.model),
+            switches: InstanceSwitches {
+                scope: self.model.switches().attribute_scope_advisory,
+                relevance: self.model.switches().attribute_relevance_advisory,
+            },
+            transportations: Default::default(),
             published: Default::default(),
             published_interactions: Default::default(),
         };
@@ -206,6 +212,8 @@ impl Execution {
             self.note_left(gone.peer);
         }
         self.synchronize_without(cause, federate);
+        self.advise_no_more(federate);
+        self.advise(cause);
     }
 }
 

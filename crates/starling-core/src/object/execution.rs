@@ -3,7 +3,8 @@
 use crate::execution::{Cause, Execution};
 use crate::message::{Data, DataBody, Discovery, EntryBody};
 use crate::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId, ProtocolError,
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
+    ProtocolError, Transportation,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +20,8 @@ pub(crate) struct Instance {
     pub(crate) owners: Vec<FederateHandle>,
     /// Federates told of it, with their known class.
     pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
+    /// By slot: transportation types that are not the FDD's.
+    pub(crate) transportations: BTreeMap<usize, Transportation>,
 }
 
 /// Why an object instance name is taken.
@@ -100,6 +103,7 @@ impl Execution {
             name,
             owners,
             known: BTreeMap::new(),
+            transportations: BTreeMap::new(),
         };
         self.instances.insert(instance, new);
         self.by_class.entry(class).or_default().insert(instance);
@@ -162,6 +166,7 @@ impl Execution {
             if let Some(instance) = self.instances.get_mut(&d.instance) {
                 instance.known.insert(federate, d.known_class);
             }
+            self.touch(d.instance);
         }
         self.tell(cause, &[federate], &EntryBody::Discover(list));
     }
@@ -217,6 +222,7 @@ impl Execution {
         audience.insert(handle.registrar());
         audience.remove(&producer);
         let audience: Vec<_> = audience.into_iter().collect();
+        self.touch(handle);
         let removed = EntryBody::Remove {
             instance: handle,
             producer,
@@ -229,6 +235,7 @@ impl Execution {
     pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
         if let Some(instance) = self.instances.get_mut(&handle) {
             instance.known.remove(&cause.origin);
+            self.touch(handle);
         }
     }
 
@@ -356,10 +363,7 @@ impl Execution {
 
     /// A federate owns nothing any more.
     pub(crate) fn forget_owner(&mut self, federate: FederateHandle) {
-        let owners = self.instances.values_mut().flat_map(|i| &mut i.owners);
-        for owner in owners.filter(|o| **o == federate) {
-            *owner = FederateHandle::RTI;
-        }
+        self.disown(federate, None, |_| false);
     }
 
     /// Ending the publication of class attributes divests them (§5.3), but for the privilege to
@@ -371,20 +375,48 @@ impl Execution {
         still: &[AttributeHandle],
     ) {
         let privilege = self.privilege_to_delete();
-        let Some(known) = self.model.object_class(class) else {
-            return;
-        };
         let keep =
-            |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && Some(*a) == privilege);
-        for handle in self.by_class.get(&class).into_iter().flatten() {
-            let Some(instance) = self.instances.get_mut(handle) else {
+            |a: AttributeHandle| still.contains(&a) || (!still.is_empty() && Some(a) == privilege);
+        self.disown(federate, Some(class), keep);
+    }
+
+    /// Takes from `federate` all attributes of instances (of this class, or all) but those to keep.
+    fn disown(
+        &mut self,
+        federate: FederateHandle,
+        class: Option<ObjectClassHandle>,
+        keep: impl Fn(AttributeHandle) -> bool,
+    ) {
+        let mut lost = Vec::new();
+        for (handle, instance) in &self.instances {
+            let known = self.model.object_class(instance.class);
+            let Some(known) = known.filter(|c| class.is_none_or(|only| only == c.handle)) else {
                 continue;
             };
-            for (attribute, owner) in known.attributes.iter().zip(&mut instance.owners) {
-                if *owner == federate && !keep(attribute) {
-                    *owner = FederateHandle::RTI;
-                }
-            }
+            let owned = known.attributes.iter().zip(&instance.owners).enumerate();
+            let gone = owned.filter(|(_, (a, owner))| **owner == federate && !keep(**a));
+            lost.extend(gone.map(|(slot, _)| (*handle, slot)));
+        }
+        for (handle, slot) in lost {
+            self.set_owner(handle, slot, FederateHandle::RTI);
+        }
+    }
+
+    /// Gives the attribute at a slot to a federate, or to none (`RTI`). With its owner an
+    /// attribute loses a transportation type that was not the FDD's (§6.23).
+    pub(crate) fn set_owner(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        slot: usize,
+        owner: FederateHandle,
+    ) {
+        if let Some(instance) = self.instances.get_mut(&handle)
+            && let Some(now) = instance.owners.get_mut(slot)
+            && *now != owner
+        {
+            *now = owner;
+            instance.transportations.remove(&slot);
+            self.touch(handle);
         }
     }
 
@@ -395,7 +427,7 @@ impl Execution {
             .attribute_by_name(root.handle, PRIVILEGE_TO_DELETE)
     }
 
-    fn owner(
+    pub(crate) fn owner(
         &self,
         instance: ObjectInstanceHandle,
         attribute: Option<AttributeHandle>,
@@ -404,5 +436,16 @@ impl Execution {
         let slot = self.model.object_class(instance.class)?.slot(attribute?)?;
         let owner = *instance.owners.get(slot as usize)?;
         (owner != FederateHandle::RTI).then_some(owner)
+    }
+
+    /// The slot of an instance's attribute.
+    pub(crate) fn slot(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Option<usize> {
+        let class = self.instances.get(&instance)?.class;
+        let slot = self.model.object_class(class)?.slot(attribute)?;
+        Some(slot as usize)
     }
 }

@@ -1,6 +1,7 @@
 //! Object management at the federate that calls.
 
 use super::execution::PRIVILEGE_TO_DELETE;
+use super::transportation::Changes;
 use crate::exception::throw;
 use crate::message::{DataBody, RequestBody, default_instance_name};
 use crate::{
@@ -18,6 +19,8 @@ pub(crate) struct Instance {
     pub(crate) producer: FederateHandle,
     /// Attributes owned by this federate, ascending.
     pub(crate) owned: Vec<AttributeHandle>,
+    /// Of owned attributes.
+    pub(crate) transportations: Changes<AttributeHandle>,
     /// Registered here, or the discovery has been delivered.
     pub(crate) discovered: bool,
     /// The log has removed it; the removal is not delivered yet.
@@ -126,6 +129,7 @@ impl Federate {
             name: name.map_or_else(|| default_instance_name(instance), str::to_owned),
             producer: self.me,
             owned,
+            transportations: Changes::default(),
             discovered: true,
             removed: false,
         };
@@ -205,15 +209,10 @@ impl Federate {
                     class.name
                 );
             };
-            if known.owned.binary_search(attribute).is_err() {
-                throw!(
-                    AttributeNotOwned,
-                    "attribute {} of '{}' is not owned by this federate",
-                    self.attribute_text(*attribute),
-                    known.name
-                );
-            }
-            match self.model.attribute(*attribute).map(|a| a.transportation) {
+            self.require_owned(known, std::slice::from_ref(attribute))?;
+            let changed = known.transportations.get(*attribute);
+            let of_fdd = || Some(self.model.attribute(*attribute)?.transportation);
+            match changed.or_else(of_fdd) {
                 Some(Transportation::BestEffort) => best_effort.push(slot, value),
                 _ => reliable.push(slot, value),
             }
@@ -279,7 +278,8 @@ impl Federate {
             };
             buffer.push(slot, value);
         }
-        Ok(known.transportation)
+        let changed = self.transportations.get(class);
+        Ok(changed.unwrap_or(known.transportation))
     }
 
     /// Delete Object Instance, §6.14.
@@ -372,6 +372,9 @@ impl Federate {
         for instance in self.instances.values_mut().filter(of_class) {
             let keep =
                 |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && *a == privilege);
+            for lost in instance.owned.iter().filter(|a| !keep(a)) {
+                instance.transportations.forget(*lost);
+            }
             instance.owned.retain(keep);
         }
     }

@@ -10,6 +10,8 @@
 //! - a value of an attribute that is not subscribed at the known class, and a parameter that the
 //!   received class lacks, never reach the federate.
 
+pub(crate) mod advisories;
 pub(crate) mod execution;
 pub(crate) mod federate;
 pub(crate) mod receive;
+pub(crate) mod transportation;

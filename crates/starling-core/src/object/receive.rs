@@ -5,6 +5,7 @@
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
 use super::federate::Instance;
+use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
 use crate::handles::HandleMap;
 use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
@@ -45,6 +46,24 @@ pub(crate) enum Queued {
         attributes: Vec<AttributeHandle>,
         tag: Vec<u8>,
     },
+    /// Confirmation or report of a transportation type.
+    Transportation(Callback),
+    /// Attributes In or Out Of Scope.
+    Scope {
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        inside: bool,
+    },
+    /// Turn Updates On (with this rate designator) or Off For Object Instance.
+    Updates {
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        rate: Option<String>,
+    },
+    /// Start or Stop Registration For Object Class.
+    Registration(ObjectClassHandle, bool),
+    /// Turn Interactions On or Off.
+    Interactions(InteractionClassHandle, bool),
     /// Nothing is left to decide.
     Ready(Callback),
 }
@@ -97,6 +116,7 @@ impl Federate {
             name,
             producer: d.producer,
             owned: Vec::new(),
+            transportations: Changes::default(),
             discovered: false,
             removed: false,
         };
@@ -193,6 +213,19 @@ impl Federate {
                 self.note_delivered(&callback);
                 Some(callback)
             }
+            Queued::Registration(class, wanted) => Some(self.deliver_registration(class, wanted)),
+            Queued::Interactions(class, wanted) => Some(self.deliver_interactions(class, wanted)),
+            Queued::Transportation(callback) => self.deliver_transportation(callback),
+            Queued::Scope {
+                instance,
+                attributes,
+                inside,
+            } => self.deliver_scope(instance, attributes, inside),
+            Queued::Updates {
+                instance,
+                attributes,
+                rate,
+            } => self.deliver_updates(instance, attributes, rate),
             Queued::Discover(instance) => {
                 let known = self.instances.get_mut(&instance)?;
                 known.discovered = true;

@@ -1,0 +1,220 @@
+//! Relevance advisories of classes, 1516.1-2010 §5.10 to §5.13: whether anybody else actively
+//! subscribes to what this federate publishes. Every member has all subscriptions, so they need
+//! no word of the executive.
+
+use crate::callback::Callback;
+use crate::exception::throw;
+use crate::object::receive::Queued;
+use crate::{Exception, Federate, InteractionClassHandle, ObjectClassHandle};
+use std::collections::BTreeMap;
+
+/// What has been said of a published class: queued, and delivered.
+#[derive(Clone, Copy, Default)]
+struct Said {
+    queued: bool,
+    delivered: bool,
+}
+
+/// The advisories of one kind of class.
+pub(crate) struct Advisories<C> {
+    enabled: bool,
+    published: BTreeMap<C, Said>,
+}
+
+impl<C: Copy + Ord> Advisories<C> {
+    pub(crate) fn new(enabled: bool) -> Self {
+        Advisories {
+            enabled,
+            published: BTreeMap::new(),
+        }
+    }
+
+    /// Whether saying that `class` is wanted or not is news; then it is to be queued.
+    fn is_news(&mut self, class: C, wanted: bool) -> bool {
+        match self.published.get_mut(&class) {
+            Some(said) if self.enabled && said.queued != wanted => {
+                said.queued = wanted;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn delivered(&mut self, class: C, wanted: bool) {
+        if let Some(said) = self.published.get_mut(&class) {
+            said.delivered = wanted;
+        }
+    }
+
+    fn classes(&self) -> Vec<C> {
+        self.published.keys().copied().collect()
+    }
+
+    /// What was queued and is not delivered has been dropped.
+    fn dropped(&mut self) {
+        for said in self.published.values_mut() {
+            said.queued = said.delivered;
+        }
+    }
+}
+
+impl Federate {
+    /// What is published at an object class has changed.
+    pub(crate) fn advise_published(&mut self, class: ObjectClassHandle) {
+        if self.published.contains_key(&class) {
+            self.registration.published.entry(class).or_default();
+            self.advise_registration(class);
+        } else {
+            self.registration.published.remove(&class);
+            let of_it = |q: &Queued| matches!(q, Queued::Registration(c, _) if *c == class);
+            self.queue.retain(|q| !of_it(q));
+        }
+    }
+
+    /// An interaction class is published, or no longer.
+    pub(crate) fn advise_interaction_published(&mut self, class: InteractionClassHandle) {
+        if self.published_interactions.contains(&class) {
+            self.interactions.published.entry(class).or_default();
+            self.advise_interactions(class);
+        } else {
+            self.interactions.published.remove(&class);
+            let of_it = |q: &Queued| matches!(q, Queued::Interactions(c, _) if *c == class);
+            self.queue.retain(|q| !of_it(q));
+        }
+    }
+
+    /// Somebody's subscription at an object class has changed.
+    pub(crate) fn advise_subscribed(&mut self, at: ObjectClassHandle) {
+        for class in self.registration.classes() {
+            if self.model.is_subclass_or_same(class, at) {
+                self.advise_registration(class);
+            }
+        }
+    }
+
+    /// Somebody's subscription of an interaction class has changed.
+    pub(crate) fn advise_interaction_subscribed(&mut self, at: InteractionClassHandle) {
+        for class in self.interactions.classes() {
+            if self.model.is_interaction_subclass_or_same(class, at) {
+                self.advise_interactions(class);
+            }
+        }
+    }
+
+    /// Subscriptions of several classes have changed.
+    pub(crate) fn advise_all(&mut self) {
+        for class in self.registration.classes() {
+            self.advise_registration(class);
+        }
+        for class in self.interactions.classes() {
+            self.advise_interactions(class);
+        }
+    }
+
+    fn advise_registration(&mut self, class: ObjectClassHandle) {
+        let published = self.published.get(&class).map_or(&[][..], Vec::as_slice);
+        let mut at = self.model.object_class(class);
+        let mut wanted = false;
+        while let Some(c) = at {
+            let mut active = self.subscriptions.active_at_object_class(c.handle);
+            wanted |= active.any(|(f, a)| f != self.me && published.contains(&a));
+            at = c.parent.and_then(|p| self.model.object_class(p));
+        }
+        if self.registration.is_news(class, wanted) {
+            self.queue.push_back(Queued::Registration(class, wanted));
+        }
+    }
+
+    fn advise_interactions(&mut self, class: InteractionClassHandle) {
+        let mut at = self.model.interaction_class(class);
+        let mut wanted = false;
+        while let Some(c) = at {
+            let mut active = self.subscriptions.active_at_interaction_class(c.handle);
+            wanted |= active.any(|f| f != self.me);
+            at = c.parent.and_then(|p| self.model.interaction_class(p));
+        }
+        if self.interactions.is_news(class, wanted) {
+            self.queue.push_back(Queued::Interactions(class, wanted));
+        }
+    }
+
+    pub(crate) fn deliver_registration(
+        &mut self,
+        class: ObjectClassHandle,
+        wanted: bool,
+    ) -> Callback {
+        self.registration.delivered(class, wanted);
+        match wanted {
+            true => Callback::StartRegistrationForObjectClass(class),
+            false => Callback::StopRegistrationForObjectClass(class),
+        }
+    }
+
+    pub(crate) fn deliver_interactions(
+        &mut self,
+        class: InteractionClassHandle,
+        wanted: bool,
+    ) -> Callback {
+        self.interactions.delivered(class, wanted);
+        match wanted {
+            true => Callback::TurnInteractionsOn(class),
+            false => Callback::TurnInteractionsOff(class),
+        }
+    }
+
+    /// Enable Object Class Relevance Advisory Switch, §10.33: what has changed meanwhile is told.
+    pub fn enable_object_class_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if self.registration.enabled {
+            throw!(
+                ObjectClassRelevanceAdvisorySwitchIsOn,
+                "the switch is on already"
+            );
+        }
+        self.registration.enabled = true;
+        self.advise_all();
+        Ok(())
+    }
+
+    /// Disable Object Class Relevance Advisory Switch, §10.34.
+    pub fn disable_object_class_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if !self.registration.enabled {
+            throw!(
+                ObjectClassRelevanceAdvisorySwitchIsOff,
+                "the switch is off already"
+            );
+        }
+        self.registration.enabled = false;
+        self.registration.dropped();
+        self.queue
+            .retain(|q| !matches!(q, Queued::Registration(..)));
+        Ok(())
+    }
+
+    /// Enable Interaction Relevance Advisory Switch, §10.39: what has changed meanwhile is told.
+    pub fn enable_interaction_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if self.interactions.enabled {
+            throw!(
+                InteractionRelevanceAdvisorySwitchIsOn,
+                "the switch is on already"
+            );
+        }
+        self.interactions.enabled = true;
+        self.advise_all();
+        Ok(())
+    }
+
+    /// Disable Interaction Relevance Advisory Switch, §10.40.
+    pub fn disable_interaction_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if !self.interactions.enabled {
+            throw!(
+                InteractionRelevanceAdvisorySwitchIsOff,
+                "the switch is off already"
+            );
+        }
+        self.interactions.enabled = false;
+        self.interactions.dropped();
+        self.queue
+            .retain(|q| !matches!(q, Queued::Interactions(..)));
+        Ok(())
+    }
+}

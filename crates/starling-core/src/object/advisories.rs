@@ -1,0 +1,331 @@
+//! Advisories about instance attributes, 1516.1-2010 §6.17, §6.18, §6.21, §6.22: which are in
+//! scope for a subscriber, and which of an owner's are wanted by anybody else.
+//!
+//! The executive alone knows owners and who knows which instance. Whatever changes one of these,
+//! or a subscription, calls [`Execution::touch`]; at the end of the request what has changed is
+//! told to those whose switches are on. With all switches off this costs one comparison.
+
+use crate::callback::Callback;
+use crate::exception::throw;
+use crate::execution::{Cause, Execution};
+use crate::message::{EntryBody, RequestBody};
+use crate::object::receive::Queued;
+use crate::{
+    AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A member's advisory switches about instance attributes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InstanceSwitches {
+    /// Attribute Scope Advisory Switch.
+    pub scope: bool,
+    /// Attribute Relevance Advisory Switch.
+    pub relevance: bool,
+}
+
+/// By federate and instance.
+type By<T> = BTreeMap<(FederateHandle, ObjectInstanceHandle), T>;
+
+/// What has been told.
+#[derive(Default)]
+pub(crate) struct Told {
+    scope: By<BTreeSet<AttributeHandle>>,
+    /// With the update rate designator, empty for none.
+    relevance: By<BTreeMap<AttributeHandle, String>>,
+    touched: BTreeSet<ObjectInstanceHandle>,
+}
+
+impl Execution {
+    /// Something that an instance's advisories depend on may have changed.
+    pub(crate) fn touch(&mut self, instance: ObjectInstanceHandle) {
+        if self.is_advising() {
+            self.told.touched.insert(instance);
+        }
+    }
+
+    /// A federate's subscription at a class has changed.
+    pub(crate) fn touch_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+        if self.is_advising() {
+            let known = self.instances.iter();
+            let known = known.filter(|(_, i)| i.known.get(&federate) == Some(&class));
+            self.told.touched.extend(known.map(|(h, _)| *h));
+        }
+    }
+
+    fn touch_all(&mut self) {
+        if self.is_advising() {
+            self.told.touched.extend(self.instances.keys());
+        }
+    }
+
+    fn is_advising(&self) -> bool {
+        let mut members = self.members.values();
+        members.any(|m| m.switches.scope || m.switches.relevance)
+    }
+
+    /// A federate is gone.
+    pub(crate) fn advise_no_more(&mut self, gone: FederateHandle) {
+        self.told.scope.retain(|(f, _), _| *f != gone);
+        self.told.relevance.retain(|(f, _), _| *f != gone);
+        self.touch_all();
+    }
+
+    /// A member's switches about instance attributes, §10.35 to §10.38.
+    pub(crate) fn set_instance_switches(&mut self, cause: &Cause, switches: InstanceSwitches) {
+        if let Some(member) = self.members.get_mut(&cause.origin) {
+            member.switches = switches;
+            self.touch_all();
+        }
+    }
+
+    /// Tells what has changed since the last call.
+    pub(crate) fn advise(&mut self, cause: &Cause) {
+        if self.told.touched.is_empty() {
+            return;
+        }
+        let touched = std::mem::take(&mut self.told.touched);
+        for (federate, switches) in self.switches() {
+            for instance in &touched {
+                if switches.scope {
+                    self.advise_scope(cause, federate, *instance);
+                }
+                if switches.relevance {
+                    self.advise_relevance(cause, federate, *instance);
+                }
+            }
+        }
+    }
+
+    fn switches(&self) -> Vec<(FederateHandle, InstanceSwitches)> {
+        let members = self.members.iter();
+        members.map(|(f, m)| (*f, m.switches)).collect()
+    }
+
+    fn advise_scope(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        let known = self.instances.get(&instance);
+        let Some(known) = known.filter(|i| i.known.contains_key(&federate)) else {
+            self.told.scope.remove(&(federate, instance));
+            return;
+        };
+        let class = known.known[&federate];
+        let now: BTreeSet<_> = self
+            .subscriptions
+            .object(federate, class)
+            .iter()
+            .map(|s| s.attribute)
+            .filter(|a| self.is_in_scope(federate, instance, *a))
+            .collect();
+        let told = self.told.scope.entry((federate, instance)).or_default();
+        let entry = EntryBody::AttributesScope {
+            instance,
+            entered: now.difference(told).copied().collect(),
+            left: told.difference(&now).copied().collect(),
+        };
+        if *told != now {
+            *told = now;
+            self.tell(cause, &[federate], &entry);
+        }
+    }
+
+    /// Whether a subscribed attribute of a known instance is in scope (§6.1.2).
+    fn is_in_scope(
+        &self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> bool {
+        let owner = self.owner(instance, Some(attribute));
+        owner.is_some_and(|o| o != federate)
+    }
+
+    fn advise_relevance(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) {
+        let Some(instance) = self.instances.get(&handle) else {
+            self.told.relevance.remove(&(federate, handle));
+            return;
+        };
+        let class = self.model.object_class(instance.class);
+        let attributes = class.map_or(&[][..], |c| &c.attributes);
+        let owned: BTreeSet<_> = attributes
+            .iter()
+            .zip(&instance.owners)
+            .filter(|(_, owner)| **owner == federate)
+            .map(|(attribute, _)| *attribute)
+            .collect();
+        // The fastest rate of the active subscribers; none at all if one wants every update.
+        let mut now: BTreeMap<AttributeHandle, &str> = BTreeMap::new();
+        for (subscriber, class) in instance.known.iter().filter(|(f, _)| **f != federate) {
+            let subscribed = self.subscriptions.object(*subscriber, *class).iter();
+            for s in subscribed.filter(|s| s.active && owned.contains(&s.attribute)) {
+                if !self.is_in_scope(*subscriber, handle, s.attribute) {
+                    continue;
+                }
+                let rate = now.entry(s.attribute).or_insert(&s.rate);
+                let of = |r: &str| self.model.update_rate(r).unwrap_or(f64::INFINITY);
+                if of(&s.rate) > of(rate) {
+                    *rate = &s.rate;
+                }
+            }
+        }
+        let told = self.told.relevance.entry((federate, handle)).or_default();
+        // What it no longer owns is nobody's news.
+        told.retain(|a, _| owned.contains(a));
+        let off: Vec<_> = told
+            .keys()
+            .copied()
+            .filter(|a| !now.contains_key(a))
+            .collect();
+        let mut on: BTreeMap<String, Vec<AttributeHandle>> = BTreeMap::new();
+        for (attribute, rate) in &now {
+            if told.get(attribute).map(String::as_str) != Some(*rate) {
+                on.entry((*rate).to_owned()).or_default().push(*attribute);
+            }
+        }
+        *told = now.into_iter().map(|(a, r)| (a, r.to_owned())).collect();
+        if !off.is_empty() || !on.is_empty() {
+            let entry = EntryBody::AttributesRelevance {
+                instance: handle,
+                on: on.into_iter().collect(),
+                off,
+            };
+            self.tell(cause, &[federate], &entry);
+        }
+    }
+}
+
+impl Federate {
+    /// Enable Attribute Scope Advisory Switch, §10.37: what is in scope now is told.
+    pub fn enable_attribute_scope_advisory_switch(&mut self) -> Result<(), Exception> {
+        if self.switches.scope {
+            throw!(AttributeScopeAdvisorySwitchIsOn, "the switch is on already");
+        }
+        self.switches.scope = true;
+        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        Ok(())
+    }
+
+    /// Disable Attribute Scope Advisory Switch, §10.38.
+    pub fn disable_attribute_scope_advisory_switch(&mut self) -> Result<(), Exception> {
+        if !self.switches.scope {
+            throw!(
+                AttributeScopeAdvisorySwitchIsOff,
+                "the switch is off already"
+            );
+        }
+        self.switches.scope = false;
+        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        Ok(())
+    }
+
+    /// Enable Attribute Relevance Advisory Switch, §10.35: what is wanted now is told.
+    pub fn enable_attribute_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if self.switches.relevance {
+            throw!(
+                AttributeRelevanceAdvisorySwitchIsOn,
+                "the switch is on already"
+            );
+        }
+        self.switches.relevance = true;
+        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        Ok(())
+    }
+
+    /// Disable Attribute Relevance Advisory Switch, §10.36.
+    pub fn disable_attribute_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
+        if !self.switches.relevance {
+            throw!(
+                AttributeRelevanceAdvisorySwitchIsOff,
+                "the switch is off already"
+            );
+        }
+        self.switches.relevance = false;
+        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        Ok(())
+    }
+
+    /// What is delivered if its switch is still on and the instance still there.
+    pub(crate) fn apply_scope(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        entered: Vec<AttributeHandle>,
+        left: Vec<AttributeHandle>,
+    ) {
+        for (attributes, inside) in [(left, false), (entered, true)] {
+            if !attributes.is_empty() {
+                self.queue.push_back(Queued::Scope {
+                    instance,
+                    attributes,
+                    inside,
+                });
+            }
+        }
+    }
+
+    /// What is delivered for what is still owned then.
+    pub(crate) fn apply_relevance(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        on: Vec<(String, Vec<AttributeHandle>)>,
+        off: Vec<AttributeHandle>,
+    ) {
+        let off = (!off.is_empty()).then_some((None, off));
+        let on = on.into_iter().map(|(rate, list)| (Some(rate), list));
+        for (rate, attributes) in off.into_iter().chain(on) {
+            self.queue.push_back(Queued::Updates {
+                instance,
+                attributes,
+                rate,
+            });
+        }
+    }
+
+    pub(crate) fn deliver_scope(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        inside: bool,
+    ) -> Option<Callback> {
+        let known = self.instances.get(&instance)?;
+        (self.switches.scope && known.discovered).then_some(match inside {
+            true => Callback::AttributesInScope {
+                instance,
+                attributes,
+            },
+            false => Callback::AttributesOutOfScope {
+                instance,
+                attributes,
+            },
+        })
+    }
+
+    pub(crate) fn deliver_updates(
+        &self,
+        instance: ObjectInstanceHandle,
+        mut attributes: Vec<AttributeHandle>,
+        rate: Option<String>,
+    ) -> Option<Callback> {
+        let known = self.instances.get(&instance)?;
+        attributes.retain(|a| known.owned.contains(a));
+        (self.switches.relevance && !attributes.is_empty()).then_some(match rate {
+            Some(rate) => Callback::TurnUpdatesOnForObjectInstance {
+                instance,
+                attributes,
+                rate,
+            },
+            None => Callback::TurnUpdatesOffForObjectInstance {
+                instance,
+                attributes,
+            },
+        })
+    }
+}

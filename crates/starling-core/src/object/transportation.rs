@@ -1,0 +1,287 @@
+//! Transportation types, 1516.1-2010 §6.23 to §6.30.
+//!
+//! An instance attribute travels as the FDD says until its owner changes that; the change holds
+//! from the delivered confirmation on, and ends with the ownership. An interaction class travels
+//! as its sender has changed it, until the sender unpublishes it.
+
+use crate::callback::Callback;
+use crate::exception::throw;
+use crate::execution::{Cause, Execution};
+use crate::message::{EntryBody, RequestBody};
+use crate::object::federate::Instance;
+use crate::object::receive::Queued;
+use crate::{
+    AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectInstanceHandle, Transportation,
+};
+use std::collections::BTreeMap;
+
+/// What differs from the FDD, and what is about to.
+pub(crate) struct Changes<H> {
+    changed: BTreeMap<H, Transportation>,
+    changing: BTreeMap<H, Transportation>,
+}
+
+impl<H> Default for Changes<H> {
+    fn default() -> Self {
+        Changes {
+            changed: BTreeMap::new(),
+            changing: BTreeMap::new(),
+        }
+    }
+}
+
+impl<H: Copy + Ord> Changes<H> {
+    /// How it travels now, if not as the FDD says.
+    pub(crate) fn get(&self, handle: H) -> Option<Transportation> {
+        self.changed.get(&handle).copied()
+    }
+
+    /// Back to the FDD.
+    pub(crate) fn forget(&mut self, handle: H) {
+        self.changed.remove(&handle);
+        self.changing.remove(&handle);
+    }
+
+    fn confirm(&mut self, handle: H) {
+        if let Some(now) = self.changing.remove(&handle) {
+            self.changed.insert(handle, now);
+        }
+    }
+}
+
+impl Execution {
+    /// Request Attribute Transportation Type Change, §6.23.
+    pub(crate) fn change_attribute_transportation(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        transportation: Transportation,
+    ) {
+        for attribute in &attributes {
+            let owned = self.owner(instance, Some(*attribute)) == Some(cause.origin);
+            if let Some(slot) = self.slot(instance, *attribute).filter(|_| owned)
+                && let Some(known) = self.instances.get_mut(&instance)
+            {
+                known.transportations.insert(slot, transportation);
+            }
+        }
+        let changed = EntryBody::AttributeTransportationChanged {
+            instance,
+            attributes,
+            transportation,
+        };
+        self.tell(cause, &[cause.origin], &changed);
+    }
+
+    /// Query Attribute Transportation Type, §6.25.
+    pub(crate) fn query_attribute_transportation(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) {
+        let changed = self.slot(instance, attribute).and_then(|slot| {
+            let known = self.instances.get(&instance)?;
+            known.transportations.get(&slot).copied()
+        });
+        let of_fdd = self.model.attribute(attribute).map(|a| a.transportation);
+        if let Some(transportation) = changed.or(of_fdd) {
+            let report = EntryBody::AttributeTransportation {
+                instance,
+                attribute,
+                transportation,
+            };
+            self.tell(cause, &[cause.origin], &report);
+        }
+    }
+
+    /// Request Interaction Transportation Type Change, §6.27.
+    pub(crate) fn change_interaction_transportation(
+        &mut self,
+        cause: &Cause,
+        class: InteractionClassHandle,
+        transportation: Transportation,
+    ) {
+        if let Some(member) = self.members.get_mut(&cause.origin) {
+            member.transportations.insert(class, transportation);
+        }
+        let changed = EntryBody::InteractionTransportationChanged {
+            class,
+            transportation,
+        };
+        self.tell(cause, &[cause.origin], &changed);
+    }
+
+    /// Query Interaction Transportation Type, §6.29.
+    pub(crate) fn query_interaction_transportation(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        let member = self.members.get(&federate);
+        let changed = member.and_then(|m| m.transportations.get(&class).copied());
+        let of_fdd = self
+            .model
+            .interaction_class(class)
+            .map(|c| c.transportation);
+        if let Some(transportation) = changed.or(of_fdd) {
+            let report = EntryBody::InteractionTransportation {
+                federate,
+                class,
+                transportation,
+            };
+            self.tell(cause, &[cause.origin], &report);
+        }
+    }
+}
+
+impl Federate {
+    /// Request Attribute Transportation Type Change, §6.23.
+    pub fn request_attribute_transportation_type_change(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        transportation: Transportation,
+    ) -> Result<(), Exception> {
+        let known = self.known(instance)?;
+        self.require_attributes(known.known_class, attributes)?;
+        self.require_owned(known, attributes)?;
+        let changing = &known.transportations.changing;
+        if let Some(a) = attributes.iter().find(|a| changing.contains_key(a)) {
+            throw!(
+                AttributeAlreadyBeingChanged,
+                "attribute {} of '{}' has an earlier change that is not confirmed yet",
+                self.attribute_text(*a),
+                known.name
+            );
+        }
+        if let Some(known) = self.instances.get_mut(&instance) {
+            let changing = attributes.iter().map(|a| (*a, transportation));
+            known.transportations.changing.extend(changing);
+        }
+        self.ending_request(RequestBody::ChangeAttributeTransportation {
+            instance,
+            attributes: attributes.to_vec(),
+            transportation,
+        });
+        Ok(())
+    }
+
+    /// Query Attribute Transportation Type, §6.25; the answer is a callback.
+    pub fn query_attribute_transportation_type(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Result<(), Exception> {
+        let class = self.known(instance)?.known_class;
+        self.require_attributes(class, &[attribute])?;
+        self.request(RequestBody::QueryAttributeTransportation {
+            instance,
+            attribute,
+        });
+        Ok(())
+    }
+
+    /// Request Interaction Transportation Type Change, §6.27.
+    pub fn request_interaction_transportation_type_change(
+        &mut self,
+        class: InteractionClassHandle,
+        transportation: Transportation,
+    ) -> Result<(), Exception> {
+        let known = self.require_interaction_class(class)?;
+        if !self.published_interactions.contains(&class) {
+            throw!(
+                InteractionClassNotPublished,
+                "'{}' is not published by this federate",
+                known.name
+            );
+        }
+        if self.transportations.changing.contains_key(&class) {
+            throw!(
+                InteractionClassAlreadyBeingChanged,
+                "'{}' has an earlier change that is not confirmed yet",
+                known.name
+            );
+        }
+        self.transportations.changing.insert(class, transportation);
+        self.ending_request(RequestBody::ChangeInteractionTransportation {
+            class,
+            transportation,
+        });
+        Ok(())
+    }
+
+    /// Query Interaction Transportation Type, §6.29; the answer is a callback.
+    pub fn query_interaction_transportation_type(
+        &mut self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        self.require_interaction_class(class)?;
+        if !self.members.contains_key(&federate) {
+            throw!(
+                RTIinternalError,
+                "{federate} is not joined to '{}', so it sends nothing",
+                self.federation
+            );
+        }
+        self.request(RequestBody::QueryInteractionTransportation { federate, class });
+        Ok(())
+    }
+
+    /// AttributeNotOwned unless all are owned by this federate.
+    pub(crate) fn require_owned(
+        &self,
+        known: &Instance,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        let owned = |a: &&AttributeHandle| known.owned.binary_search(a).is_ok();
+        match attributes.iter().find(|a| !owned(a)) {
+            None => Ok(()),
+            Some(a) => throw!(
+                AttributeNotOwned,
+                "attribute {} of '{}' is not owned by this federate",
+                self.attribute_text(*a),
+                known.name
+            ),
+        }
+    }
+
+    pub(crate) fn apply_attribute_transportation(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        transportation: Transportation,
+    ) {
+        let callback = Callback::ConfirmAttributeTransportationTypeChange {
+            instance,
+            attributes,
+            transportation,
+        };
+        self.queue.push_back(Queued::Transportation(callback));
+    }
+
+    /// A confirmation: from now on it travels so.
+    pub(crate) fn deliver_transportation(&mut self, callback: Callback) -> Option<Callback> {
+        match &callback {
+            Callback::ConfirmAttributeTransportationTypeChange {
+                instance,
+                attributes,
+                ..
+            } => {
+                let known = self.instances.get_mut(instance)?;
+                for attribute in attributes {
+                    known.transportations.confirm(*attribute);
+                }
+            }
+            Callback::ConfirmInteractionTransportationTypeChange { class, .. } => {
+                self.transportations.confirm(*class);
+            }
+            _ => {}
+        }
+        Some(callback)
+    }
+}
