@@ -1,6 +1,7 @@
 # make demo      builds, runs a benchmark federation, shows the results
 # make test      every test of the project
 # make install PREFIX=/where
+# make bench     prints figures beside the raw limit of the same run
 # make lint | build | campaign SEEDS=100000
 PREFIX ?= /usr/local
 SEEDS ?= 100000
@@ -9,7 +10,7 @@ VENV := $(BUILD)/venv
 # A test that hangs ends the run with an error instead of holding it for ever.
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
-.PHONY: demo test lint setup build unit sim cpp cpp-test venv bench-python install campaign
+.PHONY: demo test lint setup build unit sim cpp cpp-test venv bench-python install campaign bench
 
 demo: setup bmfed venv
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
@@ -49,16 +50,25 @@ cpp:
 cpp-test: cpp
 	ctest --test-dir $(BUILD)/cpp --output-on-failure --timeout 300
 
-.PHONY: bmfed
+.PHONY: bmfed limits
 bmfed: cpp
 	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/bmfed --parallel 2
 
+limits: cpp
+	cmake -S bench/limits -B $(BUILD)/limits -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+	cmake --build $(BUILD)/limits --parallel 2
+
+bench: setup limits venv
+	$(VENV)/bin/python -m starling_bench.limits --rti-root $(abspath $(BUILD)/stage) \
+	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench
+
 venv:
 	@scripts/venv $(VENV)
 
-bench-python: venv bmfed
+bench-python: venv bmfed limits
 	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
+	    LIMITS=$(abspath $(BUILD)/limits) \
 	    $(LIMIT) $(VENV)/bin/pytest -q bench/tests
 
 install: cpp

@@ -1,0 +1,116 @@
+// What all federates of `make bench` share. Nothing but the standard's headers.
+#pragma once
+
+#include <RTI/NullFederateAmbassador.h>
+#include <RTI/RTI1516.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+// The standard's headers give every callback an exception specification, which C++17 removed.
+#if __cplusplus >= 201703L
+#define LIMITS_THROW
+#else
+#define LIMITS_THROW throw(rti1516e::FederateInternalError)
+#endif
+
+namespace limits {
+
+/// What a federate was told on its command line: `--key value`.
+class Options {
+public:
+    Options(int argc, char **argv);
+    std::string text(std::string const &key) const;
+    std::uint64_t number(std::string const &key) const;
+
+private:
+    std::map<std::string, std::string> given_;
+};
+
+/// The run has failed: something was lost, doubled, out of order, or did not come in time.
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Seconds of the clock that all processes of a host share.
+double seconds();
+
+std::string narrow(std::wstring const &text);
+
+/// A payload's first 8 bytes.
+inline std::uint64_t numberOf(rti1516e::VariableLengthData const &data) {
+    std::uint64_t number = 0;
+    if (data.size() >= sizeof number)
+        std::memcpy(&number, data.data(), sizeof number);
+    return number;
+}
+
+/// A value that is updated again and again with another number in front. The RTI reads the bytes
+/// where they lie.
+class Payload {
+public:
+    Payload() = default;
+    void make(rti1516e::AttributeHandle attribute, std::size_t size);
+    rti1516e::AttributeHandleValueMap const &numbered(std::uint64_t number) {
+        std::memcpy(bytes_.data(), &number, sizeof number);
+        return values_;
+    }
+    std::size_t size() const { return bytes_.size(); }
+
+private:
+    std::vector<char> bytes_;
+    rti1516e::AttributeHandleValueMap values_;
+};
+
+/// A class of the FOM with its only attribute.
+struct Class {
+    rti1516e::ObjectClassHandle handle;
+    rti1516e::AttributeHandle payload;
+    rti1516e::AttributeHandleSet attributes;
+};
+
+/// A federate that is joined while it lives.
+class Federate : public rti1516e::NullFederateAmbassador {
+public:
+    explicit Federate(Options const &options);
+    ~Federate() noexcept override;
+
+    /// Joins, having created the federation execution if nobody had.
+    void join(std::wstring const &name);
+    /// Resigns, deleting what it registered, and destroys the federation execution if it is last.
+    void leave();
+    /// Evokes callbacks until `done`, which the next callbacks bring about. The run's time-out
+    /// ends what would take for ever.
+    template <class Done> void await(Done done) {
+        while (!done())
+            rti->evokeCallback(1.0);
+    }
+
+    void connectionLost(std::wstring const &fault) LIMITS_THROW override;
+
+protected:
+    std::unique_ptr<rti1516e::RTIambassador> rti;
+    Class there, back;
+    rti1516e::VariableLengthData const noTag;
+
+private:
+    std::wstring const fom_, federation_;
+    bool connected_ = false, joined_ = false;
+};
+
+// The roles; each prints one line of JSON with its figures and throws Failure on a fault.
+void ping(Options const &options);
+void pong(Options const &options);
+void send(Options const &options);
+void receive(Options const &options);
+void late(Options const &options);
+void crowd(Options const &options);
+
+}

@@ -1,0 +1,111 @@
+// Round trips between two federates: ping updates, pong answers from within its callback.
+#include "federate.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace limits {
+
+using namespace rti1516e;
+
+namespace {
+
+/// Either side: publishes one class, subscribes to the other.
+class Player : public Federate {
+public:
+    Player(Options const &options, bool pings)
+        : Federate(options), pings_(pings), bytes_(options.number("bytes")) {
+        join(pings ? L"ping" : L"pong");
+        Class const &mine = pings ? there : back, &other = pings ? back : there;
+        // Whoever discovers the other's instance has its subscription.
+        rti->subscribeObjectClassAttributes(other.handle, other.attributes);
+        rti->publishObjectClassAttributes(mine.handle, mine.attributes);
+        payload_.make(mine.payload, bytes_);
+        instance_ = rti->registerObjectInstance(mine.handle);
+        await([&] { return partner_; });
+    }
+
+    void discoverObjectInstance(ObjectInstanceHandle, ObjectClassHandle,
+                                std::wstring const &) LIMITS_THROW override {
+        partner_ = true;
+    }
+    void discoverObjectInstance(ObjectInstanceHandle, ObjectClassHandle, std::wstring const &,
+                                FederateHandle) LIMITS_THROW override {
+        partner_ = true;
+    }
+    void removeObjectInstance(ObjectInstanceHandle, VariableLengthData const &, OrderType,
+                              SupplementalRemoveInfo) LIMITS_THROW override {
+        partner_ = false;
+    }
+    void reflectAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &values,
+                                VariableLengthData const &, OrderType, TransportationType,
+                                SupplementalReflectInfo) LIMITS_THROW override {
+        if (pings_)
+            at_ = seconds();
+        VariableLengthData const &value = values.begin()->second;
+        sizes_ = sizes_ && value.size() == bytes_;
+        heard_ = numberOf(value);
+        if (!pings_)
+            update(heard_);
+    }
+    using NullFederateAmbassador::discoverObjectInstance;
+    using NullFederateAmbassador::reflectAttributeValues;
+    using NullFederateAmbassador::removeObjectInstance;
+
+    /// One round trip, in seconds.
+    double trip(std::uint64_t number) {
+        double const start = seconds();
+        update(number);
+        await([&] { return heard_ == number || !partner_; });
+        if (!partner_)
+            throw Failure("pong has left");
+        if (!sizes_)
+            throw Failure("a value came back with another size");
+        return at_ - start;
+    }
+
+    void answer() {
+        await([&] { return !partner_; });
+    }
+
+private:
+    void update(std::uint64_t number) {
+        rti->updateAttributeValues(instance_, payload_.numbered(number), noTag);
+    }
+
+    bool const pings_;
+    std::size_t const bytes_;
+    Payload payload_;
+    ObjectInstanceHandle instance_;
+    bool partner_ = false, sizes_ = true;
+    std::uint64_t heard_ = 0;
+    double at_ = 0;
+};
+
+}
+
+void ping(Options const &options) {
+    std::uint64_t const warmUp = options.number("warm-up"), count = options.number("count");
+    Player player(options, true);
+    std::vector<double> trips;
+    trips.reserve(count);
+    for (std::uint64_t n = 1; n <= warmUp + count; ++n) {
+        double const trip = player.trip(n);
+        if (n > warmUp)
+            trips.push_back(trip * 1e6);
+    }
+    player.leave();
+    std::sort(trips.begin(), trips.end());
+    double sum = 0;
+    for (double t : trips)
+        sum += t;
+    std::printf("{\"p50_us\": %.3f, \"p99_us\": %.3f, \"mean_us\": %.3f}\n",
+                trips[trips.size() / 2], trips[trips.size() * 99 / 100], sum / trips.size());
+}
+
+void pong(Options const &options) {
+    Player player(options, false);
+    player.answer();
+}
+
+}
