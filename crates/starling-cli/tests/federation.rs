@@ -405,3 +405,58 @@ fn interactions_arrive_at_the_subscribed_superclass() {
         }
     }
 }
+
+#[test]
+fn what_waits_for_a_federate_that_does_not_evoke_is_bounded() {
+    const LIMIT: usize = 1 << 20;
+    const UPDATES: usize = 500;
+    let rtiexec = Rtiexec::start();
+    let model = CallbackModel::Evoked;
+    let limit = format!("{};limits.callback_queue_bytes={LIMIT}", rtiexec.address);
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let b = Federate::join(&limit, model, "B");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    b.subscribe(soda, &[flavor]);
+    let instance = a.register(soda);
+    assert!(matches!(b.next(), Callback::DiscoverObjectInstance { .. }));
+    // A has applied B's subscription when its first update arrives.
+    while b.heard.try_recv().is_err() {
+        a.update(instance, flavor, b"first");
+        a.rti.evoke_callback(0.01).unwrap();
+        b.rti.evoke_callback(0.01).unwrap();
+    }
+    let waiting = || {
+        let queued = b
+            .rti
+            .call(Service::GetObjectClassHandle, |f, _| Ok(f.queued_bytes()));
+        queued.unwrap()
+    };
+    let value = vec![7; 100_000];
+    std::thread::scope(|scope| {
+        let (rti, value) = (&a.rti, &value);
+        scope.spawn(move || {
+            for _ in 0..UPDATES {
+                let done = rti.call(Service::UpdateAttributeValues, |f, send| {
+                    f.update_attribute_values(instance, &[(flavor, value)], b"", send)
+                });
+                done.unwrap();
+            }
+        });
+        // The background thread reads while B is elsewhere, and stops.
+        while waiting() <= LIMIT {
+            std::thread::yield_now();
+        }
+        let mut most = 0;
+        let mut reflected = 0;
+        while reflected < UPDATES {
+            most = most.max(waiting());
+            if let Callback::ReflectAttributeValues { values, .. } = b.next() {
+                reflected += values.iter().filter(|(_, v)| *v == &value[..]).count();
+            }
+        }
+        // One reading more than the limit, however many there were in all.
+        assert!(most < 4 * LIMIT, "{most} bytes waited");
+    });
+}

@@ -21,7 +21,7 @@ use crate::message::{
 };
 use crate::object::advisories::InstanceSwitches;
 use crate::object::federate::Instance;
-use crate::object::receive::{Queued, ReceiveMaps};
+use crate::object::receive::{Queued, ReceiveMaps, Wanted};
 use crate::object::transportation::Changes;
 use crate::order::{Now, Ordered, Ordering};
 use crate::{
@@ -94,6 +94,10 @@ pub struct Federate {
     pub(crate) last_instance: u32,
     pub(crate) resign_directive: ResignAction,
     pub(crate) queue: VecDeque<Queued>,
+    /// What waits in `queue` of values and tags.
+    pub(crate) queued_bytes: usize,
+    /// Attributes of queued Provide Attribute Value Update.
+    pub(crate) wanted: BTreeMap<Wanted, BTreeSet<AttributeHandle>>,
     pub(crate) maps: ReceiveMaps,
     pub(crate) counters: Counters,
     pub(crate) scratch: [ValuesBuf; 2],
@@ -150,6 +154,8 @@ impl Federate {
             announced: BTreeSet::new(),
             last_instance: 0,
             queue: VecDeque::new(),
+            queued_bytes: 0,
+            wanted: BTreeMap::new(),
             maps: ReceiveMaps::default(),
             counters: Counters::default(),
             scratch: Default::default(),
@@ -248,6 +254,11 @@ impl Federate {
     /// Whether a call of `next_callback` may have something to deliver.
     pub fn has_callbacks(&self) -> bool {
         !self.queue.is_empty()
+    }
+
+    /// What waits for delivery of values and tags, in bytes, about.
+    pub fn queued_bytes(&self) -> usize {
+        self.queued_bytes
     }
 
     fn apply_ready(&mut self) -> Result<(), ProtocolError> {

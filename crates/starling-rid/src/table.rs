@@ -46,7 +46,7 @@ settings! {
     FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
         "A link on which nothing else was sent for this long carries a heartbeat.";
     FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",
-        "rtiexec takes a federate that was silent for this long for dead, unless fault.paused says otherwise. A closed connection is noticed at once.";
+        "rtiexec takes a federate that was silent for this long for dead, unless fault.paused says otherwise; a federate takes an rtiexec for lost that was silent for this long and whose host does not answer. A closed connection is noticed at once.";
     FAULT_PAUSED: String = "fault.paused", Kind::Choice(&["resign", "keep-debugged", "keep"]), "", "keep-debugged",
         "What becomes of a joined federate whose process lives but is stopped for longer than fault.timeout_s. resign: resigned like a dead one. keep-debugged: kept if a debugger holds it (seen on rtiexec's own host). keep: kept as long as its host answers.";
     NET_UNIX: bool = "net.unix", Kind::Switch, "", "true",
@@ -61,6 +61,8 @@ settings! {
         "rtiexec cuts a federate off that sends a larger message.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
         "Bytes that may wait for one receiver; beyond it, its senders are slowed down.";
+    LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",
+        "Values and tags that may wait in a federate for it to evoke; beyond it, its links are no longer read for it meanwhile, and its senders are slowed down.";
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "0",
         "A receiver that holds up its senders for this long is resigned; 0: never, senders wait.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

@@ -25,19 +25,21 @@ impl Background {
             if let Some(delivery) = &self.delivery {
                 deliver_all(&self.connection, delivery);
             }
-            let (lost, evoked, ready) = {
+            let (lost, evoked, ready, full) = {
                 let state = self.connection.state.lock();
-                (state.lost.is_some(), state.evoked, state.has_callbacks())
+                let lost = state.lost.is_some();
+                (lost, state.evoked, state.has_callbacks(), state.is_full())
             };
             if ready && self.delivery.is_some() {
                 continue;
             }
             let now = Instant::now();
             let absent = now.duration_since(evoked) >= ABSENT;
-            let read = !lost && (self.delivery.is_some() || absent);
-            let until = match read || lost {
-                true => now + Duration::from_secs(3600),
-                false => evoked + ABSENT,
+            let read = !lost && !full && (self.delivery.is_some() || absent);
+            let until = match () {
+                () if read || lost => now + Duration::from_secs(3600),
+                () if absent => now + ABSENT,
+                () => evoked + ABSENT,
             };
             self.connection.background_turn(&self.waiter, read, until);
         }

@@ -7,7 +7,10 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
 use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
 use starling_net::{Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch};
-use starling_rid::{CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, LIMITS_SEND_QUEUE_BYTES, Settings};
+use starling_rid::{
+    CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES,
+    LIMITS_SEND_QUEUE_BYTES, Settings,
+};
 use starling_wire::{
     Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
 };
@@ -35,6 +38,10 @@ pub(crate) struct State {
     pub(crate) lost: Option<String>,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// When something last came from rtiexec.
+    heard: Instant,
+    timeout: Duration,
+    callback_queue: usize,
 }
 
 /// What the reading thread holds.
@@ -90,6 +97,10 @@ impl Connection {
             enabled: true,
             lost: None,
             evoked: now,
+            heard: now,
+            timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
+            callback_queue: usize::try_from(settings.get(LIMITS_CALLBACK_QUEUE_BYTES))
+                .unwrap_or(usize::MAX),
         };
         Ok(Connection {
             state: Mutex::new(state),
@@ -187,8 +198,11 @@ impl Connection {
         }
         state.keep_time();
         match filled {
-            Ok(Fill::Nothing) => {}
-            Ok(Fill::Bytes(_) | Fill::More(_)) => state.take_frames(&mut read.reader),
+            Ok(Fill::Nothing) => state.judge_silence(),
+            Ok(Fill::Bytes(_) | Fill::More(_)) => {
+                state.heard = Instant::now();
+                state.take_frames(&mut read.reader);
+            }
             Ok(Fill::Closed) => {
                 state.take_frames(&mut read.reader);
                 state.end("rtiexec has closed the connection");
@@ -331,6 +345,29 @@ impl State {
             self.flush();
         } else if self.bundle.due().is_some_and(|due| now >= due) {
             self.flush();
+        }
+    }
+
+    /// Whether more waits for the federate than is to be read for it while it is elsewhere.
+    pub(crate) fn is_full(&self) -> bool {
+        let waiting = self.federate.as_ref().map_or(0, Federate::queued_bytes);
+        waiting > self.callback_queue
+    }
+
+    /// Nothing is there to read. An rtiexec that was silent for too long is lost if its host is:
+    /// a process that is stopped or busy there is not.
+    fn judge_silence(&mut self) {
+        let silent = self.heard.elapsed();
+        if silent < self.timeout || self.lost.is_some() {
+            return;
+        }
+        // Its host acknowledges heartbeats as long as it can be reached.
+        let recently = (self.timeout / 2).max(2 * self.heartbeat);
+        if self.writer.stream().host_answered_within(recently) == Some(false) {
+            self.end(&format!(
+                "nothing came from rtiexec for {:.1} s, nor from its host (fault.timeout_s)",
+                silent.as_secs_f64()
+            ));
         }
     }
 

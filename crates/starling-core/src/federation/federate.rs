@@ -16,6 +16,7 @@ impl Federate {
             );
         }
         self.queue.clear();
+        self.queued_bytes = 0;
         self.ending_request(RequestBody::Resign(action));
         Ok(())
     }

@@ -11,8 +11,9 @@ use crate::handles::HandleMap;
 use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, Values, ValuesBuf,
 };
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A callback that has not been delivered yet. What depends on the federate's subscriptions is
@@ -41,11 +42,8 @@ pub(crate) enum Queued {
         tag: Vec<u8>,
         producer: FederateHandle,
     },
-    Provide {
-        instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
-        tag: Vec<u8>,
-    },
+    /// Of those in `Federate::wanted`.
+    Provide(Wanted),
     /// Confirmation or report of a transportation type.
     Transportation(Callback),
     /// Attributes In or Out Of Scope.
@@ -67,6 +65,14 @@ pub(crate) enum Queued {
     /// Nothing is left to decide.
     Ready(Callback),
 }
+
+/// What values and their callback take in memory, about.
+fn weight(values: Values<'_>, tag: &[u8]) -> usize {
+    size_of::<Queued>() + values.as_bytes().len() + tag.len()
+}
+
+/// An instance whose values are wanted, and the tag of the request.
+pub(crate) type Wanted = (ObjectInstanceHandle, Vec<u8>);
 
 /// By slot of the sent class: the handle that the receiver gets it as, if it does.
 type SlotMap<H> = Arc<Vec<Option<H>>>;
@@ -144,17 +150,20 @@ impl Federate {
         }
     }
 
+    /// Requests for values of one instance with one tag become one callback, however many come
+    /// before it is delivered.
     pub(crate) fn apply_wanted(
         &mut self,
         wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
         tag: &[u8],
     ) {
         for (instance, attributes) in wanted {
-            self.queue.push_back(Queued::Provide {
-                instance,
-                attributes,
-                tag: tag.to_vec(),
+            let wanted = (instance, tag.to_vec());
+            let together = self.wanted.entry(wanted.clone()).or_insert_with(|| {
+                self.queue.push_back(Queued::Provide(wanted));
+                BTreeSet::new()
             });
+            together.extend(attributes);
         }
     }
 
@@ -171,6 +180,7 @@ impl Federate {
                     self.counters.unknown += 1;
                     return Ok(());
                 }
+                self.queued_bytes += weight(values, tag);
                 self.queue.push_back(Queued::Reflect {
                     instance,
                     values: values.to_buf(),
@@ -191,6 +201,7 @@ impl Federate {
                         "interaction of class {class}, which the FDD here does not have"
                     )));
                 }
+                self.queued_bytes += weight(values, tag);
                 self.queue.push_back(Queued::Receive {
                     class,
                     values: values.to_buf(),
@@ -247,6 +258,7 @@ impl Federate {
                 producer,
                 sender_applied,
             } => {
+                self.queued_bytes -= weight(values.values(), &tag);
                 let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
                     self.counters.unknown += 1;
                     return None;
@@ -274,6 +286,7 @@ impl Federate {
                 producer,
                 sender_applied,
             } => {
+                self.queued_bytes -= weight(values.values(), &tag);
                 let Some((class, handles)) = self.parameter_map(class, sender_applied) else {
                     self.counters.unsubscribed += 1;
                     return None;
@@ -300,13 +313,12 @@ impl Federate {
                     producer: self.conveyed(producer),
                 })
             }
-            Queued::Provide {
-                instance,
-                mut attributes,
-                tag,
-            } => {
+            Queued::Provide(wanted) => {
+                let together = self.wanted.remove(&wanted).unwrap_or_default();
+                let (instance, tag) = wanted;
                 let known = self.instances.get(&instance)?;
-                attributes.retain(|a| known.owned.contains(a));
+                let owned = |a: &AttributeHandle| known.owned.contains(a);
+                let attributes: Vec<_> = together.into_iter().filter(owned).collect();
                 (!attributes.is_empty()).then_some(Callback::ProvideAttributeValueUpdate {
                     instance,
                     attributes,

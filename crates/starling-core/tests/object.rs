@@ -1,0 +1,46 @@
+//! Object management, 1516.1-2010 chapter 6.
+
+mod common;
+
+use common::Federation;
+use starling_core::Callback;
+
+#[test]
+fn requests_for_values_that_wait_together_are_one_callback() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    let (x, y) = (list[0], list[1]);
+    f.call("A", |f, _| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    f.call("B", |f, _| {
+        f.subscribe_object_class_attributes(class, &list, true, "")
+    })
+    .unwrap();
+    let instance = f
+        .call("A", |f, _| f.register_object_instance(class, None))
+        .unwrap();
+    f.callbacks("B");
+    for (attributes, tag) in [(&[x][..], "1"), (&[x, y], "1"), (&[y], "2")] {
+        f.call("B", |f, _| {
+            f.request_instance_attribute_value_update(instance, attributes, tag.as_bytes())
+        })
+        .unwrap();
+    }
+    let provide = |attributes: &[_], tag: &str| Callback::ProvideAttributeValueUpdate {
+        instance,
+        attributes: attributes.to_vec(),
+        tag: tag.as_bytes().to_vec(),
+    };
+    assert_eq!(
+        f.callbacks("A"),
+        [provide(&[x, y], "1"), provide(&[y], "2")]
+    );
+    // What comes after the delivery is asked again.
+    f.call("B", |f, _| {
+        f.request_class_attribute_value_update(class, &[x], b"1")
+    })
+    .unwrap();
+    assert_eq!(f.callbacks("A"), [provide(&[x], "1")]);
+}
