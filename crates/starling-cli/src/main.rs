@@ -5,7 +5,9 @@
 mod config;
 mod fom;
 mod ps;
+mod query;
 mod rtiexec;
+mod why;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -30,6 +32,8 @@ enum Command {
     Rtiexec(rtiexec::Arguments),
     /// List federation executions, their federates, and how these are connected
     Ps(ps::Arguments),
+    /// Say why a federate gets no updates or interactions: walks the chain, names the link that fails
+    Why(why::Arguments),
     /// Check, show, merge and compare FOM modules
     #[command(subcommand)]
     Fom(fom::Command),
@@ -42,6 +46,7 @@ fn main() -> ExitCode {
     match Arguments::parse().command {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments),
         Command::Fom(command) => fom::run(&command),
         Command::Config(command) => config::run(&command),
     }

@@ -1,14 +1,11 @@
 //! `starling ps`: what an rtiexec holds.
 
+use crate::query::{Json, query};
 use crate::{UNREACHABLE, fail, print};
 use clap::Args;
 use starling_core::message::{FederationStatus, FromExecutive, PeerInfo, ToExecutive};
-use starling_net::{Fill, Link, Waiter, Watch, find, host_name};
-use starling_rid::{CONNECT_TIMEOUT_S, Sources};
-use starling_wire::{Frame, Hello, VERSION, put_hello, put_to_executive, split_frame};
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 /// Options of `starling ps`.
 #[derive(Args)]
@@ -23,68 +20,19 @@ pub(crate) struct Arguments {
 
 /// Runs `starling ps`.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let settings = match Sources::of_process()
-        .designator(&arguments.designator)
-        .read()
-    {
-        Ok(settings) => settings,
-        Err(error) => return fail(error, 2),
+    let answer = query(
+        &arguments.designator,
+        "starling ps",
+        &ToExecutive::QueryStatus,
+    );
+    let (place, rtiexec, list) = match answer {
+        Ok((place, rtiexec, FromExecutive::Status(list))) => (place, rtiexec, list),
+        Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
+        Err((why, code)) => return fail(why, code),
     };
-    let reach = match find(&settings) {
-        Ok(reach) => reach,
-        Err(error) => return fail(error, UNREACHABLE),
-    };
-    let end = Instant::now() + Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S) + 5.0);
-    let place = reach.endpoint.to_string();
-    match ask(Link::new(reach.stream), end) {
-        Ok((rtiexec, list)) if arguments.json => print(&json(&place, &rtiexec, &list)),
-        Ok((rtiexec, list)) => print(&text(&place, &rtiexec, &list)),
-        Err(why) => fail(format!("{place}: {why}"), UNREACHABLE),
-    }
-}
-
-/// Shakes hands and asks for the status.
-fn ask(mut link: Link, end: Instant) -> Result<(PeerInfo, Vec<FederationStatus>), String> {
-    let info = PeerInfo {
-        pid: std::process::id(),
-        host: host_name(),
-        program: "starling ps".into(),
-        version: env!("CARGO_PKG_VERSION").into(),
-        path: String::new(),
-    };
-    let version = VERSION;
-    put_hello(link.writer.out(), &Hello { version, info });
-    put_to_executive(link.writer.out(), &ToExecutive::QueryStatus);
-    let waiter = Waiter::new().map_err(|e| e.to_string())?;
-    let mut rtiexec = None;
-    loop {
-        link.writer.flush().map_err(|e| e.to_string())?;
-        let split = split_frame(link.reader.inbox()).map_err(|e| e.to_string())?;
-        if let Some((frame, size)) = split {
-            match Frame::decode(frame).map_err(|e| e.to_string())? {
-                Frame::Welcome(welcome) => match welcome.refusal {
-                    Some(refusal) => return Err(format!("refused: {refusal}")),
-                    None => rtiexec = Some(welcome.info),
-                },
-                Frame::FromExecutive(FromExecutive::Status(list)) => {
-                    return Ok((rtiexec.unwrap_or_default(), list));
-                }
-                _ => {}
-            }
-            link.reader.consume(size);
-            continue;
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err("it accepts connections but does not answer".into());
-        }
-        let more = link.writer.pending() > 0;
-        waiter
-            .wait(&mut [Watch::new(&link, more)], Some(left))
-            .map_err(|e| e.to_string())?;
-        if link.reader.fill().map_err(|e| e.to_string())? == Fill::Closed {
-            return Err("it closed the connection".into());
-        }
+    match arguments.json {
+        true => print(&json(&place, &rtiexec, &list)),
+        false => print(&text(&place, &rtiexec, &list)),
     }
 }
 
@@ -174,21 +122,4 @@ fn json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         Json(place),
         federations.collect::<Vec<_>>().join(", ")
     )
-}
-
-/// Text as a JSON string.
-struct Json<'a>(&'a str);
-
-impl std::fmt::Debug for Json<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_char('"')?;
-        for c in self.0.chars() {
-            match c {
-                '"' | '\\' => write!(f, "\\{c}")?,
-                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
-                c => f.write_char(c)?,
-            }
-        }
-        f.write_char('"')
-    }
 }

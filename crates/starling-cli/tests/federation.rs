@@ -460,3 +460,61 @@ fn what_waits_for_a_federate_that_does_not_evoke_is_bounded() {
         assert!(most < 4 * LIMIT, "{most} bytes waited");
     });
 }
+
+#[test]
+fn starling_why_names_the_link_that_fails() {
+    let rtiexec = Rtiexec::start();
+    let why = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
+        command.arg("why").args(["--rtiexec", &rtiexec.address]);
+        let output = command.args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code(), text)
+    };
+    let (code, text) = why(&["B", "Food"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(
+        text,
+        "FAIL  federation execution  there is no federation execution\n"
+    );
+    let model = CallbackModel::Evoked;
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let b = Federate::join(&rtiexec.address, model, "B");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    let instance = a.register(soda);
+    a.rti.evoke_multiple_callbacks(0.0, 0.0).unwrap();
+    let name = a.rti.call(Service::GetObjectInstanceName, |f, _| {
+        f.object_instance_name(instance).map(str::to_owned)
+    });
+    let name = name.unwrap();
+    // What a federate has asked for is known to rtiexec when it answers it something later.
+    a.rti
+        .destroy_federation_execution("Test")
+        .expect_err("joined");
+    let (code, text) = why(&["B", &name]);
+    assert_eq!(code, Some(1));
+    assert!(
+        text.lines().last().unwrap().starts_with("FAIL  subscribed"),
+        "{text}"
+    );
+    b.subscribe(soda, &[flavor]);
+    assert!(matches!(b.next(), Callback::DiscoverObjectInstance { .. }));
+    while b.heard.try_recv().is_err() {
+        a.update(instance, flavor, b"now");
+        a.rti.evoke_callback(0.01).unwrap();
+        b.rti.evoke_callback(0.01).unwrap();
+    }
+    let (code, text) = why(&["--json", "--federation", "Test", "B", &name]);
+    assert!(code == Some(0), "{text}");
+    assert!(
+        text.contains("{\"link\": \"path\", \"holds\": true"),
+        "{text}"
+    );
+    drop((a, b));
+    drop(rtiexec);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
+    command.args(["why", "--rtiexec", "127.0.0.1:1", "B", "Food"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(3));
+}

@@ -10,6 +10,7 @@
 
 use crate::declaration::{Routes, Subscriptions};
 use crate::federation::synchronization::SynchronizationPoint;
+use crate::handles::HandleMap;
 use crate::message::{
     Entry, EntryBody, FromExecutive, LogIndex, ModuleSource, PeerInfo, Request, RequestBody,
     RequestNumber, ResignAction, Watermark,
@@ -79,6 +80,8 @@ pub(crate) struct Execution {
     pub(crate) names: BTreeMap<String, NameUse>,
     pub(crate) told: Told,
     pub(crate) synchronization_points: BTreeMap<String, SynchronizationPoint>,
+    /// Data frames that have come, by class sent; only of classes in the FDD.
+    pub(crate) interactions_sent: HandleMap<InteractionClassHandle, u64>,
     pub(crate) receivers: Vec<FederateHandle>,
     out: Vec<(PeerId, FromExecutive)>,
     left: Vec<PeerId>,
@@ -107,6 +110,7 @@ impl Execution {
             names: BTreeMap::new(),
             told: Told::default(),
             synchronization_points: BTreeMap::new(),
+            interactions_sent: HandleMap::default(),
             receivers: Vec::new(),
             out: Vec::new(),
             left: Vec::new(),

@@ -6,8 +6,8 @@
 
 use crate::execution::Execution;
 use crate::message::{
-    Data, FederationInformation, FederationStatus, FromExecutive, ModuleSource, PeerInfo,
-    ToExecutive,
+    Data, FederationInformation, FederationStatus, Finding, FromExecutive, ModuleSource, PeerInfo,
+    Question, ToExecutive,
 };
 use crate::{Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
 use std::collections::{BTreeMap, VecDeque};
@@ -89,6 +89,10 @@ impl Executive {
                 let list: Vec<FederationStatus> = list.collect();
                 self.out.push_back((peer, FromExecutive::Status(list)));
             }
+            ToExecutive::QueryWhy(question) => {
+                let (findings, _) = self.why(&question);
+                self.out.push_back((peer, FromExecutive::Why(findings)));
+            }
             ToExecutive::Join {
                 name,
                 kind,
@@ -102,6 +106,38 @@ impl Executive {
             }
         }
         Ok(())
+    }
+
+    /// Walks the chain from senders to a receiver up to the first link that fails; with the
+    /// receiver's connection if it is joined.
+    pub fn why(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+        let mut all = self.executions.values();
+        let found = match (question.federation.as_str(), self.executions.len()) {
+            ("", 1) => all.next(),
+            (name, _) => all.find(|e| e.name == name),
+        };
+        let Some(execution) = found else {
+            let names: Vec<_> = self.names.keys().map(|n| format!("'{n}'")).collect();
+            let detail = match (question.federation.as_str(), names.is_empty()) {
+                (_, true) => "there is no federation execution".to_owned(),
+                ("", _) => format!(
+                    "name one of the federation executions: {}",
+                    names.join(", ")
+                ),
+                (name, _) => format!("there is no '{name}'; there are {}", names.join(", ")),
+            };
+            let link = "federation execution".to_owned();
+            let holds = false;
+            let finding = Finding {
+                link,
+                holds,
+                detail,
+            };
+            return (vec![finding], None);
+        };
+        let (findings, federate) = execution.why(question);
+        let member = federate.and_then(|f| execution.members.get(&f));
+        (findings, member.map(|m| m.peer))
     }
 
     /// Whom to forward a data frame to, as it is, into `to`. All outputs that belong before it on

@@ -22,6 +22,7 @@ mod object;
 mod order;
 mod support;
 mod values;
+mod why;
 
 pub use callback::Callback;
 pub use counters::Counters;

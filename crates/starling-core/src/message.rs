@@ -72,6 +72,8 @@ pub enum ToExecutive {
     Request(Request),
     /// What all federation executions look like, for `starling ps`.
     QueryStatus,
+    /// Why nothing arrives, for `starling why`.
+    QueryWhy(Question),
 }
 
 /// A request to the control log; numbered by the order of sending.
@@ -309,6 +311,8 @@ pub enum FromExecutive {
     Removed(String),
     /// Answer to QueryStatus.
     Status(Vec<FederationStatus>),
+    /// Answer to QueryWhy: the links of the chain up to the first that fails.
+    Why(Vec<Finding>),
 }
 
 /// One federation execution in List Federation Executions.
@@ -318,6 +322,28 @@ pub struct FederationInformation {
     pub name: String,
     /// Its logical time implementation.
     pub time: String,
+}
+
+/// "Why does this federate get nothing of that?"
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// Its name; empty where there is only one.
+    pub federation: String,
+    /// The receiver's name.
+    pub federate: String,
+    /// Name of an object instance, object class or interaction class.
+    pub subject: String,
+}
+
+/// One link of the chain from sender to receiver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What must hold, in a word or two.
+    pub link: String,
+    /// Whether it does.
+    pub holds: bool,
+    /// What was seen, as a sentence.
+    pub detail: String,
 }
 
 /// One federation execution in `starling ps`.

@@ -1,7 +1,7 @@
 //! What a peer's messages lead to.
 
 use crate::server::{Ending, Server};
-use starling_core::message::{FromExecutive, ToExecutive};
+use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
 use starling_core::{PeerId, ProtocolError};
 use starling_net::LinkReader;
 use starling_wire::{Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame};
@@ -146,6 +146,14 @@ impl Server {
             ToExecutive::DestroyFederation { federation } => {
                 Some(format!("destroy federation execution '{federation}'"))
             }
+            ToExecutive::QueryWhy(question) => {
+                let answer = self.why(question);
+                if let Some(connection) = self.connection(n) {
+                    put_from_executive(connection.writer.out(), &answer);
+                    self.mark_dirty(n);
+                }
+                return Ok(());
+            }
             _ => None,
         };
         if let (Some(asked), Some(connection)) = (asked, self.connection(n)) {
@@ -162,6 +170,30 @@ impl Server {
         self.take_outputs();
         self.check_control_room(n);
         result.map_err(|e| Ending::Fault(e.to_string()))
+    }
+
+    /// The chain up to the receiver as the executive knows it, and the path to it.
+    fn why(&mut self, question: &Question) -> FromExecutive {
+        let (mut findings, receiver) = self.executive.why(question);
+        let whole = findings.iter().all(|f| f.holds);
+        if let (true, Some(PeerId(peer))) = (whole, receiver)
+            && let Some(connection) = self.connection(peer as usize)
+        {
+            let waiting = connection.writer.pending();
+            let silent = connection.heard.elapsed().as_secs_f64();
+            let path = format!("{}, through rtiexec", connection.path);
+            findings.push(Finding {
+                link: "path".into(),
+                holds: waiting == 0,
+                detail: match waiting {
+                    0 => format!("{path}; nothing waits for it, heard {silent:.1} s ago"),
+                    _ => format!(
+                        "{path}; {waiting} bytes wait for it: its process does not read them (evoke callbacks; limits.callback_queue_bytes); heard {silent:.1} s ago"
+                    ),
+                },
+            });
+        }
+        FromExecutive::Why(findings)
     }
 
     /// Logs who has joined or resigned by what was just handled.

@@ -142,6 +142,8 @@ impl<T: Wire> Wire for Box<T> {
 
 fields! {
     InstanceSwitches { scope, relevance }
+    Question { federation, federate, subject }
+    Finding { link, holds, detail }
     PeerInfo { pid, host, program, version, path }
     Request { fenced, body }
     SubscribedAttribute { attribute, active, rate }
@@ -168,6 +170,7 @@ variants! {
         4 Join { name, kind, federation, modules },
         5 Request(request),
         6 QueryStatus,
+        7 QueryWhy(question),
     }
     RequestBody {
         1 PublishObjectClass { class, attributes },
@@ -200,6 +203,7 @@ variants! {
         6 Watermark(mark),
         7 Removed(why),
         8 Status(list),
+        9 Why(findings),
     }
     EntryBody {
         1 FederateJoined { federate, modules },

@@ -210,6 +210,11 @@ fn to_executive() -> impl Strategy<Value = ToExecutive> {
             starling_core::message::Request { fenced, body }
         )),
         Just(QueryStatus),
+        (text(), text(), text()).prop_map(|(federation, federate, subject)| QueryWhy(Question {
+            federation,
+            federate,
+            subject
+        })),
     ]
 }
 
@@ -369,6 +374,11 @@ fn from_executive() -> impl Strategy<Value = FromExecutive> {
     let mark = mark.prop_map(|(index, requests)| {
         FromExecutive::Watermark(starling_core::message::Watermark { index, requests })
     });
+    let finding = (text(), any::<bool>(), text()).prop_map(|(link, holds, detail)| Finding {
+        link,
+        holds,
+        detail,
+    });
     let information =
         (text(), text()).prop_map(|(name, time)| FederationInformation { name, time });
     prop_oneof![
@@ -380,6 +390,7 @@ fn from_executive() -> impl Strategy<Value = FromExecutive> {
         mark,
         text().prop_map(Removed),
         vec(status(), 0..3).prop_map(Status),
+        vec(finding, 0..3).prop_map(Why),
     ]
 }
 

@@ -416,7 +416,7 @@ impl State {
                     .push_back(Callback::ReportFederationExecutions(list));
             }
             FromExecutive::Removed(why) => self.end(&why),
-            FromExecutive::Status(_) => {}
+            FromExecutive::Status(_) | FromExecutive::Why(_) => {}
             log @ (FromExecutive::Entry(_) | FromExecutive::Watermark(_)) => {
                 let Some(federate) = &mut self.federate else {
                     return Ok(());

@@ -18,6 +18,8 @@ pub(crate) struct Instance {
     pub(crate) name: Option<String>,
     /// Owner by slot of the registered class; `RTI` where there is none.
     pub(crate) owners: Vec<FederateHandle>,
+    /// Data frames that have come for it.
+    pub(crate) updates: u64,
     /// Federates told of it, with their known class.
     pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
     /// By slot: transportation types that are not the FDD's.
@@ -102,6 +104,7 @@ impl Execution {
             class,
             name,
             owners,
+            updates: 0,
             known: BTreeMap::new(),
             transportations: BTreeMap::new(),
         };
@@ -310,25 +313,36 @@ impl Execution {
         match data.body {
             DataBody::Update {
                 instance, values, ..
-            } => match self.instances.get(&instance) {
-                Some(known) => self.routes.update(
-                    &self.model,
-                    &self.subscriptions,
-                    (sender, data.after.index),
-                    known.class,
-                    values,
-                    &mut to,
-                ),
+            } => match self.instances.get_mut(&instance) {
+                Some(known) => {
+                    known.updates += 1;
+                    self.routes.update(
+                        &self.model,
+                        &self.subscriptions,
+                        (sender, data.after.index),
+                        known.class,
+                        values,
+                        &mut to,
+                    );
+                }
                 // Deleted at this point of the log; every receiver is told so before.
                 None => to.clear(),
             },
-            DataBody::Interaction { class, .. } => self.routes.interaction(
-                &self.model,
-                &self.subscriptions,
-                (sender, data.after.index),
-                class,
-                &mut to,
-            ),
+            DataBody::Interaction { class, .. } => {
+                if self.model.interaction_class(class).is_none() {
+                    return Err(ProtocolError(format!(
+                        "{sender} sent an interaction of class {class}, which the FDD does not have"
+                    )));
+                }
+                *self.interactions_sent.entry(class).or_default() += 1;
+                self.routes.interaction(
+                    &self.model,
+                    &self.subscriptions,
+                    (sender, data.after.index),
+                    class,
+                    &mut to,
+                );
+            }
             DataBody::Fence { .. } => {
                 return Err(ProtocolError("a fence came by way of the executive".into()));
             }
@@ -421,7 +435,7 @@ impl Execution {
     }
 
     /// The attribute that carries the privilege to delete.
-    fn privilege_to_delete(&self) -> Option<AttributeHandle> {
+    pub(crate) fn privilege_to_delete(&self) -> Option<AttributeHandle> {
         let root = self.model.object_classes().next()?;
         self.model
             .attribute_by_name(root.handle, PRIVILEGE_TO_DELETE)

@@ -2,7 +2,9 @@
 //! arriving when [`Federation::run`] is called. What arrives late is the simulator's affair.
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ResignAction, ToExecutive};
+use starling_core::message::{
+    Finding, FromExecutive, ModuleSource, PeerInfo, Question, ResignAction, ToExecutive,
+};
 use starling_core::{
     AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle,
     InteractionClassHandle, ObjectClassHandle, Output, PeerId,
@@ -255,6 +257,22 @@ impl Federation {
         self.executive
             .disconnected(gone.peer, "its connection ended");
         self.run();
+    }
+
+    /// The links of `starling why` as lines; the last may fail.
+    pub fn why(&mut self, federate: &str, subject: &str) -> Vec<String> {
+        self.run();
+        let question = Question {
+            federation: String::new(),
+            federate: federate.into(),
+            subject: subject.into(),
+        };
+        let (findings, _) = self.executive.why(&question);
+        let line = |f: Finding| {
+            let verdict = if f.holds { "ok" } else { "FAIL" };
+            format!("{verdict} {}: {}", f.link, f.detail)
+        };
+        findings.into_iter().map(line).collect()
     }
 
     /// A class by its name.

@@ -1,0 +1,92 @@
+//! Asking an rtiexec something without joining.
+
+use crate::UNREACHABLE;
+use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
+use starling_net::{Fill, Link, Waiter, Watch, find, host_name};
+use starling_rid::{CONNECT_TIMEOUT_S, Sources};
+use starling_wire::{Frame, Hello, VERSION, put_hello, put_to_executive, split_frame};
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+/// Where rtiexec is, what it says of itself, and its answer; or why not, and the exit code.
+pub(crate) type Answer = Result<(String, PeerInfo, FromExecutive), (String, u8)>;
+
+/// Asks the rtiexec that a localSettingsDesignator leads to, as `program`.
+pub(crate) fn query(designator: &str, program: &str, question: &ToExecutive) -> Answer {
+    let settings = Sources::of_process().designator(designator).read();
+    let settings = settings.map_err(|e| (e.to_string(), 2))?;
+    let reach = find(&settings).map_err(|e| (e.to_string(), UNREACHABLE))?;
+    let end = Instant::now() + Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S) + 5.0);
+    let place = reach.endpoint.to_string();
+    match ask(Link::new(reach.stream), program, question, end) {
+        Ok((rtiexec, answer)) => Ok((place, rtiexec, answer)),
+        Err(why) => Err((format!("{place}: {why}"), UNREACHABLE)),
+    }
+}
+
+/// Shakes hands, asks and waits for the answer.
+fn ask(
+    mut link: Link,
+    program: &str,
+    question: &ToExecutive,
+    end: Instant,
+) -> Result<(PeerInfo, FromExecutive), String> {
+    let info = PeerInfo {
+        pid: std::process::id(),
+        host: host_name(),
+        program: program.into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        path: String::new(),
+    };
+    let version = VERSION;
+    put_hello(link.writer.out(), &Hello { version, info });
+    put_to_executive(link.writer.out(), question);
+    let waiter = Waiter::new().map_err(|e| e.to_string())?;
+    let mut rtiexec = None;
+    loop {
+        link.writer.flush().map_err(|e| e.to_string())?;
+        let split = split_frame(link.reader.inbox()).map_err(|e| e.to_string())?;
+        if let Some((frame, size)) = split {
+            match Frame::decode(frame).map_err(|e| e.to_string())? {
+                Frame::Welcome(welcome) => match welcome.refusal {
+                    Some(refusal) => return Err(format!("refused: {refusal}")),
+                    None => rtiexec = Some(welcome.info),
+                },
+                Frame::FromExecutive(answer) => {
+                    return Ok((rtiexec.unwrap_or_default(), answer));
+                }
+                _ => {}
+            }
+            link.reader.consume(size);
+            continue;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err("it accepts connections but does not answer".into());
+        }
+        let more = link.writer.pending() > 0;
+        waiter
+            .wait(&mut [Watch::new(&link, more)], Some(left))
+            .map_err(|e| e.to_string())?;
+        if link.reader.fill().map_err(|e| e.to_string())? == Fill::Closed {
+            return Err("it closed the connection".into());
+        }
+    }
+}
+
+/// Text as a JSON string.
+pub(crate) struct Json<'a>(pub(crate) &'a str);
+
+impl std::fmt::Debug for Json<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_char('"')?;
+        for c in self.0.chars() {
+            match c {
+                '"' | '\\' => write!(f, "\\{c}")?,
+                c if c < ' ' => write!(f, "\\u{:04x}", c as u32)?,
+                c => f.write_char(c)?,
+            }
+        }
+        f.write_char('"')
+    }
+}

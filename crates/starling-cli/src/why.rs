@@ -1,0 +1,78 @@
+//! `starling why`: why a federate gets nothing.
+
+use crate::query::{Json, query};
+use crate::{UNREACHABLE, fail, print};
+use clap::Args;
+use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// Options of `starling why`.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    /// The joined federate that should receive
+    federate: String,
+    /// The object instance, object class or interaction class of which nothing comes
+    subject: String,
+    /// The federation execution; needed where there are several
+    #[arg(long, default_value = "")]
+    federation: String,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Which rtiexec, as a localSettingsDesignator (host:port); nothing: as a federate started here
+    #[arg(long, default_value = "")]
+    rtiexec: String,
+}
+
+/// Runs `starling why`. Fails if a link does.
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let question = ToExecutive::QueryWhy(Question {
+        federation: arguments.federation.clone(),
+        federate: arguments.federate.clone(),
+        subject: arguments.subject.clone(),
+    });
+    let findings = match query(&arguments.rtiexec, "starling why", &question) {
+        Ok((.., FromExecutive::Why(findings))) => findings,
+        Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
+        Err((why, code)) => return fail(why, code),
+    };
+    let printed = match arguments.json {
+        true => print(&json(&findings)),
+        false => print(&text(&findings)),
+    };
+    match findings.iter().all(|f| f.holds) {
+        true => printed,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn text(findings: &[Finding]) -> String {
+    let widths = findings.iter().map(|f| f.link.chars().count());
+    let width = widths.max().unwrap_or(0);
+    let mut out = String::new();
+    for finding in findings {
+        let verdict = if finding.holds { "ok  " } else { "FAIL" };
+        let _ = writeln!(
+            out,
+            "{verdict}  {:width$}  {}",
+            finding.link, finding.detail
+        );
+    }
+    if findings.iter().all(|f| f.holds) {
+        out.push_str("Every link holds as far as rtiexec can see: what comes is delivered when the federate evokes.\n");
+    }
+    out
+}
+
+fn json(findings: &[Finding]) -> String {
+    let rows = findings.iter().map(|f| {
+        format!(
+            "{{\"link\": {:?}, \"holds\": {}, \"detail\": {:?}}}",
+            Json(&f.link),
+            f.holds,
+            Json(&f.detail)
+        )
+    });
+    format!("[{}]\n", rows.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,349 @@
+//! "No updates arrive": the chain from who sends to who should receive, link by link, as the
+//! executive knows it. The first link that fails is the answer.
+
+use crate::execution::Execution;
+use crate::message::{Finding, Question, Subscription};
+use crate::object::execution::Instance;
+use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
+use starling_fom::ObjectModel;
+
+/// A chain being walked: ends at the first link that fails.
+#[derive(Default)]
+struct Walk(Vec<Finding>);
+
+/// The walk has come to a link that fails.
+struct Broken;
+
+impl Walk {
+    fn holds(&mut self, link: &str, detail: impl Into<String>) {
+        self.note(link, true, detail.into());
+    }
+
+    fn fails(&mut self, link: &str, detail: impl Into<String>) -> Result<(), Broken> {
+        self.note(link, false, detail.into());
+        Err(Broken)
+    }
+
+    fn note(&mut self, link: &str, holds: bool, detail: String) {
+        let link = link.to_owned();
+        self.0.push(Finding {
+            link,
+            holds,
+            detail,
+        });
+    }
+}
+
+impl Execution {
+    /// Walks the chain for a receiver and an object instance, object class or interaction class,
+    /// by name.
+    pub(crate) fn why(&self, question: &Question) -> (Vec<Finding>, Option<FederateHandle>) {
+        let mut walk = Walk::default();
+        let named = |(handle, m): (&FederateHandle, &crate::execution::Member)| {
+            (m.name == question.federate).then_some(*handle)
+        };
+        let receiver = self.members.iter().find_map(named);
+        let Some(receiver) = receiver else {
+            let joined = listed(self.member_names());
+            let why = format!(
+                "'{}' is no joined federate of '{}'; there {joined}",
+                question.federate, self.name
+            );
+            let _ = walk.fails("joined", why);
+            return (walk.0, None);
+        };
+        let since = format!("'{}' is joined to '{}'", question.federate, self.name);
+        walk.holds("joined", since);
+        let modules: Vec<_> = self.modules.iter().map(|m| m.designator.as_str()).collect();
+        let same = format!(
+            "all federates share one FDD, merged from {}",
+            modules.join(", ")
+        );
+        walk.holds("same FOM", same);
+        let subject = question.subject.as_str();
+        let _ = match self.instance_named(subject) {
+            Some(handle) => self.why_instance(&mut walk, receiver, handle),
+            None => match (
+                self.model.object_class_by_name(subject),
+                self.model.interaction_class_by_name(subject),
+            ) {
+                (Some(class), _) => self.why_class(&mut walk, receiver, class.handle),
+                (None, Some(class)) => self.why_interaction(&mut walk, receiver, class.handle),
+                (None, None) => walk.fails(
+                    "exists",
+                    format!(
+                        "'{subject}' is no object instance now, and no class of the FDD: {} instances are registered",
+                        self.instances.len()
+                    ),
+                ),
+            },
+        };
+        (walk.0, Some(receiver))
+    }
+
+    fn instance_named(&self, name: &str) -> Option<ObjectInstanceHandle> {
+        let mut all = self.instances.iter();
+        all.find(|(handle, i)| instance_name(**handle, i) == name)
+            .map(|(handle, _)| *handle)
+    }
+
+    fn why_instance(
+        &self,
+        walk: &mut Walk,
+        receiver: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> Result<(), Broken> {
+        let instance = &self.instances[&handle];
+        let name = instance_name(handle, instance);
+        let class = class_name(&self.model, instance.class);
+        let by = self.federate_text(handle.registrar());
+        walk.holds(
+            "exists",
+            format!("'{name}' was registered by {by} as '{class}'"),
+        );
+
+        let attributes = self.model.object_class(instance.class);
+        let attributes = attributes.map_or(&[][..], |c| &c.attributes);
+        let privilege = self.privilege_to_delete();
+        let owned = attributes.iter().zip(&instance.owners);
+        let owned: Vec<_> = owned
+            .filter(|(a, o)| **o != FederateHandle::RTI && Some(**a) != privilege)
+            .map(|(a, o)| (*a, *o))
+            .collect();
+        let of_others: Vec<_> = owned.iter().filter(|(_, o)| *o != receiver).collect();
+        if of_others.is_empty() {
+            return walk.fails(
+                "owned",
+                match owned.is_empty() {
+                    true => format!("nobody owns an attribute of '{name}': none is published as '{class}', or all are divested"),
+                    false => format!(
+                        "{} itself owns all attributes of '{name}' that anybody owns; nobody reflects its own",
+                        self.federate_text(receiver)
+                    ),
+                },
+            );
+        }
+        let told = of_others.iter().map(|(a, o)| {
+            let name = self.model.attribute(*a).map_or("?", |a| &a.name);
+            format!("{name} by {}", self.federate_text(*o))
+        });
+        walk.holds("published and owned", told.collect::<Vec<_>>().join(", "));
+
+        let candidate = self
+            .subscriptions
+            .candidate_class(&self.model, receiver, instance.class);
+        let known = instance.known.get(&receiver).copied();
+        let Some(at) = known.or(candidate) else {
+            let why = format!(
+                "{} subscribes to nothing at '{class}' or its superclasses{}",
+                self.federate_text(receiver),
+                self.subscribed_elsewhere(receiver)
+            );
+            return walk.fails("subscribed", why);
+        };
+        let at_name = class_name(&self.model, at);
+        let subscribed = self.subscriptions.object(receiver, at);
+        let names = |list: Vec<crate::AttributeHandle>| {
+            let names = list.iter().filter_map(|a| self.model.attribute(*a));
+            names
+                .map(|a| a.name.as_str())
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let wanted = names(subscribed.iter().map(|s| s.attribute).collect());
+        if subscribed.is_empty() {
+            let why = format!(
+                "{} knows '{name}' as '{at_name}' and subscribes to nothing there now{}",
+                self.federate_text(receiver),
+                self.subscribed_elsewhere(receiver)
+            );
+            return walk.fails("subscribed", why);
+        }
+        let both = |s: &&crate::message::SubscribedAttribute| {
+            of_others.iter().any(|(a, _)| *a == s.attribute)
+        };
+        let both: Vec<_> = subscribed.iter().filter(both).collect();
+        if both.is_empty() {
+            let why = format!(
+                "{} subscribes at '{at_name}' to {wanted} only, which no other federate owns",
+                self.federate_text(receiver)
+            );
+            return walk.fails("subscribed", why);
+        }
+        let rates = both.iter().filter(|s| !s.rate.is_empty());
+        let rates: Vec<_> = rates.map(|s| s.rate.as_str()).collect();
+        let reduced = match rates.first() {
+            Some(rate) => format!(", at update rate {rate}"),
+            None => String::new(),
+        };
+        walk.holds("subscribed", format!("at '{at_name}' to {wanted}{reduced}"));
+        if known.is_none() {
+            let why = format!(
+                "{} has not been told of '{name}': it deleted it locally and has not subscribed since",
+                self.federate_text(receiver)
+            );
+            return walk.fails("discovered", why);
+        }
+        walk.holds("discovered", format!("known as '{at_name}'"));
+        if instance.updates == 0 {
+            let senders: Vec<_> = of_others
+                .iter()
+                .map(|(_, o)| self.federate_text(*o))
+                .collect();
+            return walk.fails(
+                "updated",
+                format!(
+                    "no update that anybody subscribes to has come from {} yet",
+                    senders.first().map_or("its owner", String::as_str)
+                ),
+            );
+        }
+        walk.holds(
+            "updated",
+            format!("{} updates have come to the executive", instance.updates),
+        );
+        Ok(())
+    }
+
+    fn why_class(
+        &self,
+        walk: &mut Walk,
+        receiver: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Result<(), Broken> {
+        let name = class_name(&self.model, class);
+        let below = |c: ObjectClassHandle| self.model.is_subclass_or_same(c, class);
+        let publishes = |(f, m): (&FederateHandle, &crate::execution::Member)| {
+            (*f != receiver && m.published.keys().any(|c| below(*c)))
+                .then(|| format!("'{}'", m.name))
+        };
+        let publishers: Vec<_> = self.members.iter().filter_map(publishes).collect();
+        if publishers.is_empty() {
+            let why = format!("no other federate publishes '{name}' or a subclass");
+            return walk.fails("published", why);
+        }
+        walk.holds("published", format!("by {}", publishers.join(", ")));
+        if self
+            .subscriptions
+            .candidate_class(&self.model, receiver, class)
+            .is_none()
+        {
+            let why = format!(
+                "{} subscribes to nothing at '{name}' or its superclasses{}",
+                self.federate_text(receiver),
+                self.subscribed_elsewhere(receiver)
+            );
+            return walk.fails("subscribed", why);
+        }
+        let of_others = |(h, i): &(&ObjectInstanceHandle, &Instance)| {
+            below(i.class) && h.registrar() != receiver
+        };
+        let all: Vec<_> = self.instances.iter().filter(of_others).collect();
+        let Some((handle, _)) = all
+            .iter()
+            .find(|(_, i)| !i.known.contains_key(&receiver))
+            .or(all.first())
+        else {
+            let why = format!("no other federate has registered an instance of '{name}'");
+            return walk.fails("registered", why);
+        };
+        let known = all.iter().filter(|(_, i)| i.known.contains_key(&receiver));
+        walk.holds(
+            "registered",
+            format!(
+                "{} instances, of which {} has discovered {}; for one of them:",
+                all.len(),
+                self.federate_text(receiver),
+                known.count()
+            ),
+        );
+        self.why_instance(walk, receiver, **handle)
+    }
+
+    fn why_interaction(
+        &self,
+        walk: &mut Walk,
+        receiver: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> Result<(), Broken> {
+        let name = |c| self.model.interaction_class(c).map_or("?", |c| &c.name);
+        let publishes = |(f, m): (&FederateHandle, &crate::execution::Member)| {
+            (*f != receiver && m.published_interactions.contains(&class))
+                .then(|| format!("'{}'", m.name))
+        };
+        let publishers: Vec<_> = self.members.iter().filter_map(publishes).collect();
+        if publishers.is_empty() {
+            let why = format!("no other federate publishes '{}'", name(class));
+            return walk.fails("published", why);
+        }
+        walk.holds("published", format!("by {}", publishers.join(", ")));
+        let mut at = Some(class);
+        while let Some(c) = at
+            && !self.subscriptions.has_interaction(receiver, c)
+        {
+            at = self.model.interaction_class(c).and_then(|c| c.parent);
+        }
+        let Some(at) = at else {
+            let mine = self.subscriptions.interactions();
+            let mine = mine.filter(|(f, _, how)| *f == receiver && *how != Subscription::None);
+            let mine: Vec<_> = mine.map(|(_, c, _)| name(c)).collect();
+            let why = format!(
+                "{} does not subscribe to '{}' or a superclass; it {}",
+                self.federate_text(receiver),
+                name(class),
+                match mine.is_empty() {
+                    true => "subscribes to no interaction class".to_owned(),
+                    false => format!("subscribes to {}", mine.join(", ")),
+                }
+            );
+            return walk.fails("subscribed", why);
+        };
+        walk.holds("subscribed", format!("at '{}'", name(at)));
+        match self.interactions_sent.get(&class) {
+            None => walk.fails(
+                "sent",
+                "no interaction of this class that anybody subscribes to has come yet",
+            ),
+            Some(count) => {
+                walk.holds("sent", format!("{count} have come to the executive"));
+                Ok(())
+            }
+        }
+    }
+
+    /// What a federate subscribes to, as the end of a sentence.
+    fn subscribed_elsewhere(&self, federate: FederateHandle) -> String {
+        let mine = self.subscriptions.objects();
+        let mine = mine.filter(|(f, ..)| *f == federate);
+        let mine: Vec<_> = mine
+            .map(|(_, c, _)| format!("'{}'", class_name(&self.model, c)))
+            .collect();
+        match mine.is_empty() {
+            true => "; it subscribes to no object class".to_owned(),
+            false => format!("; it subscribes at {}", mine.join(", ")),
+        }
+    }
+
+    fn federate_text(&self, federate: FederateHandle) -> String {
+        match self.federate_name(federate) {
+            Some(name) => format!("'{name}'"),
+            None => format!("{federate}, which has left"),
+        }
+    }
+}
+
+fn instance_name(handle: ObjectInstanceHandle, instance: &Instance) -> String {
+    let default = || crate::message::default_instance_name(handle);
+    instance.name.clone().unwrap_or_else(default)
+}
+
+fn class_name(model: &ObjectModel, class: ObjectClassHandle) -> &str {
+    model.object_class(class).map_or("?", |c| &c.name)
+}
+
+fn listed(names: Vec<&str>) -> String {
+    match names.is_empty() {
+        true => "is none".into(),
+        false => format!("are '{}'", names.join("', '")),
+    }
+}

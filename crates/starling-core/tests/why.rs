@@ -1,0 +1,128 @@
+//! "No updates arrive": the first link that fails is named.
+
+mod common;
+
+use common::Federation;
+
+fn last(f: &mut Federation, federate: &str, subject: &str) -> String {
+    let lines = f.why(federate, subject);
+    for line in &lines[..lines.len() - 1] {
+        assert!(line.starts_with("ok "), "{lines:?}");
+    }
+    lines.last().expect("there is a line").clone()
+}
+
+#[test]
+fn the_chain_of_an_object_instance() {
+    let mut f = Federation::new("");
+    f.join("A");
+    assert_eq!(
+        last(&mut f, "B", "A"),
+        "FAIL joined: 'B' is no joined federate of 'F'; there are 'A'"
+    );
+    f.join("B");
+    assert_eq!(
+        last(&mut f, "B", "Nothing"),
+        "FAIL exists: 'Nothing' is no object instance now, and no class of the FDD: 0 instances are registered"
+    );
+    assert_eq!(
+        last(&mut f, "B", "A"),
+        "FAIL published: no other federate publishes 'HLAobjectRoot.A' or a subclass"
+    );
+    let (class, list) = (f.class("A.B"), f.attributes(&["x", "y"]));
+    let (x, y) = (list[0], list[1]);
+    f.call("A", |f, _| f.publish_object_class_attributes(class, &[x]))
+        .unwrap();
+    assert_eq!(
+        last(&mut f, "B", "A"),
+        "FAIL subscribed: 'B' subscribes to nothing at 'HLAobjectRoot.A' or its superclasses; it subscribes to no object class"
+    );
+    let superclass = f.class("A");
+    f.call("B", |f, _| {
+        f.subscribe_object_class_attributes(superclass, &[y], true, "")
+    })
+    .unwrap();
+    assert_eq!(
+        last(&mut f, "B", "A"),
+        "FAIL registered: no other federate has registered an instance of 'HLAobjectRoot.A'"
+    );
+    f.call("A", |f, _| f.register_object_instance(class, None))
+        .unwrap();
+    let name = "HLAinstance-1-1";
+    assert_eq!(
+        last(&mut f, "B", name),
+        "FAIL subscribed: 'B' subscribes at 'HLAobjectRoot.A' to y only, which no other federate owns"
+    );
+    assert_eq!(
+        last(&mut f, "A", name),
+        "FAIL owned: 'A' itself owns all attributes of 'HLAinstance-1-1' that anybody owns; nobody reflects its own"
+    );
+    f.call("B", |f, _| {
+        f.subscribe_object_class_attributes(superclass, &[x], true, "Low")
+    })
+    .unwrap();
+    assert_eq!(
+        last(&mut f, "B", name),
+        "FAIL updated: no update that anybody subscribes to has come from 'A' yet"
+    );
+    let instance = starling_core::ObjectInstanceHandle::new(f.federate("A").handle(), 1);
+    f.call("A", |f, send| {
+        f.update_attribute_values(instance, &[(x, b"1")], b"", send)
+    })
+    .unwrap();
+    let lines = f.why("B", name);
+    assert_eq!(
+        lines[2..],
+        [
+            "ok exists: 'HLAinstance-1-1' was registered by 'A' as 'HLAobjectRoot.A.B'",
+            "ok published and owned: x by 'A'",
+            "ok subscribed: at 'HLAobjectRoot.A' to x, y, at update rate Low",
+            "ok discovered: known as 'HLAobjectRoot.A'",
+            "ok updated: 1 updates have come to the executive",
+        ]
+    );
+    // Its class leads to it.
+    assert_eq!(f.why("B", "A")[5..], lines[3..]);
+    f.callbacks("B");
+    f.call("B", |f, _| f.local_delete_object_instance(instance))
+        .unwrap();
+    assert_eq!(
+        last(&mut f, "B", name),
+        "FAIL discovered: 'B' has not been told of 'HLAinstance-1-1': it deleted it locally and has not subscribed since"
+    );
+}
+
+#[test]
+fn the_chain_of_an_interaction_class() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (i, j) = (f.interaction("I"), f.interaction("I.J"));
+    let subject = "I.J";
+    assert_eq!(
+        last(&mut f, "B", subject),
+        "FAIL published: no other federate publishes 'HLAinteractionRoot.I.J'"
+    );
+    f.call("A", |f, _| f.publish_interaction_class(j)).unwrap();
+    assert_eq!(
+        last(&mut f, "B", subject),
+        "FAIL subscribed: 'B' does not subscribe to 'HLAinteractionRoot.I.J' or a superclass; it subscribes to no interaction class"
+    );
+    f.call("B", |f, _| f.subscribe_interaction_class(i, true))
+        .unwrap();
+    assert_eq!(
+        last(&mut f, "B", subject),
+        "FAIL sent: no interaction of this class that anybody subscribes to has come yet"
+    );
+    f.run();
+    f.call("A", |f, send| f.send_interaction(j, &[], b"", send))
+        .unwrap();
+    assert_eq!(
+        f.why("B", subject)[2..],
+        [
+            "ok published: by 'A'",
+            "ok subscribed: at 'HLAinteractionRoot.I'",
+            "ok sent: 1 have come to the executive",
+        ]
+    );
+}
