@@ -1,5 +1,5 @@
-//! When a bundle of messages is written: at once if the link was idle, else when it is large or
-//! old enough. Pure: the caller tells the time.
+//! When a bundle of messages is written: at once if the link was idle or what is sent may be an
+//! answer, else when it is large or old enough. Pure: the caller tells the time.
 
 use starling_rid::{BUNDLE_AGE_US, BUNDLE_IDLE_US, BUNDLE_TCP_BYTES, Settings};
 use std::time::{Duration, Instant};
@@ -33,6 +33,8 @@ pub struct Bundle {
     rule: Bundling,
     flushed: Option<Instant>,
     due: Option<Instant>,
+    /// The link took only part of what was written: not tried again before so many bytes wait.
+    blocked: Option<usize>,
 }
 
 impl Bundle {
@@ -42,11 +44,15 @@ impl Bundle {
             rule,
             flushed: None,
             due: None,
+            blocked: None,
         }
     }
 
     /// A message was appended and `pending` bytes wait: true if they are to be written now.
     pub fn appended(&mut self, pending: usize, now: Instant) -> bool {
+        if let Some(until) = self.blocked {
+            return pending >= until;
+        }
         let idle = |t: Instant| now.duration_since(t) >= self.rule.idle;
         if pending >= self.rule.bytes || self.flushed.is_none_or(idle) {
             return true;
@@ -64,6 +70,26 @@ impl Bundle {
     pub fn flushed(&mut self, now: Instant) {
         self.flushed = Some(now);
         self.due = None;
+        self.blocked = None;
+    }
+
+    /// Some of what waited was written, `pending` bytes were not: the rest is written when the
+    /// link has room again, for which the caller watches.
+    pub fn blocked(&mut self, pending: usize) {
+        self.due = None;
+        self.blocked = Some(pending + self.rule.bytes);
+    }
+
+    /// Whether the last write found no room for all.
+    pub fn is_blocked(&self) -> bool {
+        self.blocked.is_some()
+    }
+
+    /// The sender has waited for the link and something has come: what it sends next may be the
+    /// answer that the other side waits for, so it is written at once. Only the next: after it
+    /// the link is not idle.
+    pub fn turned(&mut self) {
+        self.flushed = None;
     }
 }
 
@@ -91,5 +117,42 @@ mod tests {
         assert_eq!(bundle.due(), None);
         assert!(!bundle.appended(10, start + us(89)));
         assert!(bundle.appended(10, start + us(90)), "idle again");
+    }
+
+    #[test]
+    fn writes_an_answer_at_once() {
+        let us = Duration::from_micros;
+        let rule = Bundling {
+            bytes: 1000,
+            idle: us(50),
+            age: us(50),
+        };
+        let mut bundle = Bundle::new(rule);
+        let start = Instant::now();
+        bundle.flushed(start);
+        bundle.turned();
+        assert!(bundle.appended(10, start + us(1)));
+        bundle.flushed(start + us(1));
+        assert!(!bundle.appended(10, start + us(2)), "only the first");
+    }
+
+    #[test]
+    fn does_not_try_a_full_link_for_each_message() {
+        let us = Duration::from_micros;
+        let rule = Bundling {
+            bytes: 1000,
+            idle: us(50),
+            age: us(50),
+        };
+        let mut bundle = Bundle::new(rule);
+        let start = Instant::now();
+        assert!(bundle.appended(5000, start));
+        bundle.blocked(4000);
+        assert!(bundle.is_blocked() && bundle.due().is_none());
+        assert!(!bundle.appended(4100, start + us(1000)));
+        assert!(bundle.appended(5000, start + us(1000)));
+        bundle.flushed(start + us(1000));
+        assert!(!bundle.is_blocked());
+        assert!(bundle.appended(10, start + us(1050)));
     }
 }

@@ -31,4 +31,4 @@ pub use run_dir::{Lock, RunDir};
 pub use starling_rid::Endpoint;
 pub use start::find_program;
 pub use stream::{Peer, Stream};
-pub use wait::{Waiter, Waker, Watch};
+pub use wait::{Alarm, Waiter, Waker, Watch};

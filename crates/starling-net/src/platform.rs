@@ -53,6 +53,38 @@ pub(crate) fn event_fd() -> io::Result<File> {
     }
 }
 
+/// A timer that can be polled, not set.
+pub(crate) fn timer_fd() -> io::Result<File> {
+    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
+    // SAFETY: no pointers; the new descriptor is owned by nobody else.
+    unsafe {
+        let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?;
+        Ok(File::from(OwnedFd::from_raw_fd(fd)))
+    }
+}
+
+/// Sets a timer to run out once after `time`, whatever it was set to before.
+pub(crate) fn set_timer(fd: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
+    // Zero would stop it.
+    let time = time.max(Duration::from_nanos(1));
+    let zero = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let value = libc::itimerspec {
+        it_interval: zero,
+        it_value: libc::timespec {
+            tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        },
+    };
+    // SAFETY: `value` outlives the call, the former value is not asked for.
+    check(unsafe {
+        libc::timerfd_settime(fd.as_raw_fd(), 0, &raw const value, std::ptr::null_mut())
+    })
+    .map(|_| ())
+}
+
 pub(crate) use libc::pollfd;
 
 /// An entry for [`poll`].

@@ -19,6 +19,18 @@ impl Waker {
     }
 }
 
+/// Ends a wait on its [`Waiter`] at a time: a system call, and no other thread runs until then.
+#[derive(Clone, Debug)]
+pub struct Alarm(Arc<File>);
+
+impl Alarm {
+    /// Goes off once after `time`; what it was set to before is forgotten.
+    pub fn set(&self, time: Duration) {
+        // Can't fail for a timer of ours and a time in range.
+        let _ = platform::set_timer(self.0.as_fd(), time);
+    }
+}
+
 /// A descriptor to wait for.
 #[derive(Debug)]
 pub struct Watch<'a> {
@@ -54,42 +66,65 @@ impl<'a> Watch<'a> {
 
 /// A place to wait at. One thread at a time waits; any thread wakes.
 #[derive(Debug)]
-pub struct Waiter(Arc<File>);
+pub struct Waiter {
+    event: Arc<File>,
+    alarm: Option<Alarm>,
+}
 
 impl Waiter {
     /// A new place to wait at.
     pub fn new() -> io::Result<Self> {
-        Ok(Self(Arc::new(platform::event_fd()?)))
+        let event = Arc::new(platform::event_fd()?);
+        Ok(Self { event, alarm: None })
+    }
+
+    /// A new place to wait at, with an alarm.
+    pub fn with_alarm() -> io::Result<(Self, Alarm)> {
+        let alarm = Alarm(Arc::new(platform::timer_fd()?));
+        let mut waiter = Self::new()?;
+        waiter.alarm = Some(alarm.clone());
+        Ok((waiter, alarm))
     }
 
     /// A handle to wake it by.
     pub fn waker(&self) -> Waker {
-        Waker(self.0.clone())
+        Waker(self.event.clone())
     }
 
-    /// Waits until a watch is ready, `wake` is called, a signal comes or the time is over; none:
-    /// for ever. True if woken by `wake`.
+    /// Waits until a watch is ready, `wake` is called, the alarm goes off, a signal comes or the
+    /// time is over; none: for ever. True if woken by `wake`.
     pub fn wait(&self, watches: &mut [Watch<'_>], timeout: Option<Duration>) -> io::Result<bool> {
         // One link and the wake-up are the usual case, and need no allocation.
-        let mut few = [platform::poll_entry(self.0.as_fd(), true, false); 4];
+        let mut few = [platform::poll_entry(self.event.as_fd(), true, false); 4];
         let mut many = Vec::new();
-        let entries = if watches.len() < few.len() {
-            &mut few[..=watches.len()]
+        let count = watches.len() + 1;
+        let all = count + usize::from(self.alarm.is_some());
+        let entries = if all <= few.len() {
+            &mut few[..all]
         } else {
-            many.resize(watches.len() + 1, few[0]);
+            many.resize(all, few[0]);
             &mut many[..]
         };
         for (entry, watch) in entries[1..].iter_mut().zip(&*watches) {
             *entry = platform::poll_entry(watch.fd, watch.read, watch.write);
         }
+        if let (Some(alarm), Some(entry)) = (&self.alarm, entries.get_mut(count)) {
+            *entry = platform::poll_entry(alarm.0.as_fd(), true, false);
+        }
         platform::poll(entries, timeout)?;
         for (entry, watch) in entries[1..].iter().zip(watches) {
             (watch.readable, watch.writable) = platform::poll_result(entry);
         }
-        let woken = platform::poll_result(&entries[0]).0;
+        let ready = |entry: &platform::pollfd| platform::poll_result(entry).0;
+        // Emptied here; another thread may have been faster, or have set the alarm anew.
+        if let (Some(alarm), Some(entry)) = (&self.alarm, entries.get(count))
+            && ready(entry)
+        {
+            let _ = (&*alarm.0).read(&mut [0; 8]);
+        }
+        let woken = ready(&entries[0]);
         if woken {
-            // Empties the counter; another thread may have been faster.
-            let _ = (&*self.0).read(&mut [0; 8]);
+            let _ = (&*self.event).read(&mut [0; 8]);
         }
         Ok(woken)
     }
@@ -111,6 +146,20 @@ mod tests {
         let thread = std::thread::spawn(move || waker.wake());
         assert!(waiter.wait(&mut [], None).unwrap());
         thread.join().unwrap();
+    }
+
+    #[test]
+    fn the_alarm_ends_a_wait() {
+        let (waiter, alarm) = Waiter::with_alarm().unwrap();
+        // Never awaited: set anew before it goes off.
+        alarm.set(Duration::from_secs(3600));
+        alarm.set(Duration::ZERO);
+        let (a, _b) = Stream::pair().unwrap();
+        let mut watches = [Watch::new(&a, false)];
+        assert!(!waiter.wait(&mut watches, None).unwrap());
+        assert!(!watches[0].readable);
+        waiter.waker().wake();
+        assert!(waiter.wait(&mut watches, None).unwrap(), "once only");
     }
 
     #[test]

@@ -87,11 +87,11 @@ impl RtiAmbassador {
             .map_err(|e| throw(ExceptionKind::InvalidLocalSettingsDesignator, e.to_string()))?;
         let failed = |why: String| throw(ExceptionKind::ConnectionFailed, why);
         let reached = reach(&settings).map_err(|e| failed(e.to_string()))?;
-        let waiter = Waiter::new().map_err(|e| failed(e.to_string()))?;
+        let (waiter, alarm) = Waiter::with_alarm().map_err(|e| failed(e.to_string()))?;
         let link = Link::new(reached.stream);
         let alone =
             settings.get(CALLBACKS_IO) == "single-threaded" && model == CallbackModel::Evoked;
-        let connection = Connection::open(link, &settings, waiter.waker(), alone)
+        let connection = Connection::open(link, &settings, (waiter.waker(), alarm), alone)
             .map_err(|e| failed(e.message))?;
         let connection = Arc::new(connection);
         let delivery = Arc::new(Delivery {

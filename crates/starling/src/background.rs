@@ -24,6 +24,8 @@ impl Background {
         while !self.stop.load(Ordering::Acquire) {
             if let Some(delivery) = &self.delivery {
                 deliver_all(&self.connection, delivery);
+                // What the callbacks sent need not wait for more.
+                self.connection.state.lock().flush();
             }
             let (lost, evoked, ready, full) = {
                 let state = self.connection.state.lock();

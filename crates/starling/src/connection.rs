@@ -6,7 +6,9 @@
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
 use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
-use starling_net::{Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch};
+use starling_net::{
+    Alarm, Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch,
+};
 use starling_rid::{
     CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES,
     LIMITS_SEND_QUEUE_BYTES, Settings,
@@ -58,16 +60,18 @@ pub(crate) struct Connection {
     read: Mutex<ReadSide>,
     /// Wakes the background thread.
     pub(crate) waker: Waker,
+    /// Wakes it when a bundle is due.
+    alarm: Alarm,
     send_queue: usize,
 }
 
 impl Connection {
-    /// Shakes hands over a new link. `waker` is the background thread's; `alone`: there is none,
-    /// so nobody would write a bundle later, and every call writes what it sends.
+    /// Shakes hands over a new link. `waker` and `alarm` are the background thread's; `alone`:
+    /// there is none, so nobody would write a bundle later, and every call writes what it sends.
     pub(crate) fn open(
         link: Link,
         settings: &Settings,
-        waker: Waker,
+        (waker, alarm): (Waker, Alarm),
         alone: bool,
     ) -> Result<Self, Exception> {
         let failed = |why: String| Exception::new(ExceptionKind::ConnectionFailed, why);
@@ -107,6 +111,7 @@ impl Connection {
             changed: Condvar::new(),
             read: Mutex::new(read),
             waker,
+            alarm,
             send_queue: usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES))
                 .unwrap_or(usize::MAX),
         })
@@ -161,15 +166,21 @@ impl Connection {
             self.changed.notify_all();
             return;
         }
-        let until = self
-            .state
-            .lock()
-            .next_due()
-            .map_or(until, |due| due.min(until));
+        let (until, full) = {
+            let state = self.state.lock();
+            let until = state.next_due().map_or(until, |due| due.min(until));
+            let full = state.bundle.is_blocked();
+            (until, full.then(|| state.writer.stream().clone()))
+        };
+        let mut room = full.as_ref().map(|stream| Watch::write_only(&**stream));
         let timeout = until.saturating_duration_since(Instant::now());
         // An error is a signal's interruption, or shows on the next read.
-        let _ = waiter.wait(&mut [], Some(timeout));
-        self.state.lock().keep_time();
+        let _ = waiter.wait(room.as_mut_slice(), Some(timeout));
+        let state = &mut *self.state.lock();
+        if room.is_some_and(|link| link.writable) {
+            state.flush();
+        }
+        state.keep_time();
     }
 
     /// Waits for the link until the deadline, reads what is there and applies it.
@@ -178,10 +189,7 @@ impl Connection {
             let state = &mut *self.state.lock();
             state.keep_time();
             let until = [deadline, state.next_due()].into_iter().flatten().min();
-            (
-                until,
-                state.bundle.due().is_none() && state.writer.pending() > 0,
-            )
+            (until, state.bundle.is_blocked())
         };
         let stream = read.reader.stream().clone();
         let mut watch = [Watch::new(&*stream, blocked)];
@@ -201,6 +209,9 @@ impl Connection {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
                 state.heard = Instant::now();
+                if waiter.is_none() {
+                    state.bundle.turned();
+                }
                 state.take_frames(&mut read.reader);
             }
             Ok(Fill::Closed) => {
@@ -214,12 +225,18 @@ impl Connection {
     /// After something was appended: writes by the bundling rule, and waits while the queue is
     /// full, reading meanwhile, so that two full senders can't block each other.
     pub(crate) fn sent(&self, mut state: MutexGuard<'_, State>) {
-        let was_due = state.bundle.due();
-        let full = state.written() > self.send_queue;
-        // Once per bundle: the background thread writes it when it is due.
-        let wake = full || (was_due.is_none() && state.bundle.due().is_some());
+        let (was_due, was_blocked) = (state.bundle.due(), state.bundle.is_blocked());
+        let (pending, now) = state.written();
+        let (due, blocked) = (state.bundle.due(), state.bundle.is_blocked());
         drop(state);
-        if wake {
+        // Once per bundle: the background thread writes it when it is due, unless it was written
+        // before. Waking it now would cost more than the bundle.
+        if let (None, Some(due)) = (was_due, due) {
+            self.alarm.set(due.saturating_duration_since(now));
+        }
+        let full = pending > self.send_queue;
+        // It watches for room on the link from now on.
+        if full || (blocked && !was_blocked) {
             self.waker.wake();
         }
         if full {
@@ -306,13 +323,13 @@ impl State {
         }
     }
 
-    /// Writes what waits if the bundling rule says so; returns what still waits.
-    fn written(&mut self) -> usize {
-        let pending = self.writer.pending();
-        if pending > 0 && self.bundle.appended(pending, Instant::now()) {
-            return self.flush();
+    /// Writes what waits if the bundling rule says so; returns what still waits, and the time.
+    fn written(&mut self) -> (usize, Instant) {
+        let (pending, now) = (self.writer.pending(), Instant::now());
+        if pending > 0 && self.bundle.appended(pending, now) {
+            return (self.flush(), now);
         }
-        pending
+        (pending, now)
     }
 
     /// Writes what waits; returns what the link did not take.
@@ -322,24 +339,38 @@ impl State {
         }
         let now = Instant::now();
         match self.writer.flush() {
-            Ok(_) => {
-                self.bundle.flushed(now);
+            Ok(all) => {
+                match all {
+                    true => self.bundle.flushed(now),
+                    false => self.bundle.blocked(self.writer.pending()),
+                }
                 self.last_written = now;
                 self.writer.pending()
             }
             // What broke it shows on the next read, behind what the peer still said.
-            Err(_) => 0,
+            Err(_) => {
+                self.writer.discard();
+                self.bundle.flushed(now);
+                self.last_written = now;
+                0
+            }
         }
     }
 
     /// When this side has something to do without being called.
     fn next_due(&self) -> Option<Instant> {
+        if self.lost.is_some() {
+            return None;
+        }
         let beat = self.last_written + self.heartbeat;
         Some(self.bundle.due().map_or(beat, |due| due.min(beat)))
     }
 
     fn keep_time(&mut self) {
         let now = Instant::now();
+        if self.lost.is_some() {
+            return;
+        }
         if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());
             self.flush();
