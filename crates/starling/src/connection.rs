@@ -17,6 +17,7 @@ use starling_wire::{
     Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
 };
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// The answer to a call that needs the executive's word.
@@ -58,6 +59,8 @@ pub(crate) struct Connection {
     /// The state has changed, or the read side has become free.
     changed: Condvar,
     read: Mutex<ReadSide>,
+    /// The background thread is to be woken when the read side is free again.
+    awaited: AtomicBool,
     /// Wakes the background thread.
     pub(crate) waker: Waker,
     /// Wakes it when a bundle is due.
@@ -110,6 +113,7 @@ impl Connection {
             state: Mutex::new(state),
             changed: Condvar::new(),
             read: Mutex::new(read),
+            awaited: AtomicBool::new(false),
             waker,
             alarm,
             send_queue: usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES))
@@ -149,6 +153,9 @@ impl Connection {
             let over = deadline.is_some_and(|d| Instant::now() >= d);
             self.read_once(&mut read, deadline, None);
             drop(read);
+            if self.awaited.swap(false, Ordering::AcqRel) {
+                self.waker.wake();
+            }
             state = self.state.lock();
             self.changed.notify_all();
             if over {
@@ -159,7 +166,11 @@ impl Connection {
 
     /// The background thread's turn: waits at its own waiter, on the link too if `read`.
     pub(crate) fn background_turn(&self, waiter: &Waiter, read: bool, until: Instant) {
-        if read && let Some(mut side) = self.read.try_lock() {
+        let try_again = || {
+            self.awaited.store(true, Ordering::Release);
+            self.read.try_lock()
+        };
+        if read && let Some(mut side) = self.read.try_lock().or_else(try_again) {
             self.read_once(&mut side, Some(until), Some(waiter));
             drop(side);
             let _state = self.state.lock();
