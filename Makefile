@@ -10,7 +10,12 @@ VENV := $(BUILD)/venv
 # A test that hangs ends the run with an error instead of holding it for ever.
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
-.PHONY: demo test lint setup build unit sim cpp cpp-test venv bench-python install campaign bench
+PYTHON_SOURCES := bench tests/cpp
+# The headers in include/ and what stands in generated/ have the form that their generator gives them.
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp bench/federates bench/limits examples \
+    -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
+
+.PHONY: demo test lint format setup build unit sim cpp cpp-test venv bench-python install campaign bench
 
 demo: setup bmfed venv
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
@@ -26,8 +31,15 @@ lint: venv
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo xtask generate --check
-	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff format --check bench
+	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
+	$(VENV)/bin/ruff check --config bench/pyproject.toml $(PYTHON_SOURCES)
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check $(PYTHON_SOURCES)
+
+# Rewrites all sources as `make lint` wants them.
+format: venv
+	cargo fmt --all
+	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
+	$(VENV)/bin/ruff format --config bench/pyproject.toml $(PYTHON_SOURCES)
 
 build:
 	cargo build --workspace --locked

@@ -84,7 +84,8 @@ TEST(Encoding, BasicElements) {
 
 TEST(Encoding, Arrays) {
     HLAfixedArray fixed(HLAASCIIstring("a"), 2);
-    same(fixed, "0000000161000000" "0000000161");
+    same(fixed, "0000000161000000"
+                "0000000161");
     HLAvariableArray shorts((HLAinteger16BE()));
     for (Integer16 i = 1; i <= 3; ++i)
         shorts.addElement(HLAinteger16BE(i));
@@ -127,14 +128,20 @@ TEST(Encoding, Records) {
     nested.appendElement(HLAoctet(Octet(1)));
     choice.setDiscriminant(HLAoctet(Octet(0)));
     nested.appendElement(choice);
-    same(nested, "01" "00000000000000" "00" "00000000000000" "09");
+    same(nested, "01"
+                 "00000000000000"
+                 "00"
+                 "00000000000000"
+                 "09");
     HLAfixedRecord pair;
     pair.appendElement(HLAinteger32BE(2));
     pair.appendElement(HLAoctet(Octet(3)));
     HLAvariableArray pairs(pair);
     pairs.addElement(pair);
     pairs.addElement(pair);
-    same(pairs, "00000002" "0000000203000000" "0000000203");
+    same(pairs, "00000002"
+                "0000000203000000"
+                "0000000203");
 }
 
 TEST(Encoding, WhatDoesNotFitThrows) {

@@ -167,9 +167,7 @@ private:
 
 }
 
-void send(Options const &options) {
-    Sender(options).run(options);
-}
+void send(Options const &options) { Sender(options).run(options); }
 
 void receive(Options const &options) {
     Receiver me(options);
@@ -178,8 +176,7 @@ void receive(Options const &options) {
     me.thank();
     me.leave();
     if (me.first != 1 || me.last < options.number("updates"))
-        throw Failure("got updates " + std::to_string(me.first) + " to " +
-                      std::to_string(me.last));
+        throw Failure("got updates " + std::to_string(me.first) + " to " + std::to_string(me.last));
     std::printf("{\"received\": %llu, \"seconds\": %.6f, \"per_s\": %.0f}\n",
                 static_cast<unsigned long long>(me.last), me.lastAt - me.firstAt,
                 (me.last - 1) / (me.lastAt - me.firstAt));
@@ -197,9 +194,7 @@ void late(Options const &options) {
         me.begin(L"late", std::to_string(lap));
         // The last one stays to the end.
         std::uint64_t const until = lap == laps ? ~std::uint64_t{0} : more(random);
-        me.listen([&] {
-            return me.ended || (me.marked != 0 && me.last - me.marked >= until);
-        });
+        me.listen([&] { return me.ended || (me.marked != 0 && me.last - me.marked >= until); });
         if (me.marked == 0)
             throw Failure("join " + std::to_string(lap) + " missed its first update: got " +
                           std::to_string(me.first) + " to " + std::to_string(me.last));

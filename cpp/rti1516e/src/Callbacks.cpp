@@ -148,15 +148,15 @@ StarlingCallbacks Callbacks::table() {
                 c.federate_.turnUpdatesOnForObjectInstance(object, set, wide(rate));
         });
     };
-    t.confirm_attribute_transportation_type_change =
-        [](void *context, uint64_t instance, uint32_t const *attributes, size_t count,
-           uint32_t transportation) {
-            return guarded(context, [&](Callbacks &c) {
-                c.federate_.confirmAttributeTransportationTypeChange(
-                    ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count),
-                    static_cast<TransportationType>(transportation));
-            });
-        };
+    t.confirm_attribute_transportation_type_change = [](void *context, uint64_t instance,
+                                                        uint32_t const *attributes, size_t count,
+                                                        uint32_t transportation) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.confirmAttributeTransportationTypeChange(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count),
+                static_cast<TransportationType>(transportation));
+        });
+    };
     t.report_attribute_transportation_type = [](void *context, uint64_t instance,
                                                 uint32_t attribute, uint32_t transportation) {
         return guarded(context, [&](Callbacks &c) {
@@ -173,8 +173,8 @@ StarlingCallbacks Callbacks::table() {
                 static_cast<TransportationType>(transportation));
         });
     };
-    t.report_interaction_transportation_type = [](void *context, uint32_t federate,
-                                                  uint32_t class_, uint32_t transportation) {
+    t.report_interaction_transportation_type = [](void *context, uint32_t federate, uint32_t class_,
+                                                  uint32_t transportation) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.reportInteractionTransportationType(
                 FederateHandleFriend::make(federate), InteractionClassHandleFriend::make(class_),
@@ -227,18 +227,17 @@ StarlingCallbacks Callbacks::table() {
                                size_t count, StarlingBytes tag, uint32_t transportation,
                                uint32_t producer) {
         return guarded(context, [&](Callbacks &c) {
-            c.federate_.receiveInteraction(
-                InteractionClassHandleFriend::make(class_), c.parameters_.fill(values, count),
-                c.tag(tag), RECEIVE, static_cast<TransportationType>(transportation),
-                producedBy<SupplementalReceiveInfo>(producer));
+            c.federate_.receiveInteraction(InteractionClassHandleFriend::make(class_),
+                                           c.parameters_.fill(values, count), c.tag(tag), RECEIVE,
+                                           static_cast<TransportationType>(transportation),
+                                           producedBy<SupplementalReceiveInfo>(producer));
         });
     };
     t.remove_object_instance = [](void *context, uint64_t instance, StarlingBytes tag,
                                   uint32_t producer) {
         return guarded(context, [&](Callbacks &c) {
-            c.federate_.removeObjectInstance(ObjectInstanceHandleFriend::make(instance),
-                                             c.tag(tag), RECEIVE,
-                                             producedBy<SupplementalRemoveInfo>(producer));
+            c.federate_.removeObjectInstance(ObjectInstanceHandleFriend::make(instance), c.tag(tag),
+                                             RECEIVE, producedBy<SupplementalRemoveInfo>(producer));
         });
     };
     t.provide_attribute_value_update = [](void *context, uint64_t instance,

@@ -11,8 +11,8 @@ Exception::~Exception() {}
 
 std::wostream &operator<<(std::wostream &out, Exception const &e) { return out << e.what(); }
 
-#define STARLING_EXCEPTION(Name, Status)                                                       \
-    Name::Name(std::wstring const &message) RTI_NOEXCEPT : _msg(L"" #Name L": " + message) {}  \
+#define STARLING_EXCEPTION(Name, Status)                                                           \
+    Name::Name(std::wstring const &message) RTI_NOEXCEPT : _msg(L"" #Name L": " + message) {}      \
     std::wstring Name::what() const RTI_NOEXCEPT { return _msg; }
 #include "generated/exceptions.inc"
 #undef STARLING_EXCEPTION
@@ -26,8 +26,8 @@ namespace starling {
 
 void throwStatus(unsigned status, std::wstring const &message) {
     switch (status) {
-#define STARLING_EXCEPTION(Name, Status)                                                       \
-    case Status:                                                                               \
+#define STARLING_EXCEPTION(Name, Status)                                                           \
+    case Status:                                                                                   \
         throw rti1516e::Name(message);
 #include "generated/exceptions.inc"
 #undef STARLING_EXCEPTION

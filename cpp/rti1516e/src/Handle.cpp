@@ -25,44 +25,44 @@ std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const
 
 }
 
-#define STARLING_HANDLE(Kind, Size)                                                            \
-    Kind::Kind() : _impl(nullptr) {}                                                           \
-    Kind::~Kind() RTI_NOEXCEPT {}                                                              \
-    Kind::Kind(Kind const &rhs) : _impl(rhs._impl) {}                                          \
-    Kind &Kind::operator=(Kind const &rhs) {                                                   \
-        _impl = rhs._impl;                                                                     \
-        return *this;                                                                          \
-    }                                                                                          \
-    Kind::Kind(Kind##Implementation *impl) : _impl(impl) {}                                    \
-    Kind::Kind(VariableLengthData const &encodedValue)                                         \
-        : _impl(reinterpret_cast<Kind##Implementation *>(load(encodedValue, Size, L"" #Kind))) {} \
-    bool Kind::isValid() const { return _impl != nullptr; }                                    \
-    bool Kind::operator==(Kind const &rhs) const { return _impl == rhs._impl; }                \
-    bool Kind::operator!=(Kind const &rhs) const { return _impl != rhs._impl; }                \
-    bool Kind::operator<(Kind const &rhs) const {                                              \
-        return Kind##Friend::number(*this) < Kind##Friend::number(rhs);                        \
-    }                                                                                          \
-    long Kind::hash() const { return static_cast<long>(Kind##Friend::number(*this)); }         \
-    VariableLengthData Kind::encode() const {                                                  \
-        unsigned char bytes[Size];                                                             \
-        store(Kind##Friend::number(*this), Size, bytes);                                       \
-        return VariableLengthData(bytes, Size);                                                \
-    }                                                                                          \
-    void Kind::encode(VariableLengthData &buffer) const { buffer = encode(); }                 \
-    size_t Kind::encode(void *buffer, size_t bufferSize) const {                               \
-        if (bufferSize < Size)                                                                 \
-            throw CouldNotEncode(L"" #Kind L": the buffer is smaller than encodedLength()");   \
-        store(Kind##Friend::number(*this), Size, static_cast<unsigned char *>(buffer));        \
-        return Size;                                                                           \
-    }                                                                                          \
-    size_t Kind::encodedLength() const { return Size; }                                        \
-    std::wstring Kind::toString() const {                                                      \
-        return isValid() ? std::to_wstring(Kind##Friend::number(*this)) : L"invalid";          \
-    }                                                                                          \
-    const Kind##Implementation *Kind::getImplementation() const { return _impl; }              \
-    Kind##Implementation *Kind::getImplementation() { return _impl; }                          \
-    std::wostream &operator<<(std::wostream &out, Kind const &handle) {                        \
-        return out << handle.toString();                                                       \
+#define STARLING_HANDLE(Kind, Size)                                                                \
+    Kind::Kind() : _impl(nullptr) {}                                                               \
+    Kind::~Kind() RTI_NOEXCEPT {}                                                                  \
+    Kind::Kind(Kind const &rhs) : _impl(rhs._impl) {}                                              \
+    Kind &Kind::operator=(Kind const &rhs) {                                                       \
+        _impl = rhs._impl;                                                                         \
+        return *this;                                                                              \
+    }                                                                                              \
+    Kind::Kind(Kind##Implementation *impl) : _impl(impl) {}                                        \
+    Kind::Kind(VariableLengthData const &encodedValue)                                             \
+        : _impl(reinterpret_cast<Kind##Implementation *>(load(encodedValue, Size, L"" #Kind))) {}  \
+    bool Kind::isValid() const { return _impl != nullptr; }                                        \
+    bool Kind::operator==(Kind const &rhs) const { return _impl == rhs._impl; }                    \
+    bool Kind::operator!=(Kind const &rhs) const { return _impl != rhs._impl; }                    \
+    bool Kind::operator<(Kind const &rhs) const {                                                  \
+        return Kind##Friend::number(*this) < Kind##Friend::number(rhs);                            \
+    }                                                                                              \
+    long Kind::hash() const { return static_cast<long>(Kind##Friend::number(*this)); }             \
+    VariableLengthData Kind::encode() const {                                                      \
+        unsigned char bytes[Size];                                                                 \
+        store(Kind##Friend::number(*this), Size, bytes);                                           \
+        return VariableLengthData(bytes, Size);                                                    \
+    }                                                                                              \
+    void Kind::encode(VariableLengthData &buffer) const { buffer = encode(); }                     \
+    size_t Kind::encode(void *buffer, size_t bufferSize) const {                                   \
+        if (bufferSize < Size)                                                                     \
+            throw CouldNotEncode(L"" #Kind L": the buffer is smaller than encodedLength()");       \
+        store(Kind##Friend::number(*this), Size, static_cast<unsigned char *>(buffer));            \
+        return Size;                                                                               \
+    }                                                                                              \
+    size_t Kind::encodedLength() const { return Size; }                                            \
+    std::wstring Kind::toString() const {                                                          \
+        return isValid() ? std::to_wstring(Kind##Friend::number(*this)) : L"invalid";              \
+    }                                                                                              \
+    const Kind##Implementation *Kind::getImplementation() const { return _impl; }                  \
+    Kind##Implementation *Kind::getImplementation() { return _impl; }                              \
+    std::wostream &operator<<(std::wostream &out, Kind const &handle) {                            \
+        return out << handle.toString();                                                           \
     }
 
 STARLING_HANDLE(FederateHandle, 4)

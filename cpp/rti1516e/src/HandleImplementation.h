@@ -11,16 +11,16 @@ namespace rti1516e {
 
 static_assert(sizeof(void *) >= sizeof(std::uint64_t), "handles are kept in pointers");
 
-#define STARLING_HANDLE_FRIEND(Kind)                                                           \
-    class Kind##Friend {                                                                       \
-    public:                                                                                    \
-        static Kind make(std::uint64_t number) {                                               \
-            return Kind(reinterpret_cast<Kind##Implementation *>(number));                     \
-        }                                                                                      \
-        static Kind decode(VariableLengthData const &encoded) { return Kind(encoded); }        \
-        static std::uint64_t number(Kind const &handle) {                                      \
-            return reinterpret_cast<std::uint64_t>(handle.getImplementation());                \
-        }                                                                                      \
+#define STARLING_HANDLE_FRIEND(Kind)                                                               \
+    class Kind##Friend {                                                                           \
+    public:                                                                                        \
+        static Kind make(std::uint64_t number) {                                                   \
+            return Kind(reinterpret_cast<Kind##Implementation *>(number));                         \
+        }                                                                                          \
+        static Kind decode(VariableLengthData const &encoded) { return Kind(encoded); }            \
+        static std::uint64_t number(Kind const &handle) {                                          \
+            return reinterpret_cast<std::uint64_t>(handle.getImplementation());                    \
+        }                                                                                          \
     };
 
 STARLING_HANDLE_FRIEND(FederateHandle)

@@ -37,17 +37,16 @@ FederationExecutionInformation::FederationExecutionInformation(
     : federationExecutionName(theFederationExecutionName),
       logicalTimeImplementationName(theLogicalTimeImplementationName) {}
 
-#define STARLING_SUPPLEMENT(Kind)                                                              \
-    Kind::Kind() : hasProducingFederate(false), hasSentRegions(false) {}                       \
-    Kind::Kind(FederateHandle const &theFederateHandle)                                        \
-        : hasProducingFederate(true), hasSentRegions(false),                                   \
-          producingFederate(theFederateHandle) {}                                              \
-    Kind::Kind(RegionHandleSet const &theRegionHandleSet)                                      \
-        : hasProducingFederate(false), hasSentRegions(true), sentRegions(theRegionHandleSet) {} \
-    Kind::Kind(FederateHandle const &theFederateHandle,                                        \
-               RegionHandleSet const &theRegionHandleSet)                                      \
-        : hasProducingFederate(true), hasSentRegions(true),                                    \
-          producingFederate(theFederateHandle), sentRegions(theRegionHandleSet) {}
+#define STARLING_SUPPLEMENT(Kind)                                                                  \
+    Kind::Kind() : hasProducingFederate(false), hasSentRegions(false) {}                           \
+    Kind::Kind(FederateHandle const &theFederateHandle)                                            \
+        : hasProducingFederate(true), hasSentRegions(false),                                       \
+          producingFederate(theFederateHandle) {}                                                  \
+    Kind::Kind(RegionHandleSet const &theRegionHandleSet)                                          \
+        : hasProducingFederate(false), hasSentRegions(true), sentRegions(theRegionHandleSet) {}    \
+    Kind::Kind(FederateHandle const &theFederateHandle, RegionHandleSet const &theRegionHandleSet) \
+        : hasProducingFederate(true), hasSentRegions(true), producingFederate(theFederateHandle),  \
+          sentRegions(theRegionHandleSet) {}
 
 STARLING_SUPPLEMENT(SupplementalReflectInfo)
 STARLING_SUPPLEMENT(SupplementalReceiveInfo)

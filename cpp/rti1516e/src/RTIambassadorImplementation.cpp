@@ -146,8 +146,7 @@ void RTIambassadorImplementation::listFederationExecutions() {
     check(starling_list_federation_executions(ambassador_));
 }
 
-FederateHandle RTIambassadorImplementation::join(std::wstring const *name,
-                                                 std::wstring const &type,
+FederateHandle RTIambassadorImplementation::join(std::wstring const *name, std::wstring const &type,
                                                  std::wstring const &federation,
                                                  std::vector<std::wstring> const &modules) {
     Texts const texts(modules);
@@ -162,9 +161,10 @@ FederateHandle RTIambassadorImplementation::join(std::wstring const *name,
     return FederateHandleFriend::make(handle);
 }
 
-FederateHandle RTIambassadorImplementation::joinFederationExecution(
-    std::wstring const &type, std::wstring const &federation,
-    std::vector<std::wstring> const &modules) {
+FederateHandle
+RTIambassadorImplementation::joinFederationExecution(std::wstring const &type,
+                                                     std::wstring const &federation,
+                                                     std::vector<std::wstring> const &modules) {
     return join(nullptr, type, federation, modules);
 }
 
@@ -186,14 +186,13 @@ void RTIambassadorImplementation::registerFederationSynchronizationPoint(
 void RTIambassadorImplementation::registerFederationSynchronizationPoint(
     std::wstring const &label, VariableLengthData const &tag, FederateHandleSet const &federates) {
     std::vector<uint32_t> const list = numbers(federates);
-    check(starling_register_federation_synchronization_point(
-        ambassador_, Argument(label), bytes(tag), list.data(), list.size()));
+    check(starling_register_federation_synchronization_point(ambassador_, Argument(label),
+                                                             bytes(tag), list.data(), list.size()));
 }
 
 void RTIambassadorImplementation::synchronizationPointAchieved(std::wstring const &label,
                                                                bool successfully) {
-    check(
-        starling_synchronization_point_achieved(ambassador_, Argument(label), successfully));
+    check(starling_synchronization_point_achieved(ambassador_, Argument(label), successfully));
 }
 
 void RTIambassadorImplementation::publishObjectClassAttributes(ObjectClassHandle class_,
@@ -278,11 +277,11 @@ ObjectInstanceHandle RTIambassadorImplementation::registerObjectInstance(ObjectC
     return ObjectInstanceHandleFriend::make(instance);
 }
 
-ObjectInstanceHandle
-RTIambassadorImplementation::registerObjectInstance(ObjectClassHandle class_,
-                                                    std::wstring const &name) {
+ObjectInstanceHandle RTIambassadorImplementation::registerObjectInstance(ObjectClassHandle class_,
+                                                                         std::wstring const &name) {
     uint64_t instance = 0;
-    check(starling_register_object_instance(ambassador_, number(class_), Argument(name), &instance));
+    check(
+        starling_register_object_instance(ambassador_, number(class_), Argument(name), &instance));
     return ObjectInstanceHandleFriend::make(instance);
 }
 
@@ -330,8 +329,8 @@ void RTIambassadorImplementation::requestAttributeValueUpdate(ObjectClassHandle 
 void RTIambassadorImplementation::requestAttributeTransportationTypeChange(
     ObjectInstanceHandle instance, AttributeHandleSet const &set, TransportationType type) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_request_attribute_transportation_type_change(
-        ambassador_, number(instance), list.data(), list.size(), type));
+    check(starling_request_attribute_transportation_type_change(ambassador_, number(instance),
+                                                                list.data(), list.size(), type));
 }
 
 void RTIambassadorImplementation::queryAttributeTransportationType(ObjectInstanceHandle instance,
@@ -342,8 +341,8 @@ void RTIambassadorImplementation::queryAttributeTransportationType(ObjectInstanc
 
 void RTIambassadorImplementation::requestInteractionTransportationTypeChange(
     InteractionClassHandle class_, TransportationType type) {
-    check(starling_request_interaction_transportation_type_change(ambassador_, number(class_),
-                                                                  type));
+    check(
+        starling_request_interaction_transportation_type_change(ambassador_, number(class_), type));
 }
 
 void RTIambassadorImplementation::queryInteractionTransportationType(
@@ -402,7 +401,8 @@ FederateHandle RTIambassadorImplementation::getFederateHandle(std::wstring const
 
 std::wstring RTIambassadorImplementation::getFederateName(FederateHandle federate) {
     if (!federate.isValid())
-        throw InvalidFederateHandle(L"getFederateName: the handle is not valid (1516.1-2010 §10.5)");
+        throw InvalidFederateHandle(
+            L"getFederateName: the handle is not valid (1516.1-2010 §10.5)");
     return wide(get<StarlingText>(starling_get_federate_name, ambassador_, number(federate)));
 }
 
@@ -470,7 +470,8 @@ RTIambassadorImplementation::getInteractionClassHandle(std::wstring const &name)
 }
 
 std::wstring RTIambassadorImplementation::getInteractionClassName(InteractionClassHandle class_) {
-    return wide(get<StarlingText>(starling_get_interaction_class_name, ambassador_, number(class_)));
+    return wide(
+        get<StarlingText>(starling_get_interaction_class_name, ambassador_, number(class_)));
 }
 
 ParameterHandle RTIambassadorImplementation::getParameterHandle(InteractionClassHandle class_,
@@ -515,8 +516,9 @@ TransportationType RTIambassadorImplementation::getTransportationType(std::wstri
         return RELIABLE;
     if (name == L"HLAbestEffort")
         return BEST_EFFORT;
-    throw InvalidTransportationName(L"getTransportationType: '" + name +
-                                    L"' is neither HLAreliable nor HLAbestEffort (1516.1-2010 §10.21)");
+    throw InvalidTransportationName(
+        L"getTransportationType: '" + name +
+        L"' is neither HLAreliable nor HLAbestEffort (1516.1-2010 §10.21)");
 }
 
 std::wstring RTIambassadorImplementation::getTransportationName(TransportationType type) {
@@ -611,10 +613,10 @@ std::auto_ptr<LogicalTimeFactory> RTIambassadorImplementation::getTimeFactory() 
     return LogicalTimeFactoryFactory::makeLogicalTimeFactory(name);
 }
 
-#define STARLING_DECODE(Kind)                                                                  \
-    Kind RTIambassadorImplementation::decode##Kind(VariableLengthData const &encoded) const {  \
-        check(starling_require_joined(ambassador_));                                           \
-        return Kind##Friend::decode(encoded);                                                  \
+#define STARLING_DECODE(Kind)                                                                      \
+    Kind RTIambassadorImplementation::decode##Kind(VariableLengthData const &encoded) const {      \
+        check(starling_require_joined(ambassador_));                                               \
+        return Kind##Friend::decode(encoded);                                                      \
     }
 STARLING_DECODE(FederateHandle)
 STARLING_DECODE(ObjectClassHandle)

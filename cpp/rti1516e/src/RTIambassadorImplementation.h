@@ -127,7 +127,8 @@ public:
     AttributeHandle decodeAttributeHandle(VariableLengthData const &) const override;
     ParameterHandle decodeParameterHandle(VariableLengthData const &) const override;
     DimensionHandle decodeDimensionHandle(VariableLengthData const &) const override;
-    MessageRetractionHandle decodeMessageRetractionHandle(VariableLengthData const &) const override;
+    MessageRetractionHandle
+    decodeMessageRetractionHandle(VariableLengthData const &) const override;
     RegionHandle decodeRegionHandle(VariableLengthData const &) const override;
 
 private:

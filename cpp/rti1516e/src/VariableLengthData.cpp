@@ -48,7 +48,6 @@ public:
     }
 
 private:
-
     void forget() {
         data = nullptr;
         size = 0;

@@ -22,7 +22,9 @@ std::string sampleId(int test, int sample) {
 }  // namespace
 
 Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
-    : options_(std::move(options)), stop_(stop), rti_(*this),
+    : options_(std::move(options)),
+      stop_(stop),
+      rti_(*this),
       results_(options_.master ? options_.outputDirectory : std::string()) {
     if (!options_.manager.empty()) pipe_ = MessagePipe(options_.manager);
 }
@@ -126,10 +128,9 @@ void Federate::waitForAll(std::string const& state, std::string const& id) {
     double const limit = 3 * options_.dataTimeoutS;
     std::uint64_t const start = nowNs();
     for (;;) {
-        auto const missing =
-            std::find_if(peers_.begin(), peers_.end(), [&](Peers::value_type const& p) {
-                return p.second.states.count(wanted) == 0;
-            });
+        auto const missing = std::find_if(
+            peers_.begin(), peers_.end(),
+            [&](Peers::value_type const& p) { return p.second.states.count(wanted) == 0; });
         if (missing == peers_.end()) return;
         pump();
         if (state != "finished" && secondsSince(start) > limit) {
@@ -186,8 +187,9 @@ void Federate::runMaster() {
     std::uint64_t calledNs = 0;
     for (auto const& name : names) peers_[name].heardNs = start;
     auto answered = [&] {
-        return std::all_of(peers_.begin(), peers_.end(),
-                           [](Peers::value_type const& p) { return p.second.states.count("joined ") != 0; });
+        return std::all_of(peers_.begin(), peers_.end(), [](Peers::value_type const& p) {
+            return p.second.states.count("joined ") != 0;
+        });
     };
     while (!answered()) {
         if (stop_ != 0) throw Failure("ended by a signal");
@@ -371,7 +373,8 @@ void Federate::discovered(Tree tree, int number) {
 }
 
 void Federate::removed(Tree, int) {
-    if (running_) failure_ = "a partner's instances were removed during a test; it died or resigned";
+    if (running_)
+        failure_ = "a partner's instances were removed during a test; it died or resigned";
 }
 
 void Federate::arrived(Arrival const& arrival) {

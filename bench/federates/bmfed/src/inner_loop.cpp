@@ -114,7 +114,8 @@ void InnerLoop::arrived(Arrival const& arrival) {
     if (test_.latency()) {
         int const type = (arrival.number - 1) % kClassesPerTransport -
                          static_cast<int>(role->result.pair) * test_.types;
-        std::size_t const item = static_cast<std::size_t>(type * test_.instances + arrival.instance);
+        std::size_t const item =
+            static_cast<std::size_t>(type * test_.instances + arrival.instance);
         if (item < role->items.size()) returns_.push_back(Return{role->items[item], arrival.stamp});
     }
 }
@@ -149,8 +150,7 @@ void InnerLoop::pause() {
     std::uint64_t const now = nowNs();
     if (arrivals_ != before) {
         for (auto& role : roles_) {
-            bool const between =
-                role.result.received > 0 && role.result.received < role.expected;
+            bool const between = role.result.received > 0 && role.result.received < role.expected;
             if (!role.result.sender && between) role.lastNs = now;
         }
     }
@@ -224,9 +224,8 @@ void InnerLoop::send() {
 }
 
 bool InnerLoop::complete() const {
-    return std::all_of(roles_.begin(), roles_.end(), [](Role const& role) {
-        return role.result.received >= role.expected;
-    });
+    return std::all_of(roles_.begin(), roles_.end(),
+                       [](Role const& role) { return role.result.received >= role.expected; });
 }
 
 std::vector<PartResult> InnerLoop::run() {

@@ -13,7 +13,8 @@ namespace {
 
 // Nearest rank: the smallest value with at least `share` of all values at or below it.
 double percentileMs(std::vector<std::uint64_t> const& sorted, double share) {
-    auto const rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()) - 1e-9));
+    auto const rank =
+        static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()) - 1e-9));
     return static_cast<double>(sorted[rank == 0 ? 0 : rank - 1]) * 1e-6;
 }
 
@@ -34,7 +35,8 @@ RoundTrips summarize(std::vector<std::uint64_t> ns) {
     for (auto const v : ns) sum += static_cast<double>(v);
     double const mean = sum / n;
     double squares = 0;
-    for (auto const v : ns) squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
+    for (auto const v : ns)
+        squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
     out.mean = mean * 1e-6;
     out.sd = ns.size() > 1 ? std::sqrt(squares / (n - 1)) * 1e-6 : 0;
     out.min = static_cast<double>(ns.front()) * 1e-6;
@@ -95,8 +97,8 @@ ResultsFile::ResultsFile(std::string const& directory) {
           << std::setprecision(9);
 }
 
-void ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
-                       PairSample const& r, MessagePipe& pipe) {
+void ResultsFile::save(TestDescription const& t, int sample, std::size_t pair, PairSample const& r,
+                       MessagePipe& pipe) {
     // Throughput: intervals between the first and the last arrival, on the receiver's clock.
     // Latency: round trips per second of the sender's loop.
     double const seconds = t.latency() ? r.sendSeconds : r.receiveSeconds;
@@ -107,13 +109,13 @@ void ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
     RoundTrips const& m = r.roundTrips;
     Pair const& names = t.pairs[pair];
     if (file_.is_open()) {
-        file_ << t.number << ',' << t.kindName() << ',' << t.transportName() << ','
-              << t.loopVersion << ',' << t.types << ',' << t.instances << ',' << t.buffers << ','
-              << t.bufferBytes << ',' << t.updates << ',' << pair + 1 << ',' << names.sender << ','
-              << names.receiver << ',' << sample << ',' << r.sent << ',' << r.received << ','
-              << r.lost() << ',' << r.late << ',' << r.sendSeconds << ',' << r.receiveSeconds
-              << ',' << rate << ',' << megabytes << ',' << m.mean << ',' << m.sd << ',' << m.min
-              << ',' << m.p50 << ',' << m.p90 << ',' << m.p99 << ',' << m.p999 << ',' << m.max
+        file_ << t.number << ',' << t.kindName() << ',' << t.transportName() << ',' << t.loopVersion
+              << ',' << t.types << ',' << t.instances << ',' << t.buffers << ',' << t.bufferBytes
+              << ',' << t.updates << ',' << pair + 1 << ',' << names.sender << ',' << names.receiver
+              << ',' << sample << ',' << r.sent << ',' << r.received << ',' << r.lost() << ','
+              << r.late << ',' << r.sendSeconds << ',' << r.receiveSeconds << ',' << rate << ','
+              << megabytes << ',' << m.mean << ',' << m.sd << ',' << m.min << ',' << m.p50 << ','
+              << m.p90 << ',' << m.p99 << ',' << m.p999 << ',' << m.max
               << std::endl;  // each sample reaches the disk: results so far are always kept
         if (!file_) throw std::runtime_error("can't write results.csv (disk full?)");
     }

@@ -1,6 +1,6 @@
 // rtiProxy for IEEE 1516.1-2010: nothing but the standard's own headers.
-#include <RTI/RTI1516.h>
 #include <RTI/NullFederateAmbassador.h>
+#include <RTI/RTI1516.h>
 
 #include <codecvt>
 #include <cstring>
@@ -56,10 +56,16 @@ struct ControlClass {
 };
 std::vector<ControlClass> const& controlClasses() {
     static std::vector<ControlClass> const classes = {
-        {L"HLAinteractionRoot.masterFederate.testDirective", {L"testDirective", L"internalTestID"}, true},
-        {L"HLAinteractionRoot.masterFederate.testDescription", {L"testDescription", L"internalTestID"}, true},
+        {L"HLAinteractionRoot.masterFederate.testDirective",
+         {L"testDirective", L"internalTestID"},
+         true},
+        {L"HLAinteractionRoot.masterFederate.testDescription",
+         {L"testDescription", L"internalTestID"},
+         true},
         {L"HLAinteractionRoot.masterFederate.endFedex", {L"name"}, true},
-        {L"HLAinteractionRoot.subordinateFederate.testState", {L"internalTestID", L"testState"}, false},
+        {L"HLAinteractionRoot.subordinateFederate.testState",
+         {L"internalTestID", L"testState"},
+         false},
         {L"HLAinteractionRoot.subordinateFederate.testResults", {L"testResults"}, false},
     };
     return classes;
@@ -230,8 +236,9 @@ struct RtiProxy::Impl : rti1516e::NullFederateAmbassador {
         remotes.erase(found);
         events.removed(gone.tree, gone.number);
     }
-    void reflectAttributeValues(ObjectInstanceHandle instance, AttributeHandleValueMap const& values,
-                                VariableLengthData const&, OrderType, TransportationType,
+    void reflectAttributeValues(ObjectInstanceHandle instance,
+                                AttributeHandleValueMap const& values, VariableLengthData const&,
+                                OrderType, TransportationType,
                                 SupplementalReflectInfo) BMFED_THROW override {
         auto const found = remotes.find(instance);
         std::uint64_t stamp = 0;
@@ -380,8 +387,7 @@ void RtiProxy::subscribe(ClassUse const& use) {
         if (isObject(use.tree)) {
             ObjectClass& c = impl_->objectClass(use.tree, use.number);
             c.discovered = 0;
-            impl_->rti->subscribeObjectClassAttributes(c.handle,
-                                                       impl_->attributes(c, use.buffers));
+            impl_->rti->subscribeObjectClassAttributes(c.handle, impl_->attributes(c, use.buffers));
         } else {
             impl_->rti->subscribeInteractionClass(
                 impl_->interactionClass(use.tree, use.number).handle);
@@ -437,8 +443,8 @@ std::size_t RtiProxy::addItem(ClassUse const& use, std::uint64_t bufferBytes) {
             }
         }
         if (item->object) {
-            item->instance = impl_->rti->registerObjectInstance(
-                impl_->objectClass(use.tree, use.number).handle);
+            item->instance =
+                impl_->rti->registerObjectInstance(impl_->objectClass(use.tree, use.number).handle);
         }
     });
     impl_->items.push_back(std::move(item));

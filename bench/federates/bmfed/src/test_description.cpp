@@ -10,8 +10,9 @@ namespace bmfed {
 namespace {
 
 char const* const kKindNames[] = {"OWOT", "OWIT", "RTOL", "RTIL"};
-char const kKeys[] = "kind, transport, loop, types, instances, buffers, bytes, updates, samples, "
-                     "queued_bytes_max, queued_updates_max, outstanding_max, tick_min, tick_max";
+char const kKeys[] =
+    "kind, transport, loop, types, instances, buffers, bytes, updates, samples, "
+    "queued_bytes_max, queued_updates_max, outstanding_max, tick_min, tick_max";
 
 TestKind parseKind(std::string const& value) {
     for (int i = 0; i < 4; ++i) {

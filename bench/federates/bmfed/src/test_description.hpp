@@ -39,8 +39,8 @@ struct TestDescription {
     double tickMin = 0.001;
     double tickMax = 0.01;
     // Set by the master.
-    int number = 1;             // of the test in this federation execution
-    std::uint32_t firstTag = 1; // tag of the first sample
+    int number = 1;              // of the test in this federation execution
+    std::uint32_t firstTag = 1;  // tag of the first sample
     std::vector<Pair> pairs;
 
     bool objects() const { return kind == TestKind::owot || kind == TestKind::rtol; }

@@ -90,8 +90,7 @@ struct AsciiString {
         octets::putCount(buffer, value.size(), L"HLAASCIIstring");
         buffer.insert(buffer.end(), value.begin(), value.end());
     }
-    static size_t get(Buffer const &buffer, size_t index, std::string &value,
-                      wchar_t const *what) {
+    static size_t get(Buffer const &buffer, size_t index, std::string &value, wchar_t const *what) {
         size_t const at = octets::place(buffer, index, 4, 4, what);
         size_t const count = octets::getCount(buffer, at, what);
         octets::place(buffer, at + 4, 1, count, what);
@@ -168,41 +167,41 @@ private:
 
 }
 
-#define STARLING_BASIC(Class, Value, Codec)                                                    \
-    class Class##Implementation : public Holder<Value> {                                       \
-    public:                                                                                    \
-        using Holder<Value>::Holder;                                                           \
-    };                                                                                         \
-    Class::Class() : _impl(new Class##Implementation) {}                                       \
-    Class::Class(Value const &inData) : _impl(new Class##Implementation(inData)) {}            \
-    Class::Class(Value *inData) : _impl(new Class##Implementation(inData)) {}                  \
-    Class::Class(Class const &rhs)                                                             \
-        : DataElement(rhs), _impl(new Class##Implementation(rhs._impl->value())) {}            \
-    Class::~Class() { delete _impl; }                                                          \
-    Class &Class::operator=(Class const &rhs) {                                                \
-        _impl->value() = rhs._impl->value();                                                   \
-        return *this;                                                                          \
-    }                                                                                          \
-    std::auto_ptr<DataElement> Class::clone() const {                                          \
-        return std::auto_ptr<DataElement>(new Class(*this));                                   \
-    }                                                                                          \
-    STARLING_ELEMENT(Class)                                                                    \
-    void Class::encodeInto(std::vector<Octet> &buffer) const {                                 \
-        octets::pad(buffer, Codec::boundary);                                                  \
-        Codec::put(buffer, _impl->value());                                                    \
-    }                                                                                          \
-    size_t Class::decodeFrom(std::vector<Octet> const &buffer, size_t index) {                 \
-        return Codec::get(buffer, index, _impl->value(), L"" #Class);                          \
-    }                                                                                          \
-    unsigned int Class::getOctetBoundary() const { return Codec::boundary; }                   \
-    Integer64 Class::hash() const { return DataElement::hash(); }                              \
-    void Class::setDataPointer(Value *inData) { _impl->pointTo(inData); }                      \
-    void Class::set(Value inData) { _impl->value() = inData; }                                 \
-    Value Class::get() const { return _impl->value(); }                                        \
-    Class &Class::operator=(Value rhs) {                                                       \
-        _impl->value() = rhs;                                                                  \
-        return *this;                                                                          \
-    }                                                                                          \
+#define STARLING_BASIC(Class, Value, Codec)                                                        \
+    class Class##Implementation : public Holder<Value> {                                           \
+    public:                                                                                        \
+        using Holder<Value>::Holder;                                                               \
+    };                                                                                             \
+    Class::Class() : _impl(new Class##Implementation) {}                                           \
+    Class::Class(Value const &inData) : _impl(new Class##Implementation(inData)) {}                \
+    Class::Class(Value *inData) : _impl(new Class##Implementation(inData)) {}                      \
+    Class::Class(Class const &rhs)                                                                 \
+        : DataElement(rhs), _impl(new Class##Implementation(rhs._impl->value())) {}                \
+    Class::~Class() { delete _impl; }                                                              \
+    Class &Class::operator=(Class const &rhs) {                                                    \
+        _impl->value() = rhs._impl->value();                                                       \
+        return *this;                                                                              \
+    }                                                                                              \
+    std::auto_ptr<DataElement> Class::clone() const {                                              \
+        return std::auto_ptr<DataElement>(new Class(*this));                                       \
+    }                                                                                              \
+    STARLING_ELEMENT(Class)                                                                        \
+    void Class::encodeInto(std::vector<Octet> &buffer) const {                                     \
+        octets::pad(buffer, Codec::boundary);                                                      \
+        Codec::put(buffer, _impl->value());                                                        \
+    }                                                                                              \
+    size_t Class::decodeFrom(std::vector<Octet> const &buffer, size_t index) {                     \
+        return Codec::get(buffer, index, _impl->value(), L"" #Class);                              \
+    }                                                                                              \
+    unsigned int Class::getOctetBoundary() const { return Codec::boundary; }                       \
+    Integer64 Class::hash() const { return DataElement::hash(); }                                  \
+    void Class::setDataPointer(Value *inData) { _impl->pointTo(inData); }                          \
+    void Class::set(Value inData) { _impl->value() = inData; }                                     \
+    Value Class::get() const { return _impl->value(); }                                            \
+    Class &Class::operator=(Value rhs) {                                                           \
+        _impl->value() = rhs;                                                                      \
+        return *this;                                                                              \
+    }                                                                                              \
     Class::operator Value() const { return _impl->value(); }
 
 typedef Number<char, 1, true> OneChar;

@@ -39,8 +39,8 @@ inline void requireSameType(DataElement const &expected, DataElement const &give
 inline Element const &elementAt(std::vector<Element> const &list, size_t index,
                                 wchar_t const *what) {
     if (index >= list.size())
-        throw EncoderException(std::wstring(what) + L": index " + std::to_wstring(index) +
-                               L" of " + std::to_wstring(list.size()));
+        throw EncoderException(std::wstring(what) + L": index " + std::to_wstring(index) + L" of " +
+                               std::to_wstring(list.size()));
     return list[index];
 }
 

@@ -94,10 +94,10 @@ inline size_t length(DataElement const &element) {
 }
 
 /// What every data element does alike, by encodeInto and decodeFrom.
-#define STARLING_ELEMENT(Class)                                                                \
-    VariableLengthData Class::encode() const { return octets::data(*this); }                   \
-    void Class::encode(VariableLengthData &inData) const { inData = octets::data(*this); }     \
-    void Class::decode(VariableLengthData const &inData) {                                     \
-        decodeFrom(octets::buffer(inData), 0);                                                 \
-    }                                                                                          \
+#define STARLING_ELEMENT(Class)                                                                    \
+    VariableLengthData Class::encode() const { return octets::data(*this); }                       \
+    void Class::encode(VariableLengthData &inData) const { inData = octets::data(*this); }         \
+    void Class::decode(VariableLengthData const &inData) {                                         \
+        decodeFrom(octets::buffer(inData), 0);                                                     \
+    }                                                                                              \
     size_t Class::getEncodedLength() const { return octets::length(*this); }

@@ -191,7 +191,8 @@ void HLAvariantRecord::addVariant(const DataElement &discriminant,
                                   const DataElement &valuePrototype) {
     requireSameType(*_impl->discriminant, discriminant, L"HLAvariantRecord's discriminant");
     if (_impl->find(discriminant) != nullptr)
-        throw EncoderException(L"HLAvariantRecord has an alternative for this discriminant already");
+        throw EncoderException(
+            L"HLAvariantRecord has an alternative for this discriminant already");
     _impl->alternatives.push_back({_impl->key(discriminant), Element(valuePrototype)});
 }
 
@@ -199,7 +200,8 @@ void HLAvariantRecord::addVariantPointer(const DataElement &discriminant, DataEl
     Element::require(valuePtr);
     requireSameType(*_impl->discriminant, discriminant, L"HLAvariantRecord's discriminant");
     if (_impl->find(discriminant) != nullptr)
-        throw EncoderException(L"HLAvariantRecord has an alternative for this discriminant already");
+        throw EncoderException(
+            L"HLAvariantRecord has an alternative for this discriminant already");
     _impl->alternatives.push_back({_impl->key(discriminant), Element(valuePtr)});
 }
 
