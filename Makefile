@@ -10,7 +10,6 @@ VENV := $(BUILD)/venv
 # A test that hangs ends the run with an error instead of holding it for ever.
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
-PYTHON_SOURCES := bench tests/cpp
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
 CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp bench/federates bench/limits examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
@@ -32,14 +31,15 @@ lint: venv
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo xtask generate --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
-	$(VENV)/bin/ruff check --config bench/pyproject.toml $(PYTHON_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml --check $(PYTHON_SOURCES)
+	$(VENV)/bin/ruff check bench
+	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp
 
 # Rewrites all sources as `make lint` wants them.
 format: venv
 	cargo fmt --all
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml $(PYTHON_SOURCES)
+	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp
 
 build:
 	cargo build --workspace --locked
