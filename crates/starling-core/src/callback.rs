@@ -175,6 +175,68 @@ pub enum Callback {
         /// User-supplied tag.
         tag: Vec<u8>,
     },
+    /// Request Attribute Ownership Assumption, §7.4.
+    RequestAttributeOwnershipAssumption {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// The divesting federate's.
+        tag: Vec<u8>,
+    },
+    /// Request Divestiture Confirmation, §7.5.
+    RequestDivestitureConfirmation {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// The acquiring federate's (2025).
+        tag: Vec<u8>,
+    },
+    /// Attribute Ownership Acquisition Notification, §7.7: owned from now on.
+    AttributeOwnershipAcquisitionNotification {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// The divesting federate's.
+        tag: Vec<u8>,
+    },
+    /// Attribute Ownership Unavailable, §7.10.
+    AttributeOwnershipUnavailable {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// The denying federate's (2025).
+        tag: Vec<u8>,
+    },
+    /// Request Attribute Ownership Release, §7.11.
+    RequestAttributeOwnershipRelease {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// The acquiring federate's.
+        tag: Vec<u8>,
+    },
+    /// Confirm Attribute Ownership Acquisition Cancellation, §7.16.
+    ConfirmAttributeOwnershipAcquisitionCancellation {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Inform Attribute Ownership, §7.18; also Attribute Is Not Owned and Attribute Is Owned By
+    /// RTI of 2010.
+    InformAttributeOwnership {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// Who owns them: a federate, [`FederateHandle::RTI`], or nobody.
+        owner: Option<FederateHandle>,
+    },
 }
 
 /// Received values together with the handles that the receiver may see.

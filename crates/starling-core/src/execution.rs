@@ -6,6 +6,8 @@
 //! - every request of a member takes one log index, refused or not;
 //! - a member's stream is complete: entries that do not concern it are covered by a watermark
 //!   before anything later is put on it;
+//! - no member is told two entries of one index, so that whoever has applied an index has applied
+//!   all of it;
 //! - `by_class` and `names` mirror `instances`.
 
 use crate::declaration::{Routes, Subscriptions};
@@ -17,6 +19,7 @@ use crate::message::{
 };
 use crate::object::advisories::{InstanceSwitches, Told};
 use crate::object::execution::{Instance, NameUse};
+use crate::ownership::execution::Transfer;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, PeerId, ProtocolError, Transportation,
@@ -79,6 +82,8 @@ pub(crate) struct Execution {
     pub(crate) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(crate) names: BTreeMap<String, NameUse>,
     pub(crate) told: Told,
+    /// Instance attributes whose owner may change, or that were offered.
+    pub(crate) transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
     pub(crate) synchronization_points: BTreeMap<String, SynchronizationPoint>,
     /// Data frames that have come, by class sent; only of classes in the FDD.
     pub(crate) interactions_sent: HandleMap<InteractionClassHandle, u64>,
@@ -109,6 +114,7 @@ impl Execution {
             by_class: BTreeMap::new(),
             names: BTreeMap::new(),
             told: Told::default(),
+            transfers: BTreeMap::new(),
             synchronization_points: BTreeMap::new(),
             interactions_sent: HandleMap::default(),
             receivers: Vec::new(),
@@ -236,6 +242,54 @@ impl Execution {
                 self.achieve_synchronization_point(cause, &label, successfully);
                 Ok(())
             }
+            RequestBody::DivestOwnership {
+                how,
+                instance,
+                attributes,
+                tag,
+            } => {
+                self.divest_ownership(cause, how, instance, &attributes, &tag);
+                Ok(())
+            }
+            RequestBody::AcquireOwnership {
+                if_available,
+                instance,
+                attributes,
+                tag,
+            } => {
+                self.acquire_ownership(cause, if_available, instance, &attributes, &tag);
+                Ok(())
+            }
+            RequestBody::DenyOwnershipRelease {
+                instance,
+                attributes,
+                seen,
+                tag,
+            } => {
+                self.deny_ownership_release(cause, instance, &attributes, seen, &tag);
+                Ok(())
+            }
+            RequestBody::CancelOwnershipDivestiture {
+                instance,
+                attributes,
+            } => {
+                self.cancel_ownership_divestiture(cause, instance, &attributes);
+                Ok(())
+            }
+            RequestBody::CancelOwnershipAcquisition {
+                instance,
+                attributes,
+            } => {
+                self.cancel_ownership_acquisition(cause, instance, &attributes);
+                Ok(())
+            }
+            RequestBody::QueryOwnership {
+                instance,
+                attributes,
+            } => {
+                self.query_ownership(cause, instance, &attributes);
+                Ok(())
+            }
             RequestBody::Resign(action) => {
                 self.resign(cause, cause.origin, action, None);
                 Ok(())
@@ -257,8 +311,13 @@ impl Execution {
         self.members.keys().copied().collect()
     }
 
-    /// Puts an entry at the present log index on the streams of its audience.
+    /// Puts an entry at the present log index on the streams of its audience; at the next one if
+    /// somebody of it has been told an entry of the present one.
     pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
+        let told = |f| self.members.get(f).is_some_and(|m| m.told >= self.index);
+        if audience.iter().any(told) {
+            self.index += 1;
+        }
         for federate in audience {
             self.bring_up_to(*federate, self.index - 1);
             let Some(member) = self.members.get_mut(federate) else {
@@ -274,6 +333,18 @@ impl Execution {
             };
             self.out.push((member.peer, FromExecutive::Entry(entry)));
         }
+    }
+
+    /// Has those for whom a request was fenced wait for its fences, if the request has told them
+    /// nothing else.
+    pub(crate) fn tell_fenced(&mut self, cause: &Cause) {
+        let Some(origin) = self.members.get(&cause.origin) else {
+            return;
+        };
+        let at = origin.last_request_at;
+        let waits = |f: &&FederateHandle| self.members.get(f).is_some_and(|m| m.told < at);
+        let audience: Vec<_> = cause.fenced.iter().filter(waits).copied().collect();
+        self.tell(cause, &audience, &EntryBody::Fenced);
     }
 
     /// Puts any other message on a member's stream.

@@ -24,6 +24,7 @@ use crate::object::federate::Instance;
 use crate::object::receive::{Queued, ReceiveMaps, Wanted};
 use crate::object::transportation::Changes;
 use crate::order::{Now, Ordered, Ordering};
+use crate::ownership::federate::Ownership;
 use crate::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ProtocolError, ValuesBuf,
@@ -91,6 +92,7 @@ pub struct Federate {
     pub(crate) reserved_names: BTreeSet<String>,
     /// Synchronization points announced to the federate and not yet achieved by it.
     pub(crate) announced: BTreeSet<String>,
+    pub(crate) ownership: Ownership,
     pub(crate) last_instance: u32,
     pub(crate) resign_directive: ResignAction,
     pub(crate) queue: VecDeque<Queued>,
@@ -152,6 +154,7 @@ impl Federate {
             instance_names: BTreeMap::new(),
             reserved_names: BTreeSet::new(),
             announced: BTreeSet::new(),
+            ownership: Ownership::default(),
             last_instance: 0,
             queue: VecDeque::new(),
             queued_bytes: 0,
@@ -384,6 +387,21 @@ impl Federate {
                 self.queue.push_back(Queued::Ready(callback));
             }
             EntryBody::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
+            EntryBody::Ownership {
+                notice,
+                instance,
+                attributes,
+                tag,
+            } => self.apply_ownership(notice, instance, attributes, tag, entry.index),
+            EntryBody::Divested {
+                attributes,
+                unwanted,
+                ..
+            } => self.apply_divested(entry.request, attributes, &unwanted),
+            EntryBody::OwnershipReport { instance, owners } => {
+                self.apply_ownership_report(instance, owners);
+            }
+            EntryBody::Fenced => {}
         }
         Ok(())
     }

@@ -20,6 +20,7 @@ mod handles;
 pub mod message;
 mod object;
 mod order;
+mod ownership;
 mod support;
 mod values;
 mod why;
@@ -34,6 +35,7 @@ pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
 pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId};
 pub use object::advisories::InstanceSwitches;
+pub use ownership::{Divestiture, OwnershipNotice};
 pub use starling_fom::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectModel,
     Order, ParameterHandle, Transportation,

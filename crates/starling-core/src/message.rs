@@ -1,9 +1,9 @@
 //! What federates and the executive tell each other. `starling-wire` turns it into bytes.
 
 use crate::{
-    AttributeHandle, Exception, FederateHandle, InstanceSwitches, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure, Transportation, Values,
-    ValuesBuf,
+    AttributeHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
+    SynchronizationPointFailure, Transportation, Values, ValuesBuf,
 };
 
 /// A request's number: the how many-th of its federate since it joined, from 1.
@@ -217,6 +217,60 @@ pub enum RequestBody {
         /// Or not.
         successfully: bool,
     },
+    /// The owner gives attributes away, §7.2, §7.3, §7.6, §7.13.
+    DivestOwnership {
+        /// By which service.
+        how: Divestiture,
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Attribute Ownership Acquisition (If Available), §7.8, §7.9.
+    AcquireOwnership {
+        /// Only what is unowned or being divested.
+        if_available: bool,
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Attribute Ownership Release Denied, §7.12.
+    DenyOwnershipRelease {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// Log index of the last request for release that the owner was told of.
+        seen: LogIndex,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// Cancel Negotiated Attribute Ownership Divestiture, §7.14.
+    CancelOwnershipDivestiture {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Cancel Attribute Ownership Acquisition, §7.15.
+    CancelOwnershipAcquisition {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+    },
+    /// Query Attribute Ownership, §7.17.
+    QueryOwnership {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+    },
     /// Resign Federation Execution, §4.10.
     Resign(ResignAction),
 }
@@ -278,6 +332,15 @@ impl ResignAction {
         matches!(
             self,
             DeleteObjects | DeleteObjectsThenDivest | CancelThenDeleteThenDivest
+        )
+    }
+
+    /// Whether pending ownership acquisitions are cancelled.
+    pub fn cancels(self) -> bool {
+        use ResignAction::*;
+        matches!(
+            self,
+            CancelPendingOwnershipAcquisitions | CancelThenDeleteThenDivest
         )
     }
 
@@ -543,6 +606,37 @@ pub enum EntryBody {
         /// User-supplied tag.
         tag: Vec<u8>,
     },
+    /// Something about the ownership of attributes. Audience: whom it concerns.
+    Ownership {
+        /// What.
+        notice: OwnershipNotice,
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Of these.
+        attributes: Vec<AttributeHandle>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
+    /// What became of Confirm Divestiture or Attribute Ownership Divestiture If Wanted. Audience:
+    /// who asked.
+    Divested {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// These are another federate's now.
+        attributes: Vec<AttributeHandle>,
+        /// Nobody wants these.
+        unwanted: Vec<AttributeHandle>,
+    },
+    /// Answer to Query Attribute Ownership. Audience: who asked.
+    OwnershipReport {
+        /// Which.
+        instance: ObjectInstanceHandle,
+        /// Each with its owner, `RTI` for the RTI itself, none if it is unowned.
+        owners: Vec<(AttributeHandle, Option<FederateHandle>)>,
+    },
+    /// Nothing but the fences of a request: data sent before it comes before what follows.
+    /// Audience: fenced receivers whom the request does not concern otherwise.
+    Fenced,
 }
 
 /// An instance as its discoverer comes to know it.

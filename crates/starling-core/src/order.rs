@@ -196,7 +196,8 @@ impl Ordering {
     fn fenced(&self, entry: &Entry) -> bool {
         self.senders
             .get(&entry.origin)
-            .is_some_and(|s| s.fence >= entry.request || (s.ended && s.held.is_empty()))
+            // Nothing comes any more from one whose resignation is applied.
+            .is_none_or(|s| s.fence >= entry.request || (s.ended && s.held.is_empty()))
     }
 
     fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {

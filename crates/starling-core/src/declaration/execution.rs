@@ -13,12 +13,26 @@ impl Execution {
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().copied())?;
-        self.unpublish_owned(cause.origin, class, &attributes);
+        let privilege = self.privilege_to_delete();
+        // The privilege to delete is published with whatever else is.
+        let with_privilege = |mut list: Vec<AttributeHandle>| {
+            list.extend(privilege.filter(|p| !list.is_empty() && !list.contains(p)));
+            list
+        };
+        let now = with_privilege(attributes.clone());
         let published = &mut self.member_mut(cause.origin)?.published;
-        if attributes.is_empty() {
-            published.remove(&class);
-        } else {
-            published.insert(class, attributes);
+        let before = match attributes.is_empty() {
+            true => published.remove(&class),
+            false => published.insert(class, attributes),
+        };
+        let mut ended = with_privilege(before.unwrap_or_default());
+        let begun: Vec<_> = now.iter().filter(|a| !ended.contains(a)).copied().collect();
+        ended.retain(|a| !now.contains(a));
+        if !ended.is_empty() {
+            self.unpublished(cause, class, &ended);
+        }
+        if !begun.is_empty() {
+            self.offer_published(cause, class, &begun);
         }
         Ok(())
     }

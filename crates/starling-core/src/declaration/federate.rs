@@ -17,15 +17,13 @@ impl Federate {
         all.extend_from_slice(attributes);
         all.sort_unstable();
         all.dedup();
-        self.set_published(class, all);
-        Ok(())
+        self.set_published(class, all)
     }
 
     /// Unpublish Object Class, §5.3.
     pub fn unpublish_object_class(&mut self, class: ObjectClassHandle) -> Result<(), Exception> {
         self.require_object_class(class)?;
-        self.set_published(class, Vec::new());
-        Ok(())
+        self.set_published(class, Vec::new())
     }
 
     /// Unpublish Object Class Attributes, §5.3.
@@ -37,31 +35,48 @@ impl Federate {
         self.require_attributes(class, attributes)?;
         let mut all = self.published.get(&class).cloned().unwrap_or_default();
         all.retain(|a| !attributes.contains(a));
-        self.set_published(class, all);
-        Ok(())
+        self.set_published(class, all)
     }
 
-    fn set_published(&mut self, class: ObjectClassHandle, attributes: Vec<AttributeHandle>) {
-        let before = match attributes.is_empty() {
+    fn set_published(
+        &mut self,
+        class: ObjectClassHandle,
+        attributes: Vec<AttributeHandle>,
+    ) -> Result<(), Exception> {
+        let before = self.published.get(&class).cloned().unwrap_or_default();
+        if before == attributes {
+            return Ok(());
+        }
+        let mut ended = before;
+        ended.retain(|a| !attributes.contains(a));
+        let privilege = self.privilege_to_delete();
+        match attributes.is_empty() {
+            // The privilege to delete is published with whatever else is.
+            true if !ended.contains(&privilege) => ended.push(privilege),
+            true => {}
+            false => ended.retain(|a| *a != privilege),
+        }
+        let of_ended = |a: &AttributeHandle| ended.contains(a);
+        if let Some(why) = self.acquiring(|i, _, a| i.known_class == class && of_ended(&a)) {
+            throw!(OwnershipAcquisitionPending, "{why}");
+        }
+        match attributes.is_empty() {
             true => self.published.remove(&class),
             false => self.published.insert(class, attributes.clone()),
         };
-        let before = before.unwrap_or_default();
-        if before == attributes {
-            return;
-        }
         self.advise_published(class);
-        let ends = before.iter().any(|a| !attributes.contains(a));
         let request = RequestBody::PublishObjectClass {
             class,
             attributes: attributes.clone(),
         };
-        if ends {
-            self.divest_unpublished(class, &attributes);
-            self.ending_request(request);
-        } else {
-            self.request(request);
+        match ended.is_empty() {
+            true => self.request(request),
+            false => {
+                self.divest_unpublished(class, &ended);
+                self.ending_request(request);
+            }
         }
+        Ok(())
     }
 
     /// Publish Interaction Class, §5.4.

@@ -193,15 +193,10 @@ impl Execution {
                 self.remove_instance(cause, instance, federate, &[]);
             }
         }
-        // What is left can have no owner any more, whatever the action says: the federate is gone.
-        self.forget_owner(federate);
         self.names
             .retain(|_, used| *used != NameUse::ReservedBy(federate));
         self.subscriptions.forget(federate);
         self.routes.clear();
-        for instance in self.instances.values_mut() {
-            instance.known.remove(&federate);
-        }
         let everyone = self.everyone();
         self.tell(
             cause,
@@ -211,6 +206,8 @@ impl Execution {
         if let Some(gone) = self.members.remove(&federate) {
             self.note_left(gone.peer);
         }
+        // What is left can't stay its own, whatever the action says: the federate is gone.
+        self.ownership_without(federate);
         self.synchronize_without(cause, federate);
         self.advise_no_more(federate);
         self.advise(cause);

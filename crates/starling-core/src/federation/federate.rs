@@ -15,6 +15,14 @@ impl Federate {
                 "resign action {action:?} leaves {why}"
             );
         }
+        if !action.cancels()
+            && let Some(why) = self.acquiring(|_, _, _| true)
+        {
+            throw!(
+                OwnershipAcquisitionPending,
+                "resign action {action:?} does not cancel acquisitions, and {why}"
+            );
+        }
         self.queue.clear();
         self.queued_bytes = 0;
         self.ending_request(RequestBody::Resign(action));

@@ -6,7 +6,7 @@ use crate::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
     ProtocolError, Transportation,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The attribute whose owner may delete the instance.
 pub(crate) const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
@@ -20,7 +20,7 @@ pub(crate) struct Instance {
     pub(crate) owners: Vec<FederateHandle>,
     /// Data frames that have come for it.
     pub(crate) updates: u64,
-    /// Federates told of it, with their known class.
+    /// Federates that know it (its registrar, and those told of it), with their known class.
     pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
     /// By slot: transportation types that are not the FDD's.
     pub(crate) transportations: BTreeMap<usize, Transportation>,
@@ -105,7 +105,7 @@ impl Execution {
             name,
             owners,
             updates: 0,
-            known: BTreeMap::new(),
+            known: BTreeMap::from([(cause.origin, class)]),
             transportations: BTreeMap::new(),
         };
         self.instances.insert(instance, new);
@@ -118,6 +118,12 @@ impl Execution {
 
     /// Lets the origin of a new subscription discover what it now can.
     pub(crate) fn discover_below(&mut self, cause: &Cause, class: ObjectClassHandle) {
+        let found = self.instances_below(class);
+        self.discover(cause, cause.origin, &found);
+    }
+
+    /// Instances registered as a class or a subclass, ascending.
+    pub(crate) fn instances_below(&self, class: ObjectClassHandle) -> Vec<ObjectInstanceHandle> {
         let mut classes = vec![class];
         let mut found = Vec::new();
         while let Some(c) = classes.pop() {
@@ -127,11 +133,11 @@ impl Execution {
             }
         }
         found.sort_unstable();
-        self.discover(cause, cause.origin, &found);
+        found
     }
 
     /// Tells `federate` of those instances that it does not know and can discover (§6.1, §6.9).
-    fn discover(
+    pub(crate) fn discover(
         &mut self,
         cause: &Cause,
         federate: FederateHandle,
@@ -142,7 +148,7 @@ impl Execution {
             let Some(instance) = self.instances.get(handle) else {
                 continue;
             };
-            if instance.known.contains_key(&federate) || handle.registrar() == federate {
+            if instance.known.contains_key(&federate) {
                 continue;
             }
             let candidate =
@@ -171,7 +177,9 @@ impl Execution {
             }
             self.touch(d.instance);
         }
+        let found: Vec<_> = list.iter().map(|d| (d.instance, d.known_class)).collect();
         self.tell(cause, &[federate], &EntryBody::Discover(list));
+        self.offer_discovered(cause, federate, &found);
     }
 
     /// Whether any attribute is owned by another federate and subscribed at `known_class` (§6.1).
@@ -221,10 +229,9 @@ impl Execution {
         if let Some(name) = gone.name {
             self.names.remove(&name);
         }
-        let mut audience: BTreeSet<_> = gone.known.keys().copied().collect();
-        audience.insert(handle.registrar());
-        audience.remove(&producer);
-        let audience: Vec<_> = audience.into_iter().collect();
+        self.forget_transfers(handle);
+        let audience = gone.known.keys().copied().filter(|f| *f != producer);
+        let audience: Vec<_> = audience.collect();
         self.touch(handle);
         let removed = EntryBody::Remove {
             instance: handle,
@@ -240,6 +247,7 @@ impl Execution {
             instance.known.remove(&cause.origin);
             self.touch(handle);
         }
+        self.forget_offers(cause.origin, handle);
     }
 
     /// Request Attribute Value Update of an instance, §6.19.
@@ -373,47 +381,6 @@ impl Execution {
         let all = self.instances.keys().copied();
         all.filter(|h| self.owner(*h, privilege) == Some(federate))
             .collect()
-    }
-
-    /// A federate owns nothing any more.
-    pub(crate) fn forget_owner(&mut self, federate: FederateHandle) {
-        self.disown(federate, None, |_| false);
-    }
-
-    /// Ending the publication of class attributes divests them (§5.3), but for the privilege to
-    /// delete while anything is still published.
-    pub(crate) fn unpublish_owned(
-        &mut self,
-        federate: FederateHandle,
-        class: ObjectClassHandle,
-        still: &[AttributeHandle],
-    ) {
-        let privilege = self.privilege_to_delete();
-        let keep =
-            |a: AttributeHandle| still.contains(&a) || (!still.is_empty() && Some(a) == privilege);
-        self.disown(federate, Some(class), keep);
-    }
-
-    /// Takes from `federate` all attributes of instances (of this class, or all) but those to keep.
-    fn disown(
-        &mut self,
-        federate: FederateHandle,
-        class: Option<ObjectClassHandle>,
-        keep: impl Fn(AttributeHandle) -> bool,
-    ) {
-        let mut lost = Vec::new();
-        for (handle, instance) in &self.instances {
-            let known = self.model.object_class(instance.class);
-            let Some(known) = known.filter(|c| class.is_none_or(|only| only == c.handle)) else {
-                continue;
-            };
-            let owned = known.attributes.iter().zip(&instance.owners).enumerate();
-            let gone = owned.filter(|(_, (a, owner))| **owner == federate && !keep(**a));
-            lost.extend(gone.map(|(slot, _)| (*handle, slot)));
-        }
-        for (handle, slot) in lost {
-            self.set_owner(handle, slot, FederateHandle::RTI);
-        }
     }
 
     /// Gives the attribute at a slot to a federate, or to none (`RTI`). With its owner an

@@ -201,15 +201,13 @@ impl Federate {
         let known = self.known(instance)?;
         let class = self.require_object_class(known.registered_class)?;
         for (attribute, value) in values {
-            let Some(slot) = class.slot(*attribute) else {
-                throw!(
-                    AttributeNotDefined,
-                    "{} is not an attribute of '{}'",
-                    self.attribute_text(*attribute),
-                    class.name
-                );
-            };
-            self.require_owned(known, std::slice::from_ref(attribute))?;
+            if known.owned.binary_search(attribute).is_err() {
+                let all: Vec<_> = values.iter().map(|(a, _)| *a).collect();
+                self.require_instance_attributes(instance, &all)?;
+                self.require_owned(known, &all)?;
+            }
+            let slot = class.slot(*attribute);
+            let slot = slot.expect("what is owned is an attribute of the registered class");
             let changed = known.transportations.get(*attribute);
             let of_fdd = || Some(self.model.attribute(*attribute)?.transportation);
             match changed.or_else(of_fdd) {
@@ -316,6 +314,9 @@ impl Federate {
                 known.name
             );
         }
+        if let Some(why) = self.acquiring(|_, i, _| i == instance) {
+            throw!(OwnershipAcquisitionPending, "{why}");
+        }
         self.drop_instance(instance);
         self.request(RequestBody::LocalDeleteObject { instance });
         Ok(())
@@ -325,6 +326,7 @@ impl Federate {
         if let Some(gone) = self.instances.remove(&instance) {
             self.instance_names.remove(&gone.name);
         }
+        self.forget_ownership(instance);
     }
 
     /// Request Attribute Value Update of an instance, §6.19.
@@ -358,25 +360,6 @@ impl Federate {
             tag: tag.to_vec(),
         });
         Ok(())
-    }
-
-    /// Ending the publication of class attributes divests them (§5.3), but for the privilege to
-    /// delete while anything is still published.
-    pub(crate) fn divest_unpublished(
-        &mut self,
-        class: ObjectClassHandle,
-        still: &[AttributeHandle],
-    ) {
-        let privilege = self.privilege_to_delete();
-        let of_class = |i: &&mut Instance| i.known_class == class;
-        for instance in self.instances.values_mut().filter(of_class) {
-            let keep =
-                |a: &AttributeHandle| still.contains(a) || (!still.is_empty() && *a == privilege);
-            for lost in instance.owned.iter().filter(|a| !keep(a)) {
-                instance.transportations.forget(*lost);
-            }
-            instance.owned.retain(keep);
-        }
     }
 
     /// Instances that the federate has registered or discovered, ascending.

@@ -9,6 +9,7 @@ use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
 use crate::handles::HandleMap;
 use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
+use crate::ownership::federate::QueuedNotice;
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, Values, ValuesBuf,
@@ -62,6 +63,10 @@ pub(crate) enum Queued {
     Registration(ObjectClassHandle, bool),
     /// Turn Interactions On or Off.
     Interactions(InteractionClassHandle, bool),
+    /// Ownership management, chapter 7.
+    Ownership(QueuedNotice),
+    /// Nothing is left to decide while the instance is known.
+    OfInstance(ObjectInstanceHandle, Callback),
     /// Nothing is left to decide.
     Ready(Callback),
 }
@@ -237,6 +242,8 @@ impl Federate {
                 attributes,
                 rate,
             } => self.deliver_updates(instance, attributes, rate),
+            Queued::Ownership(notice) => self.deliver_ownership(notice),
+            Queued::OfInstance(instance, callback) => self.known(instance).ok().map(|_| callback),
             Queued::Discover(instance) => {
                 let known = self.instances.get_mut(&instance)?;
                 known.discovered = true;
@@ -307,6 +314,7 @@ impl Federate {
                 // Locally deleted after the removal was applied: nothing to tell any more.
                 let known = self.instances.remove(&instance)?;
                 self.instance_names.remove(&known.name);
+                self.forget_ownership(instance);
                 Some(Callback::RemoveObjectInstance {
                     instance,
                     tag,

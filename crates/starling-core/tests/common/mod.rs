@@ -134,6 +134,11 @@ impl Federation {
         }
     }
 
+    /// Whether a federate of this name is joined.
+    pub fn is_joined(&self, name: &str) -> bool {
+        self.members.get(name).is_some_and(|m| m.federate.is_some())
+    }
+
     /// A joined federate.
     pub fn federate(&mut self, name: &str) -> &mut Federate {
         let member = self.members.get_mut(name).expect("it has joined");

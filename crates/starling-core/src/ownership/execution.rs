@@ -1,0 +1,643 @@
+//! Ownership management at the executive: who owns what, who wants it, who was asked.
+
+use super::{Divestiture, OwnershipNotice, keys_of};
+use crate::execution::{Cause, Execution};
+use crate::message::{EntryBody, LogIndex};
+use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is going on about one instance attribute, besides who owns it.
+#[derive(Default)]
+pub(crate) struct Transfer {
+    /// Its owner waits for a new owner (§7.3).
+    divesting: bool,
+    /// The owner has been asked to confirm, and has not been told since that nobody wants it.
+    asked: bool,
+    /// With which it is offered.
+    tag: Vec<u8>,
+    /// Who wants it, in the order of asking.
+    candidates: Vec<Candidate>,
+    /// Who needs no offer any more: was offered it, or has asked for it, since it was divested.
+    offered: BTreeSet<FederateHandle>,
+}
+
+struct Candidate {
+    federate: FederateHandle,
+    /// By Attribute Ownership Acquisition If Available (§7.9), else by Acquisition (§7.8).
+    if_available: bool,
+    tag: Vec<u8>,
+    /// Log index of the request for which the present owner is asked to release it; 0 for none.
+    release_at: LogIndex,
+}
+
+/// What a request brings about, to be told when all of it is decided.
+#[derive(Default)]
+struct Effects {
+    notices: BTreeMap<Notice, Vec<AttributeHandle>>,
+    /// Instances with an attribute that has a new owner: they may be discovered now.
+    owned: BTreeSet<ObjectInstanceHandle>,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Notice {
+    what: OwnershipNotice,
+    to: FederateHandle,
+    instance: ObjectInstanceHandle,
+    tag: Vec<u8>,
+}
+
+/// An instance attribute: instance, slot in its registered class, handle.
+type Place = (ObjectInstanceHandle, usize, AttributeHandle);
+
+impl Effects {
+    fn tell(&mut self, what: OwnershipNotice, to: FederateHandle, at: Place, tag: &[u8]) {
+        let notice = Notice {
+            what,
+            to,
+            instance: at.0,
+            tag: tag.to_vec(),
+        };
+        self.notices.entry(notice).or_default().push(at.2);
+    }
+}
+
+impl Transfer {
+    fn is_idle(&self) -> bool {
+        !self.divesting
+            && self.tag.is_empty()
+            && self.candidates.is_empty()
+            && self.offered.is_empty()
+    }
+
+    fn take_candidate(&mut self, federate: FederateHandle) -> Option<Candidate> {
+        let at = self
+            .candidates
+            .iter()
+            .position(|c| c.federate == federate)?;
+        Some(self.candidates.remove(at))
+    }
+}
+
+impl Execution {
+    /// The services by which an owner gives attributes away (§7.2, §7.3, §7.6, §7.13).
+    pub(crate) fn divest_ownership(
+        &mut self,
+        cause: &Cause,
+        how: Divestiture,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) {
+        let mut effects = Effects::default();
+        let places = self.owned_places(cause.origin, instance, attributes);
+        match how {
+            Divestiture::Unconditional => {
+                for at in places {
+                    self.disown(&mut effects, at, tag);
+                }
+            }
+            Divestiture::Negotiated => {
+                for at in places {
+                    self.negotiate(&mut effects, cause.origin, at, tag);
+                }
+            }
+            Divestiture::Confirmed | Divestiture::IfWanted => {
+                self.divest_to_candidates(cause, &mut effects, how, instance, places, tag);
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// Attributes that somebody wants go to the first who does; confirmed, all of them or none.
+    fn divest_to_candidates(
+        &mut self,
+        cause: &Cause,
+        effects: &mut Effects,
+        how: Divestiture,
+        instance: ObjectInstanceHandle,
+        places: Vec<Place>,
+        tag: &[u8],
+    ) {
+        let wanted = |at: &Place| self.transfer(*at).is_some_and(|t| !t.candidates.is_empty());
+        let (wanted, unwanted): (Vec<_>, Vec<_>) = places.into_iter().partition(wanted);
+        let confirmed = how == Divestiture::Confirmed;
+        let divested = match confirmed && !unwanted.is_empty() {
+            true => Vec::new(),
+            false => wanted,
+        };
+        for at in &divested {
+            self.pass_on(effects, *at, tag);
+        }
+        if confirmed {
+            // The owner waits again, and is asked again once somebody wants it.
+            for at in &unwanted {
+                if let Some(transfer) = self.transfer_if_any(*at) {
+                    transfer.asked = false;
+                }
+            }
+        }
+        let answer = EntryBody::Divested {
+            instance,
+            attributes: divested.iter().map(|at| at.2).collect(),
+            unwanted: unwanted.iter().map(|at| at.2).collect(),
+        };
+        self.tell(cause, &[cause.origin], &answer);
+    }
+
+    /// Negotiated Attribute Ownership Divestiture, §7.3.
+    fn negotiate(&mut self, effects: &mut Effects, owner: FederateHandle, at: Place, tag: &[u8]) {
+        let transfer = self.transfer_mut(at);
+        if transfer.divesting {
+            return;
+        }
+        transfer.divesting = true;
+        transfer.tag = tag.to_vec();
+        if let Some(first) = transfer.candidates.first() {
+            transfer.asked = true;
+            let what = OwnershipNotice::ConfirmationRequested;
+            effects.tell(what, owner, at, &first.tag);
+        }
+        self.offer(effects, at);
+    }
+
+    /// Attribute Ownership Acquisition (If Available), §7.8 and §7.9.
+    pub(crate) fn acquire_ownership(
+        &mut self,
+        cause: &Cause,
+        if_available: bool,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) {
+        let mut effects = Effects::default();
+        let me = cause.origin;
+        let known = self.instances.get(&instance);
+        if known.is_none_or(|i| !i.known.contains_key(&me)) {
+            return;
+        }
+        for at in self.places(instance, attributes) {
+            let owner = self.owner_at(at);
+            if owner == me {
+                // Granted before it asked again.
+                continue;
+            }
+            let index = self.index;
+            let transfer = self.transfer_mut(at);
+            let candidate = Candidate {
+                federate: me,
+                if_available,
+                tag: tag.to_vec(),
+                release_at: if transfer.divesting { 0 } else { index },
+            };
+            match transfer.candidates.iter_mut().find(|c| c.federate == me) {
+                Some(former) => *former = candidate,
+                None => transfer.candidates.push(candidate),
+            }
+            transfer.offered.insert(me);
+            if owner == FederateHandle::RTI && instance.registrar() != FederateHandle::RTI {
+                self.pass_on(&mut effects, at, &[]);
+            } else if transfer.divesting {
+                if !std::mem::replace(&mut transfer.asked, true) {
+                    effects.tell(OwnershipNotice::ConfirmationRequested, owner, at, tag);
+                }
+            } else if if_available || owner == FederateHandle::RTI {
+                // What the RTI owns it keeps.
+                transfer.take_candidate(me);
+                effects.tell(OwnershipNotice::Unavailable, me, at, &[]);
+            } else {
+                effects.tell(OwnershipNotice::ReleaseRequested, owner, at, tag);
+            }
+            self.forget_idle(at);
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// Attribute Ownership Release Denied, §7.12: for those acquisitions of which the owner had
+    /// been told (`seen`).
+    pub(crate) fn deny_ownership_release(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        seen: LogIndex,
+        tag: &[u8],
+    ) {
+        let mut effects = Effects::default();
+        for at in self.owned_places(cause.origin, instance, attributes) {
+            let transfer = self.transfer_mut(at);
+            let denied = |c: &Candidate| !c.if_available && (1..=seen).contains(&c.release_at);
+            let (denied, left) = std::mem::take(&mut transfer.candidates)
+                .into_iter()
+                .partition(denied);
+            transfer.candidates = left;
+            let denied: Vec<Candidate> = denied;
+            for candidate in denied {
+                effects.tell(OwnershipNotice::Unavailable, candidate.federate, at, tag);
+            }
+            self.forget_idle(at);
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// Cancel Negotiated Attribute Ownership Divestiture, §7.14.
+    pub(crate) fn cancel_ownership_divestiture(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let mut effects = Effects::default();
+        for at in self.owned_places(cause.origin, instance, attributes) {
+            let transfer = self.transfer_mut(at);
+            if std::mem::take(&mut transfer.divesting) {
+                self.keep_with(&mut effects, cause.origin, at);
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// Cancel Attribute Ownership Acquisition, §7.15. What has been granted meanwhile stays so:
+    /// its notification is the answer.
+    pub(crate) fn cancel_ownership_acquisition(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let mut effects = Effects::default();
+        let me = cause.origin;
+        for at in self.places(instance, attributes) {
+            if self.owner_at(at) != me {
+                effects.tell(OwnershipNotice::AcquisitionCancelled, me, at, &[]);
+                self.withdraw(&mut effects, me, at);
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// Query Attribute Ownership, §7.17.
+    pub(crate) fn query_ownership(
+        &mut self,
+        cause: &Cause,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let of_rti = instance.registrar() == FederateHandle::RTI;
+        let places = self.places(instance, attributes).into_iter();
+        let owners: Vec<_> = places
+            .map(|at| match self.owner_at(at) {
+                FederateHandle::RTI => (at.2, of_rti.then_some(FederateHandle::RTI)),
+                owner => (at.2, Some(owner)),
+            })
+            .collect();
+        if !owners.is_empty() {
+            let report = EntryBody::OwnershipReport { instance, owners };
+            self.tell(cause, &[cause.origin], &report);
+        }
+    }
+
+    /// A federate has ceased to publish attributes at a class (§5.3): it owns them no more there.
+    pub(crate) fn unpublished(
+        &mut self,
+        cause: &Cause,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let me = cause.origin;
+        let mut effects = Effects::default();
+        for instance in self.known_at(me, class) {
+            for at in self.places(instance, attributes) {
+                self.drop_out(&mut effects, me, at);
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// A federate publishes further attributes at a class: what is to be had is offered to it.
+    pub(crate) fn offer_published(
+        &mut self,
+        cause: &Cause,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let mut effects = Effects::default();
+        for instance in self.known_at(cause.origin, class) {
+            for at in self.places(instance, attributes) {
+                self.offer_to(&mut effects, cause.origin, at);
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// A federate has discovered instances: what is to be had of them is offered to it.
+    pub(crate) fn offer_discovered(
+        &mut self,
+        cause: &Cause,
+        federate: FederateHandle,
+        instances: &[(ObjectInstanceHandle, ObjectClassHandle)],
+    ) {
+        let mut effects = Effects::default();
+        for (instance, known_class) in instances {
+            if !self.any_to_be_had(*instance) {
+                continue;
+            }
+            for attribute in self.published_by(federate, *known_class) {
+                for at in self.places(*instance, &[attribute]) {
+                    self.offer_to(&mut effects, federate, at);
+                }
+            }
+        }
+        self.settle_ownership(cause, effects);
+    }
+
+    /// A federate is gone; it must not be a member any more.
+    pub(crate) fn ownership_without(&mut self, gone: FederateHandle) {
+        assert!(
+            !self.members.contains_key(&gone),
+            "what it owned must not be offered to it"
+        );
+        let mut effects = Effects::default();
+        let concerns = |i: &crate::object::execution::Instance| {
+            i.known.contains_key(&gone) || i.owners.contains(&gone)
+        };
+        let all = self.instances.iter();
+        let handles: Vec<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| *h).collect();
+        for handle in handles {
+            for at in self.all_places(handle) {
+                self.drop_out(&mut effects, gone, at);
+            }
+            if let Some(instance) = self.instances.get_mut(&handle) {
+                instance.known.remove(&gone);
+            }
+        }
+        self.settle_ownership(&Cause::rti(), effects);
+    }
+
+    /// A federate can't own an attribute any more, nor be offered it for now.
+    fn drop_out(&mut self, effects: &mut Effects, federate: FederateHandle, at: Place) {
+        self.withdraw(effects, federate, at);
+        if self.owner_at(at) == federate {
+            self.disown(effects, at, &[]);
+        }
+        if let Some(transfer) = self.transfer_if_any(at) {
+            transfer.offered.remove(&federate);
+        }
+        self.forget_idle(at);
+    }
+
+    /// Takes an attribute from its owner: the first who wants it gets it, else it is offered, but
+    /// not to the former owner.
+    fn disown(&mut self, effects: &mut Effects, at: Place, tag: &[u8]) {
+        if self.transfer(at).is_some_and(|t| !t.candidates.is_empty()) {
+            return self.pass_on(effects, at, tag);
+        }
+        let former = self.owner_at(at);
+        self.set_owner(at.0, at.1, FederateHandle::RTI);
+        let transfer = self.owner_transfer_reset(at);
+        transfer.tag = tag.to_vec();
+        transfer.offered.insert(former);
+        self.offer(effects, at);
+    }
+
+    /// Makes the first candidate the owner, and tells the others where they are.
+    fn pass_on(&mut self, effects: &mut Effects, at: Place, tag: &[u8]) {
+        let transfer = self.transfer_mut(at);
+        assert!(!transfer.candidates.is_empty(), "somebody wants it");
+        let new = transfer.candidates.remove(0).federate;
+        self.set_owner(at.0, at.1, new);
+        effects.owned.insert(at.0);
+        effects.tell(OwnershipNotice::Acquired, new, at, tag);
+        self.keep_with(effects, new, at);
+    }
+
+    /// An attribute has an owner who is not divesting it: acquisitions if available end, the
+    /// others ask this owner.
+    fn keep_with(&mut self, effects: &mut Effects, owner: FederateHandle, at: Place) {
+        let index = self.index;
+        let transfer = self.owner_transfer_reset(at);
+        transfer.candidates.retain_mut(|c| {
+            if c.if_available {
+                effects.tell(OwnershipNotice::Unavailable, c.federate, at, &[]);
+            } else {
+                c.release_at = index;
+                effects.tell(OwnershipNotice::ReleaseRequested, owner, at, &c.tag);
+            }
+            !c.if_available
+        });
+        self.forget_idle(at);
+    }
+
+    /// Nobody is divesting and nobody was offered it; candidates stay.
+    fn owner_transfer_reset(&mut self, at: Place) -> &mut Transfer {
+        let transfer = self.transfer_mut(at);
+        let candidates = std::mem::take(&mut transfer.candidates);
+        *transfer = Transfer {
+            candidates,
+            ..Transfer::default()
+        };
+        transfer
+    }
+
+    /// A candidate no longer wants it, or can't have it. If it was the last one that an owner
+    /// who divests could hope for, the others are offered it again.
+    fn withdraw(&mut self, effects: &mut Effects, federate: FederateHandle, at: Place) {
+        let Some(transfer) = self.transfer_if_any(at) else {
+            return;
+        };
+        if transfer.take_candidate(federate).is_some()
+            && transfer.candidates.is_empty()
+            && transfer.divesting
+        {
+            transfer.offered = BTreeSet::from([federate]);
+            self.offer(effects, at);
+        }
+        self.forget_idle(at);
+    }
+
+    /// Offers an attribute to all who could acquire it.
+    fn offer(&mut self, effects: &mut Effects, at: Place) {
+        let Some(instance) = self.instances.get(&at.0) else {
+            return;
+        };
+        let knowing: Vec<_> = instance.known.keys().copied().collect();
+        for federate in knowing {
+            self.offer_to(effects, federate, at);
+        }
+    }
+
+    /// Request Attribute Ownership Assumption, §7.4, if there is reason for it.
+    fn offer_to(&mut self, effects: &mut Effects, federate: FederateHandle, at: Place) {
+        let owner = self.owner_at(at);
+        let to_be_had = match owner {
+            FederateHandle::RTI => at.0.registrar() != FederateHandle::RTI,
+            _ => self.transfer(at).is_some_and(|t| t.divesting),
+        };
+        if !to_be_had || owner == federate || !self.could_acquire(federate, at) {
+            return;
+        }
+        let transfer = self.transfer_mut(at);
+        let wants = transfer.candidates.iter().any(|c| c.federate == federate);
+        if !wants && transfer.offered.insert(federate) {
+            let what = OwnershipNotice::AssumptionRequested;
+            let tag = transfer.tag.clone();
+            effects.tell(what, federate, at, &tag);
+        }
+    }
+
+    /// Whether an attribute of the instance may be unowned or being divested.
+    fn any_to_be_had(&self, instance: ObjectInstanceHandle) -> bool {
+        let known = self.instances.get(&instance);
+        known.is_some_and(|i| i.owners.contains(&FederateHandle::RTI))
+            || self.transfers.range(keys_of(instance)).next().is_some()
+    }
+
+    /// Whether a member knows the instance and publishes the attribute at its known class.
+    fn could_acquire(&self, federate: FederateHandle, at: Place) -> bool {
+        let known = self.instances.get(&at.0);
+        let class = known.and_then(|i| i.known.get(&federate));
+        class.is_some_and(|c| self.publishes(federate, *c, at.2))
+    }
+
+    /// Publishing any attribute of a class publishes the privilege to delete.
+    fn publishes(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> bool {
+        let published = self.members.get(&federate).map(|m| &m.published);
+        let published = published.and_then(|p| p.get(&class));
+        published.is_some_and(|p| {
+            p.contains(&attribute) || Some(attribute) == self.privilege_to_delete()
+        })
+    }
+
+    /// What a member publishes at a class, with the privilege to delete.
+    fn published_by(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Vec<AttributeHandle> {
+        let published = self.members.get(&federate).map(|m| &m.published);
+        let Some(published) = published.and_then(|p| p.get(&class)) else {
+            return Vec::new();
+        };
+        let privilege = self.privilege_to_delete();
+        let others = published.iter().copied().filter(|a| Some(*a) != privilege);
+        privilege.into_iter().chain(others).collect()
+    }
+
+    /// Tells what was decided: first to those whom a new owner's data may reach, so that a frame
+    /// that comes after its notification comes after that too.
+    fn settle_ownership(&mut self, cause: &Cause, effects: Effects) {
+        for instance in effects.owned {
+            for federate in self.everyone() {
+                self.discover(cause, federate, &[instance]);
+            }
+        }
+        self.tell_fenced(cause);
+        for (notice, mut attributes) in effects.notices {
+            attributes.sort_unstable();
+            let body = EntryBody::Ownership {
+                notice: notice.what,
+                instance: notice.instance,
+                attributes,
+                tag: notice.tag,
+            };
+            self.tell(cause, &[notice.to], &body);
+        }
+    }
+
+    /// Instances of which a federate's known class is `class`.
+    fn known_at(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Vec<ObjectInstanceHandle> {
+        let mut found = self.instances_below(class);
+        found.retain(|h| {
+            let instance = self.instances.get(h);
+            instance.and_then(|i| i.known.get(&federate)) == Some(&class)
+        });
+        found
+    }
+
+    /// Those of these attributes that the instance has; none if it is deleted.
+    fn places(&self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) -> Vec<Place> {
+        let known = self.instances.get(&instance);
+        let class = known.and_then(|i| self.model.object_class(i.class));
+        let Some(class) = class else {
+            return Vec::new();
+        };
+        let slots = attributes.iter();
+        slots
+            .filter_map(|a| Some((instance, class.slot(*a)? as usize, *a)))
+            .collect()
+    }
+
+    fn all_places(&self, instance: ObjectInstanceHandle) -> Vec<Place> {
+        let known = self.instances.get(&instance);
+        let class = known.and_then(|i| self.model.object_class(i.class));
+        let attributes = class.map_or(&[][..], |c| &c.attributes);
+        let slots = attributes.iter().enumerate();
+        slots.map(|(slot, a)| (instance, slot, *a)).collect()
+    }
+
+    fn owned_places(
+        &self,
+        owner: FederateHandle,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Vec<Place> {
+        let mut places = self.places(instance, attributes);
+        places.retain(|at| self.owner_at(*at) == owner);
+        places
+    }
+
+    fn owner_at(&self, at: Place) -> FederateHandle {
+        let owners = self.instances.get(&at.0).map(|i| &i.owners);
+        let owner = owners.and_then(|o| o.get(at.1)).copied();
+        owner.unwrap_or(FederateHandle::RTI)
+    }
+
+    fn transfer(&self, at: Place) -> Option<&Transfer> {
+        self.transfers.get(&(at.0, at.2))
+    }
+
+    fn transfer_if_any(&mut self, at: Place) -> Option<&mut Transfer> {
+        self.transfers.get_mut(&(at.0, at.2))
+    }
+
+    fn transfer_mut(&mut self, at: Place) -> &mut Transfer {
+        self.transfers.entry((at.0, at.2)).or_default()
+    }
+
+    fn forget_idle(&mut self, at: Place) {
+        if self.transfer(at).is_some_and(Transfer::is_idle) {
+            self.transfers.remove(&(at.0, at.2));
+        }
+    }
+
+    /// A federate has forgotten an instance: should it discover it again, that is new.
+    pub(crate) fn forget_offers(
+        &mut self,
+        federate: FederateHandle,
+        instance: ObjectInstanceHandle,
+    ) {
+        for (_, transfer) in self.transfers.range_mut(keys_of(instance)) {
+            transfer.offered.remove(&federate);
+        }
+        for at in self.all_places(instance) {
+            self.forget_idle(at);
+        }
+    }
+
+    /// An instance is gone, and all acquisitions of its attributes with it.
+    pub(crate) fn forget_transfers(&mut self, instance: ObjectInstanceHandle) {
+        let gone = self.transfers.range(keys_of(instance));
+        let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
+        for key in gone {
+            self.transfers.remove(&key);
+        }
+    }
+}

@@ -1,0 +1,723 @@
+//! Ownership management at the federate: pre-conditions by what was delivered to it.
+
+use super::{Divestiture, OwnershipNotice, keys_of};
+use crate::callback::Callback;
+use crate::exception::throw;
+use crate::message::{LogIndex, RequestBody, RequestNumber};
+use crate::object::federate::Instance;
+use crate::object::receive::Queued;
+use crate::{
+    AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
+};
+use std::collections::BTreeMap;
+
+/// What a federate is doing about an instance attribute, and by which request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Transfer {
+    state: State,
+    request: RequestNumber,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Owned; waits for a new owner (§7.3).
+    Divesting,
+    /// Not owned; wanted if it is available (§7.9).
+    WillingToAcquire,
+    /// Not owned; wanted (§7.8).
+    AcquisitionPending,
+    /// Not owned; no longer wanted (§7.15).
+    TryingToCancel,
+}
+
+impl State {
+    fn is_acquiring(self) -> bool {
+        self != State::Divesting
+    }
+}
+
+/// What a federate does about instance attributes, and what it waits to be told of them.
+#[derive(Default)]
+pub(crate) struct Ownership {
+    transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
+    /// Log index of the last delivered Request Attribute Ownership Release.
+    release_seen: LogIndex,
+    /// Requests that need the federation's word.
+    asked: BTreeMap<RequestNumber, Asked>,
+    decided: BTreeMap<RequestNumber, Result<Vec<AttributeHandle>, Exception>>,
+}
+
+/// Attributes that may be another federate's already. Until it is decided this one does not act
+/// as their owner.
+struct Asked {
+    how: Divestiture,
+    instance: ObjectInstanceHandle,
+    attributes: Vec<(AttributeHandle, Option<Transfer>)>,
+}
+
+/// A callback of this chapter that is not delivered yet.
+#[derive(Debug)]
+pub(crate) struct QueuedNotice {
+    notice: OwnershipNotice,
+    instance: ObjectInstanceHandle,
+    attributes: Vec<AttributeHandle>,
+    tag: Vec<u8>,
+    index: LogIndex,
+    /// Own requests that were in the log.
+    as_of: RequestNumber,
+}
+
+impl Federate {
+    /// Unconditional Attribute Ownership Divestiture, 1516.1-2010 §7.2.
+    pub fn unconditional_attribute_ownership_divestiture(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.owned_instance(instance, attributes)?;
+        if !attributes.is_empty() {
+            self.give_away(instance, attributes);
+            if let Some(known) = self.instances.get_mut(&instance) {
+                for attribute in attributes {
+                    known.transportations.forget(*attribute);
+                }
+            }
+            let body = divest(Divestiture::Unconditional, instance, attributes, tag);
+            self.ending_request(body);
+        }
+        Ok(())
+    }
+
+    /// Negotiated Attribute Ownership Divestiture, §7.3.
+    pub fn negotiated_attribute_ownership_divestiture(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let known = self.owned_instance(instance, attributes)?;
+        if let Some(attribute) = attributes.iter().find(|a| self.is_divesting(instance, **a)) {
+            throw!(
+                AttributeAlreadyBeingDivested,
+                "attribute {} of '{}' is being divested already",
+                self.attribute_text(*attribute),
+                known.name
+            );
+        }
+        if !attributes.is_empty() {
+            self.set_transfers(State::Divesting, instance, attributes);
+            let body = divest(Divestiture::Negotiated, instance, attributes, tag);
+            self.request(body);
+        }
+        Ok(())
+    }
+
+    /// Confirm Divestiture, §7.6. Needs the federation's word: wait, delivering no callback, until
+    /// [`Federate::divested`] has the answer to the returned request.
+    pub fn confirm_divestiture(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<RequestNumber, Exception> {
+        self.require_divesting(instance, attributes)?;
+        Ok(self.ask(Divestiture::Confirmed, instance, attributes, tag))
+    }
+
+    /// Attribute Ownership Divestiture If Wanted, §7.13. Needs the federation's word, as
+    /// [`Federate::confirm_divestiture`] does.
+    pub fn attribute_ownership_divestiture_if_wanted(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<RequestNumber, Exception> {
+        self.owned_instance(instance, attributes)?;
+        Ok(self.ask(Divestiture::IfWanted, instance, attributes, tag))
+    }
+
+    /// The answer to a request of [`Federate::confirm_divestiture`] or
+    /// [`Federate::attribute_ownership_divestiture_if_wanted`], once it is there: the attributes
+    /// that another federate owns now. It is given once.
+    pub fn divested(
+        &mut self,
+        request: RequestNumber,
+    ) -> Option<Result<Vec<AttributeHandle>, Exception>> {
+        self.ownership.decided.remove(&request)
+    }
+
+    /// Attribute Ownership Acquisition, §7.8.
+    pub fn attribute_ownership_acquisition(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.require_acquirable(instance, attributes)?;
+        self.acquire(State::AcquisitionPending, instance, attributes, tag);
+        Ok(())
+    }
+
+    /// Attribute Ownership Acquisition If Available, §7.9.
+    pub fn attribute_ownership_acquisition_if_available(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let known = self.require_acquirable(instance, attributes)?;
+        let acquiring = |a: &&AttributeHandle| self.transfer(instance, **a).is_some();
+        if let Some(attribute) = attributes.iter().find(acquiring) {
+            throw!(
+                AttributeAlreadyBeingAcquired,
+                "attribute {} of '{}' is being acquired by this federate already",
+                self.attribute_text(*attribute),
+                known.name
+            );
+        }
+        self.acquire(State::WillingToAcquire, instance, attributes, tag);
+        Ok(())
+    }
+
+    /// Attribute Ownership Release Denied, §7.12.
+    pub fn attribute_ownership_release_denied(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.owned_instance(instance, attributes)?;
+        if !attributes.is_empty() {
+            self.request(RequestBody::DenyOwnershipRelease {
+                instance,
+                attributes: attributes.to_vec(),
+                seen: self.ownership.release_seen,
+                tag: tag.to_vec(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Cancel Negotiated Attribute Ownership Divestiture, §7.14.
+    pub fn cancel_negotiated_attribute_ownership_divestiture(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        self.require_divesting(instance, attributes)?;
+        for attribute in attributes {
+            self.ownership.transfers.remove(&(instance, *attribute));
+        }
+        if !attributes.is_empty() {
+            let attributes = attributes.to_vec();
+            self.request(RequestBody::CancelOwnershipDivestiture {
+                instance,
+                attributes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Cancel Attribute Ownership Acquisition, §7.15.
+    pub fn cancel_attribute_ownership_acquisition(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        let known = self.require_instance_attributes(instance, attributes)?;
+        for attribute in attributes {
+            if known.owned.contains(attribute) {
+                throw!(
+                    AttributeAlreadyOwned,
+                    "attribute {} of '{}' is owned by this federate already",
+                    self.attribute_text(*attribute),
+                    known.name
+                );
+            }
+            if self.state(instance, *attribute) != Some(State::AcquisitionPending) {
+                throw!(
+                    AttributeAcquisitionWasNotRequested,
+                    "no attributeOwnershipAcquisition is pending for attribute {} of '{}'",
+                    self.attribute_text(*attribute),
+                    known.name
+                );
+            }
+        }
+        if !attributes.is_empty() {
+            self.set_transfers(State::TryingToCancel, instance, attributes);
+            let attributes = attributes.to_vec();
+            self.request(RequestBody::CancelOwnershipAcquisition {
+                instance,
+                attributes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Query Attribute Ownership, §7.17.
+    pub fn query_attribute_ownership(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        self.require_instance_attributes(instance, attributes)?;
+        if !attributes.is_empty() {
+            let attributes = attributes.to_vec();
+            self.request(RequestBody::QueryOwnership {
+                instance,
+                attributes,
+            });
+        }
+        Ok(())
+    }
+
+    /// Is Attribute Owned By Federate, §7.19.
+    pub fn is_attribute_owned_by_federate(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Result<bool, Exception> {
+        let known = self.require_instance_attributes(instance, &[attribute])?;
+        Ok(known.owned.binary_search(&attribute).is_ok())
+    }
+
+    /// Whether the federate is acquiring anything (OwnershipAcquisitionPending, §4.10): an
+    /// attribute and its instance's name, for the message.
+    pub(crate) fn acquiring(
+        &self,
+        concerns: impl Fn(&Instance, ObjectInstanceHandle, AttributeHandle) -> bool,
+    ) -> Option<String> {
+        let transfers = self.ownership.transfers.iter();
+        let mut acquiring = transfers.filter(|(_, t)| t.state.is_acquiring());
+        acquiring.find_map(|((handle, attribute), _)| {
+            let instance = self.instances.get(handle)?;
+            let attribute_text = || self.attribute_text(*attribute);
+            concerns(instance, *handle, *attribute).then(|| {
+                format!(
+                    "this federate is acquiring attribute {} of '{}'",
+                    attribute_text(),
+                    instance.name
+                )
+            })
+        })
+    }
+
+    /// An instance is gone, or this federate has forgotten it.
+    pub(crate) fn forget_ownership(&mut self, instance: ObjectInstanceHandle) {
+        let gone = self.ownership.transfers.range(keys_of(instance));
+        let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
+        for key in gone {
+            self.ownership.transfers.remove(&key);
+        }
+    }
+
+    /// Class attributes are not published any more (§5.3): their instance attributes are lost.
+    pub(crate) fn divest_unpublished(
+        &mut self,
+        class: ObjectClassHandle,
+        ended: &[AttributeHandle],
+    ) {
+        let of_class = |(_, i): &(&ObjectInstanceHandle, &mut Instance)| i.known_class == class;
+        for (handle, instance) in self.instances.iter_mut().filter(of_class) {
+            for attribute in ended {
+                if let Ok(at) = instance.owned.binary_search(attribute) {
+                    instance.owned.remove(at);
+                    instance.transportations.forget(*attribute);
+                    self.ownership.transfers.remove(&(*handle, *attribute));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn apply_ownership(
+        &mut self,
+        notice: OwnershipNotice,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+        tag: Vec<u8>,
+        index: LogIndex,
+    ) {
+        let as_of = self.order.own_requests();
+        self.queue.push_back(Queued::Ownership(QueuedNotice {
+            notice,
+            instance,
+            attributes,
+            tag,
+            index,
+            as_of,
+        }));
+    }
+
+    /// The federation's word on a request of this federate's.
+    pub(crate) fn apply_divested(
+        &mut self,
+        request: RequestNumber,
+        divested: Vec<AttributeHandle>,
+        unwanted: &[AttributeHandle],
+    ) {
+        let Some(asked) = self.ownership.asked.remove(&request) else {
+            return;
+        };
+        let mut name = String::new();
+        if let Some(instance) = self.instances.get_mut(&asked.instance) {
+            name.clone_from(&instance.name);
+            for (attribute, transfer) in asked.attributes {
+                if divested.contains(&attribute) {
+                    instance.transportations.forget(attribute);
+                } else {
+                    own(instance, attribute);
+                    let key = (asked.instance, attribute);
+                    if let Some(transfer) = transfer {
+                        self.ownership.transfers.insert(key, transfer);
+                    }
+                }
+            }
+        }
+        let confirmed = asked.how == Divestiture::Confirmed;
+        let answer = match unwanted.first().filter(|_| confirmed) {
+            Some(attribute) => Err(no_acquisition_pending(&format!(
+                "nobody is acquiring attribute {} of '{name}' any more",
+                self.attribute_text(*attribute)
+            ))),
+            None if confirmed && divested.is_empty() => {
+                Err(no_acquisition_pending("the object instance was deleted"))
+            }
+            None => Ok(divested),
+        };
+        self.ownership.decided.insert(request, answer);
+    }
+
+    pub(crate) fn apply_ownership_report(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        owners: Vec<(AttributeHandle, Option<FederateHandle>)>,
+    ) {
+        let mut by_owner: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (attribute, owner) in owners {
+            by_owner.entry(owner).or_default().push(attribute);
+        }
+        for (owner, attributes) in by_owner {
+            let report = Callback::InformAttributeOwnership {
+                instance,
+                attributes,
+                owner,
+            };
+            self.queue.push_back(Queued::OfInstance(instance, report));
+        }
+    }
+
+    /// A notice as a callback, if it still means anything to the federate.
+    pub(crate) fn deliver_ownership(&mut self, queued: QueuedNotice) -> Option<Callback> {
+        let QueuedNotice {
+            notice,
+            instance,
+            mut attributes,
+            tag,
+            index,
+            as_of,
+        } = queued;
+        let known_class = self.known(instance).ok()?.known_class;
+        attributes.retain(|a| self.still_concerns(notice, instance, known_class, *a, as_of));
+        if attributes.is_empty() {
+            return None;
+        }
+        match notice {
+            OwnershipNotice::Acquired => {
+                for attribute in &attributes {
+                    self.ownership.transfers.remove(&(instance, *attribute));
+                    own(self.instances.get_mut(&instance)?, *attribute);
+                }
+            }
+            OwnershipNotice::Unavailable => {
+                for attribute in &attributes {
+                    self.ownership.transfers.remove(&(instance, *attribute));
+                }
+            }
+            OwnershipNotice::AcquisitionCancelled => {
+                for attribute in &attributes {
+                    // Unless it was asked for again since.
+                    if self.asked_by(instance, *attribute, as_of) {
+                        self.ownership.transfers.remove(&(instance, *attribute));
+                    }
+                }
+            }
+            OwnershipNotice::ReleaseRequested => self.ownership.release_seen = index,
+            OwnershipNotice::ConfirmationRequested | OwnershipNotice::AssumptionRequested => {}
+        }
+        Some(match notice {
+            OwnershipNotice::Acquired => Callback::AttributeOwnershipAcquisitionNotification {
+                instance,
+                attributes,
+                tag,
+            },
+            OwnershipNotice::Unavailable => Callback::AttributeOwnershipUnavailable {
+                instance,
+                attributes,
+                tag,
+            },
+            OwnershipNotice::AcquisitionCancelled => {
+                Callback::ConfirmAttributeOwnershipAcquisitionCancellation {
+                    instance,
+                    attributes,
+                }
+            }
+            OwnershipNotice::ConfirmationRequested => Callback::RequestDivestitureConfirmation {
+                instance,
+                attributes,
+                tag,
+            },
+            OwnershipNotice::ReleaseRequested => Callback::RequestAttributeOwnershipRelease {
+                instance,
+                attributes,
+                tag,
+            },
+            OwnershipNotice::AssumptionRequested => Callback::RequestAttributeOwnershipAssumption {
+                instance,
+                attributes,
+                tag,
+            },
+        })
+    }
+
+    /// Whether a notice about an attribute is to be delivered, or was overtaken by a request.
+    fn still_concerns(
+        &self,
+        notice: OwnershipNotice,
+        instance: ObjectInstanceHandle,
+        known_class: ObjectClassHandle,
+        attribute: AttributeHandle,
+        as_of: RequestNumber,
+    ) -> bool {
+        let owned = self
+            .instances
+            .get(&instance)
+            .is_some_and(|i| i.owned.binary_search(&attribute).is_ok());
+        let state = self.state(instance, attribute);
+        match notice {
+            // The executive's word; acquisitions asked for since join in.
+            OwnershipNotice::Acquired | OwnershipNotice::AcquisitionCancelled => true,
+            OwnershipNotice::Unavailable => {
+                self.asked_by(instance, attribute, as_of) && state != Some(State::TryingToCancel)
+            }
+            OwnershipNotice::ConfirmationRequested => {
+                owned
+                    && state == Some(State::Divesting)
+                    && self.asked_by(instance, attribute, as_of)
+            }
+            OwnershipNotice::ReleaseRequested => owned && state.is_none(),
+            OwnershipNotice::AssumptionRequested => {
+                !owned && state.is_none() && self.publishes(known_class, attribute)
+            }
+        }
+    }
+
+    /// Whether what the federate does about the attribute was in the log by then.
+    fn asked_by(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        as_of: RequestNumber,
+    ) -> bool {
+        self.transfer(instance, attribute)
+            .is_some_and(|t| t.request <= as_of)
+    }
+
+    fn transfer(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+    ) -> Option<&Transfer> {
+        self.ownership.transfers.get(&(instance, attribute))
+    }
+
+    fn state(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> Option<State> {
+        self.transfer(instance, attribute).map(|t| t.state)
+    }
+
+    fn is_divesting(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle) -> bool {
+        self.state(instance, attribute) == Some(State::Divesting)
+    }
+
+    /// Notes what the next request asks for.
+    fn set_transfers(
+        &mut self,
+        state: State,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let request = self.next_request();
+        for attribute in attributes {
+            let transfer = Transfer { state, request };
+            self.ownership
+                .transfers
+                .insert((instance, *attribute), transfer);
+        }
+    }
+
+    fn acquire(
+        &mut self,
+        state: State,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) {
+        if attributes.is_empty() {
+            return;
+        }
+        self.set_transfers(state, instance, attributes);
+        self.request(RequestBody::AcquireOwnership {
+            if_available: state == State::WillingToAcquire,
+            instance,
+            attributes: attributes.to_vec(),
+            tag: tag.to_vec(),
+        });
+    }
+
+    /// Asks for the federation's word; until it comes the attributes are nobody's here.
+    fn ask(
+        &mut self,
+        how: Divestiture,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> RequestNumber {
+        let request = self.next_request();
+        let transfers = &self.ownership.transfers;
+        let before = attributes
+            .iter()
+            .map(|a| (*a, transfers.get(&(instance, *a)).copied()))
+            .collect();
+        if attributes.is_empty() {
+            self.ownership.decided.insert(request, Ok(Vec::new()));
+            return request;
+        }
+        self.give_away(instance, attributes);
+        let asked = Asked {
+            how,
+            instance,
+            attributes: before,
+        };
+        self.ownership.asked.insert(request, asked);
+        self.ending_request(divest(how, instance, attributes, tag));
+        request
+    }
+
+    /// The federate acts as owner of these no more.
+    fn give_away(&mut self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) {
+        if let Some(known) = self.instances.get_mut(&instance) {
+            known.owned.retain(|a| !attributes.contains(a));
+        }
+        for attribute in attributes {
+            self.ownership.transfers.remove(&(instance, *attribute));
+        }
+    }
+
+    /// The instance, if it is known and the attributes are available at its known class.
+    pub(crate) fn require_instance_attributes(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<&Instance, Exception> {
+        let known = self.known(instance)?;
+        self.require_attributes(known.known_class, attributes)?;
+        Ok(known)
+    }
+
+    /// The instance, if this federate owns all of these attributes of it.
+    fn owned_instance(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<&Instance, Exception> {
+        let known = self.require_instance_attributes(instance, attributes)?;
+        self.require_owned(known, attributes)?;
+        Ok(known)
+    }
+
+    /// AttributeDivestitureWasNotRequested unless all are owned and being divested.
+    fn require_divesting(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        let known = self.owned_instance(instance, attributes)?;
+        match attributes
+            .iter()
+            .find(|a| !self.is_divesting(instance, **a))
+        {
+            None => Ok(()),
+            Some(attribute) => throw!(
+                AttributeDivestitureWasNotRequested,
+                "negotiatedAttributeOwnershipDivestiture was not called for attribute {} of '{}'",
+                self.attribute_text(*attribute),
+                known.name
+            ),
+        }
+    }
+
+    /// Pre-conditions that both acquisitions share.
+    fn require_acquirable(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<&Instance, Exception> {
+        let known = self.require_instance_attributes(instance, attributes)?;
+        if let Some(attribute) = attributes.iter().find(|a| known.owned.contains(a)) {
+            throw!(
+                FederateOwnsAttributes,
+                "attribute {} of '{}' is owned by this federate already",
+                self.attribute_text(*attribute),
+                known.name
+            );
+        }
+        let class = &self.require_object_class(known.known_class)?.name;
+        if !self.published.contains_key(&known.known_class) {
+            throw!(
+                ObjectClassNotPublished,
+                "'{class}', the known class of '{}', is not published by this federate",
+                known.name
+            );
+        }
+        let unpublished = |a: &&AttributeHandle| !self.publishes(known.known_class, **a);
+        match attributes.iter().find(unpublished) {
+            None => Ok(known),
+            Some(attribute) => throw!(
+                AttributeNotPublished,
+                "attribute {} of '{class}', the known class of '{}', is not published by this federate",
+                self.attribute_text(*attribute),
+                known.name
+            ),
+        }
+    }
+
+    /// Publishing any attribute of a class publishes the privilege to delete.
+    fn publishes(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> bool {
+        let published = self.published.get(&class);
+        published.is_some_and(|p| p.contains(&attribute) || attribute == self.privilege_to_delete())
+    }
+}
+
+fn divest(
+    how: Divestiture,
+    instance: ObjectInstanceHandle,
+    attributes: &[AttributeHandle],
+    tag: &[u8],
+) -> RequestBody {
+    RequestBody::DivestOwnership {
+        how,
+        instance,
+        attributes: attributes.to_vec(),
+        tag: tag.to_vec(),
+    }
+}
+
+fn own(instance: &mut Instance, attribute: AttributeHandle) {
+    if let Err(at) = instance.owned.binary_search(&attribute) {
+        instance.owned.insert(at, attribute);
+    }
+}
+
+fn no_acquisition_pending(why: &str) -> Exception {
+    Exception::new(crate::ExceptionKind::NoAcquisitionPending, why)
+}
