@@ -248,6 +248,57 @@ StarlingCallbacks Callbacks::table() {
                                                     attributeSet(attributes, count), c.tag(tag));
         });
     };
+    t.request_attribute_ownership_assumption = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.requestAttributeOwnershipAssumption(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+        });
+    };
+    t.request_divestiture_confirmation = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.requestDivestitureConfirmation(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+        });
+    };
+    t.attribute_ownership_acquisition_notification = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.attributeOwnershipAcquisitionNotification(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+        });
+    };
+    t.attribute_ownership_unavailable = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.attributeOwnershipUnavailable(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+        });
+    };
+    t.request_attribute_ownership_release = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.requestAttributeOwnershipRelease(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+        });
+    };
+    t.confirm_attribute_ownership_acquisition_cancellation = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count) {
+        return guarded(context, [&](Callbacks &c) {
+            c.federate_.confirmAttributeOwnershipAcquisitionCancellation(
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+        });
+    };
+    t.inform_attribute_ownership = [](void *context, uint64_t instance, uint32_t const *attributes,
+                                      size_t count, uint32_t by, uint32_t owner) {
+        return guarded(context, [&](Callbacks &c) {
+            ObjectInstanceHandle const object = ObjectInstanceHandleFriend::make(instance);
+            for (AttributeHandle const &attribute : attributeSet(attributes, count)) {
+                if (by == 0)
+                    c.federate_.attributeIsNotOwned(object, attribute);
+                else if (by == 1)
+                    c.federate_.informAttributeOwnership(object, attribute,
+                                                         FederateHandleFriend::make(owner));
+                else
+                    c.federate_.attributeIsOwnedByRTI(object, attribute);
+            }
+        });
+    };
     return t;
 }
 

@@ -45,6 +45,9 @@ template <class Set> std::vector<uint32_t> numbers(Set const &set) {
     return list;
 }
 
+/// Where the API of 2010 has no tag.
+StarlingBytes const noTag = {nullptr, 0};
+
 /// Names as the C ABI takes them; points into itself, so it stays where it is.
 class Texts {
 public:
@@ -381,6 +384,78 @@ void RTIambassadorImplementation::enableInteractionRelevanceAdvisorySwitch() {
 
 void RTIambassadorImplementation::disableInteractionRelevanceAdvisorySwitch() {
     check(starling_disable_interaction_relevance_advisory_switch(ambassador_));
+}
+
+void RTIambassadorImplementation::unconditionalAttributeOwnershipDivestiture(
+    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_unconditional_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size(), noTag));
+}
+
+void RTIambassadorImplementation::negotiatedAttributeOwnershipDivestiture(
+    ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_negotiated_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+}
+
+void RTIambassadorImplementation::confirmDivestiture(
+    ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_confirm_divestiture(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+}
+
+void RTIambassadorImplementation::attributeOwnershipAcquisition(
+    ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_attribute_ownership_acquisition(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+}
+
+void RTIambassadorImplementation::attributeOwnershipAcquisitionIfAvailable(
+    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_attribute_ownership_acquisition_if_available(ambassador_, number(object), list.data(), list.size(), noTag));
+}
+
+void RTIambassadorImplementation::attributeOwnershipReleaseDenied(
+    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_attribute_ownership_release_denied(ambassador_, number(object), list.data(), list.size(), noTag));
+}
+
+void RTIambassadorImplementation::cancelNegotiatedAttributeOwnershipDivestiture(
+    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_cancel_negotiated_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size()));
+}
+
+void RTIambassadorImplementation::cancelAttributeOwnershipAcquisition(
+    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    check(starling_cancel_attribute_ownership_acquisition(ambassador_, number(object), list.data(), list.size()));
+}
+
+void RTIambassadorImplementation::attributeOwnershipDivestitureIfWanted(
+    ObjectInstanceHandle object, AttributeHandleSet const &set, AttributeHandleSet &divested) {
+    std::vector<uint32_t> const list = numbers(set);
+    std::vector<uint32_t> gone(list.size());
+    size_t count = 0;
+    check(starling_attribute_ownership_divestiture_if_wanted(
+        ambassador_, number(object), list.data(), list.size(), noTag, gone.data(), &count));
+    divested.clear();
+    for (size_t i = 0; i < count; ++i)
+        divested.insert(AttributeHandleFriend::make(gone[i]));
+}
+
+void RTIambassadorImplementation::queryAttributeOwnership(ObjectInstanceHandle object,
+                                                          AttributeHandle attribute) {
+    uint32_t const list[] = {number(attribute)};
+    check(starling_query_attribute_ownership(ambassador_, number(object), list, 1));
+}
+
+bool RTIambassadorImplementation::isAttributeOwnedByFederate(ObjectInstanceHandle object,
+                                                             AttributeHandle attribute) {
+    return get<bool>(starling_is_attribute_owned_by_federate, ambassador_, number(object),
+                     number(attribute));
 }
 
 ResignAction RTIambassadorImplementation::getAutomaticResignDirective() {

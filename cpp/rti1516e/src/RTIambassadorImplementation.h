@@ -77,6 +77,27 @@ public:
                                                     TransportationType) override;
     void queryInteractionTransportationType(FederateHandle, InteractionClassHandle) override;
 
+    // Ownership management
+    void unconditionalAttributeOwnershipDivestiture(ObjectInstanceHandle,
+                                                    AttributeHandleSet const &) override;
+    void negotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &,
+                                                 VariableLengthData const &) override;
+    void confirmDivestiture(ObjectInstanceHandle, AttributeHandleSet const &,
+                            VariableLengthData const &) override;
+    void attributeOwnershipAcquisition(ObjectInstanceHandle, AttributeHandleSet const &,
+                                       VariableLengthData const &) override;
+    void attributeOwnershipAcquisitionIfAvailable(ObjectInstanceHandle,
+                                                  AttributeHandleSet const &) override;
+    void attributeOwnershipReleaseDenied(ObjectInstanceHandle, AttributeHandleSet const &) override;
+    void attributeOwnershipDivestitureIfWanted(ObjectInstanceHandle, AttributeHandleSet const &,
+                                               AttributeHandleSet &) override;
+    void cancelNegotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle,
+                                                       AttributeHandleSet const &) override;
+    void cancelAttributeOwnershipAcquisition(ObjectInstanceHandle,
+                                             AttributeHandleSet const &) override;
+    void queryAttributeOwnership(ObjectInstanceHandle, AttributeHandle) override;
+    bool isAttributeOwnedByFederate(ObjectInstanceHandle, AttributeHandle) override;
+
     // Support services
     void enableObjectClassRelevanceAdvisorySwitch() override;
     void disableObjectClassRelevanceAdvisorySwitch() override;

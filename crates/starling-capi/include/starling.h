@@ -227,6 +227,63 @@ typedef struct StarlingCallbacks {
                                          const uint32_t *attributes,
                                          size_t count,
                                          struct StarlingBytes tag);
+  /**
+   * Request Attribute Ownership Assumption, §7.4.
+   */
+  bool (*request_attribute_ownership_assumption)(void*,
+                                                 uint64_t instance,
+                                                 const uint32_t *attributes,
+                                                 size_t count,
+                                                 struct StarlingBytes tag);
+  /**
+   * Request Divestiture Confirmation, §7.5.
+   */
+  bool (*request_divestiture_confirmation)(void*,
+                                           uint64_t instance,
+                                           const uint32_t *attributes,
+                                           size_t count,
+                                           struct StarlingBytes tag);
+  /**
+   * Attribute Ownership Acquisition Notification, §7.7.
+   */
+  bool (*attribute_ownership_acquisition_notification)(void*,
+                                                       uint64_t instance,
+                                                       const uint32_t *attributes,
+                                                       size_t count,
+                                                       struct StarlingBytes tag);
+  /**
+   * Attribute Ownership Unavailable, §7.10.
+   */
+  bool (*attribute_ownership_unavailable)(void*,
+                                          uint64_t instance,
+                                          const uint32_t *attributes,
+                                          size_t count,
+                                          struct StarlingBytes tag);
+  /**
+   * Request Attribute Ownership Release, §7.11.
+   */
+  bool (*request_attribute_ownership_release)(void*,
+                                              uint64_t instance,
+                                              const uint32_t *attributes,
+                                              size_t count,
+                                              struct StarlingBytes tag);
+  /**
+   * Confirm Attribute Ownership Acquisition Cancellation, §7.16.
+   */
+  bool (*confirm_attribute_ownership_acquisition_cancellation)(void*,
+                                                               uint64_t instance,
+                                                               const uint32_t *attributes,
+                                                               size_t count);
+  /**
+   * Inform Attribute Ownership, Attribute Is Not Owned, Attribute Is Owned By RTI, §7.18.
+   * `by`: 0 nobody, 1 the federate `owner`, 2 the RTI.
+   */
+  bool (*inform_attribute_ownership)(void*,
+                                     uint64_t instance,
+                                     const uint32_t *attributes,
+                                     size_t count,
+                                     uint32_t by,
+                                     uint32_t owner);
 } StarlingCallbacks;
 
 #ifdef __cplusplus
@@ -615,6 +672,138 @@ StarlingStatus starling_request_interaction_transportation_type_change(const str
 StarlingStatus starling_query_interaction_transportation_type(const struct StarlingAmbassador *ambassador,
                                                               uint32_t federate,
                                                               uint32_t class_);
+
+/**
+ * Unconditional Attribute Ownership Divestiture, 1516.1-2010 §7.2.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_unconditional_attribute_ownership_divestiture(const struct StarlingAmbassador *ambassador,
+                                                                      uint64_t instance,
+                                                                      const uint32_t *attributes_,
+                                                                      size_t attributes_count,
+                                                                      struct StarlingBytes tag);
+
+/**
+ * Negotiated Attribute Ownership Divestiture, §7.3.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_negotiated_attribute_ownership_divestiture(const struct StarlingAmbassador *ambassador,
+                                                                   uint64_t instance,
+                                                                   const uint32_t *attributes_,
+                                                                   size_t attributes_count,
+                                                                   struct StarlingBytes tag);
+
+/**
+ * Attribute Ownership Acquisition, §7.8.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_attribute_ownership_acquisition(const struct StarlingAmbassador *ambassador,
+                                                        uint64_t instance,
+                                                        const uint32_t *attributes_,
+                                                        size_t attributes_count,
+                                                        struct StarlingBytes tag);
+
+/**
+ * Attribute Ownership Acquisition If Available, §7.9.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_attribute_ownership_acquisition_if_available(const struct StarlingAmbassador *ambassador,
+                                                                     uint64_t instance,
+                                                                     const uint32_t *attributes_,
+                                                                     size_t attributes_count,
+                                                                     struct StarlingBytes tag);
+
+/**
+ * Attribute Ownership Release Denied, §7.12.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_attribute_ownership_release_denied(const struct StarlingAmbassador *ambassador,
+                                                           uint64_t instance,
+                                                           const uint32_t *attributes_,
+                                                           size_t attributes_count,
+                                                           struct StarlingBytes tag);
+
+/**
+ * Cancel Negotiated Attribute Ownership Divestiture, 1516.1-2010 §7.14.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_cancel_negotiated_attribute_ownership_divestiture(const struct StarlingAmbassador *ambassador,
+                                                                          uint64_t instance,
+                                                                          const uint32_t *attributes_,
+                                                                          size_t attributes_count);
+
+/**
+ * Cancel Attribute Ownership Acquisition, §7.15.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_cancel_attribute_ownership_acquisition(const struct StarlingAmbassador *ambassador,
+                                                               uint64_t instance,
+                                                               const uint32_t *attributes_,
+                                                               size_t attributes_count);
+
+/**
+ * Query Attribute Ownership, §7.17.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_query_attribute_ownership(const struct StarlingAmbassador *ambassador,
+                                                  uint64_t instance,
+                                                  const uint32_t *attributes_,
+                                                  size_t attributes_count);
+
+/**
+ * Confirm Divestiture, §7.6. Waits for the federation's word.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_confirm_divestiture(const struct StarlingAmbassador *ambassador,
+                                            uint64_t instance,
+                                            const uint32_t *attributes_,
+                                            size_t attributes_count,
+                                            struct StarlingBytes tag);
+
+/**
+ * Attribute Ownership Divestiture If Wanted, §7.13. Waits for the federation's word; stores the
+ * divested attributes at `divested` and how many they are at `divested_count`.
+ *
+ * # Safety
+ * As in the crate's rules; `divested` has room for `attributes_count` numbers, `divested_count`
+ * is writable.
+ */
+StarlingStatus starling_attribute_ownership_divestiture_if_wanted(const struct StarlingAmbassador *ambassador,
+                                                                  uint64_t instance,
+                                                                  const uint32_t *attributes_,
+                                                                  size_t attributes_count,
+                                                                  struct StarlingBytes tag,
+                                                                  uint32_t *divested,
+                                                                  size_t *divested_count);
+
+/**
+ * Is Attribute Owned By Federate, §7.19.
+ *
+ * # Safety
+ * As in the crate's rules; `owned` is writable.
+ */
+StarlingStatus starling_is_attribute_owned_by_federate(const struct StarlingAmbassador *ambassador,
+                                                       uint64_t instance,
+                                                       uint32_t attribute,
+                                                       bool *owned);
 
 /**
  * Enable Object Class Relevance Advisory Switch, §10.33.

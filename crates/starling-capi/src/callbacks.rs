@@ -1,7 +1,7 @@
 //! Callbacks to the federate: a table of function pointers.
 
 use crate::types::{StarlingBytes, StarlingFederation, StarlingText, StarlingValue};
-use starling::core::{AttributeHandle, Transportation};
+use starling::core::{AttributeHandle, FederateHandle, Transportation};
 use starling::{Callback, Exception, ExceptionKind, FederateAmbassador};
 use std::ffi::c_void;
 
@@ -160,6 +160,72 @@ pub struct StarlingCallbacks {
             attributes: *const u32,
             count: usize,
             tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Request Attribute Ownership Assumption, §7.4.
+    pub request_attribute_ownership_assumption: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Request Divestiture Confirmation, §7.5.
+    pub request_divestiture_confirmation: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Attribute Ownership Acquisition Notification, §7.7.
+    pub attribute_ownership_acquisition_notification: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Attribute Ownership Unavailable, §7.10.
+    pub attribute_ownership_unavailable: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Request Attribute Ownership Release, §7.11.
+    pub request_attribute_ownership_release: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            tag: StarlingBytes,
+        ) -> bool,
+    >,
+    /// Confirm Attribute Ownership Acquisition Cancellation, §7.16.
+    pub confirm_attribute_ownership_acquisition_cancellation: Option<
+        extern "C" fn(*mut c_void, instance: u64, attributes: *const u32, count: usize) -> bool,
+    >,
+    /// Inform Attribute Ownership, Attribute Is Not Owned, Attribute Is Owned By RTI, §7.18.
+    /// `by`: 0 nobody, 1 the federate `owner`, 2 the RTI.
+    pub inform_attribute_ownership: Option<
+        extern "C" fn(
+            *mut c_void,
+            instance: u64,
+            attributes: *const u32,
+            count: usize,
+            by: u32,
+            owner: u32,
         ) -> bool,
     >,
 }
@@ -387,6 +453,79 @@ impl FederateAmbassador for Table {
                 let tag = StarlingBytes::of(tag);
                 let provide = c.provide_attribute_value_update;
                 provide.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::RequestAttributeOwnershipAssumption {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list = numbers(attributes);
+                let tag = StarlingBytes::of(tag);
+                let call = c.request_attribute_ownership_assumption;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::RequestDivestitureConfirmation {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list = numbers(attributes);
+                let tag = StarlingBytes::of(tag);
+                let call = c.request_divestiture_confirmation;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::AttributeOwnershipAcquisitionNotification {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list = numbers(attributes);
+                let tag = StarlingBytes::of(tag);
+                let call = c.attribute_ownership_acquisition_notification;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::AttributeOwnershipUnavailable {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list = numbers(attributes);
+                let tag = StarlingBytes::of(tag);
+                let call = c.attribute_ownership_unavailable;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::RequestAttributeOwnershipRelease {
+                instance,
+                attributes,
+                tag,
+            } => {
+                let list = numbers(attributes);
+                let tag = StarlingBytes::of(tag);
+                let call = c.request_attribute_ownership_release;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), tag))
+            }
+            Callback::ConfirmAttributeOwnershipAcquisitionCancellation {
+                instance,
+                attributes,
+            } => {
+                let list = numbers(attributes);
+                let call = c.confirm_attribute_ownership_acquisition_cancellation;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len()))
+            }
+            Callback::InformAttributeOwnership {
+                instance,
+                attributes,
+                owner,
+            } => {
+                let list = numbers(attributes);
+                let by = match *owner {
+                    None => 0,
+                    Some(FederateHandle::RTI) => 2,
+                    Some(_) => 1,
+                };
+                let owner = owner.map_or(0, |o| o.0);
+                let call = c.inform_attribute_ownership;
+                call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), by, owner))
             }
         };
         match done {

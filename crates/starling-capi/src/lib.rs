@@ -15,6 +15,7 @@ mod callbacks;
 mod declaration;
 mod federation;
 mod object;
+mod ownership;
 mod support;
 mod types;
 
@@ -23,5 +24,6 @@ pub use callbacks::*;
 pub use declaration::*;
 pub use federation::*;
 pub use object::*;
+pub use ownership::*;
 pub use support::*;
 pub use types::*;

@@ -3,9 +3,9 @@
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
-    Transportation,
+    AttributeHandle, Divestiture, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
+    SynchronizationPointFailure, Transportation,
 };
 
 macro_rules! fields {
@@ -163,6 +163,11 @@ variants! {
     Subscription { 0 None, 1 Passive, 2 Active }
     Transportation { 0 Reliable, 1 BestEffort }
     SynchronizationPointFailure { 0 LabelNotUnique, 1 SetMemberNotJoined }
+    Divestiture { 0 Unconditional, 1 Negotiated, 2 Confirmed, 3 IfWanted }
+    OwnershipNotice {
+        0 Acquired, 1 Unavailable, 2 AcquisitionCancelled, 3 ConfirmationRequested,
+        4 ReleaseRequested, 5 AssumptionRequested,
+    }
     ToExecutive {
         1 CreateFederation { federation, modules, mim, time },
         2 DestroyFederation { federation },
@@ -193,6 +198,12 @@ variants! {
         18 QueryAttributeTransportation { instance, attribute },
         19 ChangeInteractionTransportation { class, transportation },
         20 QueryInteractionTransportation { federate, class },
+        32 DivestOwnership { how, instance, attributes, tag },
+        33 AcquireOwnership { if_available, instance, attributes, tag },
+        34 DenyOwnershipRelease { instance, attributes, seen, tag },
+        35 CancelOwnershipDivestiture { instance, attributes },
+        36 CancelOwnershipAcquisition { instance, attributes },
+        37 QueryOwnership { instance, attributes },
     }
     FromExecutive {
         1 Done(result),
@@ -223,5 +234,9 @@ variants! {
         15 AttributeTransportation { instance, attribute, transportation },
         16 InteractionTransportationChanged { class, transportation },
         17 InteractionTransportation { federate, class, transportation },
+        32 Ownership { notice, instance, attributes, tag },
+        33 Divested { instance, attributes, unwanted },
+        34 OwnershipReport { instance, owners },
+        35 Fenced,
     }
 }

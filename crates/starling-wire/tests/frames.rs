@@ -5,9 +5,9 @@ use proptest::option::of;
 use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, SynchronizationPointFailure,
-    Transportation, ValuesBuf,
+    AttributeHandle, Divestiture, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
+    SynchronizationPointFailure, Transportation, ValuesBuf,
 };
 use starling_wire::*;
 
@@ -108,6 +108,52 @@ fn federate_information() -> impl Strategy<Value = FederateInformation> {
     fields.prop_map(|(handle, name, kind)| FederateInformation { handle, name, kind })
 }
 
+fn ownership_request() -> impl Strategy<Value = RequestBody> {
+    use Divestiture::*;
+    use RequestBody::*;
+    let how = proptest::sample::select(vec![Unconditional, Negotiated, Confirmed, IfWanted]);
+    prop_oneof![
+        (how, instance(), attributes(), tag()).prop_map(|(how, instance, attributes, tag)| {
+            DivestOwnership {
+                how,
+                instance,
+                attributes,
+                tag,
+            }
+        }),
+        (any::<bool>(), instance(), attributes(), tag()).prop_map(
+            |(if_available, instance, attributes, tag)| AcquireOwnership {
+                if_available,
+                instance,
+                attributes,
+                tag,
+            }
+        ),
+        (instance(), attributes(), any::<u64>(), tag()).prop_map(
+            |(instance, attributes, seen, tag)| DenyOwnershipRelease {
+                instance,
+                attributes,
+                seen,
+                tag,
+            }
+        ),
+        (instance(), attributes(), 0..3u8).prop_map(|(instance, attributes, which)| match which {
+            0 => CancelOwnershipDivestiture {
+                instance,
+                attributes,
+            },
+            1 => CancelOwnershipAcquisition {
+                instance,
+                attributes,
+            },
+            _ => QueryOwnership {
+                instance,
+                attributes,
+            },
+        }),
+    ]
+}
+
 fn request_body() -> impl Strategy<Value = RequestBody> {
     use RequestBody::*;
     prop_oneof![
@@ -151,6 +197,7 @@ fn request_body() -> impl Strategy<Value = RequestBody> {
         }),
         resign_action().prop_map(SetResignDirective),
         resign_action().prop_map(Resign),
+        ownership_request(),
         (text(), tag(), federates()).prop_map(|(label, tag, set)| RegisterSynchronizationPoint {
             label,
             tag,
@@ -308,6 +355,45 @@ fn entry_body() -> impl Strategy<Value = EntryBody> {
             }
         ),
         (text(), federates()).prop_map(|(label, failed)| FederationSynchronized { label, failed }),
+        ownership_entry(),
+    ]
+}
+
+fn ownership_entry() -> impl Strategy<Value = EntryBody> {
+    use EntryBody::*;
+    use OwnershipNotice::*;
+    let notices = [
+        Acquired,
+        Unavailable,
+        AcquisitionCancelled,
+        ConfirmationRequested,
+        ReleaseRequested,
+        AssumptionRequested,
+    ];
+    let notice = proptest::sample::select(notices.to_vec());
+    let owner = (
+        any::<u32>().prop_map(AttributeHandle::from_raw),
+        of(federate()),
+    );
+    prop_oneof![
+        (notice, instance(), attributes(), tag()).prop_map(
+            |(notice, instance, attributes, tag)| Ownership {
+                notice,
+                instance,
+                attributes,
+                tag,
+            }
+        ),
+        (instance(), attributes(), attributes()).prop_map(|(instance, attributes, unwanted)| {
+            Divested {
+                instance,
+                attributes,
+                unwanted,
+            }
+        }),
+        (instance(), vec(owner, 0..4))
+            .prop_map(|(instance, owners)| OwnershipReport { instance, owners }),
+        Just(Fenced),
     ]
 }
 

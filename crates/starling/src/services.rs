@@ -4,8 +4,12 @@
 use crate::ambassador::RtiAmbassador;
 use crate::connection::Answer;
 use crate::modules;
+use starling_core::message::RequestNumber;
 use starling_core::message::{ResignAction, ToExecutive};
-use starling_core::{Exception, ExceptionKind, FederateHandle, Service};
+use starling_core::{
+    AttributeHandle, Exception, ExceptionKind, Federate, FederateHandle, ObjectInstanceHandle,
+    Service,
+};
 
 /// Users may name the built-in MIM, but not pass it (§4.5 DesignatorIsHLAstandardMIM).
 const STANDARD_MIM: &str = "HLAstandardMIM";
@@ -111,6 +115,59 @@ impl RtiAmbassador {
         connection.state.lock().flush();
         connection.pump(None, |state| state.federate.is_none());
         Ok(())
+    }
+
+    /// Confirm Divestiture, §7.6.
+    pub fn confirm_divestiture(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.divest(Service::ConfirmDivestiture, |f| {
+            f.confirm_divestiture(instance, attributes, tag)
+        })
+        .map(|_| ())
+    }
+
+    /// Attribute Ownership Divestiture If Wanted, §7.13: those that another federate owns now.
+    pub fn attribute_ownership_divestiture_if_wanted(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        tag: &[u8],
+    ) -> Result<Vec<AttributeHandle>, Exception> {
+        self.divest(Service::AttributeOwnershipDivestitureIfWanted, |f| {
+            f.attribute_ownership_divestiture_if_wanted(instance, attributes, tag)
+        })
+    }
+
+    /// Divests what others want, and waits to hear what that was. Also within callbacks.
+    fn divest(
+        &self,
+        service: Service,
+        request: impl FnOnce(&mut Federate) -> Result<RequestNumber, Exception>,
+    ) -> Result<Vec<AttributeHandle>, Exception> {
+        let connection = self.connection(service)?;
+        let request = self.call(service, |federate, _| request(federate))?;
+        connection.state.lock().flush();
+        let mut answer = None;
+        connection.pump(None, |state| {
+            let divested = |f: &mut Federate| f.divested(request);
+            answer = answer
+                .take()
+                .or_else(|| state.federate.as_mut().and_then(divested));
+            answer.is_some() || state.federate.is_none()
+        });
+        match answer {
+            Some(answer) => answer.map_err(|e| e.in_service(service)),
+            None => {
+                self.connection(service)?;
+                let kind = ExceptionKind::FederateNotExecutionMember;
+                let why = "the federate has ceased to be a member meanwhile";
+                Err(Exception::new(kind, why).in_service(service))
+            }
+        }
     }
 
     fn ask(&self, service: Service, message: &ToExecutive) -> Result<Answer, Exception> {
