@@ -600,6 +600,33 @@ fn the_new_owner_updates_and_provides_values() {
 }
 
 #[test]
+fn values_wanted_of_a_new_owner_are_asked_for_after_its_notification() {
+    let mut s = Setting::new(&["B", "C"]);
+    let (x, y, car) = (s.x, s.y, s.car);
+    s.unconditional("A", &[x]);
+    s.f.callbacks("B");
+    s.acquire("B", &[x]);
+    s.told("B", &[s.acquired(&[x], b"")]);
+    let want = |s: &mut Setting, attribute| {
+        s.f.call("C", |f, _| {
+            f.request_instance_attribute_value_update(car, &[attribute], b"t")
+        })
+        .unwrap();
+    };
+    // B is asked for x, gets y, and is asked for y, before any of it is delivered.
+    want(&mut s, x);
+    s.acquire("B", &[y]);
+    s.unconditional("A", &[y]);
+    want(&mut s, y);
+    let provide = |attribute| Callback::ProvideAttributeValueUpdate {
+        instance: car,
+        attributes: vec![attribute],
+        tag: b"t".to_vec(),
+    };
+    s.told("B", &[provide(x), s.acquired(&[y], b""), provide(y)]);
+}
+
+#[test]
 fn queries_tell_the_owner() {
     let mut s = Setting::new(&["B"]);
     let (x, y, car) = (s.x, s.y, s.car);

@@ -76,8 +76,9 @@ fn weight(values: Values<'_>, tag: &[u8]) -> usize {
     size_of::<Queued>() + values.as_bytes().len() + tag.len()
 }
 
-/// An instance whose values are wanted, and the tag of the request.
-pub(crate) type Wanted = (ObjectInstanceHandle, Vec<u8>);
+/// An instance whose values are wanted, the tag of the request, and how many acquisitions had come
+/// before it: the values of what is acquired are not asked for before its notification.
+pub(crate) type Wanted = (ObjectInstanceHandle, Vec<u8>, u64);
 
 /// By slot of the sent class: the handle that the receiver gets it as, if it does.
 type SlotMap<H> = Arc<Vec<Option<H>>>;
@@ -163,7 +164,7 @@ impl Federate {
         tag: &[u8],
     ) {
         for (instance, attributes) in wanted {
-            let wanted = (instance, tag.to_vec());
+            let wanted = (instance, tag.to_vec(), self.ownership.acquisitions());
             let together = self.wanted.entry(wanted.clone()).or_insert_with(|| {
                 self.queue.push_back(Queued::Provide(wanted));
                 BTreeSet::new()
@@ -323,7 +324,7 @@ impl Federate {
             }
             Queued::Provide(wanted) => {
                 let together = self.wanted.remove(&wanted).unwrap_or_default();
-                let (instance, tag) = wanted;
+                let (instance, tag, _) = wanted;
                 let known = self.instances.get(&instance)?;
                 let owned = |a: &AttributeHandle| known.owned.contains(a);
                 let attributes: Vec<_> = together.into_iter().filter(owned).collect();

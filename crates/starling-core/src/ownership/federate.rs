@@ -40,11 +40,20 @@ impl State {
 #[derive(Default)]
 pub(crate) struct Ownership {
     transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
+    /// Acquisitions granted, by the applied log.
+    acquisitions: u64,
     /// Log index of the last delivered Request Attribute Ownership Release.
     release_seen: LogIndex,
     /// Requests that need the federation's word.
     asked: BTreeMap<RequestNumber, Asked>,
     decided: BTreeMap<RequestNumber, Result<Vec<AttributeHandle>, Exception>>,
+}
+
+impl Ownership {
+    /// Acquisitions granted, by the applied log.
+    pub(crate) fn acquisitions(&self) -> u64 {
+        self.acquisitions
+    }
 }
 
 /// Attributes that may be another federate's already. Until it is decided this one does not act
@@ -339,6 +348,9 @@ impl Federate {
         index: LogIndex,
     ) {
         let as_of = self.order.own_requests();
+        if notice == OwnershipNotice::Acquired {
+            self.ownership.acquisitions += 1;
+        }
         self.queue.push_back(Queued::Ownership(QueuedNotice {
             notice,
             instance,
