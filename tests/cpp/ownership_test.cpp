@@ -114,9 +114,8 @@ private:
             onRelease();
         hear(L"release " + about(object, candidates) + L" tag " + wide(tag));
     }
-    void
-    confirmAttributeOwnershipAcquisitionCancellation(ObjectInstanceHandle object,
-                                                     AttributeHandleSet const &set) override {
+    void confirmAttributeOwnershipAcquisitionCancellation(ObjectInstanceHandle object,
+                                                          AttributeHandleSet const &set) override {
         hear(L"cancelled " + about(object, set));
     }
     void informAttributeOwnership(ObjectInstanceHandle object, AttributeHandle attribute,
@@ -189,11 +188,10 @@ TEST_P(Ownership, NegotiatedDivestiture) {
     EXPECT_FALSE(a->owns(a->cups));
     EXPECT_EQ(b->next(), L"acquired NumberCups, tag yours");
     EXPECT_TRUE(b->owns(b->cups));
-    a->rti->cancelNegotiatedAttributeOwnershipDivestiture(a->cola,
-                                                          Federate::set({a->flavor}));
-    EXPECT_THROW(a->rti->cancelNegotiatedAttributeOwnershipDivestiture(
-                     a->cola, Federate::set({a->flavor})),
-                 AttributeDivestitureWasNotRequested);
+    a->rti->cancelNegotiatedAttributeOwnershipDivestiture(a->cola, Federate::set({a->flavor}));
+    EXPECT_THROW(
+        a->rti->cancelNegotiatedAttributeOwnershipDivestiture(a->cola, Federate::set({a->flavor})),
+        AttributeDivestitureWasNotRequested);
     AttributeHandleValueMap values;
     values[a->cups] = text("1");
     EXPECT_THROW(a->rti->updateAttributeValues(a->cola, values, text("")), AttributeNotOwned);
@@ -224,15 +222,12 @@ TEST_P(Ownership, ReleaseDeniedCancelledAndDivested) {
     EXPECT_EQ(b->next(), L"cancelled Flavor,");
     // The federation's word is asked for within a callback, as federates do.
     AttributeHandleSet divested;
-    a->onRelease = [&] {
-        a->rti->attributeOwnershipDivestitureIfWanted(a->cola, both, divested);
-    };
+    a->onRelease = [&] { a->rti->attributeOwnershipDivestitureIfWanted(a->cola, both, divested); };
     b->rti->attributeOwnershipAcquisition(b->cola, cups, text("again"));
     EXPECT_EQ(a->next(), L"release NumberCups, tag again");
     EXPECT_EQ(divested, cups);
     EXPECT_EQ(b->next(), L"acquired NumberCups, tag ");
-    EXPECT_THROW(b->rti->cancelAttributeOwnershipAcquisition(b->cola, cups),
-                 AttributeAlreadyOwned);
+    EXPECT_THROW(b->rti->cancelAttributeOwnershipAcquisition(b->cola, cups), AttributeAlreadyOwned);
     EXPECT_THROW(b->rti->attributeOwnershipAcquisition(b->cola, cups, text("")),
                  FederateOwnsAttributes);
     a->onRelease = nullptr;

@@ -248,42 +248,56 @@ StarlingCallbacks Callbacks::table() {
                                                     attributeSet(attributes, count), c.tag(tag));
         });
     };
-    t.request_attribute_ownership_assumption = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+    t.request_attribute_ownership_assumption = [](void *context, uint64_t instance,
+                                                  uint32_t const *attributes, size_t count,
+                                                  StarlingBytes tag) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.requestAttributeOwnershipAssumption(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count),
+                c.tag(tag));
         });
     };
-    t.request_divestiture_confirmation = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes) {
+    t.request_divestiture_confirmation = [](void *context, uint64_t instance,
+                                            uint32_t const *attributes, size_t count,
+                                            StarlingBytes) {
         return guarded(context, [&](Callbacks &c) {
-            c.federate_.requestDivestitureConfirmation(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+            c.federate_.requestDivestitureConfirmation(ObjectInstanceHandleFriend::make(instance),
+                                                       attributeSet(attributes, count));
         });
     };
-    t.attribute_ownership_acquisition_notification = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+    t.attribute_ownership_acquisition_notification = [](void *context, uint64_t instance,
+                                                        uint32_t const *attributes, size_t count,
+                                                        StarlingBytes tag) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.attributeOwnershipAcquisitionNotification(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count),
+                c.tag(tag));
         });
     };
-    t.attribute_ownership_unavailable = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes) {
+    t.attribute_ownership_unavailable = [](void *context, uint64_t instance,
+                                           uint32_t const *attributes, size_t count,
+                                           StarlingBytes) {
         return guarded(context, [&](Callbacks &c) {
-            c.federate_.attributeOwnershipUnavailable(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+            c.federate_.attributeOwnershipUnavailable(ObjectInstanceHandleFriend::make(instance),
+                                                      attributeSet(attributes, count));
         });
     };
-    t.request_attribute_ownership_release = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count, StarlingBytes tag) {
+    t.request_attribute_ownership_release = [](void *context, uint64_t instance,
+                                               uint32_t const *attributes, size_t count,
+                                               StarlingBytes tag) {
         return guarded(context, [&](Callbacks &c) {
-            c.federate_.requestAttributeOwnershipRelease(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count), c.tag(tag));
+            c.federate_.requestAttributeOwnershipRelease(ObjectInstanceHandleFriend::make(instance),
+                                                         attributeSet(attributes, count),
+                                                         c.tag(tag));
         });
     };
-    t.confirm_attribute_ownership_acquisition_cancellation = [](void *context, uint64_t instance, uint32_t const *attributes, size_t count) {
-        return guarded(context, [&](Callbacks &c) {
-            c.federate_.confirmAttributeOwnershipAcquisitionCancellation(
-                ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
-        });
-    };
+    t.confirm_attribute_ownership_acquisition_cancellation =
+        [](void *context, uint64_t instance, uint32_t const *attributes, size_t count) {
+            return guarded(context, [&](Callbacks &c) {
+                c.federate_.confirmAttributeOwnershipAcquisitionCancellation(
+                    ObjectInstanceHandleFriend::make(instance), attributeSet(attributes, count));
+            });
+        };
     t.inform_attribute_ownership = [](void *context, uint64_t instance, uint32_t const *attributes,
                                       size_t count, uint32_t by, uint32_t owner) {
         return guarded(context, [&](Callbacks &c) {

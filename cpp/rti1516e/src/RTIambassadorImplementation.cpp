@@ -389,49 +389,59 @@ void RTIambassadorImplementation::disableInteractionRelevanceAdvisorySwitch() {
 void RTIambassadorImplementation::unconditionalAttributeOwnershipDivestiture(
     ObjectInstanceHandle object, AttributeHandleSet const &set) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_unconditional_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size(), noTag));
+    check(starling_unconditional_attribute_ownership_divestiture(ambassador_, number(object),
+                                                                 list.data(), list.size(), noTag));
 }
 
 void RTIambassadorImplementation::negotiatedAttributeOwnershipDivestiture(
     ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_negotiated_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+    check(starling_negotiated_attribute_ownership_divestiture(
+        ambassador_, number(object), list.data(), list.size(), bytes(tag)));
 }
 
-void RTIambassadorImplementation::confirmDivestiture(
-    ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
+void RTIambassadorImplementation::confirmDivestiture(ObjectInstanceHandle object,
+                                                     AttributeHandleSet const &set,
+                                                     VariableLengthData const &tag) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_confirm_divestiture(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+    check(starling_confirm_divestiture(ambassador_, number(object), list.data(), list.size(),
+                                       bytes(tag)));
 }
 
-void RTIambassadorImplementation::attributeOwnershipAcquisition(
-    ObjectInstanceHandle object, AttributeHandleSet const &set, VariableLengthData const &tag) {
+void RTIambassadorImplementation::attributeOwnershipAcquisition(ObjectInstanceHandle object,
+                                                                AttributeHandleSet const &set,
+                                                                VariableLengthData const &tag) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_attribute_ownership_acquisition(ambassador_, number(object), list.data(), list.size(), bytes(tag)));
+    check(starling_attribute_ownership_acquisition(ambassador_, number(object), list.data(),
+                                                   list.size(), bytes(tag)));
 }
 
 void RTIambassadorImplementation::attributeOwnershipAcquisitionIfAvailable(
     ObjectInstanceHandle object, AttributeHandleSet const &set) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_attribute_ownership_acquisition_if_available(ambassador_, number(object), list.data(), list.size(), noTag));
+    check(starling_attribute_ownership_acquisition_if_available(ambassador_, number(object),
+                                                                list.data(), list.size(), noTag));
 }
 
-void RTIambassadorImplementation::attributeOwnershipReleaseDenied(
-    ObjectInstanceHandle object, AttributeHandleSet const &set) {
+void RTIambassadorImplementation::attributeOwnershipReleaseDenied(ObjectInstanceHandle object,
+                                                                  AttributeHandleSet const &set) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_attribute_ownership_release_denied(ambassador_, number(object), list.data(), list.size(), noTag));
+    check(starling_attribute_ownership_release_denied(ambassador_, number(object), list.data(),
+                                                      list.size(), noTag));
 }
 
 void RTIambassadorImplementation::cancelNegotiatedAttributeOwnershipDivestiture(
     ObjectInstanceHandle object, AttributeHandleSet const &set) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_cancel_negotiated_attribute_ownership_divestiture(ambassador_, number(object), list.data(), list.size()));
+    check(starling_cancel_negotiated_attribute_ownership_divestiture(ambassador_, number(object),
+                                                                     list.data(), list.size()));
 }
 
 void RTIambassadorImplementation::cancelAttributeOwnershipAcquisition(
     ObjectInstanceHandle object, AttributeHandleSet const &set) {
     std::vector<uint32_t> const list = numbers(set);
-    check(starling_cancel_attribute_ownership_acquisition(ambassador_, number(object), list.data(), list.size()));
+    check(starling_cancel_attribute_ownership_acquisition(ambassador_, number(object), list.data(),
+                                                          list.size()));
 }
 
 void RTIambassadorImplementation::attributeOwnershipDivestitureIfWanted(
