@@ -11,6 +11,8 @@
 //! And when the network has come to rest: everyone knows just the instances that it must, and has
 //! the last value of all that it subscribes to.
 
+use crate::advice::Advice;
+use crate::points::Points;
 use starling_core::message::{Request, RequestBody, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -39,6 +41,7 @@ struct Run {
 struct Receiver {
     runs: BTreeMap<Source, Run>,
     known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
+    advice: Advice,
 }
 
 #[derive(Default)]
@@ -46,6 +49,10 @@ struct Member {
     published: Attributes,
     subscribed: Attributes,
     interactions: BTreeSet<InteractionClassHandle>,
+    /// Of `subscribed`, what is not passive.
+    active: BTreeSet<(ObjectClassHandle, AttributeHandle)>,
+    active_interactions: BTreeSet<InteractionClassHandle>,
+    published_interactions: BTreeSet<InteractionClassHandle>,
     directive: Option<ResignAction>,
 }
 
@@ -65,6 +72,7 @@ pub(crate) struct Checker {
     receivers: BTreeMap<FederateHandle, Receiver>,
     members: BTreeMap<FederateHandle, Member>,
     instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    pub(crate) points: Points,
     /// Callbacks checked.
     pub(crate) callbacks: u64,
 }
@@ -91,6 +99,7 @@ impl Checker {
 
     fn resigned(&mut self, handle: FederateHandle, action: ResignAction) {
         self.members.remove(&handle);
+        self.points.left(handle);
         if action.deletes() {
             let privilege = AttributeHandle::from_raw(1);
             let deleted = |h: &ObjectInstanceHandle, i: &Instance| {
@@ -131,6 +140,7 @@ impl Checker {
             .get_mut(&receiver)
             .expect("callers are there");
         receiver.known.remove(&instance);
+        receiver.advice.forget(instance);
         for (source, run) in &mut receiver.runs {
             if matches!(source, Source::Attribute(i, _) if *i == instance) {
                 run.unbroken = false;
@@ -151,8 +161,15 @@ impl Checker {
         self.receivers[&receiver].known.keys().copied()
     }
 
+    /// What a federate was told of relevance and scope.
+    pub(crate) fn advice(&mut self, federate: FederateHandle) -> &mut Advice {
+        let receiver = self.receivers.get_mut(&federate);
+        &mut receiver.expect("callers are there").advice
+    }
+
     /// The executive takes a request.
     pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        self.points.ordered(origin, &request.body);
         let member = self.members.entry(origin).or_default();
         match &request.body {
             RequestBody::PublishObjectClass { class, attributes } => {
@@ -166,17 +183,31 @@ impl Checker {
                         .retain(|a| set.contains(a) || (!all && *a == privilege));
                 }
             }
+            RequestBody::PublishInteraction { class, published } => {
+                match published {
+                    true => member.published_interactions.insert(*class),
+                    false => member.published_interactions.remove(class),
+                };
+            }
             RequestBody::SubscribeObjectClass { class, attributes } => {
                 let set = attributes.iter().map(|a| a.attribute).collect();
                 member.subscribed.insert(*class, set);
+                member.active.retain(|(c, _)| c != class);
+                let active = attributes.iter().filter(|a| a.active);
+                member.active.extend(active.map(|a| (*class, a.attribute)));
             }
             RequestBody::SubscribeInteraction {
                 class,
                 subscription,
             } => {
+                use starling_core::message::Subscription;
                 match subscription {
-                    starling_core::message::Subscription::None => member.interactions.remove(class),
+                    Subscription::None => member.interactions.remove(class),
                     _ => member.interactions.insert(*class),
+                };
+                match subscription {
+                    Subscription::Active => member.active_interactions.insert(*class),
+                    _ => member.active_interactions.remove(class),
                 };
             }
             RequestBody::RegisterObject {
@@ -208,10 +239,12 @@ impl Checker {
     /// A callback is delivered.
     pub(crate) fn callback(&mut self, at: FederateHandle, callback: &Callback) {
         self.callbacks += 1;
+        self.points.callback(at, callback);
         let receiver = self
             .receivers
             .get_mut(&at)
             .expect("callbacks come to the living");
+        receiver.advice.callback(at, callback);
         match callback {
             Callback::DiscoverObjectInstance {
                 instance, class, ..
@@ -312,6 +345,70 @@ impl Checker {
                 self.has_last(me, *source);
             }
         }
+    }
+
+    /// What a federate was last told of relevance and scope is what holds.
+    pub(crate) fn advised(&self, federate: &Federate) {
+        let me = federate.handle();
+        let model = federate.model();
+        let (receiver, member) = (&self.receivers[&me], &self.members[&me]);
+        let others = || self.members.iter().filter(|(f, _)| **f != me);
+        let mut now = Advice::default();
+        for (class, published) in member.published.iter().filter(|(_, p)| !p.is_empty()) {
+            let wanted = others().any(|(_, m)| {
+                let mut active = m.active.iter();
+                active.any(|(c, a)| published.contains(a) && model.is_subclass_or_same(*class, *c))
+            });
+            if wanted {
+                now.registration.insert(*class);
+            }
+        }
+        for class in &member.published_interactions {
+            let wanted = others().any(|(_, m)| {
+                let mut active = m.active_interactions.iter();
+                active.any(|c| model.is_interaction_subclass_or_same(*class, *c))
+            });
+            if wanted {
+                now.interactions.insert(*class);
+            }
+        }
+        for (handle, instance) in &self.instances {
+            let owner = handle.registrar();
+            for attribute in &instance.owned {
+                let knows = |f: &FederateHandle| {
+                    let known = self.receivers.get(f)?.known.get(handle)?;
+                    Some(*known)
+                };
+                if owner == me {
+                    let wanted = others().any(|(f, m)| {
+                        knows(f).is_some_and(|class| m.active.contains(&(class, *attribute)))
+                    });
+                    if wanted {
+                        now.wanted.insert((*handle, *attribute));
+                    }
+                } else if let Some(class) = receiver.known.get(handle) {
+                    let subscribed = member.subscribed.get(class);
+                    if subscribed.is_some_and(|s| s.contains(attribute)) {
+                        now.in_scope.insert((*handle, *attribute));
+                    }
+                }
+            }
+        }
+        let mut told = receiver.advice.clone();
+        // What it no longer publishes or owns it was told for the last time.
+        let published = |c: &ObjectClassHandle| {
+            let set = member.published.get(c);
+            set.is_some_and(|s| !s.is_empty())
+        };
+        told.registration.retain(published);
+        told.interactions
+            .retain(|c| member.published_interactions.contains(c));
+        let owned = |(i, a): &(ObjectInstanceHandle, AttributeHandle)| {
+            let instance = self.instances.get(i).filter(|_| i.registrar() == me);
+            instance.is_some_and(|i| i.owned.contains(a))
+        };
+        told.wanted.retain(owned);
+        assert_eq!(told, now, "what {me} was told, and what holds");
     }
 
     fn has_last(&self, me: FederateHandle, source: Source) {

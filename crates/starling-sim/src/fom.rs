@@ -17,7 +17,10 @@ const FOM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</nam
 <interactionClass><name>I</name><parameter><name>i1</name></parameter>
  <interactionClass><name>J</name><parameter><name>j1</name></parameter></interactionClass>
 </interactionClass></interactionClass></interactions>
-<switches><conveyProducingFederate isEnabled="true"/></switches></objectModel>"#;
+<switches><attributeScopeAdvisory isEnabled="true"/><attributeRelevanceAdvisory isEnabled="true"/>
+<objectClassRelevanceAdvisory isEnabled="true"/>
+<interactionRelevanceAdvisory isEnabled="true"/>
+<conveyProducingFederate isEnabled="true"/></switches></objectModel>"#;
 
 /// Brings a class of its own, and attributes for B's superclass's other subclass.
 const LATE: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>

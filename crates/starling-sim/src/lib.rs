@@ -6,9 +6,11 @@
 //! checkers in [`check`] compare what arrives with what was sent. A seed replays exactly.
 #![warn(missing_docs)]
 
+mod advice;
 mod check;
 mod fom;
 mod network;
+mod points;
 mod program;
 
 pub use program::{Report, run};

@@ -149,8 +149,12 @@ impl Network {
                     let member = self.executive.member(peer).map(|(_, _, handle)| handle);
                     checker.ordered(member.expect("requests come from members"), request);
                 }
+                let joins = matches!(message, ToExecutive::Join { .. });
                 if let Err(error) = self.executive.receive(peer, message) {
                     panic!("the executive refuses {peer:?}: {error}");
+                }
+                if let (true, Some((_, _, handle))) = (joins, self.executive.member(peer)) {
+                    checker.points.joined(handle);
                 }
             }
             Frame::Data(data) => {

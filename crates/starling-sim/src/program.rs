@@ -115,7 +115,8 @@ impl Run {
             186..189 => self.local_delete(peer, me),
             189..192 => self.request_values(peer, me),
             192..196 => self.names(peer),
-            196..198 => self.resign(peer, me),
+            196 => self.resign(peer, me),
+            197 => self.points(peer, me),
             198 => self.set_directive(peer),
             _ => self.network.kill(peer, &mut self.draw, &mut self.checker),
         }
@@ -240,7 +241,7 @@ impl Run {
         legal(done, &[]);
     }
 
-    fn publish(&mut self, peer: PeerId, _: FederateHandle) {
+    fn publish(&mut self, peer: PeerId, me: FederateHandle) {
         let (class, attributes) = self.class(peer);
         let interaction = self.interaction(peer);
         let choice = self.draw.u8(..10);
@@ -252,6 +253,13 @@ impl Run {
             _ => f.unpublish_object_class_attributes(class, &attributes),
         });
         legal(done, &[]);
+        let federate = &self.network.hosts[&peer].federate;
+        if !federate.publishes_object_class(class) {
+            self.checker.advice(me).registration.remove(&class);
+        }
+        if !federate.publishes_interaction(interaction) {
+            self.checker.advice(me).interactions.remove(&interaction);
+        }
     }
 
     fn register(&mut self, peer: PeerId, _: FederateHandle) {
@@ -328,6 +336,25 @@ impl Run {
         legal(done, &[]);
     }
 
+    /// Registers a synchronization point, or achieves one.
+    fn points(&mut self, peer: PeerId, me: FederateHandle) {
+        if let Some(label) = self.checker.points.take_announced(me) {
+            let well = self.draw.u8(..4) != 0;
+            let done = self
+                .network
+                .call(peer, |f, _| f.synchronization_point_achieved(&label, well));
+            return legal(done, &[]);
+        }
+        let label = self.name();
+        let hosts: Vec<_> = self.network.hosts.values().map(|h| h.handle).collect();
+        // All, some, or one who may have left by then.
+        let set = &hosts[..self.draw.usize(..=hosts.len()).min(2)];
+        let done = self.network.call(peer, |f, _| {
+            f.register_federation_synchronization_point(&label, label.as_bytes(), set)
+        });
+        legal(done, &[]);
+    }
+
     fn set_directive(&mut self, peer: PeerId) {
         let action = self.action();
         self.network
@@ -387,6 +414,8 @@ impl Run {
         self.drain();
         for host in self.network.hosts.values() {
             self.checker.at_rest(&host.federate);
+            self.checker.advised(&host.federate);
+            self.checker.points.at_rest(host.handle);
         }
     }
 

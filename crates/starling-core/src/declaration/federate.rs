@@ -108,6 +108,11 @@ impl Federate {
         Ok(())
     }
 
+    /// Whether this federate publishes an attribute of an object class.
+    pub fn publishes_object_class(&self, class: ObjectClassHandle) -> bool {
+        self.published.contains_key(&class)
+    }
+
     /// Whether this federate publishes an interaction class.
     pub fn publishes_interaction(&self, class: InteractionClassHandle) -> bool {
         self.published_interactions.contains(&class)

@@ -208,6 +208,8 @@ impl Execution {
         }
         // What is left can't stay its own, whatever the action says: the federate is gone.
         self.ownership_without(federate);
+        // What follows from it stands behind it, and waits for no fence of who is forgotten then.
+        let cause = &Cause::rti();
         self.synchronize_without(cause, federate);
         self.advise_no_more(federate);
         self.advise(cause);
