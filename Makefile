@@ -14,17 +14,20 @@ LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp bench/federates bench/limits examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
-.PHONY: demo test lint format setup build unit sim cpp cpp-test venv bench-python install campaign bench
+.PHONY: demo test lint format setup setup-tests build unit sim cpp cpp-test venv bench-python install campaign bench
 
 demo: setup bmfed venv
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
 	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) --out $(BUILD)/demo
 
-test: setup lint unit sim cpp-test bmfed bench-python
+test: setup-tests lint unit sim cpp-test bmfed bench-python
 	@echo "all tests passed"
 
 setup:
 	@scripts/setup
+
+setup-tests:
+	@scripts/setup tests
 
 lint: venv
 	cargo fmt --all --check
