@@ -75,8 +75,15 @@ async def _run_all(
     """Runs all, reports what there is, whatever happened; returns the exit code."""
     task = asyncio.current_task()
     loop = asyncio.get_running_loop()
+
+    def stop() -> None:
+        """Once: what follows ends in bounded time, and a second signal would leave it half done."""
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(sig, lambda: None)
+        task.cancel()
+
     for sig in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(sig, task.cancel)
+        loop.add_signal_handler(sig, stop)
     errors: list[BenchError] = []
     interrupted = False
     with contextlib.suppress(asyncio.CancelledError):
@@ -84,15 +91,11 @@ async def _run_all(
         await _sequences(sequences, conductor, store, console, errors)
         interrupted = False
 
-    summaries = store.save()
-    notes = list(dict.fromkeys(n for s in sequences.sequence if (n := adapter_for(s).note)))
-    report.write(store, summaries, notes)
-    if summaries:
-        _tables(console, summaries)
-    for note in notes:
-        console.print(f"note: {note}", style="yellow", highlight=False)
-    console.print(f"results: {store.directory}\nreport:  {store.directory / 'report.html'}",
-                  highlight=False, soft_wrap=True)  # fmt: skip
+    try:
+        summaries = _conclude(sequences, store, console)
+    except BenchError as e:
+        errors.append(e)
+        summaries = []
     if interrupted:
         typer.echo("STL-RUN-004: interrupted; the results so far are kept", err=True)
         return FAILED
@@ -104,6 +107,20 @@ async def _run_all(
         typer.echo(f"STL-RUN-005: {lost} reliable messages were lost", err=True)
         return FAILED
     return OK
+
+
+def _conclude(sequences: tsf.File, store: Store, console: Console) -> list[dict]:
+    """Saves and shows what there is; returns the summaries."""
+    summaries = store.save()
+    notes = list(dict.fromkeys(n for s in sequences.sequence if (n := adapter_for(s).note)))
+    report.write(store, summaries, notes)
+    if summaries:
+        _tables(console, summaries)
+    for note in notes:
+        console.print(f"note: {note}", style="yellow", highlight=False)
+    console.print(f"results: {store.directory}\nreport:  {store.directory / 'report.html'}",
+                  highlight=False, soft_wrap=True)  # fmt: skip
+    return summaries
 
 
 async def _sequences(

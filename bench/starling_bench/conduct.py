@@ -2,8 +2,10 @@
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
+from xml.parsers import expat
 
 from .adapters import Adapter, Prepared
 from .errors import FAILED, UNREACHABLE, USAGE, BenchError
@@ -13,6 +15,9 @@ from .store import Store
 from .tsf import Execution, Federate, Sequence
 
 Progress = Callable[[dict], None]
+SERVER = "rti-server"
+# What starting and ending processes may take beyond the time-outs of the TSF.
+SLACK_S = 20.0
 
 
 class Conductor:
@@ -26,14 +31,25 @@ class Conductor:
     def fom(self, sequence: Sequence) -> Path:
         """The FOM's path; BenchError if there is none."""
         path = self.base / sequence.fom
+        title = f"the FOM of sequence '{sequence.name}'"
         if not path.is_file():
             raise BenchError(
-                "STL-FOM-001",
-                f"the FOM of sequence '{sequence.name}' is missing",
-                str(path),
-                "correct the field 'fom'",
-                USAGE,
+                "STL-FOM-001", f"{title} is missing", str(path), "correct the field 'fom'", USAGE
             )
+        try:
+            expat.ParserCreate().Parse(path.read_bytes(), True)
+        except OSError as e:
+            raise BenchError(
+                "STL-FOM-001", f"{title} can't be read: {e.strerror}", str(path), exit_code=USAGE
+            ) from None
+        except expat.ExpatError as e:
+            raise BenchError(
+                "STL-FOM-002",
+                f"{title} is not XML: {expat.ErrorString(e.code)}",
+                f"{path}:{e.lineno}",
+                "correct the file, or the field 'fom'",
+                USAGE,
+            ) from None
         return path.resolve()
 
     def command(self, sequence: Sequence, federate: Federate) -> list[str]:
@@ -82,21 +98,20 @@ class Conductor:
             store.tolerances[key] = test.mode_tolerance_ms
         prepared = adapter.prepare(sequence, self.rti_root(sequence))
         launcher = Launcher()
+        master = _Master(store, sequence, execution, progress, record)
+        failed = True
         try:
-            async with MessagePipe() as pipe:
+            async with MessagePipe(master.hear) as pipe:
                 try:
-                    await self._run(store, sequence, execution, prepared, launcher, pipe,
-                                    progress, record)  # fmt: skip
-                    record["state"] = "done"
+                    await self._run(store, sequence, execution, prepared, launcher, pipe, master)
+                    failed = False
                 finally:
-                    ended = await asyncio.shield(launcher.end_all())
+                    ending = asyncio.ensure_future(launcher.end_all(hurry=failed))
+                    ended = await asyncio.shield(ending)
                     if ended:
                         record["ended_by_manager"] = ended
-                    # What the master still said before it ended is kept.
-                    for event in pipe.drain():
-                        if event["event"] == "sample":
-                            progress(store.add(sequence.name, execution.name, event)
-                                     | {"event": "sample"})  # fmt: skip
+            master.check()
+            record["state"] = "done"
         except BenchError as e:
             record["message"] = e.what
             raise
@@ -108,7 +123,7 @@ class Conductor:
 
     async def _run(
         self, store: Store, sequence: Sequence, execution: Execution, prepared: Prepared,
-        launcher: Launcher, pipe: MessagePipe, progress: Progress, record: dict,
+        launcher: Launcher, pipe: MessagePipe, master: "_Master",
     ) -> None:  # fmt: skip
         directory = store.execution_directory(sequence, execution.name).resolve()
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
@@ -130,7 +145,7 @@ class Conductor:
 
         if prepared.server:
             server = await launcher.start(
-                "rti-server",
+                SERVER,
                 sequence.rtiexec_host,
                 prepared.server,
                 directory / "rti-server.log",
@@ -152,55 +167,107 @@ class Conductor:
                 prepared.env,
                 work,
             )
-        await self._follow(store, sequence, execution, launcher, pipe, progress, record)
+        await _follow(sequence, launcher, master)
 
-    async def _follow(
-        self, store: Store, sequence: Sequence, execution: Execution, launcher: Launcher,
-        pipe: MessagePipe, progress: Progress, record: dict,
+
+class _Master:
+    """What the master said, and when."""
+
+    def __init__(
+        self, store: Store, sequence: Sequence, execution: Execution, progress: Progress,
+        record: dict,
     ) -> None:  # fmt: skip
-        """Until every federate has ended well; BenchError as soon as one has not."""
-        federates = [r for r in launcher.running if r.name != "rti-server"]
-        ends = {asyncio.ensure_future(r.process.wait()): r for r in launcher.running}
-        event = asyncio.ensure_future(pipe.next())
-        at = "before the first test"
+        self._store, self._sequence, self._execution = store, sequence, execution
+        self._progress, self._record = progress, record
+        self.at = "before the first test"
+        self.conducts = False
+        self.heard_s = time.monotonic()
+        self.problem: BenchError | None = None
+        self.has_problem = asyncio.Event()
+
+    def hear(self, event: dict) -> None:
+        """Keeps an event of the message pipe; a problem with that is kept for `check`."""
+        self.heard_s = time.monotonic()
         try:
-            while any(r.returncode is None for r in federates):
-                waits = {event, *(e for e in ends if not e.done())}
-                await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-                while event.done():
-                    happened = event.result()
-                    event = asyncio.ensure_future(pipe.next())
-                    await asyncio.sleep(0)  # lets a waiting event arrive
-                    if happened["event"] == "joined":
-                        record["rti"] = happened.get("rti", "")
-                    elif happened["event"] == "test":
-                        at = f"during test {happened.get('test')} of {happened.get('of')}"
-                    elif happened["event"] == "sample":
-                        row = store.add(sequence.name, execution.name, happened)
-                        happened = row | {"event": "sample"}
-                    progress(happened)
-                for end, running in ends.items():
-                    if end.done() and (running.name == "rti-server" or running.returncode != 0):
-                        raise await _death(running, launcher, at)
-        finally:
-            event.cancel()
+            if event["event"] == "joined":
+                self._record["rti"] = event.get("rti", "")
+            elif event["event"] == "test":
+                self.conducts = True
+                self.at = f"during test {event.get('test')} of {event.get('of')}"
+            elif event["event"] == "sample":
+                row = self._store.add(self._sequence.name, self._execution.name, event)
+                event = row | {"event": "sample"}
+            self._progress(event)
+        except BenchError as e:
+            self.problem = self.problem or e
+            self.has_problem.set()
+
+    def check(self) -> None:
+        if self.problem:
+            raise self.problem
+
+    def patience_s(self) -> float:
+        """How long the master may be silent. It and the other federates bound their own waits
+        more tightly, so that who fails says why; this is for those who can't."""
+        if self.conducts:
+            return 3 * self._sequence.data_timeout_s + SLACK_S
+        return self._sequence.join_timeout_s + SLACK_S
+
+
+async def _follow(sequence: Sequence, launcher: Launcher, master: _Master) -> None:
+    """Until every federate has ended well; BenchError as soon as one has not."""
+    federates = [r for r in launcher.running if r.name != SERVER]
+    problem = asyncio.ensure_future(master.has_problem.wait())
+    ends = {asyncio.ensure_future(r.process.wait()) for r in launcher.running}
+    try:
+        while True:
+            going = {problem, *(e for e in ends if not e.done())}
+            # Once a second it is seen whether the master is still heard.
+            await asyncio.wait(going, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+            master.check()
+            for r in launcher.running:
+                if r.returncode is not None and (r.name == SERVER or r.returncode != 0):
+                    raise await _death(r, launcher, master.at)
+            if all(r.returncode == 0 for r in federates):
+                return
+            if time.monotonic() >= master.heard_s + master.patience_s():
+                raise _silence(sequence, launcher, master)
+    finally:
+        for waiting in (problem, *ends):
+            waiting.cancel()
 
 
 async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
     """The message for a federate that ended badly."""
-    # A federate that fails makes others fail. Whoever was killed or said why first is named: give
-    # processes that are about to end the chance to do so.
+    # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
+    # named: processes that are about to end get the chance to do so.
     others = [asyncio.ensure_future(r.process.wait()) for r in launcher.running]
     await asyncio.wait(others, timeout=0.5)
+    for waiting in others:
+        waiting.cancel()
     dead = [r for r in launcher.running if r.returncode not in (None, 0)]
     culprit = next((r for r in dead if (r.returncode or 0) < 0), first)
+    what = f"{culprit.title} {culprit.fate()} {at}"
+    do = ""
     # Who was killed could not say why.
-    words = culprit.last_words() if (culprit.returncode or 0) > 0 else ""
-    what = f"federate '{culprit.name}' {culprit.fate()} {at}"
-    if words:
-        what += f": {words}"
+    if (culprit.returncode or 0) > 0:
+        if stopped := launcher.stopped():
+            what = f"{stopped} {at}; {what}"
+        words, do = culprit.last_words()
+        if words:
+            what += f": {words}"
     code = UNREACHABLE if culprit.returncode == UNREACHABLE else FAILED
-    return BenchError("STL-RUN-003", what, str(culprit.log), "read that log", code)
+    return BenchError("STL-RUN-003", what, str(culprit.log), do or "read that log", code)
+
+
+def _silence(sequence: Sequence, launcher: Launcher, master: _Master) -> BenchError:
+    """The message when nothing happens any more and nobody said why."""
+    alive = [r for r in launcher.running if r.returncode is None and r.name != SERVER]
+    named = next((r for r in alive if r.name == sequence.master), alive[0])
+    silent = f"nothing was heard of {named.title} for {master.patience_s():.0f} s"
+    stopped = launcher.stopped()
+    what = f"{stopped} {master.at}; {silent}" if stopped else f"{silent} {master.at}"
+    return BenchError("STL-RUN-006", what, str(named.log), "read that log", FAILED)
 
 
 async def _until_ready(server: Running, sign: str, timeout_s: float) -> None:
@@ -210,10 +277,11 @@ async def _until_ready(server: Running, sign: str, timeout_s: float) -> None:
     while sign not in server.log.read_text(errors="replace"):
         if server.returncode is not None or loop.time() > deadline:
             fate = server.fate() if server.returncode is not None else "did not get ready in time"
+            words, do = server.last_words()
             raise BenchError(
                 "STL-RTI-004",
-                f"the RTI's server {fate}: {server.last_words()}",
+                f"the RTI's server {fate}" + (f": {words}" if words else ""),
                 str(server.log),
-                "is its port in use by another process?",
+                do or "is its port in use by another process?",
             )
         await asyncio.sleep(0.05)

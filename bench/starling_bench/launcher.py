@@ -8,8 +8,11 @@ is found and ended, too.
 import asyncio
 import contextlib
 import ctypes
+import itertools
 import os
 import signal
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +22,7 @@ _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 GRACE_S = 3.0
+KILL = (signal.SIGKILL,)
 
 
 def _die_with_manager() -> None:
@@ -34,6 +38,11 @@ class Running:
     log: Path
 
     @property
+    def title(self) -> str:
+        """What it is, in words."""
+        return "the RTI's server" if self.name == "rti-server" else f"federate '{self.name}'"
+
+    @property
     def returncode(self) -> int | None:
         return self.process.returncode
 
@@ -46,13 +55,21 @@ class Running:
             return f"was ended by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
 
-    def last_words(self) -> str:
-        """The last line of its log."""
+    def last_words(self) -> tuple[str, str]:
+        """What its log says last, and what that says to do."""
+        lines: list[str] = []
         with contextlib.suppress(OSError):
-            lines = self.log.read_text(errors="replace").strip().splitlines()
-            said = [line for line in lines if line.startswith("bmfed:")]
-            return (said or lines or [""])[-1]
-        return ""
+            lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
+        heads = [i for i, line in enumerate(lines) if not line[0].isspace() and i > 0]
+        said = [i for i in heads if lines[i].startswith("bmfed:")]
+        if not heads:
+            return "", ""
+        at = (said or heads)[-1]
+        rest = itertools.takewhile(lambda line: line[0].isspace(), lines[at + 1 :])
+        do = next(
+            (r.strip().removeprefix("do: ") for r in rest if r.strip().startswith("do: ")), ""
+        )
+        return lines[at], do
 
 
 class Launcher:
@@ -94,35 +111,59 @@ class Launcher:
         self.running.append(started)
         return started
 
-    async def end_all(self) -> list[str]:
-        """Ends what still runs, gently first; returns the names of those that had to be ended."""
+    def stopped(self) -> str:
+        """The first process that was stopped, in words; nothing if none was."""
+        titles = {r.process.pid: r.title for r in self.running if r.returncode is None}
+        for pid in sorted({*titles, *self._inherited()}, key=lambda pid: pid not in titles):
+            if _state(pid) == "T":
+                title = titles.get(pid) or f"process {pid} ('{_name(pid)}'), of a federate,"
+                return f"{title} is stopped (SIGSTOP or a debugger)"
+        return ""
+
+    async def end_all(self, hurry: bool = False) -> list[str]:
+        """Ends what still runs, gently first; returns the names of those that had to be ended.
+
+        Inherited processes get time to end by themselves unless in a hurry. Bounded in time.
+        """
         alive = [r for r in self.running if r.returncode is None]
-        for sig, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, None)):
+        # What is stopped acts on SIGTERM only when it continues.
+        for signals, patience in (((signal.SIGTERM, signal.SIGCONT), GRACE_S), (KILL, GRACE_S)):
+            waits = [asyncio.ensure_future(r.process.wait()) for r in alive if r.returncode is None]
             for r in alive:
                 if r.returncode is None:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(r.process.pid, sig)
-            waits = [asyncio.ensure_future(r.process.wait()) for r in alive]
+                    _signal(os.killpg, r.process.pid, *signals)
             if waits:
                 await asyncio.wait(waits, timeout=patience)
-        await self._end_orphans()
+        await self._end_orphans(hurry)
         self.running.clear()
         return [r.name for r in alive]
 
-    async def _end_orphans(self) -> None:
-        """Waits for inherited processes to end by themselves, then ends them."""
-        loop = asyncio.get_running_loop()
-        deadline = loop.time() + GRACE_S
-        killed = False
-        while orphans := _children() - self._before:
-            for pid in orphans:
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(pid, os.WNOHANG)
-                if loop.time() > deadline and not killed:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.kill(pid, signal.SIGKILL)
-            killed = loop.time() > deadline
-            await asyncio.sleep(0.05)
+    async def _end_orphans(self, hurry: bool) -> None:
+        """Inherited processes: they may end by themselves, then they are asked to, then killed."""
+        stages: list[tuple[int, ...]] = [(signal.SIGTERM, signal.SIGCONT), KILL]
+        if not hurry:
+            stages.insert(0, ())
+        for signals in stages:
+            for pid in self._inherited():
+                _signal(os.kill, pid, *signals)
+            deadline = time.monotonic() + GRACE_S
+            while orphans := self._inherited():
+                for pid in orphans:
+                    with contextlib.suppress(ChildProcessError):
+                        os.waitpid(pid, os.WNOHANG)
+                if time.monotonic() > deadline:
+                    break
+                await asyncio.sleep(0.05)
+
+    def _inherited(self) -> set[int]:
+        """Children that this launcher did not start."""
+        return _children() - self._before - {r.process.pid for r in self.running}
+
+
+def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
+    for number in signals:
+        with contextlib.suppress(ProcessLookupError):
+            send(pid, number)
 
 
 def require_local(name: str, host: str) -> None:
@@ -136,14 +177,25 @@ def require_local(name: str, host: str) -> None:
         )
 
 
+def _stat(pid: int) -> list[str]:
+    """What /proc says of a process behind its name: state, parent, ...; nothing if it is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+def _state(pid: int) -> str:
+    return (_stat(pid) or [""])[0]
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
 def _children() -> set[int]:
     """Process ids whose parent is this process, zombies included."""
-    me = os.getpid()
-    found = set()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError, IndexError, ValueError):
-                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(after_name[1]) == me:
-                    found.add(int(entry.name))
-    return found
+    me = str(os.getpid())
+    pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
+    return {pid for pid in pids if _stat(pid)[1:2] == [me]}

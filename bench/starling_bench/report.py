@@ -11,7 +11,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from .store import Store
+from .store import Store, cannot_write
 
 plt.rcParams.update(
     {
@@ -83,7 +83,11 @@ def write(store: Store, summaries: list[dict], notes: list[str]) -> None:
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>RTIBM report</title>'
         f"<style>{_STYLE}</style></head><body>{''.join(body)}</body></html>\n"
     )
-    (store.directory / "report.html").write_text(html, encoding="utf-8")
+    path = store.directory / "report.html"
+    try:
+        path.write_text(html, encoding="utf-8")
+    except OSError as e:
+        raise cannot_write(path, e) from None
 
 
 def versions(store: Store) -> list[str]:

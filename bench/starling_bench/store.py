@@ -58,12 +58,7 @@ class Store:
             directory.mkdir(parents=True, exist_ok=True)
             self._csv = (directory / "results.csv").open("w", newline="")
         except OSError as e:
-            raise BenchError(
-                "STL-OUT-001",
-                f"can't write results: {e.strerror}",
-                str(directory),
-                "give another --out",
-            ) from None
+            raise cannot_write(directory, e) from None
         self._writer: csv.DictWriter | None = None
         self.rows: list[dict] = []
         self.run = {
@@ -78,20 +73,28 @@ class Store:
     def execution_directory(self, sequence: Sequence, execution: str) -> Path:
         """Where the federates of an execution write, made empty of earlier results."""
         directory = self.directory / sequence.name / execution
-        directory.mkdir(parents=True, exist_ok=True)
-        for old in [*directory.glob("rtt_*.csv"), *directory.glob("*.log")]:
-            old.unlink()
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            for old in [*directory.glob("rtt_*.csv"), *directory.glob("*.log")]:
+                old.unlink()
+        except OSError as e:
+            raise cannot_write(directory, e) from None
         return directory
 
     def add(self, sequence: str, execution: str, event: dict) -> dict:
         """Keeps one sample, at once also on disk."""
         row = {"sequence": sequence, "execution": execution}
         row |= {k: v for k, v in event.items() if k != "event"}
-        if self._writer is None:
-            self._writer = csv.DictWriter(self._csv, list(row))
-            self._writer.writeheader()
-        self._writer.writerow(row)
-        self._csv.flush()
+        try:
+            if self._writer is None:
+                self._writer = csv.DictWriter(self._csv, list(row))
+                self._writer.writeheader()
+            self._writer.writerow(row)
+            self._csv.flush()
+        except OSError as e:
+            raise cannot_write(self.directory / "results.csv", e) from None
+        except ValueError as e:
+            raise BenchError("STL-RUN-007", f"the master sent a strange sample: {e}") from None
         self.rows.append(row)
         return row
 
@@ -126,6 +129,12 @@ class Store:
 
     def save(self) -> list[dict]:
         """Writes run.json and the summaries; returns these."""
+        try:
+            return self._save()
+        except OSError as e:
+            raise cannot_write(self.directory, e) from None
+
+    def _save(self) -> list[dict]:
         summaries = self.summaries()
         self.run["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
         (self.directory / "run.json").write_text(json.dumps(self.run, indent=1) + "\n")
@@ -137,6 +146,15 @@ class Store:
             writer.writeheader()
             writer.writerows(flat)
         return summaries
+
+
+def cannot_write(path: Path, error: OSError) -> BenchError:
+    return BenchError(
+        "STL-OUT-001",
+        f"can't write results: {error.strerror}",
+        str(path),
+        "make room there, or give another --out",
+    )
 
 
 def _flat(value: dict, prefix: str = "") -> dict:

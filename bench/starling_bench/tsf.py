@@ -23,6 +23,9 @@ Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Positive = Annotated[int, Field(ge=1)]
 Kind = Literal["OWOT", "OWIT", "RTOL", "RTIL"]
 Transport = Literal["reliable", "best_effort"]
+# What bmfed takes.
+Samples = Annotated[int, Field(ge=1, le=10_000)]
+Instances = Annotated[int, Field(ge=1, le=1_000_000)]
 LoopVersion = Annotated[int, Field(ge=1, le=3)]
 BufferBytes = Annotated[int, Field(ge=8, le=1 << 30)]
 Buffers = Annotated[int, Field(ge=1, le=32)]
@@ -57,11 +60,11 @@ class Test(Strict):
     transport: Transport = "reliable"
     loop_version: LoopVersion = 1
     types: Types = 1
-    instances: Positive = 1
+    instances: Instances = 1
     buffers: Buffers = 1
     buffer_bytes: BufferBytes = 8
     updates: Positive = 1000
-    samples: Positive = 5
+    samples: Samples = 5
     queued_bytes_max: Positive = 65536
     queued_updates_max: Positive = 1000
     outstanding_max: Annotated[int, Field(ge=0)] = 0
@@ -101,11 +104,11 @@ class TestSpec(Strict):
     transport: Transport | list[Transport] = "reliable"
     loop_version: LoopVersion | list[LoopVersion] = 1
     types: Types | list[Types] = 1
-    instances: Positive | list[Positive] = 1
+    instances: Instances | list[Instances] = 1
     buffers: Buffers | list[Buffers] = 1
     buffer_bytes: BufferBytes | list[BufferBytes] = 8
     updates: Positive | list[Positive] = 1000
-    samples: Positive = 5
+    samples: Samples = 5
     queued_bytes_max: Positive = 65536
     queued_updates_max: Positive = 1000
     outstanding_max: Annotated[int, Field(ge=0)] = 0

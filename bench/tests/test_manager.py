@@ -1,5 +1,6 @@
 """bmmanager against federates that work, fail, die and hang: real processes."""
 
+import asyncio
 import csv
 import json
 import os
@@ -8,10 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from starling_bench import conduct, tsf
+from starling_bench.adapters import Adapter
+from starling_bench.errors import BenchError
+from starling_bench.store import Store
+
+# Far more than any of it takes; what hangs fails instead of holding up the rest.
+LIMIT_S = 100
 STANDIN = Path(__file__).with_name("standin.py")
 
 
@@ -44,7 +53,7 @@ samples = 3
 
 
 def start(tmp_path: Path, text: str) -> subprocess.Popen:
-    (tmp_path / "f.xml").touch()
+    (tmp_path / "f.xml").write_text("<objectModel/>")
     (tmp_path / "t.tsf.toml").write_text(text)
     return subprocess.Popen(
         [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out"],
@@ -55,7 +64,7 @@ def start(tmp_path: Path, text: str) -> subprocess.Popen:
 
 def manage(tmp_path: Path, text: str) -> tuple[int, str, str]:
     manager = start(tmp_path, text)
-    out, err = manager.communicate()
+    out, err = manager.communicate(timeout=LIMIT_S)
     assert left_behind(tmp_path) == []
     return manager.returncode, out, err
 
@@ -77,8 +86,10 @@ def rows(tmp_path: Path) -> list[dict]:
         return list(csv.DictReader(f))
 
 
-def wait_for(path: Path) -> None:
-    while not path.exists():
+def wait_for(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
 
 
@@ -150,9 +161,9 @@ def test_a_failed_execution_does_not_keep_the_next_from_running(tmp_path):
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
     manager = start(tmp_path, sequence("hangs"))
-    wait_for(tmp_path / "out" / "s" / "one" / "halfway")
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     manager.send_signal(sig)
-    _, err = manager.communicate()
+    _, err = manager.communicate(timeout=LIMIT_S)
     assert manager.returncode == 1
     assert "interrupted" in err
     assert left_behind(tmp_path) == []
@@ -160,13 +171,29 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
     assert (tmp_path / "out" / "report.html").exists()
 
 
+def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(conduct, "SLACK_S", 0.5)
+    (tmp_path / "f.xml").write_text("<objectModel/>")
+    path = tmp_path / "t.tsf.toml"
+    path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
+    one = tsf.load(path).sequence[0]
+    store = Store(tmp_path / "out", path)
+    conductor = conduct.Conductor(tmp_path, None, None)
+    run = conductor.execute(store, one, one.execution[0], Adapter(), lambda event: None)
+    with pytest.raises(BenchError) as told:
+        asyncio.run(asyncio.wait_for(run, LIMIT_S))
+    assert told.value.code == "STL-RUN-006"
+    assert told.value.what == "nothing was heard of federate 'master' for 2 s during test 2 of 8"
+    assert len(store.rows) == 3
+    assert left_behind(tmp_path) == []
+
+
 def test_a_killed_manager_takes_its_federates_along(tmp_path):
     manager = start(tmp_path, sequence("hangs"))
-    wait_for(tmp_path / "out" / "s" / "one" / "halfway")
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     manager.kill()
-    manager.communicate()
-    while left_behind(tmp_path):  # ends when the kernel has done its part
-        time.sleep(0.01)
+    manager.communicate(timeout=LIMIT_S)
+    wait_for(lambda: not left_behind(tmp_path))  # the kernel does its part
 
 
 FAULTS = {

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "clock.hpp"
+#include "watchdog.hpp"
 
 namespace bmfed {
 
@@ -14,6 +15,10 @@ namespace {
 // The name under which a subordinate keeps what it knows of its master.
 char const kMaster[] = "master";
 char const kAbort[] = "abort: ";
+// How long a federate that fails may take to tell the others and to leave.
+double const kLeaveS = 5;
+// What an RTI may take beyond the time-out for joining, to start a server for example.
+double const kStartS = 15;
 
 std::string sampleId(int test, int sample) {
     return std::to_string(test) + "." + std::to_string(sample);
@@ -33,6 +38,7 @@ void Federate::run() {
     try {
         join();
         options_.master ? runMaster() : runSubordinate();
+        watch();
         rti_.resign();
         if (options_.master) {
             std::uint64_t const start = nowNs();
@@ -44,15 +50,16 @@ void Federate::run() {
         rti_.disconnect();
         pipe_.send(JsonLine("end"));
     } catch (std::exception const& e) {
+        Watchdog::arm(kLeaveS, 1, "bmfed: " + std::string(e.what()));
         pipe_.send(JsonLine("error").text("message", e.what()));
         // Tell the others why, then leave; what fails on the way out changes nothing.
         try {
-            if (options_.master) {
-                rti_.sendControl(Control::endFedex, {kAbort + std::string(e.what())});
-            } else {
-                report("failed: " + std::string(e.what()), "");
+            if (rti_.canTalk()) {
+                std::string const why = e.what();
+                if (options_.master) rti_.sendControl(Control::endFedex, {kAbort + why});
+                else report("failed: " + why, "");
+                rti_.flush();
             }
-            rti_.flush();
         } catch (std::exception const&) {
         }
         try {
@@ -66,6 +73,7 @@ void Federate::run() {
 }
 
 void Federate::join() {
+    Watchdog::arm(options_.joinTimeoutS + kStartS, 3);
     rti_.connect(options_.localSettings);
     std::uint64_t const start = nowNs();
     while (!rti_.createAndJoin(options_.federation, options_.fom, options_.name)) {
@@ -90,8 +98,12 @@ void Federate::direct(std::string const& what, std::string const& id) {
     rti_.sendControl(Control::testDirective, {what, id});
 }
 
+void Federate::watch() { Watchdog::arm(3 * options_.dataTimeoutS, 1); }
+
 void Federate::pulse() {
     pulsedNs_ = nowNs();
+    watch();
+    if (options_.master) pipe_.send(JsonLine("alive"));
     options_.master ? direct("alive", "") : report("alive", "");
     check();
 }
@@ -203,6 +215,7 @@ void Federate::runMaster() {
         }
         if (secondsSince(calledNs) > 0.1) {
             calledNs = nowNs();
+            watch();
             direct("rollCall", "");
         }
         rti_.wait(0.05);
@@ -269,7 +282,13 @@ void Federate::endAll() {
     while (!peers_.empty()) {
         auto const peer = peers_.begin();
         rti_.sendControl(Control::endFedex, {peer->first});
-        waitUntil([&] { return peer->second.states.count("resigning ") != 0; });
+        std::uint64_t const start = nowNs();
+        while (peer->second.states.count("resigning ") == 0) {
+            pump();
+            if (secondsSince(start) > 3 * options_.dataTimeoutS) {
+                throw Failure("federate '" + peer->first + "' lives but did not resign in time");
+            }
+        }
         peers_.erase(peer);
     }
 }
@@ -303,6 +322,7 @@ void Federate::runSubordinate() {
         if (secondsSince(start) > options_.joinTimeoutS) {
             throw Failure("no master was heard within the time-out for joining");
         }
+        watch();
         rti_.wait(0.05);
     }
     for (;;) {

@@ -70,6 +70,8 @@ private:
     void report(std::string const& state, std::string const& id);
     void direct(std::string const& what, std::string const& id);
     void waitForAll(std::string const& state, std::string const& id);
+    // Renews the bound on the time without progress.
+    void watch();
     // One tick with heartbeats and checks; throws Failure.
     void pump();
     void pulse();

@@ -130,7 +130,7 @@ void InnerLoop::flushReturns() {
 }
 
 void InnerLoop::housekeeping(std::uint64_t now) {
-    if (now - pulseNs_ < 1000000000) return;
+    if (now < pulseNs_ + 1000000000) return;
     pulseNs_ = now;
     pulse_();
 }
@@ -193,14 +193,15 @@ void InnerLoop::send() {
     std::uint64_t const updateBytes = test_.bufferBytes * static_cast<std::uint64_t>(test_.buffers);
     std::uint64_t pendingBytes = 0;
     std::uint64_t pendingUpdates = 0;
+    std::uint64_t now = nowNs();
     auto flush = [&] {
         if (pendingUpdates == 0) return;
         flushAndDrain();
         pendingBytes = pendingUpdates = 0;
+        housekeeping(now);
     };
     for (bool more = true; more;) {
         more = false;
-        std::uint64_t now = 0;
         for (auto& role : roles_) {
             if (!role.result.sender) continue;
             for (auto const item : role.items) {
@@ -219,7 +220,6 @@ void InnerLoop::send() {
             more = more || role.result.sent < test_.updates;
         }
         flush();
-        if (now != 0) housekeeping(now);
     }
 }
 

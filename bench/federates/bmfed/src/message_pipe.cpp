@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -33,6 +34,12 @@ std::string quoted(std::string const& text) {
     return out + "\"";
 }
 
+// A manager that does not read is given up, not waited for.
+void boundSending(int s) {
+    timeval const limit = {10, 0};
+    ::setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
 int connectUnix(std::string const& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -41,6 +48,7 @@ int connectUnix(std::string const& path) {
     }
     std::memcpy(address.sun_path, path.c_str(), path.size());
     int const s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (s >= 0) boundSending(s);
     if (s >= 0 && ::connect(s, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
         return s;
     }
@@ -56,6 +64,7 @@ int connectTcp(std::string const& host, std::string const& port) {
     int s = -1;
     for (addrinfo* a = found; a != nullptr && s < 0; a = a->ai_next) {
         s = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (s >= 0) boundSending(s);
         if (s >= 0 && ::connect(s, a->ai_addr, a->ai_addrlen) != 0) {
             ::close(s);
             s = -1;

@@ -77,6 +77,8 @@ public:
 
     // The federates' own conversation.
     void declareControl(bool master);
+    // True from then on until the federate is no longer joined.
+    bool canTalk() const;
     void sendControl(Control kind, std::vector<std::string> const& values);
 
     // Declaration; withdraw undoes all of it and deletes this federate's instances.

@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "rti_proxy.hpp"
+#include "watchdog.hpp"
 
 // The standard's headers give every callback an exception specification, which C++17 removed.
 #if __cplusplus >= 201703L
@@ -33,8 +34,12 @@ std::string narrow(std::wstring const& text) {
 // Runs a service; its exception becomes an RtiError that names the service.
 template <typename Call>
 auto service(char const* name, Call call) -> decltype(call()) {
+    Watchdog::calling(name);
     try {
         return call();
+    } catch (rti1516e::NotConnected const& e) {
+        throw RtiError("connection to the RTI lost: " + std::string(name) + ": " +
+                       narrow(e.what()));
     } catch (rti1516e::Exception const& e) {
         throw RtiError(std::string(name) + ": " + narrow(e.what()));
     }
@@ -283,6 +288,7 @@ std::string RtiProxy::rtiVersion() const {
 }
 
 void RtiProxy::connect(std::string const& localSettings) {
+    Watchdog::calling("connect");
     try {
         impl_->rti.reset(rti1516e::RTIambassadorFactory().createRTIambassador().release());
         impl_->rti->connect(*impl_, HLA_EVOKED, wide(localSettings));
@@ -355,6 +361,10 @@ void RtiProxy::declareControl(bool master) {
             }
         }
     });
+}
+
+bool RtiProxy::canTalk() const {
+    return impl_->joined && impl_->controlHandles.size() == controlClasses().size();
 }
 
 void RtiProxy::sendControl(Control kind, std::vector<std::string> const& values) {
