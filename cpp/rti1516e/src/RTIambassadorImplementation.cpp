@@ -485,6 +485,7 @@ FederateHandle RTIambassadorImplementation::getFederateHandle(std::wstring const
 }
 
 std::wstring RTIambassadorImplementation::getFederateName(FederateHandle federate) {
+    check(starling_require_joined(ambassador_));
     if (!federate.isValid())
         throw InvalidFederateHandle(
             L"getFederateName: the handle is not valid (1516.1-2010 §10.5)");

@@ -173,8 +173,11 @@ std::string Federate::reset(std::wstring const &federation) {
         } catch (Exception const &) {
         }
         try {
-            if (!federation.empty())
+            if (!federation.empty()) {
+                if (!connected_)
+                    rti_->connect(*ambassador_, arrangement_.model, wide(arrangement_.settings));
                 rti_->destroyFederationExecution(federation);
+            }
         } catch (Exception const &) {
         }
         try {

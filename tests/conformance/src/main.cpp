@@ -19,6 +19,7 @@ char const *const usage =
     "  --settings TEXT                       local settings designator of connect\n"
     "  --foms DIRECTORY                      FOM modules, ${foms} in scenarios\n"
     "  --results FILE                        what was shown, as tab-separated lines\n"
+    "  --sweep TABLE                         also the generic exceptions of all services in TABLE\n"
     "  --title TEXT                          only scenarios with TEXT in their title\n"
     "  --wait SECONDS                        for what has to come (20)\n"
     "  --verbose                             every step with its reply\n"
@@ -53,7 +54,7 @@ bool applies(Scenario const &scenario, Run const &run, std::string const &title)
 
 int main(int argc, char **argv) {
     Run run;
-    std::string results, title;
+    std::string results, title, table;
     std::vector<std::string> files;
     bool child = false;
     for (int i = 1; i < argc; ++i) {
@@ -81,6 +82,8 @@ int main(int argc, char **argv) {
             run.foms = value();
         } else if (option == "--results") {
             results = value();
+        } else if (option == "--sweep") {
+            table = value();
         } else if (option == "--title") {
             title = value();
         } else if (option == "--wait") {
@@ -107,7 +110,7 @@ int main(int argc, char **argv) {
         serve(federate, 0, 1);
         return 0;
     }
-    if (files.empty()) {
+    if (files.empty() && table.empty()) {
         std::cerr << usage;
         return 2;
     }
@@ -117,10 +120,15 @@ int main(int argc, char **argv) {
 
     std::vector<Scenario> scenarios;
     try {
-        for (std::string const &file : files)
-            for (Scenario const &scenario : readScenarios(file))
+        auto add = [&](std::vector<Scenario> const &list) {
+            for (Scenario const &scenario : list)
                 if (applies(scenario, run, title))
                     scenarios.push_back(scenario);
+        };
+        if (!table.empty())
+            add(sweep(table));
+        for (std::string const &file : files)
+            add(readScenarios(file));
     } catch (SyntaxError const &e) {
         std::cerr << e.what() << "\n";
         return 2;

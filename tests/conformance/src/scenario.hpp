@@ -30,6 +30,8 @@ struct Scenario {
 std::vector<Scenario> readScenarios(std::string const &file);
 /// Reads scenarios from text.
 std::vector<Scenario> readScenarios(std::string const &file, std::istream &);
+/// Scenarios that call every service of the API's table where it must throw, whatever its arguments.
+std::vector<Scenario> sweep(std::string const &table);
 
 struct Run {
     Arrangement arrangement;

@@ -33,6 +33,9 @@ template <class First, class... Rest> struct Count<First, Rest...> {
 
 // What stands for a type in a call that is to fail for a reason of its own.
 template <class T> struct Sample { static char const *text() { return "invalid"; } };
+template <> struct Sample<ObjectClassHandle> {
+    static char const *text() { return "class:invalid"; }
+};
 template <> struct Sample<bool> { static char const *text() { return "true"; } };
 template <> struct Sample<double> { static char const *text() { return "0"; } };
 template <> struct Sample<std::wstring> { static char const *text() { return "\"x\""; } };
