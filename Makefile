@@ -11,7 +11,7 @@ VENV := $(BUILD)/venv
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
-CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp bench/federates bench/limits examples \
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance bench/federates bench/limits examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 .PHONY: demo test lint format setup setup-tests build unit sim cpp cpp-test venv bench-python install campaign bench
@@ -35,14 +35,14 @@ lint: venv
 	cargo xtask generate --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp
-	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp
+	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance
 
 # Rewrites all sources as `make lint` wants them.
 format: venv
 	cargo fmt --all
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp
+	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance
 
 build:
 	cargo build --workspace --locked

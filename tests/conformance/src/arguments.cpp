@@ -147,7 +147,7 @@ void Arguments::lookUp(Value const &value, Handle &handle, bool known, Look look
     }
 }
 
-#define DECODE(Handle)                                                                         \
+#define DECODE(Handle)                                                                             \
     [&](VariableLengthData const &code) { return federate_.rti().decode##Handle(code); }
 
 void Arguments::read(Value const &value, FederateHandle &to) {
@@ -161,8 +161,8 @@ void Arguments::read(Value const &value, ObjectClassHandle &to) {
         name.text.erase(0, 6);
     else if (name.text.size() > 1 && name.text[0] == '@')
         throw BadCommand("expected an object class, not an instance");
-    classKnown_ = !given(name, to, 4, DECODE(ObjectClassHandle)) ||
-                  name.text.find('@') != std::string::npos;
+    classKnown_ =
+        !given(name, to, 4, DECODE(ObjectClassHandle)) || name.text.find('@') != std::string::npos;
     if (classKnown_ && !to.isValid())
         lookUp(name, to, true,
                [&](std::wstring const &n) { return federate_.rti().getObjectClassHandle(n); });

@@ -118,9 +118,10 @@ std::string Conductor::readable(std::string const &text) const {
         if (code.size() < 5 || code[0] != '@')
             continue;
         for (size_t at = 0; (at = out.find(code, at)) != std::string::npos;) {
-            bool const whole = (at == 0 || std::string(" {[=(").find(out[at - 1]) != std::string::npos) &&
-                               (at + code.size() == out.size() ||
-                                std::string(" }])=\t").find(out[at + code.size()]) != std::string::npos);
+            bool const whole =
+                (at == 0 || std::string(" {[=(").find(out[at - 1]) != std::string::npos) &&
+                (at + code.size() == out.size() ||
+                 std::string(" }])=\t").find(out[at + code.size()]) != std::string::npos);
             if (whole)
                 out.replace(at, code.size(), "$" + variable.first);
             at += 1;
@@ -172,7 +173,8 @@ void Conductor::call(std::string const &federate, Values const &values, size_t f
     check(line, Values(values.begin() + static_cast<long>(outcome), values.end()), reply);
 }
 
-/// Compares a reply with `-> variable`, `= value`, `!! Exception ["part of its text" ...]` or nothing.
+/// Compares a reply with `-> variable`, `= value`, `!! Exception ["part of its text" ...]` or
+/// nothing.
 void Conductor::check(Values const &call, Values const &outcome, std::string const &reply) {
     Values const got = parse(reply);
     std::string const service = wordOf(call[0]);
@@ -185,13 +187,14 @@ void Conductor::check(Values const &call, Values const &outcome, std::string con
         if (outcome.size() < 2)
             throw Failure("an exception's name is missing after !!");
         if (!threw)
-            throw Failure("expected " + outcome[1].text + ", got a normal return: " + readable(reply));
+            throw Failure("expected " + outcome[1].text +
+                          ", got a normal return: " + readable(reply));
         if (got[1].text != outcome[1].text)
             throw Failure("expected " + outcome[1].text + ", got " + readable(reply.substr(3)));
         for (size_t i = 2; i < outcome.size(); ++i)
             if (got[2].text.find(substitute(outcome[i]).text) == std::string::npos)
-                throw Failure("expected " + print(outcome[i]) + " in the text of the exception, got " +
-                              reply.substr(3));
+                throw Failure("expected " + print(outcome[i]) +
+                              " in the text of the exception, got " + reply.substr(3));
         results_.note(*scenario_, run_, "exception", service, got[1].text);
         return;
     }
@@ -220,7 +223,8 @@ void Conductor::check(Values const &call, Values const &outcome, std::string con
     }
 }
 
-/// `FEDERATE <- CALLBACK ...`: exactly this comes next. Neighbouring `<~` lines: these, in any order.
+/// `FEDERATE <- CALLBACK ...`: exactly this comes next. Neighbouring `<~` lines: these, in any
+/// order.
 void Conductor::expect(Scenario const &scenario, size_t &at) {
     Values const first = scenario.steps[at].values;
     std::string const federate = wordOf(first[0]);
@@ -273,9 +277,8 @@ void Conductor::consume(std::string const &federate, std::string const &reply) {
         std::string const within =
             reply.substr(tab + 4, end == std::string::npos ? end : end - tab - 4);
         tab = end;
-        auto const found = std::find_if(armed.begin(), armed.end(), [&](Expected const &e) {
-            return e.callback == name;
-        });
+        auto const found = std::find_if(armed.begin(), armed.end(),
+                                        [&](Expected const &e) { return e.callback == name; });
         if (found == armed.end())
             throw Failure("a call within " + name + " that nobody wanted");
         Expected const expected = *found;
@@ -292,8 +295,7 @@ void Conductor::absent(std::string const &federate, Values const &values) {
     settle();
     std::string const reply = ask(federate, "next 0");
     if (reply != "none")
-        throw Failure("expected no callback of " + federate + ", got " +
-                      readable(reply.substr(3)));
+        throw Failure("expected no callback of " + federate + ", got " + readable(reply.substr(3)));
     for (size_t i = 2; i < values.size(); ++i)
         results_.note(*scenario_, run_, "absent", wordOf(values[i]));
 }
@@ -325,8 +327,8 @@ void Conductor::step(Scenario const &scenario, size_t &at) {
         std::string const &federate = values[1].text;
         if (!link(federate).kill())
             throw Failure("only a federate in a process of its own can be killed: only processes");
-        size_t const index = static_cast<size_t>(
-            std::find(names_.begin(), names_.end(), federate) - names_.begin());
+        size_t const index =
+            static_cast<size_t>(std::find(names_.begin(), names_.end(), federate) - names_.begin());
         pool_[index].reset();
         return;
     }
@@ -357,9 +359,10 @@ void Conductor::finish(Scenario const &scenario) {
     std::string const federation = variables_.at("federation").text;
     for (size_t i = 0; i < names_.size() && i < pool_.size(); ++i)
         if (pool_[i])
-            ask(names_[i], "reset " + quoted(i + 1 == names_.size() || i + 1 == scenario.joined.size()
-                                                 ? federation
-                                                 : ""));
+            ask(names_[i],
+                "reset " + quoted(i + 1 == names_.size() || i + 1 == scenario.joined.size()
+                                      ? federation
+                                      : ""));
 }
 
 bool Conductor::play(Scenario const &scenario) {

@@ -17,10 +17,10 @@ std::string hex(VariableLengthData const &data) {
     return out;
 }
 
-#define ENUMERATORS(Enum, ...)                                                                 \
-    template <> std::vector<std::pair<char const *, Enum>> const &Enumerators<Enum>::list() {  \
-        static std::vector<std::pair<char const *, Enum>> const all = {__VA_ARGS__};           \
-        return all;                                                                            \
+#define ENUMERATORS(Enum, ...)                                                                     \
+    template <> std::vector<std::pair<char const *, Enum>> const &Enumerators<Enum>::list() {      \
+        static std::vector<std::pair<char const *, Enum>> const all = {__VA_ARGS__};               \
+        return all;                                                                                \
     }
 #define E(name) {#name, name}
 ENUMERATORS(CallbackModel, E(HLA_IMMEDIATE), E(HLA_EVOKED))
@@ -29,13 +29,13 @@ ENUMERATORS(TransportationType, E(RELIABLE), E(BEST_EFFORT))
 ENUMERATORS(ResignAction, E(UNCONDITIONALLY_DIVEST_ATTRIBUTES), E(DELETE_OBJECTS),
             E(CANCEL_PENDING_OWNERSHIP_ACQUISITIONS), E(DELETE_OBJECTS_THEN_DIVEST),
             E(CANCEL_THEN_DELETE_THEN_DIVEST), E(NO_ACTION))
-ENUMERATORS(ServiceGroup, E(FEDERATION_MANAGEMENT), E(DECLARATION_MANAGEMENT),
-            E(OBJECT_MANAGEMENT), E(OWNERSHIP_MANAGEMENT), E(TIME_MANAGEMENT),
-            E(DATA_DISTRIBUTION_MANAGEMENT), E(SUPPORT_SERVICES))
+ENUMERATORS(ServiceGroup, E(FEDERATION_MANAGEMENT), E(DECLARATION_MANAGEMENT), E(OBJECT_MANAGEMENT),
+            E(OWNERSHIP_MANAGEMENT), E(TIME_MANAGEMENT), E(DATA_DISTRIBUTION_MANAGEMENT),
+            E(SUPPORT_SERVICES))
 ENUMERATORS(SynchronizationPointFailureReason, E(SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE),
             E(SYNCHRONIZATION_SET_MEMBER_NOT_JOINED))
-ENUMERATORS(SaveStatus, E(NO_SAVE_IN_PROGRESS), E(FEDERATE_INSTRUCTED_TO_SAVE),
-            E(FEDERATE_SAVING), E(FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE))
+ENUMERATORS(SaveStatus, E(NO_SAVE_IN_PROGRESS), E(FEDERATE_INSTRUCTED_TO_SAVE), E(FEDERATE_SAVING),
+            E(FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE))
 ENUMERATORS(SaveFailureReason, E(RTI_UNABLE_TO_SAVE), E(FEDERATE_REPORTED_FAILURE_DURING_SAVE),
             E(FEDERATE_RESIGNED_DURING_SAVE), E(RTI_DETECTED_FAILURE_DURING_SAVE),
             E(SAVE_TIME_CANNOT_BE_HONORED), E(SAVE_ABORTED))
@@ -143,7 +143,8 @@ std::string Format::operator()(AttributeHandle const &h) {
 }
 
 std::string Format::operator()(ParameterHandle const &h) {
-    return handle(h, [&] { return federate_.rti().getParameterName(context_.interactionClass, h); });
+    return handle(h,
+                  [&] { return federate_.rti().getParameterName(context_.interactionClass, h); });
 }
 
 std::string Format::operator()(DimensionHandle const &h) {

@@ -44,7 +44,8 @@ public:
                 return true;
             }
             auto const left = std::chrono::duration_cast<std::chrono::milliseconds>(
-                end - std::chrono::steady_clock::now()).count();
+                                  end - std::chrono::steady_clock::now())
+                                  .count();
             if (seconds >= 0 && left <= 0)
                 return false;
             pollfd p = {in_, POLLIN, 0};
@@ -176,9 +177,12 @@ private:
 std::unique_ptr<Link> makeLink(Placement placement, Arrangement const &arrangement,
                                std::string const &program) {
     switch (placement) {
-    case Placement::Threads: return std::unique_ptr<Link>(new Thread(arrangement));
-    case Placement::Processes: return std::unique_ptr<Link>(new Process(arrangement, program));
-    case Placement::OneThread: break;
+    case Placement::Threads:
+        return std::unique_ptr<Link>(new Thread(arrangement));
+    case Placement::Processes:
+        return std::unique_ptr<Link>(new Process(arrangement, program));
+    case Placement::OneThread:
+        break;
     }
     return std::unique_ptr<Link>(new Direct(arrangement));
 }

@@ -35,7 +35,8 @@ void watch(double seconds) {
                 std::_Exit(3);
             }
             last = now;
-            std::this_thread::sleep_for(std::chrono::milliseconds(static_cast<long>(seconds * 1000)));
+            std::this_thread::sleep_for(
+                std::chrono::milliseconds(static_cast<long>(seconds * 1000)));
         }
     }).detach();
 }

@@ -9,7 +9,8 @@ namespace {
 std::string without(std::string const &path, char cut, bool after) {
     size_t const at = path.rfind(cut);
     return at == std::string::npos ? (after ? path : "")
-                                   : after ? path.substr(at + 1) : path.substr(0, at);
+           : after                 ? path.substr(at + 1)
+                                   : path.substr(0, at);
 }
 
 /// A line of the head of a file or scenario; false if it is a step.

@@ -19,10 +19,10 @@ struct Step {
 struct Scenario {
     std::string file, room, topic, title;
     int line = 0;
-    Values modules;                          // FOM modules of the federation execution
-    std::string time;                        // logical time implementation
-    std::vector<std::string> only;           // evoked, immediate, processes
-    Values joined, connected, unconnected;   // federates by what they are when it begins
+    Values modules;                        // FOM modules of the federation execution
+    std::string time;                      // logical time implementation
+    std::vector<std::string> only;         // evoked, immediate, processes
+    Values joined, connected, unconnected; // federates by what they are when it begins
     std::vector<Step> steps;
 };
 
@@ -30,7 +30,8 @@ struct Scenario {
 std::vector<Scenario> readScenarios(std::string const &file);
 /// Reads scenarios from text.
 std::vector<Scenario> readScenarios(std::string const &file, std::istream &);
-/// Scenarios that call every service of the API's table where it must throw, whatever its arguments.
+/// Scenarios that call every service of the API's table where it must throw, whatever its
+/// arguments.
 std::vector<Scenario> sweep(std::string const &table);
 
 struct Run {

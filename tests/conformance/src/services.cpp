@@ -20,38 +20,67 @@ struct Service {
 template <class P> struct Parameter {
     typedef typename std::decay<P>::type Type;
     /// Results through references are not written in a scenario.
-    static bool const out =
-        std::is_lvalue_reference<P>::value &&
-        !std::is_const<typename std::remove_reference<P>::type>::value;
+    static bool const out = std::is_lvalue_reference<P>::value &&
+                            !std::is_const<typename std::remove_reference<P>::type>::value;
 };
 
 template <class... P> struct Count;
-template <> struct Count<> { static size_t const in = 0; };
+template <> struct Count<> {
+    static size_t const in = 0;
+};
 template <class First, class... Rest> struct Count<First, Rest...> {
     static size_t const in = (Parameter<First>::out ? 0 : 1) + Count<Rest...>::in;
 };
 
 // What stands for a type in a call that is to fail for a reason of its own.
-template <class T> struct Sample { static char const *text() { return "invalid"; } };
+template <class T> struct Sample {
+    static char const *text() { return "invalid"; }
+};
 template <> struct Sample<ObjectClassHandle> {
     static char const *text() { return "class:invalid"; }
 };
-template <> struct Sample<bool> { static char const *text() { return "true"; } };
-template <> struct Sample<double> { static char const *text() { return "0"; } };
-template <> struct Sample<std::wstring> { static char const *text() { return "\"x\""; } };
-template <> struct Sample<VariableLengthData> { static char const *text() { return "\"\""; } };
-template <> struct Sample<RangeBounds> { static char const *text() { return "0..1"; } };
-template <> struct Sample<LogicalTime> { static char const *text() { return "1"; } };
-template <> struct Sample<LogicalTimeInterval> { static char const *text() { return "1"; } };
-template <> struct Sample<ResignAction> { static char const *text() { return "NO_ACTION"; } };
-template <> struct Sample<OrderType> { static char const *text() { return "RECEIVE"; } };
-template <> struct Sample<TransportationType> { static char const *text() { return "RELIABLE"; } };
-template <> struct Sample<ServiceGroup> { static char const *text() { return "SUPPORT_SERVICES"; } };
-template <> struct Sample<std::vector<std::wstring>> { static char const *text() { return "[]"; } };
+template <> struct Sample<bool> {
+    static char const *text() { return "true"; }
+};
+template <> struct Sample<double> {
+    static char const *text() { return "0"; }
+};
+template <> struct Sample<std::wstring> {
+    static char const *text() { return "\"x\""; }
+};
+template <> struct Sample<VariableLengthData> {
+    static char const *text() { return "\"\""; }
+};
+template <> struct Sample<RangeBounds> {
+    static char const *text() { return "0..1"; }
+};
+template <> struct Sample<LogicalTime> {
+    static char const *text() { return "1"; }
+};
+template <> struct Sample<LogicalTimeInterval> {
+    static char const *text() { return "1"; }
+};
+template <> struct Sample<ResignAction> {
+    static char const *text() { return "NO_ACTION"; }
+};
+template <> struct Sample<OrderType> {
+    static char const *text() { return "RECEIVE"; }
+};
+template <> struct Sample<TransportationType> {
+    static char const *text() { return "RELIABLE"; }
+};
+template <> struct Sample<ServiceGroup> {
+    static char const *text() { return "SUPPORT_SERVICES"; }
+};
+template <> struct Sample<std::vector<std::wstring>> {
+    static char const *text() { return "[]"; }
+};
 template <> struct Sample<AttributeHandleSetRegionHandleSetPairVector> {
     static char const *text() { return "[]"; }
 };
-template <class T> struct Sample<std::set<T>> { static char const *text() { return "{}"; } };
+template <class T> struct Sample<std::set<T>> {
+    static char const *text() { return "{}"; }
+};
 template <class K, class V> struct Sample<std::map<K, V>> {
     static char const *text() { return "{}"; }
 };
@@ -115,9 +144,9 @@ Service make(char const *name, Method method, size_t optional, std::index_sequen
         Format format(federate, arguments.context());
         std::string result = Result<R>::text(
             format, [&] { return (federate.rti().*method)(std::get<I>(held).get()...); });
-        int const out[] = {0, (appendOut(std::integral_constant<bool, Parameter<P>::out>(),
-                                          format, result, std::get<I>(held)),
-                                0)...};
+        int const out[] = {0, (appendOut(std::integral_constant<bool, Parameter<P>::out>(), format,
+                                         result, std::get<I>(held)),
+                               0)...};
         (void)out;
         return result;
     };
@@ -126,13 +155,11 @@ Service make(char const *name, Method method, size_t optional, std::index_sequen
 
 template <class R, class... P>
 Service service(char const *name, R (RTIambassador::*method)(P...), size_t optional = 0) {
-    return make<R, decltype(method), P...>(name, method, optional,
-                                           std::index_sequence_for<P...>());
+    return make<R, decltype(method), P...>(name, method, optional, std::index_sequence_for<P...>());
 }
 template <class R, class... P>
 Service service(char const *name, R (RTIambassador::*method)(P...) const, size_t optional = 0) {
-    return make<R, decltype(method), P...>(name, method, optional,
-                                           std::index_sequence_for<P...>());
+    return make<R, decltype(method), P...>(name, method, optional, std::index_sequence_for<P...>());
 }
 
 /// connect [HLA_EVOKED | HLA_IMMEDIATE | NUMBER] ["settings"]; else as the run wants it.
@@ -165,9 +192,9 @@ typedef AttributeHandleSetRegionHandleSetPairVector const &Pairs;
 std::vector<Service> const &services() {
 #define S(name) service(#name, &R::name)
 #define OPTIONAL(name, count) service(#name, &R::name, count)
-#define OVERLOAD(name, result, ...)                                                            \
+#define OVERLOAD(name, result, ...)                                                                \
     service(#name, static_cast<result (R::*)(__VA_ARGS__)>(&R::name))
-#define OVERLOAD_OPTIONAL(name, count, result, ...)                                            \
+#define OVERLOAD_OPTIONAL(name, count, result, ...)                                                \
     service(#name, static_cast<result (R::*)(__VA_ARGS__)>(&R::name), count)
     static std::vector<Service> const all = {
         // Clause 4
@@ -185,26 +212,24 @@ std::vector<Service> const &services() {
         OVERLOAD(registerFederationSynchronizationPoint, void, Name, Tag),
         OVERLOAD(registerFederationSynchronizationPoint, void, Name, Tag,
                  FederateHandleSet const &),
-        OPTIONAL(synchronizationPointAchieved, 1),
-        OVERLOAD(requestFederationSave, void, Name),
-        OVERLOAD(requestFederationSave, void, Name, LogicalTime const &),
-        S(federateSaveBegun), S(federateSaveComplete), S(federateSaveNotComplete),
-        S(abortFederationSave), S(queryFederationSaveStatus), S(requestFederationRestore),
-        S(federateRestoreComplete), S(federateRestoreNotComplete), S(abortFederationRestore),
-        S(queryFederationRestoreStatus),
+        OPTIONAL(synchronizationPointAchieved, 1), OVERLOAD(requestFederationSave, void, Name),
+        OVERLOAD(requestFederationSave, void, Name, LogicalTime const &), S(federateSaveBegun),
+        S(federateSaveComplete), S(federateSaveNotComplete), S(abortFederationSave),
+        S(queryFederationSaveStatus), S(requestFederationRestore), S(federateRestoreComplete),
+        S(federateRestoreNotComplete), S(abortFederationRestore), S(queryFederationRestoreStatus),
         // Clause 5
-        S(publishObjectClassAttributes), S(unpublishObjectClass),
-        S(unpublishObjectClassAttributes), S(publishInteractionClass),
-        S(unpublishInteractionClass), OPTIONAL(subscribeObjectClassAttributes, 2),
-        S(unsubscribeObjectClass), S(unsubscribeObjectClassAttributes),
-        OPTIONAL(subscribeInteractionClass, 1), S(unsubscribeInteractionClass),
+        S(publishObjectClassAttributes), S(unpublishObjectClass), S(unpublishObjectClassAttributes),
+        S(publishInteractionClass), S(unpublishInteractionClass),
+        OPTIONAL(subscribeObjectClassAttributes, 2), S(unsubscribeObjectClass),
+        S(unsubscribeObjectClassAttributes), OPTIONAL(subscribeInteractionClass, 1),
+        S(unsubscribeInteractionClass),
         // Clause 6
         S(reserveObjectInstanceName), S(releaseObjectInstanceName),
         S(reserveMultipleObjectInstanceName), S(releaseMultipleObjectInstanceName),
         OVERLOAD(registerObjectInstance, ObjectInstanceHandle, ObjectClassHandle),
         OVERLOAD(registerObjectInstance, ObjectInstanceHandle, ObjectClassHandle, Name),
-        OVERLOAD(updateAttributeValues, void, ObjectInstanceHandle,
-                 AttributeHandleValueMap const &, Tag),
+        OVERLOAD(updateAttributeValues, void, ObjectInstanceHandle, AttributeHandleValueMap const &,
+                 Tag),
         OVERLOAD(updateAttributeValues, MessageRetractionHandle, ObjectInstanceHandle,
                  AttributeHandleValueMap const &, Tag, LogicalTime const &),
         OVERLOAD(sendInteraction, void, InteractionClassHandle, ParameterHandleValueMap const &,
@@ -256,22 +281,21 @@ std::vector<Service> const &services() {
         S(getFederateName), S(getObjectClassHandle), S(getObjectClassName),
         S(getKnownObjectClassHandle), S(getObjectInstanceHandle), S(getObjectInstanceName),
         S(getAttributeHandle), S(getAttributeName), S(getUpdateRateValue),
-        S(getUpdateRateValueForAttribute), S(getInteractionClassHandle),
-        S(getInteractionClassName), S(getParameterHandle), S(getParameterName), S(getOrderType),
-        S(getOrderName), S(getTransportationType), S(getTransportationName),
+        S(getUpdateRateValueForAttribute), S(getInteractionClassHandle), S(getInteractionClassName),
+        S(getParameterHandle), S(getParameterName), S(getOrderType), S(getOrderName),
+        S(getTransportationType), S(getTransportationName),
         S(getAvailableDimensionsForClassAttribute), S(getAvailableDimensionsForInteractionClass),
         S(getDimensionHandle), S(getDimensionName), S(getDimensionUpperBound),
-        S(getDimensionHandleSet), S(getRangeBounds), S(setRangeBounds),
-        S(normalizeFederateHandle), S(normalizeServiceGroup),
-        S(enableObjectClassRelevanceAdvisorySwitch), S(disableObjectClassRelevanceAdvisorySwitch),
-        S(enableAttributeRelevanceAdvisorySwitch), S(disableAttributeRelevanceAdvisorySwitch),
-        S(enableAttributeScopeAdvisorySwitch), S(disableAttributeScopeAdvisorySwitch),
-        S(enableInteractionRelevanceAdvisorySwitch), S(disableInteractionRelevanceAdvisorySwitch),
-        S(evokeCallback), S(evokeMultipleCallbacks), S(enableCallbacks), S(disableCallbacks),
-        S(getTimeFactory), S(decodeFederateHandle), S(decodeObjectClassHandle),
-        S(decodeInteractionClassHandle), S(decodeObjectInstanceHandle), S(decodeAttributeHandle),
-        S(decodeParameterHandle), S(decodeDimensionHandle), S(decodeMessageRetractionHandle),
-        S(decodeRegionHandle)};
+        S(getDimensionHandleSet), S(getRangeBounds), S(setRangeBounds), S(normalizeFederateHandle),
+        S(normalizeServiceGroup), S(enableObjectClassRelevanceAdvisorySwitch),
+        S(disableObjectClassRelevanceAdvisorySwitch), S(enableAttributeRelevanceAdvisorySwitch),
+        S(disableAttributeRelevanceAdvisorySwitch), S(enableAttributeScopeAdvisorySwitch),
+        S(disableAttributeScopeAdvisorySwitch), S(enableInteractionRelevanceAdvisorySwitch),
+        S(disableInteractionRelevanceAdvisorySwitch), S(evokeCallback), S(evokeMultipleCallbacks),
+        S(enableCallbacks), S(disableCallbacks), S(getTimeFactory), S(decodeFederateHandle),
+        S(decodeObjectClassHandle), S(decodeInteractionClassHandle), S(decodeObjectInstanceHandle),
+        S(decodeAttributeHandle), S(decodeParameterHandle), S(decodeDimensionHandle),
+        S(decodeMessageRetractionHandle), S(decodeRegionHandle)};
 #undef S
 #undef OPTIONAL
 #undef OVERLOAD
@@ -302,8 +326,9 @@ std::string invoke(Federate &federate, Values const &values, size_t from) {
     }
     if (!known)
         throw BadCommand("no service of the standard: " + name);
-    throw BadCommand(complaint.empty() ? name + " does not take " + std::to_string(count) + " arguments"
-                                       : complaint);
+    throw BadCommand(complaint.empty()
+                         ? name + " does not take " + std::to_string(count) + " arguments"
+                         : complaint);
 }
 
 std::vector<Known> knownServices() {

@@ -31,7 +31,8 @@ private:
     void skip() {
         while (at_ < line_.size() && (line_[at_] == ' ' || line_[at_] == '\t' || line_[at_] == ','))
             ++at_;
-        bool const space = at_ + 1 == line_.size() || line_[at_ + 1 < line_.size() ? at_ + 1 : at_] == ' ';
+        bool const space =
+            at_ + 1 == line_.size() || line_[at_ + 1 < line_.size() ? at_ + 1 : at_] == ' ';
         if (at_ < line_.size() && line_[at_] == '#' && (at_ == 0 || space))
             at_ = line_.size();
     }
@@ -45,7 +46,8 @@ private:
             return value;
         }
         Value value = c == '"' ? text() : word();
-        if (at_ < line_.size() && line_[at_] == '=' && !(value.kind == Value::Word && value.text.empty())) {
+        if (at_ < line_.size() && line_[at_] == '=' &&
+            !(value.kind == Value::Word && value.text.empty())) {
             ++at_;
             if (at_ == line_.size())
                 throw SyntaxError("nothing after '='");
@@ -176,11 +178,16 @@ std::string quoted(std::string const &text) {
 
 std::string print(Value const &value) {
     switch (value.kind) {
-    case Value::Word: return value.text;
-    case Value::Text: return quoted(value.text);
-    case Value::Set: return "{" + print(value.items) + "}";
-    case Value::List: return "[" + print(value.items) + "]";
-    case Value::Pair: return value.text + "=" + print(value.items[0]);
+    case Value::Word:
+        return value.text;
+    case Value::Text:
+        return quoted(value.text);
+    case Value::Set:
+        return "{" + print(value.items) + "}";
+    case Value::List:
+        return "[" + print(value.items) + "]";
+    case Value::Pair:
+        return value.text + "=" + print(value.items[0]);
     }
     return "";
 }
