@@ -52,6 +52,15 @@ template <class Info> Info Callbacks::producedBy(uint32_t producer) {
     return producer == 0 ? Info() : Info(FederateHandleFriend::make(producer));
 }
 
+template <class Info> Info Callbacks::sentBy(uint32_t producer, StarlingRegions const *regions) {
+    if (!regions)
+        return producedBy<Info>(producer);
+    RegionHandleSet set;
+    for (size_t i = 0; i < regions->size; ++i)
+        set.insert(RegionHandleFriend::make(regions->data[i]));
+    return producer == 0 ? Info(set) : Info(FederateHandleFriend::make(producer), set);
+}
+
 template <class Call> bool Callbacks::guarded(void *context, Call call) {
     try {
         call(*static_cast<Callbacks *>(context));
@@ -215,22 +224,22 @@ StarlingCallbacks Callbacks::table() {
     };
     t.reflect_attribute_values = [](void *context, uint64_t instance, StarlingValue const *values,
                                     size_t count, StarlingBytes tag, uint32_t transportation,
-                                    uint32_t producer) {
+                                    uint32_t producer, StarlingRegions const *regions) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.reflectAttributeValues(
                 ObjectInstanceHandleFriend::make(instance), c.attributes_.fill(values, count),
                 c.tag(tag), RECEIVE, static_cast<TransportationType>(transportation),
-                producedBy<SupplementalReflectInfo>(producer));
+                sentBy<SupplementalReflectInfo>(producer, regions));
         });
     };
     t.receive_interaction = [](void *context, uint32_t class_, StarlingValue const *values,
                                size_t count, StarlingBytes tag, uint32_t transportation,
-                               uint32_t producer) {
+                               uint32_t producer, StarlingRegions const *regions) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.receiveInteraction(InteractionClassHandleFriend::make(class_),
                                            c.parameters_.fill(values, count), c.tag(tag), RECEIVE,
                                            static_cast<TransportationType>(transportation),
-                                           producedBy<SupplementalReceiveInfo>(producer));
+                                           sentBy<SupplementalReceiveInfo>(producer, regions));
         });
     };
     t.remove_object_instance = [](void *context, uint64_t instance, StarlingBytes tag,

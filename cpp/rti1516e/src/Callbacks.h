@@ -34,6 +34,7 @@ private:
     template <class Call> static bool guarded(void *context, Call call);
     rti1516e::VariableLengthData const &tag(StarlingBytes bytes);
     template <class Info> static Info producedBy(uint32_t producer);
+    template <class Info> static Info sentBy(uint32_t producer, StarlingRegions const *regions);
 };
 
 }

@@ -1,6 +1,7 @@
 #include "RTIambassadorImplementation.h"
 
 #include "HandleImplementation.h"
+#include "Regions.h"
 #include "Text.h"
 #include "Throw.h"
 
@@ -36,6 +37,7 @@ uint64_t number(ObjectInstanceHandle const &h) { return ObjectInstanceHandleFrie
 uint32_t number(AttributeHandle const &h) { return AttributeHandleFriend::number(h); }
 uint32_t number(ParameterHandle const &h) { return ParameterHandleFriend::number(h); }
 uint32_t number(DimensionHandle const &h) { return DimensionHandleFriend::number(h); }
+uint64_t number(RegionHandle const &h) { return RegionHandleFriend::number(h); }
 
 template <class Set> std::vector<uint32_t> numbers(Set const &set) {
     std::vector<uint32_t> list;
@@ -352,6 +354,130 @@ void RTIambassadorImplementation::queryInteractionTransportationType(
     FederateHandle federate, InteractionClassHandle class_) {
     check(starling_query_interaction_transportation_type(ambassador_, number(federate),
                                                          number(class_)));
+}
+
+RegionHandle RTIambassadorImplementation::createRegion(DimensionHandleSet const &set) {
+    std::vector<uint32_t> const list = numbers(set);
+    return RegionHandleFriend::make(
+        get<uint64_t>(starling_create_region, ambassador_, list.data(), list.size()));
+}
+
+void RTIambassadorImplementation::commitRegionModifications(RegionHandleSet const &set) {
+    Regions const regions(set);
+    check(starling_commit_region_modifications(ambassador_, regions.data(), regions.size()));
+}
+
+void RTIambassadorImplementation::deleteRegion(RegionHandle const &region) {
+    check(starling_delete_region(ambassador_, number(region)));
+}
+
+ObjectInstanceHandle RTIambassadorImplementation::registerObjectInstanceWithRegions(
+    ObjectClassHandle class_, AttributeHandleSetRegionHandleSetPairVector const &pairs) {
+    AttributeRegions const regions(pairs);
+    StarlingText const none = {};
+    return ObjectInstanceHandleFriend::make(
+        get<uint64_t>(starling_register_object_instance_with_regions, ambassador_, number(class_),
+                      regions.data(), regions.size(), none));
+}
+
+ObjectInstanceHandle RTIambassadorImplementation::registerObjectInstanceWithRegions(
+    ObjectClassHandle class_, AttributeHandleSetRegionHandleSetPairVector const &pairs,
+    std::wstring const &name) {
+    AttributeRegions const regions(pairs);
+    Argument const text(name);
+    StarlingText const argument = text;
+    return ObjectInstanceHandleFriend::make(
+        get<uint64_t>(starling_register_object_instance_with_regions, ambassador_, number(class_),
+                      regions.data(), regions.size(), argument));
+}
+
+void RTIambassadorImplementation::associateRegionsForUpdates(
+    ObjectInstanceHandle object, AttributeHandleSetRegionHandleSetPairVector const &pairs) {
+    AttributeRegions const regions(pairs);
+    check(starling_associate_regions_for_updates(ambassador_, number(object), regions.data(),
+                                                 regions.size()));
+}
+
+void RTIambassadorImplementation::unassociateRegionsForUpdates(
+    ObjectInstanceHandle object, AttributeHandleSetRegionHandleSetPairVector const &pairs) {
+    AttributeRegions const regions(pairs);
+    check(starling_unassociate_regions_for_updates(ambassador_, number(object), regions.data(),
+                                                   regions.size()));
+}
+
+void RTIambassadorImplementation::subscribeObjectClassAttributesWithRegions(
+    ObjectClassHandle class_, AttributeHandleSetRegionHandleSetPairVector const &pairs, bool active,
+    std::wstring const &rate) {
+    AttributeRegions const regions(pairs);
+    check(starling_subscribe_object_class_attributes_with_regions(
+        ambassador_, number(class_), regions.data(), regions.size(), active, Argument(rate)));
+}
+
+void RTIambassadorImplementation::unsubscribeObjectClassAttributesWithRegions(
+    ObjectClassHandle class_, AttributeHandleSetRegionHandleSetPairVector const &pairs) {
+    AttributeRegions const regions(pairs);
+    check(starling_unsubscribe_object_class_attributes_with_regions(
+        ambassador_, number(class_), regions.data(), regions.size()));
+}
+
+void RTIambassadorImplementation::subscribeInteractionClassWithRegions(
+    InteractionClassHandle class_, RegionHandleSet const &set, bool active) {
+    Regions const regions(set);
+    check(starling_subscribe_interaction_class_with_regions(
+        ambassador_, number(class_), regions.data(), regions.size(), active));
+}
+
+void RTIambassadorImplementation::unsubscribeInteractionClassWithRegions(
+    InteractionClassHandle class_, RegionHandleSet const &set) {
+    Regions const regions(set);
+    check(starling_unsubscribe_interaction_class_with_regions(ambassador_, number(class_),
+                                                              regions.data(), regions.size()));
+}
+
+void RTIambassadorImplementation::sendInteractionWithRegions(InteractionClassHandle class_,
+                                                             ParameterHandleValueMap const &map,
+                                                             RegionHandleSet const &set,
+                                                             VariableLengthData const &tag) {
+    Values const values(map);
+    Regions const regions(set);
+    check(starling_send_interaction_with_regions(ambassador_, number(class_), values.data(),
+                                                 values.size(), regions.data(), regions.size(),
+                                                 bytes(tag)));
+}
+
+void RTIambassadorImplementation::requestAttributeValueUpdateWithRegions(
+    ObjectClassHandle class_, AttributeHandleSetRegionHandleSetPairVector const &pairs,
+    VariableLengthData const &tag) {
+    AttributeRegions const regions(pairs);
+    check(starling_request_attribute_value_update_with_regions(
+        ambassador_, number(class_), regions.data(), regions.size(), bytes(tag)));
+}
+
+DimensionHandleSet RTIambassadorImplementation::getDimensionHandleSet(RegionHandle region) {
+    std::vector<uint32_t> list(8);
+    size_t count = 0;
+    do {
+        list.resize(std::max(list.size(), count));
+        check(starling_get_dimension_handle_set(ambassador_, number(region), list.data(),
+                                                list.size(), &count));
+    } while (count > list.size());
+    list.resize(count);
+    return dimensions(list);
+}
+
+RangeBounds RTIambassadorImplementation::getRangeBounds(RegionHandle region,
+                                                        DimensionHandle dimension) {
+    uint64_t lower = 0;
+    uint64_t upper = 0;
+    check(
+        starling_get_range_bounds(ambassador_, number(region), number(dimension), &lower, &upper));
+    return RangeBounds(lower, upper);
+}
+
+void RTIambassadorImplementation::setRangeBounds(RegionHandle region, DimensionHandle dimension,
+                                                 RangeBounds const &bounds) {
+    check(starling_set_range_bounds(ambassador_, number(region), number(dimension),
+                                    bounds.getLowerBound(), bounds.getUpperBound()));
 }
 
 void RTIambassadorImplementation::enableObjectClassRelevanceAdvisorySwitch() {

@@ -98,7 +98,42 @@ public:
     void queryAttributeOwnership(ObjectInstanceHandle, AttributeHandle) override;
     bool isAttributeOwnedByFederate(ObjectInstanceHandle, AttributeHandle) override;
 
+    // Data distribution management
+    RegionHandle createRegion(DimensionHandleSet const &) override;
+    void commitRegionModifications(RegionHandleSet const &) override;
+    void deleteRegion(RegionHandle const &) override;
+    ObjectInstanceHandle
+    registerObjectInstanceWithRegions(ObjectClassHandle,
+                                      AttributeHandleSetRegionHandleSetPairVector const &) override;
+    ObjectInstanceHandle
+    registerObjectInstanceWithRegions(ObjectClassHandle,
+                                      AttributeHandleSetRegionHandleSetPairVector const &,
+                                      std::wstring const &) override;
+    void associateRegionsForUpdates(ObjectInstanceHandle,
+                                    AttributeHandleSetRegionHandleSetPairVector const &) override;
+    void unassociateRegionsForUpdates(ObjectInstanceHandle,
+                                      AttributeHandleSetRegionHandleSetPairVector const &) override;
+    void
+    subscribeObjectClassAttributesWithRegions(ObjectClassHandle,
+                                              AttributeHandleSetRegionHandleSetPairVector const &,
+                                              bool, std::wstring const &) override;
+    void unsubscribeObjectClassAttributesWithRegions(
+        ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &) override;
+    void subscribeInteractionClassWithRegions(InteractionClassHandle, RegionHandleSet const &,
+                                              bool) override;
+    void unsubscribeInteractionClassWithRegions(InteractionClassHandle,
+                                                RegionHandleSet const &) override;
+    using UnimplementedRTIambassador::sendInteractionWithRegions;
+    void sendInteractionWithRegions(InteractionClassHandle, ParameterHandleValueMap const &,
+                                    RegionHandleSet const &, VariableLengthData const &) override;
+    void requestAttributeValueUpdateWithRegions(ObjectClassHandle,
+                                                AttributeHandleSetRegionHandleSetPairVector const &,
+                                                VariableLengthData const &) override;
+
     // Support services
+    DimensionHandleSet getDimensionHandleSet(RegionHandle) override;
+    RangeBounds getRangeBounds(RegionHandle, DimensionHandle) override;
+    void setRangeBounds(RegionHandle, DimensionHandle, RangeBounds const &) override;
     void enableObjectClassRelevanceAdvisorySwitch() override;
     void disableObjectClassRelevanceAdvisorySwitch() override;
     void enableAttributeRelevanceAdvisorySwitch() override;

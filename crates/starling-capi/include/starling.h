@@ -38,18 +38,26 @@ typedef struct StarlingText {
 typedef uint32_t StarlingStatus;
 
 /**
- * A federation execution in reportFederationExecutions.
+ * Attributes, each of them with each of these regions.
  */
-typedef struct StarlingFederation {
+typedef struct StarlingAttributeRegions {
   /**
-   * Its name.
+   * The first attribute.
    */
-  struct StarlingText name;
+  const uint32_t *attributes;
   /**
-   * Its logical time implementation.
+   * How many.
    */
-  struct StarlingText time;
-} StarlingFederation;
+  size_t attributes_count;
+  /**
+   * The first region.
+   */
+  const uint64_t *regions;
+  /**
+   * How many.
+   */
+  size_t regions_count;
+} StarlingAttributeRegions;
 
 /**
  * Bytes. `data` may be null if `size` is 0.
@@ -78,6 +86,34 @@ typedef struct StarlingValue {
    */
   struct StarlingBytes value;
 } StarlingValue;
+
+/**
+ * A federation execution in reportFederationExecutions.
+ */
+typedef struct StarlingFederation {
+  /**
+   * Its name.
+   */
+  struct StarlingText name;
+  /**
+   * Its logical time implementation.
+   */
+  struct StarlingText time;
+} StarlingFederation;
+
+/**
+ * Handles of regions.
+ */
+typedef struct StarlingRegions {
+  /**
+   * The first.
+   */
+  const uint64_t *data;
+  /**
+   * How many.
+   */
+  size_t size;
+} StarlingRegions;
 
 /**
  * The federate's functions. Each returns true, or false if the federate threw
@@ -193,7 +229,8 @@ typedef struct StarlingCallbacks {
                                    struct StarlingText name,
                                    uint32_t producer);
   /**
-   * Reflect Attribute Values, §6.11, in receive order.
+   * Reflect Attribute Values, §6.11, in receive order. `regions` is null where they are not
+   * conveyed.
    */
   bool (*reflect_attribute_values)(void*,
                                    uint64_t instance,
@@ -201,9 +238,10 @@ typedef struct StarlingCallbacks {
                                    size_t count,
                                    struct StarlingBytes tag,
                                    uint32_t transportation,
-                                   uint32_t producer);
+                                   uint32_t producer,
+                                   const struct StarlingRegions *regions);
   /**
-   * Receive Interaction, §6.13, in receive order.
+   * Receive Interaction, §6.13, in receive order. `regions` as above.
    */
   bool (*receive_interaction)(void*,
                               uint32_t class_,
@@ -211,7 +249,8 @@ typedef struct StarlingCallbacks {
                               size_t count,
                               struct StarlingBytes tag,
                               uint32_t transportation,
-                              uint32_t producer);
+                              uint32_t producer,
+                              const struct StarlingRegions *regions);
   /**
    * Remove Object Instance, §6.15.
    */
@@ -294,6 +333,180 @@ extern "C" {
  * Why this thread's last call failed. Valid until its next call.
  */
 struct StarlingText starling_message(void);
+
+/**
+ * Create Region, 1516.1-2010 §9.2.
+ *
+ * # Safety
+ * As in the crate's rules; `region` is writable.
+ */
+StarlingStatus starling_create_region(const struct StarlingAmbassador *ambassador,
+                                      const uint32_t *dimensions,
+                                      size_t dimensions_count,
+                                      uint64_t *region);
+
+/**
+ * Commit Region Modifications, §9.3.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_commit_region_modifications(const struct StarlingAmbassador *ambassador,
+                                                    const uint64_t *regions_,
+                                                    size_t regions_count);
+
+/**
+ * Delete Region, §9.4.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_delete_region(const struct StarlingAmbassador *ambassador, uint64_t region);
+
+/**
+ * Register Object Instance With Regions, §9.5. `name.data` null: the RTI makes a name.
+ *
+ * # Safety
+ * As in the crate's rules; `instance` is writable.
+ */
+StarlingStatus starling_register_object_instance_with_regions(const struct StarlingAmbassador *ambassador,
+                                                              uint32_t class_,
+                                                              const struct StarlingAttributeRegions *regions_,
+                                                              size_t regions_count,
+                                                              struct StarlingText name,
+                                                              uint64_t *instance);
+
+/**
+ * Associate Regions For Updates, 1516.1-2010 §9.6.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_associate_regions_for_updates(const struct StarlingAmbassador *ambassador,
+                                                      uint64_t instance,
+                                                      const struct StarlingAttributeRegions *regions_,
+                                                      size_t regions_count);
+
+/**
+ * Unassociate Regions For Updates, §9.7.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_unassociate_regions_for_updates(const struct StarlingAmbassador *ambassador,
+                                                        uint64_t instance,
+                                                        const struct StarlingAttributeRegions *regions_,
+                                                        size_t regions_count);
+
+/**
+ * Subscribe Object Class Attributes With Regions, §9.8. An empty `rate` is no reduction.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_subscribe_object_class_attributes_with_regions(const struct StarlingAmbassador *ambassador,
+                                                                       uint32_t class_,
+                                                                       const struct StarlingAttributeRegions *regions_,
+                                                                       size_t regions_count,
+                                                                       bool active,
+                                                                       struct StarlingText rate);
+
+/**
+ * Unsubscribe Object Class Attributes With Regions, §9.9.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_unsubscribe_object_class_attributes_with_regions(const struct StarlingAmbassador *ambassador,
+                                                                         uint32_t class_,
+                                                                         const struct StarlingAttributeRegions *regions_,
+                                                                         size_t regions_count);
+
+/**
+ * Subscribe Interaction Class With Regions, §9.10.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_subscribe_interaction_class_with_regions(const struct StarlingAmbassador *ambassador,
+                                                                 uint32_t class_,
+                                                                 const uint64_t *regions_,
+                                                                 size_t regions_count,
+                                                                 bool active);
+
+/**
+ * Unsubscribe Interaction Class With Regions, §9.11.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_unsubscribe_interaction_class_with_regions(const struct StarlingAmbassador *ambassador,
+                                                                   uint32_t class_,
+                                                                   const uint64_t *regions_,
+                                                                   size_t regions_count);
+
+/**
+ * Send Interaction With Regions, §9.12, in receive order.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_send_interaction_with_regions(const struct StarlingAmbassador *ambassador,
+                                                      uint32_t class_,
+                                                      const struct StarlingValue *values,
+                                                      size_t values_count,
+                                                      const uint64_t *regions_,
+                                                      size_t regions_count,
+                                                      struct StarlingBytes tag);
+
+/**
+ * Request Attribute Value Update With Regions, §9.13.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_request_attribute_value_update_with_regions(const struct StarlingAmbassador *ambassador,
+                                                                    uint32_t class_,
+                                                                    const struct StarlingAttributeRegions *regions_,
+                                                                    size_t regions_count,
+                                                                    struct StarlingBytes tag);
+
+/**
+ * Get Dimension Handle Set, §10.28: at most `room` are stored at `list`; `count` is how many
+ * there are.
+ *
+ * # Safety
+ * As in the crate's rules; `list` has room for `room` numbers, `count` is writable.
+ */
+StarlingStatus starling_get_dimension_handle_set(const struct StarlingAmbassador *ambassador,
+                                                 uint64_t region,
+                                                 uint32_t *list,
+                                                 size_t room,
+                                                 size_t *count);
+
+/**
+ * Get Range Bounds, §10.29.
+ *
+ * # Safety
+ * As in the crate's rules; `lower` and `upper` are writable.
+ */
+StarlingStatus starling_get_range_bounds(const struct StarlingAmbassador *ambassador,
+                                         uint64_t region,
+                                         uint32_t dimension,
+                                         uint64_t *lower,
+                                         uint64_t *upper);
+
+/**
+ * Set Range Bounds, §10.30.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+StarlingStatus starling_set_range_bounds(const struct StarlingAmbassador *ambassador,
+                                         uint64_t region,
+                                         uint32_t dimension,
+                                         uint64_t lower,
+                                         uint64_t upper);
 
 /**
  * Publish Object Class Attributes, 1516.1-2010 §5.2.

@@ -1,9 +1,12 @@
 //! Callbacks to the federate: a table of function pointers.
 
-use crate::types::{StarlingBytes, StarlingFederation, StarlingText, StarlingValue};
-use starling::core::{AttributeHandle, FederateHandle, Transportation};
+use crate::types::{
+    StarlingBytes, StarlingFederation, StarlingRegions, StarlingText, StarlingValue,
+};
+use starling::core::{AttributeHandle, FederateHandle, RegionHandle, Transportation};
 use starling::{Callback, Exception, ExceptionKind, FederateAmbassador};
 use std::ffi::c_void;
+use std::ptr::null;
 
 /// How a value travelled: HLAreliable 1, HLAbestEffort 2 (the numbers of the C++ API of 2010).
 pub(crate) fn transportation_number(transportation: Transportation) -> u32 {
@@ -27,6 +30,10 @@ pub(crate) fn transportation(number: u32) -> Result<Transportation, Exception> {
 
 fn numbers(attributes: &[AttributeHandle]) -> Vec<u32> {
     attributes.iter().map(|a| a.raw()).collect()
+}
+
+fn region_numbers(regions: &[RegionHandle]) -> Vec<u64> {
+    regions.iter().map(|r| r.0).collect()
 }
 
 /// The federate's functions. Each returns true, or false if the federate threw
@@ -124,7 +131,8 @@ pub struct StarlingCallbacks {
             producer: u32,
         ) -> bool,
     >,
-    /// Reflect Attribute Values, §6.11, in receive order.
+    /// Reflect Attribute Values, §6.11, in receive order. `regions` is null where they are not
+    /// conveyed.
     pub reflect_attribute_values: Option<
         extern "C" fn(
             *mut c_void,
@@ -134,9 +142,10 @@ pub struct StarlingCallbacks {
             tag: StarlingBytes,
             transportation: u32,
             producer: u32,
+            regions: *const StarlingRegions,
         ) -> bool,
     >,
-    /// Receive Interaction, §6.13, in receive order.
+    /// Receive Interaction, §6.13, in receive order. `regions` as above.
     pub receive_interaction: Option<
         extern "C" fn(
             *mut c_void,
@@ -146,6 +155,7 @@ pub struct StarlingCallbacks {
             tag: StarlingBytes,
             transportation: u32,
             producer: u32,
+            regions: *const StarlingRegions,
         ) -> bool,
     >,
     /// Remove Object Instance, §6.15.
@@ -409,7 +419,11 @@ impl FederateAmbassador for Table {
                 tag,
                 transportation,
                 producer,
+                regions,
             } => {
+                let conveyed = regions.as_ref().map(|r| region_numbers(r));
+                let regions = conveyed.as_ref().map(|r| StarlingRegions::of(r));
+                let regions = regions.as_ref().map_or(null(), std::ptr::from_ref);
                 self.fill(values.iter().map(|(a, v)| (a.raw(), v)));
                 let (at, count) = (self.values.as_ptr(), self.values.len());
                 let (tag, how) = (
@@ -417,7 +431,7 @@ impl FederateAmbassador for Table {
                     transportation_number(*transportation),
                 );
                 let reflect = c.reflect_attribute_values;
-                reflect.is_none_or(|f| f(to, instance.0, at, count, tag, how, producer.0))
+                reflect.is_none_or(|f| f(to, instance.0, at, count, tag, how, producer.0, regions))
             }
             Callback::ReceiveInteraction {
                 class,
@@ -425,7 +439,11 @@ impl FederateAmbassador for Table {
                 tag,
                 transportation,
                 producer,
+                regions,
             } => {
+                let conveyed = regions.as_ref().map(|r| region_numbers(r));
+                let regions = conveyed.as_ref().map(|r| StarlingRegions::of(r));
+                let regions = regions.as_ref().map_or(null(), std::ptr::from_ref);
                 self.fill(values.iter().map(|(p, v)| (p.raw(), v)));
                 let (at, count) = (self.values.as_ptr(), self.values.len());
                 let (tag, how) = (
@@ -433,7 +451,7 @@ impl FederateAmbassador for Table {
                     transportation_number(*transportation),
                 );
                 let receive = c.receive_interaction;
-                receive.is_none_or(|f| f(to, class.raw(), at, count, tag, how, producer.0))
+                receive.is_none_or(|f| f(to, class.raw(), at, count, tag, how, producer.0, regions))
             }
             Callback::RemoveObjectInstance {
                 instance,

@@ -12,6 +12,7 @@
 
 mod boundary;
 mod callbacks;
+mod ddm;
 mod declaration;
 mod federation;
 mod object;
@@ -21,6 +22,7 @@ mod types;
 
 pub use boundary::starling_message;
 pub use callbacks::*;
+pub use ddm::*;
 pub use declaration::*;
 pub use federation::*;
 pub use object::*;

@@ -20,7 +20,7 @@ const FEW: usize = 16;
 ///
 /// # Safety
 /// `values` points to `count` readable values, whose bytes are readable.
-unsafe fn with_values<H: Copy, T>(
+pub(crate) unsafe fn with_values<H: Copy, T>(
     values: *const StarlingValue,
     count: usize,
     handle: fn(u32) -> H,

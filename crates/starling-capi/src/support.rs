@@ -204,7 +204,7 @@ pub unsafe extern "C" fn starling_get_available_dimensions_for_interaction_class
 
 /// # Safety
 /// `list` has room for `room` numbers.
-unsafe fn store(found: &[DimensionHandle], list: *mut u32, room: usize) -> usize {
+pub(crate) unsafe fn store(found: &[DimensionHandle], list: *mut u32, room: usize) -> usize {
     for (i, dimension) in found.iter().enumerate().take(room) {
         // SAFETY: as above.
         unsafe { list.add(i).write(dimension.raw()) };

@@ -53,6 +53,39 @@ pub struct StarlingFederation {
     pub time: StarlingText,
 }
 
+/// Handles of regions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StarlingRegions {
+    /// The first.
+    pub data: *const u64,
+    /// How many.
+    pub size: usize,
+}
+
+/// Attributes, each of them with each of these regions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct StarlingAttributeRegions {
+    /// The first attribute.
+    pub attributes: *const u32,
+    /// How many.
+    pub attributes_count: usize,
+    /// The first region.
+    pub regions: *const u64,
+    /// How many.
+    pub regions_count: usize,
+}
+
+impl StarlingRegions {
+    pub(crate) fn of(regions: &[u64]) -> Self {
+        StarlingRegions {
+            data: regions.as_ptr(),
+            size: regions.len(),
+        }
+    }
+}
+
 impl StarlingText {
     pub(crate) fn of(text: &str) -> Self {
         StarlingText {

@@ -3,7 +3,8 @@
 use crate::message::FederationInformation;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, SynchronizationPointFailure, Transportation, ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, RegionHandle, SynchronizationPointFailure,
+    Transportation, ValuesBuf,
 };
 use std::sync::Arc;
 
@@ -79,6 +80,8 @@ pub enum Callback {
         transportation: Transportation,
         /// Who sent it.
         producer: FederateHandle,
+        /// The regions that it was updated with, if they are conveyed; none for the default one.
+        regions: Option<Vec<RegionHandle>>,
     },
     /// Receive Interaction, §6.13.
     ReceiveInteraction {
@@ -92,6 +95,8 @@ pub enum Callback {
         transportation: Transportation,
         /// Who sent it.
         producer: FederateHandle,
+        /// The regions that it was sent with, if they are conveyed; none for the default one.
+        regions: Option<Vec<RegionHandle>>,
     },
     /// Remove Object Instance, §6.15.
     RemoveObjectInstance {

@@ -10,6 +10,7 @@
 //!   all of it;
 //! - `by_class` and `names` mirror `instances`.
 
+use crate::ddm::execution::ExecutionRegions;
 use crate::declaration::{Routes, Subscriptions};
 use crate::federation::synchronization::SynchronizationPoint;
 use crate::handles::HandleMap;
@@ -78,6 +79,7 @@ pub(crate) struct Execution {
     settled: LogIndex,
     pub(crate) subscriptions: Subscriptions,
     pub(crate) routes: Routes,
+    pub(crate) regions: ExecutionRegions,
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(crate) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(crate) names: BTreeMap<String, NameUse>,
@@ -110,6 +112,7 @@ impl Execution {
             settled: 0,
             subscriptions: Subscriptions::default(),
             routes: Routes::default(),
+            regions: ExecutionRegions::default(),
             instances: BTreeMap::new(),
             by_class: BTreeMap::new(),
             names: BTreeMap::new(),
@@ -172,7 +175,7 @@ impl Execution {
                 instance,
                 class,
                 name,
-            } => self.register_object(cause, instance, class, name),
+            } => self.register_object(cause, instance, class, name, &[]),
             RequestBody::DeleteObject { instance, tag } => {
                 self.delete_object(cause, instance, tag);
                 Ok(())
@@ -231,6 +234,42 @@ impl Execution {
                 self.set_instance_switches(cause, switches);
                 Ok(())
             }
+            RequestBody::CommitRegions(list) => self.commit_regions(cause, list),
+            RequestBody::DeleteRegion(region) => self.delete_region(cause, region),
+            RequestBody::RegisterObjectWithRegions {
+                instance,
+                class,
+                name,
+                regions,
+            } => self.register_object(cause, instance, class, name, &regions),
+            RequestBody::AssociateRegions { instance, regions } => {
+                self.associate_regions(cause, instance, &regions)
+            }
+            RequestBody::UnassociateRegions { instance, regions } => {
+                self.unassociate_regions(cause, instance, &regions)
+            }
+            RequestBody::SubscribeObjectClassWithRegions {
+                class,
+                regions,
+                active,
+                rate,
+            } => self.subscribe_object_class_with_regions(cause, class, regions, active, rate),
+            RequestBody::UnsubscribeObjectClassWithRegions { class, regions } => {
+                self.unsubscribe_object_class_with_regions(cause, class, regions)
+            }
+            RequestBody::SubscribeInteractionWithRegions {
+                class,
+                regions,
+                active,
+            } => self.subscribe_interaction_with_regions(cause, class, regions, active),
+            RequestBody::UnsubscribeInteractionWithRegions { class, regions } => {
+                self.unsubscribe_interaction_with_regions(cause, class, regions)
+            }
+            RequestBody::RequestClassUpdateWithRegions {
+                class,
+                regions,
+                tag,
+            } => self.request_class_update_with_regions(cause, class, &regions, tag),
             RequestBody::RegisterSynchronizationPoint { label, tag, set } => {
                 self.register_synchronization_point(cause, label, tag, set);
                 Ok(())

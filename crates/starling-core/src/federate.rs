@@ -11,6 +11,7 @@
 
 use crate::callback::Callback;
 use crate::counters::Counters;
+use crate::ddm::federate::FederateRegions;
 use crate::declaration::{Advisories, Routes, Subscriptions};
 use crate::exception::throw;
 use crate::federation::modules;
@@ -82,6 +83,7 @@ pub struct Federate {
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
     pub(crate) switches: InstanceSwitches,
+    pub(crate) regions: FederateRegions,
     /// Of interaction classes sent by this federate.
     pub(crate) transportations: Changes<InteractionClassHandle>,
     pub(crate) registration: Advisories<ObjectClassHandle>,
@@ -124,6 +126,12 @@ impl Federate {
         for (federate, class, how) in snapshot.interaction_subscriptions {
             subscriptions.set_interaction(federate, class, how, snapshot.index);
         }
+        subscriptions.regions.restore(
+            snapshot.regions,
+            snapshot.object_region_subscriptions,
+            snapshot.interaction_region_subscriptions,
+            snapshot.index,
+        );
         Ok(Federate {
             me: snapshot.handle,
             name: snapshot.name,
@@ -144,6 +152,7 @@ impl Federate {
             published: BTreeMap::new(),
             published_interactions: BTreeSet::new(),
             transportations: Changes::default(),
+            regions: FederateRegions::default(),
             switches: InstanceSwitches {
                 scope: switches.attribute_scope_advisory,
                 relevance: switches.attribute_relevance_advisory,
@@ -289,6 +298,7 @@ impl Federate {
                 self.members.remove(&federate);
                 self.subscriptions.forget(federate);
                 self.routes.clear();
+                self.regions.forget(federate);
                 self.fenceable.remove(&federate);
                 self.resigned |= federate == self.me;
                 self.advise_all();
@@ -305,6 +315,48 @@ impl Federate {
             } => {
                 self.subscriptions
                     .set_interaction(origin, class, subscription, entry.index);
+                self.subscription_applied(origin);
+                self.advise_interaction_subscribed(class);
+            }
+            EntryBody::RegionsCommitted(list) => self.apply_region_commits(list),
+            EntryBody::ObjectRegionSubscription {
+                class,
+                specifications,
+                regions,
+                active,
+                rate,
+            } => {
+                let table = &mut self.subscriptions.regions;
+                for s in specifications {
+                    table.commit(s.region, s.ranges.into());
+                }
+                table.subscribe_object(class, &regions, active, &rate, entry.index);
+                self.subscription_applied(origin);
+                self.advise_subscribed(class);
+            }
+            EntryBody::ObjectRegionUnsubscription { class, regions } => {
+                let table = &mut self.subscriptions.regions;
+                table.unsubscribe_object(class, &regions);
+                self.subscription_applied(origin);
+                self.advise_subscribed(class);
+            }
+            EntryBody::InteractionRegionSubscription {
+                class,
+                specifications,
+                active,
+            } => {
+                let regions: Vec<_> = specifications.iter().map(|s| s.region).collect();
+                let table = &mut self.subscriptions.regions;
+                for s in specifications {
+                    table.commit(s.region, s.ranges.into());
+                }
+                table.subscribe_interaction(class, &regions, active, entry.index);
+                self.subscription_applied(origin);
+                self.advise_interaction_subscribed(class);
+            }
+            EntryBody::InteractionRegionUnsubscription { class, regions } => {
+                let table = &mut self.subscriptions.regions;
+                table.unsubscribe_interaction(class, &regions);
                 self.subscription_applied(origin);
                 self.advise_interaction_subscribed(class);
             }
@@ -408,6 +460,7 @@ impl Federate {
 
     fn subscription_applied(&mut self, origin: FederateHandle) {
         self.routes.clear();
+        self.regions.routes.clear();
         if origin == self.me {
             self.maps.clear();
         }
@@ -417,6 +470,7 @@ impl Federate {
         modules::merge(&mut self.model, sources)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
         self.routes.clear();
+        self.regions.routes.clear();
         self.maps.clear();
         Ok(())
     }

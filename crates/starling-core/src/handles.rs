@@ -53,6 +53,38 @@ impl fmt::Display for ObjectInstanceHandle {
     }
 }
 
+/// A region of a federation execution; never reused in it. Its upper half is its creator's handle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegionHandle(pub u64);
+
+impl RegionHandle {
+    /// The `number`-th region created by `federate` (from 1).
+    pub fn new(federate: FederateHandle, number: u32) -> Self {
+        RegionHandle(u64::from(federate.0) << 32 | u64::from(number))
+    }
+
+    /// The federate that created it.
+    pub fn creator(self) -> FederateHandle {
+        FederateHandle((self.0 >> 32) as u32)
+    }
+
+    /// Its number among its creator's.
+    pub fn number(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The first and the last that a federate can create.
+    pub(crate) fn block(creator: FederateHandle) -> (Self, Self) {
+        (Self::new(creator, 0), Self::new(creator, u32::MAX))
+    }
+}
+
+impl fmt::Display for RegionHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "region {}.{}", self.creator().0, self.number())
+    }
+}
+
 /// A connection to the executive, numbered by whoever drives it; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PeerId(pub u64);

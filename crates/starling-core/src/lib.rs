@@ -9,6 +9,7 @@
 
 pub mod callback;
 mod counters;
+mod ddm;
 mod declaration;
 mod exception;
 mod execution;
@@ -27,13 +28,14 @@ mod why;
 
 pub use callback::Callback;
 pub use counters::Counters;
+pub use ddm::sent::{InvalidSentRegions, SentRegions, SentRegionsBuf};
 pub use exception::{Exception, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, DataPath, Federate, Output};
 pub use federation::SynchronizationPointFailure;
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
-pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId};
+pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId, RegionHandle};
 pub use object::advisories::InstanceSwitches;
 pub use ownership::{Divestiture, OwnershipNotice};
 pub use starling_fom::{

@@ -1,9 +1,9 @@
 //! What federates and the executive tell each other. `starling-wire` turns it into bytes.
 
 use crate::{
-    AttributeHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
-    SynchronizationPointFailure, Transportation, Values, ValuesBuf,
+    AttributeHandle, DimensionHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice, RegionHandle,
+    SentRegions, SentRegionsBuf, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
 };
 
 /// A request's number: the how many-th of its federate since it joined, from 1.
@@ -201,6 +201,79 @@ pub enum RequestBody {
     },
     /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
     SetInstanceSwitches(InstanceSwitches),
+    /// Commit Region Modifications, §9.3, of regions that the executive is to know: ranges
+    /// ascending by dimension.
+    CommitRegions(Vec<RegionSpecification>),
+    /// Delete Region, §9.4, of a region that the executive knows.
+    DeleteRegion(RegionHandle),
+    /// Register Object Instance With Regions, §9.5.
+    RegisterObjectWithRegions {
+        /// From the federate's own block.
+        instance: ObjectInstanceHandle,
+        /// The registered class.
+        class: ObjectClassHandle,
+        /// A reserved name, or none: the RTI makes one.
+        name: Option<String>,
+        /// Associations for updates.
+        regions: Vec<AttributeRegions>,
+    },
+    /// Associate Regions For Updates, §9.6.
+    AssociateRegions {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// These are added.
+        regions: Vec<AttributeRegions>,
+    },
+    /// Unassociate Regions For Updates, §9.7.
+    UnassociateRegions {
+        /// Of this instance.
+        instance: ObjectInstanceHandle,
+        /// These end, where they are.
+        regions: Vec<AttributeRegions>,
+    },
+    /// Subscribe Object Class Attributes With Regions, §9.8.
+    SubscribeObjectClassWithRegions {
+        /// At this class.
+        class: ObjectClassHandle,
+        /// These are added.
+        regions: Vec<AttributeRegions>,
+        /// False for a passive subscription.
+        active: bool,
+        /// Update rate designator, empty for none.
+        rate: String,
+    },
+    /// Unsubscribe Object Class Attributes With Regions, §9.9.
+    UnsubscribeObjectClassWithRegions {
+        /// At this class.
+        class: ObjectClassHandle,
+        /// These end, where they are.
+        regions: Vec<AttributeRegions>,
+    },
+    /// Subscribe Interaction Class With Regions, §9.10.
+    SubscribeInteractionWithRegions {
+        /// Which.
+        class: InteractionClassHandle,
+        /// These are added.
+        regions: Vec<RegionHandle>,
+        /// False for a passive subscription.
+        active: bool,
+    },
+    /// Unsubscribe Interaction Class With Regions, §9.11.
+    UnsubscribeInteractionWithRegions {
+        /// Which.
+        class: InteractionClassHandle,
+        /// These end, where they are.
+        regions: Vec<RegionHandle>,
+    },
+    /// Request Attribute Value Update With Regions, §9.13.
+    RequestClassUpdateWithRegions {
+        /// Which, with its subclasses.
+        class: ObjectClassHandle,
+        /// Of these, where their update regions overlap these.
+        regions: Vec<AttributeRegions>,
+        /// User-supplied tag.
+        tag: Vec<u8>,
+    },
     /// Register Federation Synchronization Point, §4.11.
     RegisterSynchronizationPoint {
         /// Its label.
@@ -280,6 +353,60 @@ pub enum RequestBody {
 pub struct SubscribedAttribute {
     /// Which.
     pub attribute: AttributeHandle,
+    /// False for a passive subscription.
+    pub active: bool,
+    /// Update rate designator, empty for none.
+    pub rate: String,
+}
+
+/// Bounds of a region in one dimension, §9.1.1: lower included, upper not; lower < upper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// Which.
+    pub dimension: DimensionHandle,
+    /// The first value inside.
+    pub lower: u32,
+    /// The first value beyond.
+    pub upper: u32,
+}
+
+/// A region as it is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionSpecification {
+    /// Which.
+    pub region: RegionHandle,
+    /// By dimension, ascending; others have their default range.
+    pub ranges: Vec<Range>,
+}
+
+/// Attributes, each of them with each of these regions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AttributeRegions {
+    /// Which.
+    pub attributes: Vec<AttributeHandle>,
+    /// With these.
+    pub regions: Vec<RegionHandle>,
+}
+
+impl AttributeRegions {
+    /// Each attribute with each of its regions.
+    pub fn pairs(list: &[Self]) -> impl Iterator<Item = (AttributeHandle, RegionHandle)> {
+        list.iter().flat_map(|item| {
+            let attributes = item.attributes.iter();
+            attributes.flat_map(|a| item.regions.iter().map(|r| (*a, *r)))
+        })
+    }
+}
+
+/// A subscription with regions, in a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RegionSubscription<C, A> {
+    /// The region; its creator subscribes.
+    pub region: RegionHandle,
+    /// At this class.
+    pub class: C,
+    /// To this attribute; nothing for an interaction class.
+    pub attribute: A,
     /// False for a passive subscription.
     pub active: bool,
     /// Update rate designator, empty for none.
@@ -458,6 +585,12 @@ pub struct Snapshot {
     pub object_subscriptions: Vec<(FederateHandle, ObjectClassHandle, Vec<SubscribedAttribute>)>,
     /// Subscriptions to interaction classes.
     pub interaction_subscriptions: Vec<(FederateHandle, InteractionClassHandle, Subscription)>,
+    /// Regions that are subscribed with.
+    pub regions: Vec<RegionSpecification>,
+    /// Subscriptions to object class attributes with regions.
+    pub object_region_subscriptions: Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>>,
+    /// Subscriptions to interaction classes with regions.
+    pub interaction_region_subscriptions: Vec<RegionSubscription<InteractionClassHandle, ()>>,
 }
 
 /// A log entry.
@@ -577,6 +710,44 @@ pub enum EntryBody {
         on: Vec<(String, Vec<AttributeHandle>)>,
         /// Wanted by nobody now.
         off: Vec<AttributeHandle>,
+    },
+    /// Regions that are subscribed with have new ranges. Audience: all.
+    RegionsCommitted(Vec<RegionSpecification>),
+    /// `origin` now subscribes at this class with these regions, too. Audience: all.
+    ObjectRegionSubscription {
+        /// Which.
+        class: ObjectClassHandle,
+        /// All regions that are named.
+        specifications: Vec<RegionSpecification>,
+        /// Attributes with regions.
+        regions: Vec<AttributeRegions>,
+        /// False for a passive subscription.
+        active: bool,
+        /// Update rate designator, empty for none.
+        rate: String,
+    },
+    /// `origin` no longer subscribes at this class with these regions. Audience: all.
+    ObjectRegionUnsubscription {
+        /// Which.
+        class: ObjectClassHandle,
+        /// Attributes with regions.
+        regions: Vec<AttributeRegions>,
+    },
+    /// `origin` now subscribes to this interaction class with these regions, too. Audience: all.
+    InteractionRegionSubscription {
+        /// Which.
+        class: InteractionClassHandle,
+        /// The regions.
+        specifications: Vec<RegionSpecification>,
+        /// False for a passive subscription.
+        active: bool,
+    },
+    /// `origin` no longer subscribes to this interaction class with these regions. Audience: all.
+    InteractionRegionUnsubscription {
+        /// Which.
+        class: InteractionClassHandle,
+        /// The regions.
+        regions: Vec<RegionHandle>,
     },
     /// A synchronization point is registered, or not. Audience: who asked.
     SynchronizationPointRegistered {
@@ -706,6 +877,8 @@ pub enum DataBody<'a> {
         values: Values<'a>,
         /// User-supplied tag.
         tag: &'a [u8],
+        /// Unless all of it is updated with the default region.
+        regions: Option<SentRegions<'a>>,
     },
     /// Send Interaction, §6.12.
     Interaction {
@@ -717,6 +890,8 @@ pub enum DataBody<'a> {
         values: Values<'a>,
         /// User-supplied tag.
         tag: &'a [u8],
+        /// Unless it is sent with the default region.
+        regions: Option<SentRegions<'a>>,
     },
     /// All that this link carried before the sender's request of this number has come.
     Fence {
@@ -735,8 +910,20 @@ pub struct OwnedData {
 
 #[derive(Clone, Debug, PartialEq)]
 enum OwnedBody {
-    Update(ObjectInstanceHandle, Transportation, ValuesBuf, Vec<u8>),
-    Interaction(InteractionClassHandle, Transportation, ValuesBuf, Vec<u8>),
+    Update(
+        ObjectInstanceHandle,
+        Transportation,
+        ValuesBuf,
+        Vec<u8>,
+        Option<SentRegionsBuf>,
+    ),
+    Interaction(
+        InteractionClassHandle,
+        Transportation,
+        ValuesBuf,
+        Vec<u8>,
+        Option<SentRegionsBuf>,
+    ),
     Fence(RequestNumber),
 }
 
@@ -749,13 +936,23 @@ impl Data<'_> {
                 transportation,
                 values,
                 tag,
-            } => OwnedBody::Update(instance, transportation, values.to_buf(), tag.to_vec()),
+                regions,
+            } => {
+                let regions = regions.map(|r| r.to_buf());
+                let (values, tag) = (values.to_buf(), tag.to_vec());
+                OwnedBody::Update(instance, transportation, values, tag, regions)
+            }
             DataBody::Interaction {
                 class,
                 transportation,
                 values,
                 tag,
-            } => OwnedBody::Interaction(class, transportation, values.to_buf(), tag.to_vec()),
+                regions,
+            } => {
+                let regions = regions.map(|r| r.to_buf());
+                let (values, tag) = (values.to_buf(), tag.to_vec());
+                OwnedBody::Interaction(class, transportation, values, tag, regions)
+            }
             DataBody::Fence { request } => OwnedBody::Fence(request),
         };
         OwnedData {
@@ -770,18 +967,22 @@ impl OwnedData {
     /// The frame again.
     pub fn borrow(&self) -> Data<'_> {
         let body = match &self.body {
-            OwnedBody::Update(instance, transportation, values, tag) => DataBody::Update {
+            OwnedBody::Update(instance, transportation, values, tag, regions) => DataBody::Update {
                 instance: *instance,
                 transportation: *transportation,
                 values: values.values(),
                 tag,
+                regions: regions.as_ref().map(SentRegionsBuf::sent),
             },
-            OwnedBody::Interaction(class, transportation, values, tag) => DataBody::Interaction {
-                class: *class,
-                transportation: *transportation,
-                values: values.values(),
-                tag,
-            },
+            OwnedBody::Interaction(class, transportation, values, tag, regions) => {
+                DataBody::Interaction {
+                    class: *class,
+                    transportation: *transportation,
+                    values: values.values(),
+                    tag,
+                    regions: regions.as_ref().map(SentRegionsBuf::sent),
+                }
+            }
             OwnedBody::Fence(request) => DataBody::Fence { request: *request },
         };
         Data {

@@ -91,7 +91,7 @@ fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
     Some((slot, value))
 }
 
-fn leb(out: &mut Vec<u8>, mut n: u64) {
+pub(crate) fn leb(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
         n >>= 7;
@@ -99,7 +99,7 @@ fn leb(out: &mut Vec<u8>, mut n: u64) {
     out.push(n as u8);
 }
 
-fn unleb(rest: &mut &[u8]) -> Option<u64> {
+pub(crate) fn unleb(rest: &mut &[u8]) -> Option<u64> {
     let mut n = 0u64;
     for shift in (0..63).step_by(7) {
         let (&byte, tail) = rest.split_first()?;

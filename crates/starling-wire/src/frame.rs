@@ -3,7 +3,8 @@
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
 use starling_core::message::{After, Data, DataBody, FromExecutive, PeerInfo, ToExecutive};
 use starling_core::{
-    FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
+    FederateHandle, InteractionClassHandle, ObjectInstanceHandle, SentRegions, Transportation,
+    Values,
 };
 
 /// The version of the format, told in the first frame of either side.
@@ -26,6 +27,8 @@ const INTERACTION: u8 = 17;
 const FENCE: u8 = 18;
 /// Added to UPDATE and INTERACTION: declared best effort.
 const BEST_EFFORT: u8 = 8;
+/// Added to UPDATE and INTERACTION: sent with regions, to the receivers that it names.
+const WITH_REGIONS: u8 = 32;
 
 /// The first frame of whoever connects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,16 +131,19 @@ fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
         0 => Transportation::Reliable,
         _ => Transportation::BestEffort,
     };
-    let body = match kind & !BEST_EFFORT {
+    let with_regions = kind & WITH_REGIONS != 0;
+    let body = match kind & !BEST_EFFORT & !WITH_REGIONS {
         UPDATE => DataBody::Update {
             instance: ObjectInstanceHandle::get(from)?,
             transportation,
+            regions: sent_regions(with_regions, from)?,
             tag: from.bytes()?,
             values: values(from)?,
         },
         INTERACTION => DataBody::Interaction {
             class: InteractionClassHandle::get(from)?,
             transportation,
+            regions: sent_regions(with_regions, from)?,
             tag: from.bytes()?,
             values: values(from)?,
         },
@@ -151,6 +157,19 @@ fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
         after,
         body,
     })
+}
+
+fn sent_regions<'a>(
+    with: bool,
+    from: &mut Reader<'a>,
+) -> Result<Option<SentRegions<'a>>, WireError> {
+    if !with {
+        return Ok(None);
+    }
+    match SentRegions::parse(from.bytes()?) {
+        Ok(sent) => Ok(Some(sent)),
+        Err(_) => bad("receivers and regions of a frame are not well-formed"),
+    }
 }
 
 /// Values take the rest of the frame.
@@ -168,9 +187,21 @@ pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
             Transportation::Reliable => 0,
             Transportation::BestEffort => BEST_EFFORT,
         };
+        let with = |regions: Option<SentRegions<'_>>| match regions {
+            None => 0,
+            Some(_) => WITH_REGIONS,
+        };
         out.push(match data.body {
-            DataBody::Update { transportation, .. } => UPDATE + effort(transportation),
-            DataBody::Interaction { transportation, .. } => INTERACTION + effort(transportation),
+            DataBody::Update {
+                transportation,
+                regions,
+                ..
+            } => UPDATE + effort(transportation) + with(regions),
+            DataBody::Interaction {
+                transportation,
+                regions,
+                ..
+            } => INTERACTION + effort(transportation) + with(regions),
             DataBody::Fence { .. } => FENCE,
         });
         data.sender.put(out);
@@ -181,16 +212,27 @@ pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
                 instance,
                 values,
                 tag,
+                regions,
                 ..
             } => {
                 instance.put(out);
+                if let Some(sent) = regions {
+                    put_bytes(out, sent.as_bytes());
+                }
                 put_bytes(out, tag);
                 out.extend_from_slice(values.as_bytes());
             }
             DataBody::Interaction {
-                class, values, tag, ..
+                class,
+                values,
+                tag,
+                regions,
+                ..
             } => {
                 class.put(out);
+                if let Some(sent) = regions {
+                    put_bytes(out, sent.as_bytes());
+                }
                 put_bytes(out, tag);
                 out.extend_from_slice(values.as_bytes());
             }

@@ -3,9 +3,9 @@
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Divestiture, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
-    SynchronizationPointFailure, Transportation,
+    AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind, FederateHandle,
+    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    OwnershipNotice, RegionHandle, SynchronizationPointFailure, Transportation,
 };
 
 macro_rules! fields {
@@ -61,7 +61,12 @@ macro_rules! handles {
     )*};
 }
 
-handles!(ObjectClassHandle, AttributeHandle, InteractionClassHandle);
+handles!(
+    ObjectClassHandle,
+    AttributeHandle,
+    InteractionClassHandle,
+    DimensionHandle
+);
 
 impl Wire for FederateHandle {
     fn put(&self, out: &mut Vec<u8>) {
@@ -81,6 +86,58 @@ impl Wire for ObjectInstanceHandle {
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let registrar = FederateHandle(u32::get(from)?);
         Ok(ObjectInstanceHandle::new(registrar, u32::get(from)?))
+    }
+}
+
+/// Creator, then number.
+impl Wire for RegionHandle {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.creator().0.put(out);
+        self.number().put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let creator = FederateHandle(u32::get(from)?);
+        Ok(RegionHandle::new(creator, u32::get(from)?))
+    }
+}
+
+impl<C: Wire, A: Wire> Wire for RegionSubscription<C, A> {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.region.put(out);
+        self.class.put(out);
+        self.attribute.put(out);
+        self.active.put(out);
+        self.rate.put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        Ok(RegionSubscription {
+            region: Wire::get(from)?,
+            class: Wire::get(from)?,
+            attribute: Wire::get(from)?,
+            active: Wire::get(from)?,
+            rate: Wire::get(from)?,
+        })
+    }
+}
+
+/// Dimension, lower bound, width: an empty range can't be said.
+impl Wire for Range {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.dimension.put(out);
+        self.lower.put(out);
+        (self.upper - self.lower).put(out);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let dimension = DimensionHandle::get(from)?;
+        let (lower, width) = (u32::get(from)?, u32::get(from)?);
+        match lower.checked_add(width).filter(|_| width > 0) {
+            Some(upper) => Ok(Range {
+                dimension,
+                lower,
+                upper,
+            }),
+            None => bad(format!("a range of {width} from {lower}")),
+        }
     }
 }
 
@@ -152,11 +209,14 @@ fields! {
     FederationStatus { name, time, modules, instances, log, federates }
     Snapshot {
         handle, name, federation, time, index, modules, federates, object_subscriptions,
-        interaction_subscriptions
+        interaction_subscriptions, regions, object_region_subscriptions,
+        interaction_region_subscriptions
     }
     Entry { index, origin, request, fenced, body }
     Discovery { instance, registered_class, known_class, name, producer }
     Watermark { index, requests }
+    RegionSpecification { region, ranges }
+    AttributeRegions { attributes, regions }
 }
 
 variants! {
@@ -204,6 +264,16 @@ variants! {
         35 CancelOwnershipDivestiture { instance, attributes },
         36 CancelOwnershipAcquisition { instance, attributes },
         37 QueryOwnership { instance, attributes },
+        40 CommitRegions(list),
+        41 DeleteRegion(region),
+        42 RegisterObjectWithRegions { instance, class, name, regions },
+        43 AssociateRegions { instance, regions },
+        44 UnassociateRegions { instance, regions },
+        45 SubscribeObjectClassWithRegions { class, regions, active, rate },
+        46 UnsubscribeObjectClassWithRegions { class, regions },
+        47 SubscribeInteractionWithRegions { class, regions, active },
+        48 UnsubscribeInteractionWithRegions { class, regions },
+        49 RequestClassUpdateWithRegions { class, regions, tag },
     }
     FromExecutive {
         1 Done(result),
@@ -238,5 +308,10 @@ variants! {
         33 Divested { instance, attributes, unwanted },
         34 OwnershipReport { instance, owners },
         35 Fenced,
+        40 RegionsCommitted(list),
+        41 ObjectRegionSubscription { class, specifications, regions, active, rate },
+        42 ObjectRegionUnsubscription { class, regions },
+        43 InteractionRegionSubscription { class, specifications, active },
+        44 InteractionRegionUnsubscription { class, regions },
     }
 }

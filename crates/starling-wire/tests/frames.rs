@@ -5,9 +5,10 @@ use proptest::option::of;
 use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, Divestiture, Exception, ExceptionKind, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice,
-    SynchronizationPointFailure, Transportation, ValuesBuf,
+    AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind, FederateHandle,
+    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    OwnershipNotice, RegionHandle, SentRegionsBuf, SynchronizationPointFailure, Transportation,
+    ValuesBuf,
 };
 use starling_wire::*;
 
@@ -154,9 +155,139 @@ fn ownership_request() -> impl Strategy<Value = RequestBody> {
     ]
 }
 
+fn region() -> impl Strategy<Value = RegionHandle> {
+    any::<u64>().prop_map(RegionHandle)
+}
+
+fn regions() -> impl Strategy<Value = Vec<RegionHandle>> {
+    vec(region(), 0..4)
+}
+
+fn specifications() -> impl Strategy<Value = Vec<RegionSpecification>> {
+    let range = (any::<u32>(), any::<u32>(), any::<u32>()).prop_map(|(dimension, a, b)| {
+        let lower = a.min(b).min(u32::MAX - 1);
+        Range {
+            dimension: DimensionHandle::from_raw(dimension),
+            lower,
+            upper: a.max(b).max(lower + 1),
+        }
+    });
+    let one = (region(), vec(range, 0..3));
+    let one = one.prop_map(|(region, ranges)| RegionSpecification { region, ranges });
+    vec(one, 0..3)
+}
+
+fn attribute_regions() -> impl Strategy<Value = Vec<AttributeRegions>> {
+    let one = (attributes(), regions()).prop_map(|(attributes, regions)| AttributeRegions {
+        attributes,
+        regions,
+    });
+    vec(one, 0..3)
+}
+
+fn region_subscription<C: std::fmt::Debug, A: std::fmt::Debug>(
+    class: impl Strategy<Value = C>,
+    attribute: impl Strategy<Value = A>,
+) -> impl Strategy<Value = Vec<RegionSubscription<C, A>>> {
+    let fields = (region(), class, attribute, any::<bool>(), text());
+    let one = fields.prop_map(
+        |(region, class, attribute, active, rate)| RegionSubscription {
+            region,
+            class,
+            attribute,
+            active,
+            rate,
+        },
+    );
+    vec(one, 0..3)
+}
+
+fn region_request() -> impl Strategy<Value = RequestBody> {
+    use RequestBody::*;
+    prop_oneof![
+        specifications().prop_map(CommitRegions),
+        region().prop_map(DeleteRegion),
+        (instance(), object_class(), of(text()), attribute_regions()).prop_map(
+            |(instance, class, name, regions)| {
+                RegisterObjectWithRegions {
+                    instance,
+                    class,
+                    name,
+                    regions,
+                }
+            }
+        ),
+        (instance(), attribute_regions())
+            .prop_map(|(instance, regions)| AssociateRegions { instance, regions }),
+        (instance(), attribute_regions())
+            .prop_map(|(instance, regions)| UnassociateRegions { instance, regions }),
+        (object_class(), attribute_regions(), any::<bool>(), text()).prop_map(
+            |(class, regions, active, rate)| SubscribeObjectClassWithRegions {
+                class,
+                regions,
+                active,
+                rate,
+            }
+        ),
+        (object_class(), attribute_regions())
+            .prop_map(|(class, regions)| UnsubscribeObjectClassWithRegions { class, regions }),
+        (interaction_class(), regions(), any::<bool>()).prop_map(|(class, regions, active)| {
+            SubscribeInteractionWithRegions {
+                class,
+                regions,
+                active,
+            }
+        }),
+        (interaction_class(), regions())
+            .prop_map(|(class, regions)| UnsubscribeInteractionWithRegions { class, regions }),
+        (object_class(), attribute_regions(), tag()).prop_map(|(class, regions, tag)| {
+            RequestClassUpdateWithRegions {
+                class,
+                regions,
+                tag,
+            }
+        }),
+    ]
+}
+
+fn region_entry() -> impl Strategy<Value = EntryBody> {
+    use EntryBody::*;
+    prop_oneof![
+        specifications().prop_map(RegionsCommitted),
+        (
+            object_class(),
+            specifications(),
+            attribute_regions(),
+            any::<bool>(),
+            text()
+        )
+            .prop_map(|(class, specifications, regions, active, rate)| {
+                ObjectRegionSubscription {
+                    class,
+                    specifications,
+                    regions,
+                    active,
+                    rate,
+                }
+            }),
+        (object_class(), attribute_regions())
+            .prop_map(|(class, regions)| ObjectRegionUnsubscription { class, regions }),
+        (interaction_class(), specifications(), any::<bool>()).prop_map(
+            |(class, specifications, active)| InteractionRegionSubscription {
+                class,
+                specifications,
+                active,
+            }
+        ),
+        (interaction_class(), regions())
+            .prop_map(|(class, regions)| InteractionRegionUnsubscription { class, regions }),
+    ]
+}
+
 fn request_body() -> impl Strategy<Value = RequestBody> {
     use RequestBody::*;
     prop_oneof![
+        region_request(),
         (object_class(), attributes())
             .prop_map(|(class, attributes)| PublishObjectClass { class, attributes }),
         (interaction_class(), any::<bool>())
@@ -284,6 +415,7 @@ fn entry_body() -> impl Strategy<Value = EntryBody> {
         },
     );
     prop_oneof![
+        region_entry(),
         (federate_information(), modules())
             .prop_map(|(federate, modules)| FederateJoined { federate, modules }),
         (federate(), of(text())).prop_map(|(federate, fault)| FederateResigned { federate, fault }),
@@ -404,7 +536,12 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
         vec((federate(), object_class(), subscribed()), 0..3),
         vec((federate(), interaction_class(), subscription()), 0..3),
     );
-    (head, lists).prop_map(|(head, lists)| Snapshot {
+    let regions = (
+        specifications(),
+        region_subscription(object_class(), attribute()),
+        region_subscription(interaction_class(), Just(())),
+    );
+    (head, lists, regions).prop_map(|(head, lists, regions)| Snapshot {
         handle: head.0,
         name: head.1,
         federation: head.2,
@@ -414,6 +551,9 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
         federates: lists.0,
         object_subscriptions: lists.1,
         interaction_subscriptions: lists.2,
+        regions: regions.0,
+        object_region_subscriptions: regions.1,
+        interaction_region_subscriptions: regions.2,
     })
 }
 
@@ -541,7 +681,14 @@ proptest! {
         class in interaction_class(),
         tag in tag(),
         list in vec((any::<u32>(), tag()), 0..6),
+        sent in of((federates(), proptest::collection::btree_map(any::<u64>(), 1u32..9, 0..3))),
     ) {
+        let range = |upper: u32| [Range { dimension: DimensionHandle::from_raw(1), lower: 0, upper }];
+        let sent = sent.map(|(to, with)| {
+            let with: Vec<_> = with.into_iter().map(|(r, upper)| (RegionHandle(r), range(upper))).collect();
+            SentRegionsBuf::new(&to, with.iter().map(|(r, ranges)| (*r, &ranges[..])))
+        });
+        let regions = sent.as_ref().map(SentRegionsBuf::sent);
         let mut values = ValuesBuf::default();
         for (slot, value) in &list {
             values.push(*slot, value);
@@ -552,8 +699,8 @@ proptest! {
             false => Transportation::Reliable,
         };
         let said = match kind {
-            0 => DataBody::Update { instance, transportation, values, tag },
-            1 => DataBody::Interaction { class, transportation, values, tag },
+            0 => DataBody::Update { instance, transportation, values, tag, regions },
+            1 => DataBody::Interaction { class, transportation, values, tag, regions },
             _ => DataBody::Fence { request: requests },
         };
         let data = Data { sender, after: After { requests, index }, body: said };
@@ -567,7 +714,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_decoded_or_refused(bytes in vec(any::<u8>(), 0..300), kind in 0u8..32) {
+    fn any_bytes_are_decoded_or_refused(bytes in vec(any::<u8>(), 0..300), kind in 0u8..64) {
         let _ = split_frame(&bytes);
         let _ = Frame::decode(&bytes);
         let typed: Vec<_> = [kind].into_iter().chain(bytes).collect();

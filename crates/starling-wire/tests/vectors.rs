@@ -2,8 +2,8 @@
 
 use starling_core::message::*;
 use starling_core::{
-    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
-    Transportation, ValuesBuf,
+    DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, RegionHandle, SentRegionsBuf, Transportation, ValuesBuf,
 };
 use starling_wire::*;
 
@@ -52,6 +52,7 @@ fn update_with_two_bytes_of_overhead_per_value() {
             transportation: Transportation::Reliable,
             values: values.values(),
             tag: b"t",
+            regions: None,
         },
     };
     let mut out = Vec::new();
@@ -73,11 +74,42 @@ fn best_effort_interaction() {
             transportation: Transportation::BestEffort,
             values: values.values(),
             tag: &[],
+            regions: None,
         },
     };
     let mut out = Vec::new();
     put_data(&mut out, &data);
     is(&out, &[6, 0, 0, 0, 25, 1, 0, 0, 4, 0]);
+}
+
+#[test]
+fn interaction_with_a_region() {
+    let range = Range {
+        dimension: DimensionHandle::from_raw(2),
+        lower: 100,
+        upper: 300,
+    };
+    let region = RegionHandle::new(FederateHandle(1), 6);
+    let to = [FederateHandle(3), FederateHandle(200)];
+    let sent = SentRegionsBuf::new(&to, [(region, &[range][..])].into_iter());
+    let values = ValuesBuf::default();
+    let data = Data {
+        sender: FederateHandle(1),
+        after: After::default(),
+        body: DataBody::Interaction {
+            class: InteractionClassHandle::from_raw(4),
+            transportation: Transportation::Reliable,
+            values: values.values(),
+            tag: &[],
+            regions: Some(sent.sent()),
+        },
+    };
+    let mut out = Vec::new();
+    put_data(&mut out, &data);
+    let vector = [
+        19, 0, 0, 0, 49, 1, 0, 0, 4, 12, 2, 3, 0xc8, 1, 1, 1, 6, 1, 2, 100, 0xc8, 1, 0,
+    ];
+    is(&out, &vector);
 }
 
 #[test]

@@ -100,7 +100,7 @@ impl Execution {
         Ok(())
     }
 
-    fn require_attributes(
+    pub(crate) fn require_attributes(
         &self,
         class: ObjectClassHandle,
         mut attributes: impl Iterator<Item = AttributeHandle>,
@@ -113,7 +113,10 @@ impl Execution {
         }
     }
 
-    fn require_interaction(&self, class: InteractionClassHandle) -> Result<(), ProtocolError> {
+    pub(crate) fn require_interaction(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Result<(), ProtocolError> {
         match self.model.interaction_class(class) {
             Some(_) => Ok(()),
             None => Err(ProtocolError(format!("no interaction class {class}"))),

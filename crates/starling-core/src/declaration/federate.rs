@@ -128,12 +128,7 @@ impl Federate {
         rate: &str,
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        if !rate.is_empty() && self.model.update_rate(rate).is_none() {
-            throw!(
-                InvalidUpdateRateDesignator,
-                "the FDD has no update rate '{rate}'"
-            );
-        }
+        self.require_update_rate(rate)?;
         let mut all = self.mine.object(self.me, class).to_vec();
         all.retain(|a| !attributes.contains(&a.attribute));
         all.extend(attributes.iter().map(|attribute| SubscribedAttribute {
@@ -162,6 +157,17 @@ impl Federate {
         let mut all = self.mine.object(self.me, class).to_vec();
         all.retain(|a| !attributes.contains(&a.attribute));
         self.set_subscribed(class, all);
+        Ok(())
+    }
+
+    /// InvalidUpdateRateDesignator unless the FDD has it, or it is empty.
+    pub(crate) fn require_update_rate(&self, rate: &str) -> Result<(), Exception> {
+        if !rate.is_empty() && self.model.update_rate(rate).is_none() {
+            throw!(
+                InvalidUpdateRateDesignator,
+                "the FDD has no update rate '{rate}'"
+            );
+        }
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Who subscribes to what: the same table at the executive and at every member.
 
+use crate::ddm::subscriptions::RegionSubscriptions;
 use crate::message::{LogIndex, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use starling_fom::ObjectModel;
@@ -20,6 +21,8 @@ struct AtClass {
 pub(crate) struct Subscriptions {
     objects: ByClass<ObjectClassHandle, AtClass>,
     interactions: ByClass<InteractionClassHandle, (Subscription, LogIndex)>,
+    /// Those with regions.
+    pub(crate) regions: RegionSubscriptions,
 }
 
 impl Subscriptions {
@@ -62,6 +65,7 @@ impl Subscriptions {
 
     /// Forgets a federate that has resigned.
     pub(crate) fn forget(&mut self, federate: FederateHandle) {
+        self.regions.forget(federate);
         for at_class in self.objects.values_mut() {
             at_class.remove(&federate);
         }
@@ -70,7 +74,18 @@ impl Subscriptions {
         }
     }
 
-    /// What `federate` subscribes to at exactly this class.
+    /// Attributes that `federate` subscribes to at exactly this class, with regions or without;
+    /// one may come twice.
+    pub(crate) fn attributes(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = AttributeHandle> {
+        let without = self.object(federate, class).iter().map(|a| a.attribute);
+        without.chain(self.regions.attributes(federate, class))
+    }
+
+    /// What `federate` subscribes to at exactly this class without regions.
     pub(crate) fn object(
         &self,
         federate: FederateHandle,
@@ -82,7 +97,7 @@ impl Subscriptions {
             .map_or(&[], |at| &at.attributes)
     }
 
-    /// Since when `federate` subscribes to this class attribute, if it does.
+    /// Since when `federate` subscribes to this class attribute without regions, if it does.
     pub(crate) fn attribute_since(
         &self,
         federate: FederateHandle,
@@ -97,7 +112,8 @@ impl Subscriptions {
         at.since.get(position).copied()
     }
 
-    /// Since when `federate` subscribes to exactly this interaction class, if it does.
+    /// Since when `federate` subscribes to exactly this interaction class without regions, if it
+    /// does.
     pub(crate) fn interaction_since(
         &self,
         federate: FederateHandle,
@@ -107,7 +123,7 @@ impl Subscriptions {
         Some(*since)
     }
 
-    /// Whether `federate` subscribes to exactly this interaction class.
+    /// Whether `federate` subscribes to exactly this interaction class without regions.
     pub(crate) fn has_interaction(
         &self,
         federate: FederateHandle,
@@ -128,7 +144,7 @@ impl Subscriptions {
     ) -> Option<ObjectClassHandle> {
         let mut at = Some(class);
         while let Some(c) = at {
-            if !self.object(federate, c).is_empty() {
+            if !self.object(federate, c).is_empty() || self.regions.has_object(federate, c) {
                 return Some(c);
             }
             at = model.object_class(c)?.parent;
@@ -138,6 +154,15 @@ impl Subscriptions {
 
     /// Subscribed attributes at exactly this object class, and since when.
     pub(crate) fn at_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+        let with = self.regions.at_object_class(class);
+        self.at_object_class_without_regions(class).chain(with)
+    }
+
+    /// Attributes subscribed at exactly this object class without regions, and since when.
+    pub(crate) fn at_object_class_without_regions(
         &self,
         class: ObjectClassHandle,
     ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
@@ -154,10 +179,11 @@ impl Subscriptions {
         class: ObjectClassHandle,
     ) -> impl Iterator<Item = (FederateHandle, AttributeHandle)> {
         let federates = self.objects.get(&class).into_iter().flatten();
-        federates.flat_map(|(federate, at)| {
+        let without = federates.flat_map(|(federate, at)| {
             let active = at.attributes.iter().filter(|a| a.active);
             active.map(|a| (*federate, a.attribute))
-        })
+        });
+        without.chain(self.regions.active_at_object_class(class))
     }
 
     /// Federates that actively subscribe to exactly this interaction class.
@@ -167,7 +193,8 @@ impl Subscriptions {
     ) -> impl Iterator<Item = FederateHandle> {
         let federates = self.interactions.get(&class).into_iter().flatten();
         let active = federates.filter(|(_, (how, _))| *how == Subscription::Active);
-        active.map(|(federate, _)| *federate)
+        let without = active.map(|(federate, _)| *federate);
+        without.chain(self.regions.active_at_interaction_class(class))
     }
 
     /// Federates that subscribe to exactly this interaction class, and since when.
@@ -176,10 +203,11 @@ impl Subscriptions {
         class: InteractionClassHandle,
     ) -> impl Iterator<Item = (FederateHandle, LogIndex)> {
         let federates = self.interactions.get(&class).into_iter().flatten();
-        federates.map(|(federate, (_, since))| (*federate, *since))
+        let without = federates.map(|(federate, (_, since))| (*federate, *since));
+        without.chain(self.regions.at_interaction_class(class))
     }
 
-    /// All object class subscriptions, for a snapshot.
+    /// All object class subscriptions without regions, for a snapshot.
     pub(crate) fn objects(
         &self,
     ) -> impl Iterator<Item = (FederateHandle, ObjectClassHandle, &Vec<SubscribedAttribute>)> {
@@ -188,7 +216,7 @@ impl Subscriptions {
             .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, &s.attributes)))
     }
 
-    /// All interaction subscriptions, for a snapshot.
+    /// All interaction subscriptions without regions, for a snapshot.
     pub(crate) fn interactions(
         &self,
     ) -> impl Iterator<Item = (FederateHandle, InteractionClassHandle, Subscription)> {

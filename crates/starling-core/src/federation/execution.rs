@@ -167,6 +167,9 @@ impl Execution {
             federates: federates.collect(),
             object_subscriptions: objects.map(|(f, c, a)| (f, c, a.clone())).collect(),
             interaction_subscriptions: self.subscriptions.interactions().collect(),
+            regions: self.subscriptions.regions.specifications(),
+            object_region_subscriptions: self.subscriptions.regions.objects(),
+            interaction_region_subscriptions: self.subscriptions.regions.interactions(),
         }
     }
 
@@ -196,6 +199,7 @@ impl Execution {
         self.names
             .retain(|_, used| *used != NameUse::ReservedBy(federate));
         self.subscriptions.forget(federate);
+        self.forget_regions(federate);
         self.routes.clear();
         let everyone = self.everyone();
         self.tell(

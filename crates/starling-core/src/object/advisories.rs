@@ -59,7 +59,7 @@ impl Execution {
         }
     }
 
-    fn is_advising(&self) -> bool {
+    pub(crate) fn is_advising(&self) -> bool {
         let mut members = self.members.values();
         members.any(|m| m.switches.scope || m.switches.relevance)
     }
@@ -116,10 +116,8 @@ impl Execution {
         let class = known.known[&federate];
         let now: BTreeSet<_> = self
             .subscriptions
-            .object(federate, class)
-            .iter()
-            .map(|s| s.attribute)
-            .filter(|a| self.is_in_scope(federate, instance, *a))
+            .attributes(federate, class)
+            .filter(|a| self.is_in_scope(federate, class, instance, *a))
             .collect();
         let told = self.told.scope.entry((federate, instance)).or_default();
         let entry = EntryBody::AttributesScope {
@@ -133,15 +131,19 @@ impl Execution {
         }
     }
 
-    /// Whether a subscribed attribute of a known instance is in scope (§6.1.2).
+    /// Whether an attribute of a known instance that is subscribed at its known class is in scope
+    /// (§6.1.2).
     fn is_in_scope(
         &self,
         federate: FederateHandle,
+        class: ObjectClassHandle,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
     ) -> bool {
         let owner = self.owner(instance, Some(attribute));
-        owner.is_some_and(|o| o != federate)
+        owner.is_some_and(|owner| {
+            owner != federate && self.reaches(instance, attribute, owner, federate, class)
+        })
     }
 
     fn advise_relevance(
@@ -163,17 +165,19 @@ impl Execution {
             .map(|(attribute, _)| *attribute)
             .collect();
         // The fastest rate of the active subscribers; none at all if one wants every update.
-        let mut now: BTreeMap<AttributeHandle, &str> = BTreeMap::new();
+        let mut now: BTreeMap<AttributeHandle, String> = BTreeMap::new();
         for (subscriber, class) in instance.known.iter().filter(|(f, _)| **f != federate) {
-            let subscribed = self.subscriptions.object(*subscriber, *class).iter();
-            for s in subscribed.filter(|s| s.active && owned.contains(&s.attribute)) {
-                if !self.is_in_scope(*subscriber, handle, s.attribute) {
-                    continue;
-                }
-                let rate = now.entry(s.attribute).or_insert(&s.rate);
-                let of = |r: &str| self.model.update_rate(r).unwrap_or(f64::INFINITY);
-                if of(&s.rate) > of(rate) {
-                    *rate = &s.rate;
+            let subscribed: BTreeSet<_> =
+                self.subscriptions.attributes(*subscriber, *class).collect();
+            for attribute in subscribed.intersection(&owned) {
+                let to = (*subscriber, *class);
+                for wanted in self.reaching_rates(handle, *attribute, federate, to.0, to.1) {
+                    let rate = now.entry(*attribute);
+                    let rate = rate.or_insert_with(|| wanted.to_owned());
+                    let of = |r: &str| self.model.update_rate(r).unwrap_or(f64::INFINITY);
+                    if of(wanted) > of(rate) {
+                        wanted.clone_into(rate);
+                    }
                 }
             }
         }
@@ -187,11 +191,11 @@ impl Execution {
             .collect();
         let mut on: BTreeMap<String, Vec<AttributeHandle>> = BTreeMap::new();
         for (attribute, rate) in &now {
-            if told.get(attribute).map(String::as_str) != Some(*rate) {
-                on.entry((*rate).to_owned()).or_default().push(*attribute);
+            if told.get(attribute) != Some(rate) {
+                on.entry(rate.clone()).or_default().push(*attribute);
             }
         }
-        *told = now.into_iter().map(|(a, r)| (a, r.to_owned())).collect();
+        *told = now;
         if !off.is_empty() || !on.is_empty() {
             let entry = EntryBody::AttributesRelevance {
                 instance: handle,

@@ -1,7 +1,7 @@
 //! Object management at the executive.
 
 use crate::execution::{Cause, Execution};
-use crate::message::{Data, DataBody, Discovery, EntryBody};
+use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody};
 use crate::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
     ProtocolError, Transportation,
@@ -60,13 +60,14 @@ impl Execution {
         }
     }
 
-    /// Register Object Instance, §6.8.
+    /// Register Object Instance (With Regions), §6.8 and §9.5.
     pub(crate) fn register_object(
         &mut self,
         cause: &Cause,
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
         name: Option<String>,
+        regions: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
         if instance.registrar() != cause.origin || self.instances.contains_key(&instance) {
             return Err(ProtocolError(format!(
@@ -110,6 +111,7 @@ impl Execution {
         };
         self.instances.insert(instance, new);
         self.by_class.entry(class).or_default().insert(instance);
+        self.associate_at_registration(cause, instance, class, regions)?;
         for federate in self.everyone() {
             self.discover(cause, federate, &[instance]);
         }
@@ -157,7 +159,7 @@ impl Execution {
             let Some(known_class) = candidate else {
                 continue;
             };
-            if !self.in_scope(federate, instance, known_class) {
+            if !self.in_scope(federate, *handle, instance, known_class) {
                 continue;
             }
             list.push(Discovery {
@@ -182,22 +184,27 @@ impl Execution {
         self.offer_discovered(cause, federate, &found);
     }
 
-    /// Whether any attribute is owned by another federate and subscribed at `known_class` (§6.1).
+    /// Whether any attribute is owned by another federate, subscribed at `known_class` and updated
+    /// with regions that overlap those of the subscription (§6.1, §9.1).
     fn in_scope(
         &self,
         federate: FederateHandle,
+        handle: ObjectInstanceHandle,
         instance: &Instance,
         known_class: ObjectClassHandle,
     ) -> bool {
         let Some(class) = self.model.object_class(instance.class) else {
             return false;
         };
-        self.subscriptions
-            .object(federate, known_class)
-            .iter()
-            .filter_map(|s| class.slot(s.attribute))
-            .filter_map(|slot| instance.owners.get(slot as usize))
-            .any(|owner| *owner != FederateHandle::RTI && *owner != federate)
+        let mut subscribed = self.subscriptions.attributes(federate, known_class);
+        subscribed.any(|attribute| {
+            let slot = class.slot(attribute);
+            let owner = slot.and_then(|slot| instance.owners.get(slot as usize));
+            owner.is_some_and(|owner| {
+                let other = *owner != FederateHandle::RTI && *owner != federate;
+                other && self.reaches(handle, attribute, *owner, federate, known_class)
+            })
+        })
     }
 
     /// Delete Object Instance, §6.14.
@@ -229,6 +236,7 @@ impl Execution {
         if let Some(name) = gone.name {
             self.names.remove(&name);
         }
+        self.forget_associations(handle);
         self.forget_transfers(handle);
         let audience = gone.known.keys().copied().filter(|f| *f != producer);
         let audience: Vec<_> = audience.collect();
@@ -245,6 +253,7 @@ impl Execution {
     pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
         if let Some(instance) = self.instances.get_mut(&handle) {
             instance.known.remove(&cause.origin);
+            self.forget_own_associations(handle, cause.origin);
             self.touch(handle);
         }
         self.forget_offers(cause.origin, handle);
@@ -283,19 +292,32 @@ impl Execution {
         attributes: &[AttributeHandle],
         tag: Vec<u8>,
     ) {
-        type Wanted = Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>;
-        let mut wanted: BTreeMap<FederateHandle, Wanted> = BTreeMap::new();
+        let mut wanted = Vec::new();
         for handle in instances {
             for attribute in attributes {
                 let owner = self.owner(*handle, Some(*attribute));
-                let Some(owner) = owner.filter(|o| *o != cause.origin) else {
-                    continue;
-                };
-                let list = wanted.entry(owner).or_default();
-                match list.last_mut() {
-                    Some((last, of_it)) if last == handle => of_it.push(*attribute),
-                    _ => list.push((*handle, vec![*attribute])),
+                if let Some(owner) = owner.filter(|o| *o != cause.origin) {
+                    wanted.push((owner, *handle, *attribute));
                 }
+            }
+        }
+        self.provide(cause, wanted, tag);
+    }
+
+    /// Asks owners for values: whom, of which instances and attributes, by instance.
+    pub(crate) fn provide(
+        &mut self,
+        cause: &Cause,
+        list: Vec<(FederateHandle, ObjectInstanceHandle, AttributeHandle)>,
+        tag: Vec<u8>,
+    ) {
+        type Wanted = Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>;
+        let mut wanted: BTreeMap<FederateHandle, Wanted> = BTreeMap::new();
+        for (owner, handle, attribute) in list {
+            let list = wanted.entry(owner).or_default();
+            match list.last_mut() {
+                Some((last, of_it)) if *last == handle => of_it.push(attribute),
+                _ => list.push((handle, vec![attribute])),
             }
         }
         for (owner, wanted) in wanted {
@@ -319,6 +341,24 @@ impl Execution {
         }
         let mut to = std::mem::take(&mut self.receivers);
         match data.body {
+            // Sent with regions: the sender says who is to get it.
+            DataBody::Update {
+                instance,
+                regions: Some(regions),
+                ..
+            } => {
+                to.clear();
+                if self.instances.contains_key(&instance) {
+                    to.extend(regions.receivers().filter(|f| *f != sender));
+                }
+            }
+            DataBody::Interaction {
+                regions: Some(regions),
+                ..
+            } => {
+                to.clear();
+                to.extend(regions.receivers().filter(|f| *f != sender));
+            }
             DataBody::Update {
                 instance, values, ..
             } => match self.instances.get_mut(&instance) {

@@ -2,6 +2,7 @@
 
 use super::execution::PRIVILEGE_TO_DELETE;
 use super::transportation::Changes;
+use crate::ddm::routes::Passels;
 use crate::exception::throw;
 use crate::message::{DataBody, RequestBody, default_instance_name};
 use crate::{
@@ -86,6 +87,22 @@ impl Federate {
         class: ObjectClassHandle,
         name: Option<&str>,
     ) -> Result<ObjectInstanceHandle, Exception> {
+        self.register(class, name, |_, instance, name| {
+            RequestBody::RegisterObject {
+                instance,
+                class,
+                name,
+            }
+        })
+    }
+
+    /// Registers with the request that `request` makes of the new handle and the name.
+    pub(crate) fn register(
+        &mut self,
+        class: ObjectClassHandle,
+        name: Option<&str>,
+        request: impl FnOnce(&mut Self, ObjectInstanceHandle, Option<String>) -> RequestBody,
+    ) -> Result<ObjectInstanceHandle, Exception> {
         let class_name = &self.require_object_class(class)?.name;
         let Some(published) = self.published.get(&class) else {
             throw!(
@@ -135,11 +152,8 @@ impl Federate {
         };
         self.instance_names.insert(known.name.clone(), instance);
         self.instances.insert(instance, known);
-        self.request(RequestBody::RegisterObject {
-            instance,
-            class,
-            name: name.map(str::to_owned),
-        });
+        let request = request(self, instance, name.map(str::to_owned));
+        self.request(request);
         Ok(instance)
     }
 
@@ -152,7 +166,9 @@ impl Federate {
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
         let [mut reliable, mut best_effort] = std::mem::take(&mut self.scratch);
-        let checked = self.fill_update(instance, values, &mut reliable, &mut best_effort);
+        let mut passels = Passels::default();
+        let (buffers, passels_of) = ((&mut reliable, &mut best_effort), &mut passels);
+        let checked = self.fill_update(instance, values, buffers, passels_of);
         if let Ok((_, true)) = checked {
             self.counters.of_deleted += 1;
         } else if let Ok((class, false)) = checked {
@@ -178,10 +194,12 @@ impl Federate {
                     transportation,
                     values,
                     tag,
+                    regions: None,
                 };
                 self.send_data(&to, body, send);
                 self.receivers = to;
             }
+            self.send_passels(passels, instance, tag, send);
         }
         reliable.clear();
         best_effort.clear();
@@ -192,14 +210,16 @@ impl Federate {
     /// Checks an update and sorts its values by transportation type; returns the registered
     /// class and whether the log has removed the instance.
     fn fill_update(
-        &self,
+        &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
-        reliable: &mut ValuesBuf,
-        best_effort: &mut ValuesBuf,
+        (reliable, best_effort): (&mut ValuesBuf, &mut ValuesBuf),
+        passels: &mut Passels,
     ) -> Result<(ObjectClassHandle, bool), Exception> {
+        let with_regions = self.regions.updates.has(instance);
         let known = self.known(instance)?;
         let class = self.require_object_class(known.registered_class)?;
+        let mut sorted = Vec::new();
         for (attribute, value) in values {
             if known.owned.binary_search(attribute).is_err() {
                 let all: Vec<_> = values.iter().map(|(a, _)| *a).collect();
@@ -210,12 +230,28 @@ impl Federate {
             let slot = slot.expect("what is owned is an attribute of the registered class");
             let changed = known.transportations.get(*attribute);
             let of_fdd = || Some(self.model.attribute(*attribute)?.transportation);
-            match changed.or_else(of_fdd) {
+            let transportation = changed.or_else(of_fdd);
+            if with_regions {
+                sorted.push((*attribute, slot, *value, transportation));
+                continue;
+            }
+            match transportation {
                 Some(Transportation::BestEffort) => best_effort.push(slot, value),
                 _ => reliable.push(slot, value),
             }
         }
-        Ok((known.registered_class, known.removed))
+        let (class, removed) = (known.registered_class, known.removed);
+        for (attribute, slot, value, transportation) in sorted {
+            let transportation = transportation.unwrap_or(Transportation::Reliable);
+            let one = (attribute, slot, value);
+            if !self.add_to_passel(passels, instance, class, transportation, one) {
+                match transportation {
+                    Transportation::BestEffort => best_effort.push(slot, value),
+                    Transportation::Reliable => reliable.push(slot, value),
+                }
+            }
+        }
+        Ok((class, removed))
     }
 
     /// Send Interaction, §6.12.
@@ -242,6 +278,7 @@ impl Federate {
                 transportation,
                 values: buffer.values(),
                 tag,
+                regions: None,
             };
             self.send_data(&to, body, send);
             self.receivers = to;
@@ -252,7 +289,7 @@ impl Federate {
     }
 
     /// Checks an interaction and lines its values up; returns how it travels.
-    fn fill_interaction(
+    pub(crate) fn fill_interaction(
         &self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
@@ -325,6 +362,7 @@ impl Federate {
     fn drop_instance(&mut self, instance: ObjectInstanceHandle) {
         if let Some(gone) = self.instances.remove(&instance) {
             self.instance_names.remove(&gone.name);
+            self.regions.forget_instance(instance);
         }
         self.forget_ownership(instance);
     }

@@ -7,6 +7,7 @@
 use super::federate::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
+use crate::ddm::sent::SentRegionsBuf;
 use crate::handles::HandleMap;
 use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
 use crate::ownership::federate::QueuedNotice;
@@ -29,6 +30,7 @@ pub(crate) enum Queued {
         transportation: Transportation,
         producer: FederateHandle,
         sender_applied: LogIndex,
+        regions: Option<SentRegionsBuf>,
     },
     Receive {
         class: InteractionClassHandle,
@@ -37,6 +39,7 @@ pub(crate) enum Queued {
         transportation: Transportation,
         producer: FederateHandle,
         sender_applied: LogIndex,
+        regions: Option<SentRegionsBuf>,
     },
     Remove {
         instance: ObjectInstanceHandle,
@@ -181,6 +184,7 @@ impl Federate {
                 transportation,
                 values,
                 tag,
+                regions,
             } => {
                 if !self.instances.contains_key(&instance) {
                     self.counters.unknown += 1;
@@ -194,6 +198,7 @@ impl Federate {
                     transportation,
                     producer,
                     sender_applied: data.after.index,
+                    regions: regions.map(|r| r.to_buf()),
                 });
             }
             DataBody::Interaction {
@@ -201,6 +206,7 @@ impl Federate {
                 transportation,
                 values,
                 tag,
+                regions,
             } => {
                 if self.model.interaction_class(class).is_none() {
                     return Err(ProtocolError(format!(
@@ -215,6 +221,7 @@ impl Federate {
                     transportation,
                     producer,
                     sender_applied: data.after.index,
+                    regions: regions.map(|r| r.to_buf()),
                 });
             }
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
@@ -265,6 +272,7 @@ impl Federate {
                 transportation,
                 producer,
                 sender_applied,
+                regions,
             } => {
                 self.queued_bytes -= weight(values.values(), &tag);
                 let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
@@ -272,18 +280,33 @@ impl Federate {
                     return None;
                 };
                 let (sent, received) = (known.registered_class, known.known_class);
-                let handles = self.attribute_map(sent, received, sender_applied);
-                let values = NamedValues { values, handles };
+                let with = regions.as_ref().map(SentRegionsBuf::sent);
+                let values = match with {
+                    None => {
+                        let handles = self.attribute_map(sent, received, sender_applied);
+                        NamedValues { values, handles }
+                    }
+                    Some(with) => {
+                        self.named_with_regions(values, sent, received, sender_applied, with)
+                    }
+                };
                 if values.iter().next().is_none() {
                     self.counters.unsubscribed += 1;
                     return None;
                 }
+                let dimensions = |a| {
+                    self.model
+                        .attribute(a)
+                        .is_some_and(|a| !a.dimensions.is_empty())
+                };
+                let has_dimensions = values.iter().any(|(a, _)| dimensions(a));
                 Some(Callback::ReflectAttributeValues {
                     instance,
                     values,
                     tag,
                     transportation,
                     producer: self.conveyed(producer),
+                    regions: self.conveyed_regions(has_dimensions, with),
                 })
             }
             Queued::Receive {
@@ -293,9 +316,18 @@ impl Federate {
                 transportation,
                 producer,
                 sender_applied,
+                regions,
             } => {
                 self.queued_bytes -= weight(values.values(), &tag);
-                let Some((class, handles)) = self.parameter_map(class, sender_applied) else {
+                let with = regions.as_ref().map(SentRegionsBuf::sent);
+                let sent = self.model.interaction_class(class);
+                let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
+                let received = self
+                    .parameter_map(class, sender_applied)
+                    .filter(|(class, _)| {
+                        with.is_none_or(|w| self.receives_with_regions(*class, sender_applied, w))
+                    });
+                let Some((class, handles)) = received else {
                     self.counters.unsubscribed += 1;
                     return None;
                 };
@@ -305,6 +337,7 @@ impl Federate {
                     tag,
                     transportation,
                     producer: self.conveyed(producer),
+                    regions: self.conveyed_regions(has_dimensions, with),
                 })
             }
             Queued::Remove {
@@ -316,6 +349,7 @@ impl Federate {
                 let known = self.instances.remove(&instance)?;
                 self.instance_names.remove(&known.name);
                 self.forget_ownership(instance);
+                self.regions.forget_instance(instance);
                 Some(Callback::RemoveObjectInstance {
                     instance,
                     tag,
@@ -367,6 +401,17 @@ impl Federate {
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> Option<LogIndex> {
+        let without = self.attribute_wanted_without(class, attribute);
+        let with = self.attribute_wanted_with_any(class, attribute);
+        without.into_iter().chain(with).min()
+    }
+
+    /// Likewise, by a subscription without regions.
+    pub(crate) fn attribute_wanted_without(
+        &self,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Option<LogIndex> {
         let asked = self.mine.attribute_since(self.me, class, attribute)?;
         let since = self
             .subscriptions
@@ -375,6 +420,16 @@ impl Federate {
     }
 
     fn interaction_wanted(&self, class: InteractionClassHandle) -> Option<LogIndex> {
+        let without = self.interaction_wanted_without(class);
+        let with = self.interaction_wanted_with_any(class);
+        without.into_iter().chain(with).min()
+    }
+
+    /// Likewise, by a subscription without regions.
+    pub(crate) fn interaction_wanted_without(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Option<LogIndex> {
         let asked = self.mine.interaction_since(self.me, class)?;
         let since = self.subscriptions.interaction_since(self.me, class)?;
         (asked <= self.order.own_requests()).then_some(since)

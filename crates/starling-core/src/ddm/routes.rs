@@ -1,0 +1,234 @@
+//! Sending with regions: the sender finds who is to get it, in the subscriptions of the log that
+//! it has applied, and names them in the frame.
+
+use super::sent::SentRegionsBuf;
+use crate::handles::HandleMap;
+use crate::message::{DataBody, Range, RegionSpecification};
+use crate::{
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Transportation,
+    ValuesBuf,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+type Receivers = Arc<[FederateHandle]>;
+
+/// Who gets values of instance attributes that are updated with regions. Found when first asked
+/// for after a change: an update whose regions overlap nobody's costs a look-up.
+#[derive(Default)]
+pub(crate) struct RegionRoutes {
+    instances: HandleMap<ObjectInstanceHandle, BTreeMap<AttributeHandle, Receivers>>,
+}
+
+impl RegionRoutes {
+    /// Subscriptions or the FDD have changed.
+    pub(crate) fn clear(&mut self) {
+        self.instances.clear();
+    }
+
+    /// What concerns an instance has changed.
+    pub(crate) fn forget(&mut self, instance: ObjectInstanceHandle) {
+        self.instances.remove(&instance);
+    }
+}
+
+/// Values that travel together: sent alike, with the same regions, to the same receivers.
+struct Passel {
+    transportation: Transportation,
+    regions: Vec<RegionHandle>,
+    to: Receivers,
+    values: ValuesBuf,
+}
+
+/// Values of one update that are sent with regions.
+#[derive(Default)]
+pub(crate) struct Passels(Vec<Passel>);
+
+impl Federate {
+    /// Adds a value to its passel; false if the attribute is updated with the default region.
+    pub(crate) fn add_to_passel(
+        &mut self,
+        passels: &mut Passels,
+        instance: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        transportation: Transportation,
+        (attribute, slot, value): (AttributeHandle, u32, &[u8]),
+    ) -> bool {
+        let updates = &self.regions.updates;
+        let regions: Vec<_> = updates
+            .of(instance, attribute, self.me)
+            .map(|(r, _)| r)
+            .collect();
+        if regions.is_empty() {
+            return false;
+        }
+        let to = self.region_receivers(instance, class, attribute);
+        let same = |p: &&mut Passel| {
+            p.transportation == transportation && p.regions == regions && p.to == to
+        };
+        match passels.0.iter_mut().find(same) {
+            Some(passel) => passel.values.push(slot, value),
+            None => {
+                let mut values = ValuesBuf::default();
+                values.push(slot, value);
+                passels.0.push(Passel {
+                    transportation,
+                    regions,
+                    to,
+                    values,
+                });
+            }
+        }
+        true
+    }
+
+    /// Sends an update's passels.
+    pub(crate) fn send_passels(
+        &mut self,
+        passels: Passels,
+        instance: ObjectInstanceHandle,
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) {
+        for passel in passels.0 {
+            let regions = self.sent_regions(&passel.to, &passel.regions);
+            let body = DataBody::Update {
+                instance,
+                transportation: passel.transportation,
+                values: passel.values.values(),
+                tag,
+                regions: Some(regions.sent()),
+            };
+            self.send_data(&passel.to, body, send);
+        }
+    }
+
+    fn sent_regions(&self, to: &[FederateHandle], regions: &[RegionHandle]) -> SentRegionsBuf {
+        let ranges = |r: &RegionHandle| {
+            let ranges: &[Range] = self.committed(*r).map_or(&[], |ranges| ranges);
+            (*r, ranges)
+        };
+        let with: Vec<_> = regions.iter().map(ranges).collect();
+        SentRegionsBuf::new(to, with.into_iter())
+    }
+
+    /// Who gets an instance attribute's values (§9.1), at whatever class it knows the instance.
+    fn region_receivers(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        registered: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Receivers {
+        let known = self.regions.routes.instances.get(&instance);
+        if let Some(to) = known.and_then(|i| i.get(&attribute)) {
+            return to.clone();
+        }
+        let mut to = BTreeSet::new();
+        let mut classes = BTreeSet::new();
+        let mut at = self.model.object_class(registered);
+        while let Some(c) = at {
+            classes.insert(c.handle);
+            let without = self.subscriptions.at_object_class_without_regions(c.handle);
+            to.extend(without.filter(|(_, a, _)| *a == attribute).map(|(f, ..)| f));
+            at = c.parent.and_then(|p| self.model.object_class(p));
+        }
+        let subscribed = &self.subscriptions.regions;
+        for (_, ranges) in self.regions.updates.of(instance, attribute, self.me) {
+            for region in subscribed.overlapping(ranges) {
+                let mut uses = subscribed.objects_of(region);
+                if uses.any(|(c, a)| a == attribute && classes.contains(&c)) {
+                    to.insert(region.creator());
+                }
+            }
+        }
+        to.remove(&self.me);
+        let to: Receivers = to.into_iter().collect();
+        let routes = self.regions.routes.instances.entry(instance).or_default();
+        routes.insert(attribute, to.clone());
+        to
+    }
+
+    /// Send Interaction With Regions, 1516.1-2010 §9.12. With no region it is sent with the
+    /// default region.
+    pub fn send_interaction_with_regions(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        regions: &[RegionHandle],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let mut buffer = ValuesBuf::default();
+        let transportation = self.fill_interaction(class, values, &mut buffer)?;
+        self.require_interaction_context(class, regions)?;
+        if regions.is_empty() {
+            return self.send_interaction(class, values, tag, send);
+        }
+        let to = self.interaction_receivers(class, regions);
+        let with = self.sent_regions(&to, regions);
+        let body = DataBody::Interaction {
+            class,
+            transportation,
+            values: buffer.values(),
+            tag,
+            regions: Some(with.sent()),
+        };
+        self.send_data(&to, body, send);
+        Ok(())
+    }
+
+    /// Who gets an interaction: whose nearest subscribed class is subscribed without regions, or
+    /// with one that overlaps (§9.1).
+    fn interaction_receivers(
+        &self,
+        sent: InteractionClassHandle,
+        regions: &[RegionHandle],
+    ) -> Vec<FederateHandle> {
+        let subscribed = &self.subscriptions.regions;
+        let mut meets = BTreeSet::new();
+        for region in regions {
+            let ranges = self.committed(*region).map_or(&[][..], |r| r);
+            meets.extend(subscribed.overlapping(ranges));
+        }
+        let mut decided = BTreeSet::from([self.me]);
+        let mut to = Vec::new();
+        let mut at = self.model.interaction_class(sent);
+        while let Some(c) = at {
+            let here: BTreeSet<_> = self.subscriptions.at_interaction_class(c.handle).collect();
+            for (federate, _) in here {
+                if !decided.insert(federate) {
+                    continue;
+                }
+                let (first, last) = RegionHandle::block(federate);
+                let mut own = meets.range(first..=last);
+                if self.subscriptions.has_interaction(federate, c.handle)
+                    || own.any(|r| subscribed.interaction(*r, c.handle).is_some())
+                {
+                    to.push(federate);
+                }
+            }
+            at = c.parent.and_then(|p| self.model.interaction_class(p));
+        }
+        to.sort_unstable();
+        to
+    }
+
+    /// Subscription regions of another federate's have new ranges: routes of what overlaps the
+    /// former or the new ones are found anew.
+    pub(crate) fn apply_region_commits(&mut self, list: Vec<RegionSpecification>) {
+        for specification in list {
+            let RegionSpecification { region, ranges } = specification;
+            let subscribed = &mut self.subscriptions.regions;
+            if !subscribed.is_used(region) {
+                continue;
+            }
+            let former = subscribed.commit(region, ranges.as_slice().into());
+            for ranges in [former.as_deref().unwrap_or_default(), &ranges] {
+                for (instance, _) in self.regions.updates.overlapping(ranges) {
+                    self.regions.routes.forget(instance);
+                }
+            }
+        }
+    }
+}

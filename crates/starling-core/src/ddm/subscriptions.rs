@@ -1,0 +1,359 @@
+//! Subscriptions with regions: the same table at the executive and at every member.
+
+use super::index::{Ranges, RegionIndex};
+use crate::message::{AttributeRegions, LogIndex, Range, RegionSpecification, RegionSubscription};
+use crate::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a class is subscribed with a region.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct How {
+    pub(crate) active: bool,
+    /// Update rate designator, empty for none.
+    pub(crate) rate: String,
+    /// The log index from which on it has been subscribed so.
+    pub(crate) since: LogIndex,
+}
+
+/// What one region is subscribed with.
+#[derive(Default)]
+struct Uses {
+    objects: BTreeMap<(ObjectClassHandle, AttributeHandle), How>,
+    interactions: BTreeMap<InteractionClassHandle, How>,
+}
+
+/// With since when each has been subscribed with; the earliest comes first.
+type Regions = BTreeSet<(LogIndex, RegionHandle)>;
+
+/// Of all joined federates.
+#[derive(Default)]
+pub(crate) struct RegionSubscriptions {
+    index: RegionIndex,
+    uses: BTreeMap<RegionHandle, Uses>,
+    objects: BTreeMap<ObjectClassHandle, BTreeMap<(FederateHandle, AttributeHandle), Regions>>,
+    interactions: BTreeMap<InteractionClassHandle, BTreeMap<FederateHandle, Regions>>,
+}
+
+fn of(federate: FederateHandle) -> std::ops::RangeInclusive<(FederateHandle, AttributeHandle)> {
+    let [first, last] = [0, u32::MAX].map(AttributeHandle::from_raw);
+    (federate, first)..=(federate, last)
+}
+
+impl RegionSubscriptions {
+    /// Notes committed ranges before they are first subscribed with, or new ones; the former.
+    pub(crate) fn commit(&mut self, region: RegionHandle, ranges: Ranges) -> Option<Ranges> {
+        let former = self.index.get(region).cloned();
+        self.index.set(region, ranges);
+        former
+    }
+
+    /// Whether a region is subscribed with.
+    pub(crate) fn is_used(&self, region: RegionHandle) -> bool {
+        self.uses.contains_key(&region)
+    }
+
+    /// Subscribes with regions whose ranges are known; replaces how, where it is so already.
+    pub(crate) fn subscribe_object(
+        &mut self,
+        class: ObjectClassHandle,
+        list: &[AttributeRegions],
+        active: bool,
+        rate: &str,
+        index: LogIndex,
+    ) {
+        for (attribute, region) in AttributeRegions::pairs(list) {
+            let uses = self.uses.entry(region).or_default();
+            let how = uses.objects.entry((class, attribute)).or_insert(How {
+                active,
+                rate: String::new(),
+                since: index,
+            });
+            how.active = active;
+            rate.clone_into(&mut how.rate);
+            let at_class = self.objects.entry(class).or_default();
+            let regions = at_class.entry((region.creator(), attribute)).or_default();
+            regions.insert((how.since, region));
+        }
+    }
+
+    /// Ends subscriptions; there may be none.
+    pub(crate) fn unsubscribe_object(
+        &mut self,
+        class: ObjectClassHandle,
+        list: &[AttributeRegions],
+    ) {
+        for (attribute, region) in AttributeRegions::pairs(list) {
+            let uses = self.uses.get_mut(&region);
+            let Some(how) = uses.and_then(|u| u.objects.remove(&(class, attribute))) else {
+                continue;
+            };
+            let key = (region.creator(), attribute);
+            if let Some(at_class) = self.objects.get_mut(&class)
+                && let Some(regions) = at_class.get_mut(&key)
+            {
+                regions.remove(&(how.since, region));
+                if regions.is_empty() {
+                    at_class.remove(&key);
+                }
+            }
+            self.drop_unused(region);
+        }
+    }
+
+    /// Likewise for an interaction class.
+    pub(crate) fn subscribe_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        regions: &[RegionHandle],
+        active: bool,
+        index: LogIndex,
+    ) {
+        for region in regions {
+            let uses = self.uses.entry(*region).or_default();
+            let how = uses.interactions.entry(class).or_insert(How {
+                active,
+                rate: String::new(),
+                since: index,
+            });
+            how.active = active;
+            let at_class = self.interactions.entry(class).or_default();
+            let own = at_class.entry(region.creator()).or_default();
+            own.insert((how.since, *region));
+        }
+    }
+
+    /// Likewise for an interaction class.
+    pub(crate) fn unsubscribe_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        regions: &[RegionHandle],
+    ) {
+        for region in regions {
+            let uses = self.uses.get_mut(region);
+            let Some(how) = uses.and_then(|u| u.interactions.remove(&class)) else {
+                continue;
+            };
+            if let Some(at_class) = self.interactions.get_mut(&class)
+                && let Some(own) = at_class.get_mut(&region.creator())
+            {
+                own.remove(&(how.since, *region));
+                if own.is_empty() {
+                    at_class.remove(&region.creator());
+                }
+            }
+            self.drop_unused(*region);
+        }
+    }
+
+    fn drop_unused(&mut self, region: RegionHandle) {
+        let unused = |u: &Uses| u.objects.is_empty() && u.interactions.is_empty();
+        if self.uses.get(&region).is_some_and(unused) {
+            self.uses.remove(&region);
+            self.index.remove(region);
+        }
+    }
+
+    /// Forgets a federate that has resigned.
+    pub(crate) fn forget(&mut self, federate: FederateHandle) {
+        let gone: Vec<_> = self.index.of(federate).map(|(region, _)| region).collect();
+        for region in gone {
+            self.uses.remove(&region);
+            self.index.remove(region);
+        }
+        for at_class in self.objects.values_mut() {
+            at_class.retain(|(f, _), _| *f != federate);
+        }
+        for at_class in self.interactions.values_mut() {
+            at_class.remove(&federate);
+        }
+    }
+
+    /// Whether `federate` subscribes to anything at exactly this class with regions.
+    pub(crate) fn has_object(&self, federate: FederateHandle, class: ObjectClassHandle) -> bool {
+        self.attributes(federate, class).next().is_some()
+    }
+
+    /// Attributes that `federate` subscribes to at exactly this class with regions.
+    pub(crate) fn attributes(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = AttributeHandle> {
+        let at_class = self.objects.get(&class);
+        let own = at_class.map(|c| c.range(of(federate)));
+        own.into_iter().flatten().map(|((_, a), _)| *a)
+    }
+
+    /// Who subscribes to which attributes at exactly this class with regions, and since when.
+    pub(crate) fn at_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+        let at_class = self.objects.get(&class).into_iter().flatten();
+        at_class.filter_map(|((federate, attribute), regions)| {
+            Some((*federate, *attribute, regions.first()?.0))
+        })
+    }
+
+    /// Attributes that are actively subscribed at exactly this class with a region.
+    pub(crate) fn active_at_object_class(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle)> {
+        let at_class = self.objects.get(&class).into_iter().flatten();
+        let active = at_class.filter(move |((_, attribute), regions)| {
+            let mut how = regions
+                .iter()
+                .map(|(_, r)| self.object(*r, class, *attribute));
+            how.any(|how| how.is_some_and(|h| h.active))
+        });
+        active.map(|(key, _)| *key)
+    }
+
+    /// With which regions `federate` subscribes to a class attribute.
+    pub(crate) fn regions(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> impl Iterator<Item = RegionHandle> {
+        let at_class = self.objects.get(&class);
+        let regions = at_class.and_then(|c| c.get(&(federate, attribute)));
+        regions.into_iter().flatten().map(|(_, region)| *region)
+    }
+
+    /// How a class attribute is subscribed with a region, if it is.
+    pub(crate) fn object(
+        &self,
+        region: RegionHandle,
+        class: ObjectClassHandle,
+        attribute: AttributeHandle,
+    ) -> Option<&How> {
+        self.uses.get(&region)?.objects.get(&(class, attribute))
+    }
+
+    /// Class attributes that are subscribed with a region.
+    pub(crate) fn objects_of(
+        &self,
+        region: RegionHandle,
+    ) -> impl Iterator<Item = (ObjectClassHandle, AttributeHandle)> {
+        let uses = self.uses.get(&region).map(|u| u.objects.keys());
+        uses.into_iter().flatten().copied()
+    }
+
+    /// How an interaction class is subscribed with a region, if it is.
+    pub(crate) fn interaction(
+        &self,
+        region: RegionHandle,
+        class: InteractionClassHandle,
+    ) -> Option<&How> {
+        self.uses.get(&region)?.interactions.get(&class)
+    }
+
+    /// With which regions `federate` subscribes to exactly this interaction class.
+    pub(crate) fn interaction_regions(
+        &self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = RegionHandle> {
+        let at_class = self.interactions.get(&class);
+        let regions = at_class.and_then(|c| c.get(&federate));
+        regions.into_iter().flatten().map(|(_, region)| *region)
+    }
+
+    /// Who subscribes to exactly this interaction class with regions, and since when.
+    pub(crate) fn at_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, LogIndex)> {
+        let at_class = self.interactions.get(&class).into_iter().flatten();
+        at_class.filter_map(|(federate, regions)| Some((*federate, regions.first()?.0)))
+    }
+
+    /// Who actively subscribes to exactly this interaction class with a region.
+    pub(crate) fn active_at_interaction_class(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = FederateHandle> {
+        let at_class = self.interactions.get(&class).into_iter().flatten();
+        let active = at_class.filter(move |(_, regions)| {
+            let mut how = regions.iter().map(|(_, r)| self.interaction(*r, class));
+            how.any(|how| how.is_some_and(|h| h.active))
+        });
+        active.map(|(federate, _)| *federate)
+    }
+
+    /// Subscription regions that overlap these ranges, each once.
+    pub(crate) fn overlapping<'a>(
+        &'a self,
+        ranges: &'a [Range],
+    ) -> impl Iterator<Item = RegionHandle> + 'a {
+        self.index.overlapping(ranges)
+    }
+
+    /// All subscription regions, for a snapshot.
+    pub(crate) fn specifications(&self) -> Vec<RegionSpecification> {
+        let used = self.uses.keys();
+        used.filter_map(|region| {
+            let ranges = self.index.get(*region)?.to_vec();
+            let region = *region;
+            Some(RegionSpecification { region, ranges })
+        })
+        .collect()
+    }
+
+    /// All object class subscriptions with regions, for a snapshot.
+    pub(crate) fn objects(&self) -> Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>> {
+        let all = self.uses.iter().flat_map(|(region, uses)| {
+            let all = uses.objects.iter();
+            all.map(|((class, attribute), how)| RegionSubscription {
+                region: *region,
+                class: *class,
+                attribute: *attribute,
+                active: how.active,
+                rate: how.rate.clone(),
+            })
+        });
+        all.collect()
+    }
+
+    /// All interaction subscriptions with regions, for a snapshot.
+    pub(crate) fn interactions(&self) -> Vec<RegionSubscription<InteractionClassHandle, ()>> {
+        let all = self.uses.iter().flat_map(|(region, uses)| {
+            let all = uses.interactions.iter();
+            all.map(|(class, how)| RegionSubscription {
+                region: *region,
+                class: *class,
+                attribute: (),
+                active: how.active,
+                rate: String::new(),
+            })
+        });
+        all.collect()
+    }
+
+    /// From a snapshot at this log index.
+    pub(crate) fn restore(
+        &mut self,
+        regions: Vec<RegionSpecification>,
+        objects: Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>>,
+        interactions: Vec<RegionSubscription<InteractionClassHandle, ()>>,
+        index: LogIndex,
+    ) {
+        for specification in regions {
+            self.commit(specification.region, specification.ranges.into());
+        }
+        for s in objects {
+            let pair = AttributeRegions {
+                attributes: vec![s.attribute],
+                regions: vec![s.region],
+            };
+            self.subscribe_object(s.class, &[pair], s.active, &s.rate, index);
+        }
+        for s in interactions {
+            self.subscribe_interaction(s.class, &[s.region], s.active, index);
+        }
+    }
+}
