@@ -7,8 +7,8 @@ use starling_core::{Callback, DataOut, Exception, ExceptionKind, Federate, Servi
 use starling_net::{Link, Waiter, reach};
 use starling_rid::{CALLBACKS_IO, Sources};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{JoinHandle, ThreadId};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How callbacks come, 1516.1-2010 §4.2.
@@ -30,8 +30,8 @@ pub trait FederateAmbassador: Send {
 /// Where callbacks go. Callbacks of one ambassador never overlap.
 pub(crate) struct Delivery {
     federate: Mutex<Box<dyn FederateAmbassador>>,
-    /// The thread that is inside a callback now.
-    inside: Mutex<Option<ThreadId>>,
+    /// The thread that is inside a callback now, by `this_thread`; 0: none.
+    inside: AtomicUsize,
 }
 
 struct Connected {
@@ -96,7 +96,7 @@ impl RtiAmbassador {
         let connection = Arc::new(connection);
         let delivery = Arc::new(Delivery {
             federate: Mutex::new(federate),
-            inside: Mutex::new(None),
+            inside: AtomicUsize::new(0),
         });
         let stop = Arc::new(AtomicBool::new(false));
         let background = Background {
@@ -154,8 +154,15 @@ impl RtiAmbassador {
         service: Service,
         work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
-        let connection = self.connection(service)?;
+        // The data plane comes this way: one look at who is connected, one lock of the state.
+        let connection = match &*self.connected.lock() {
+            Some(connected) => connected.connection.clone(),
+            None => return Err(not_connected(None, service)),
+        };
         let mut state = connection.state.lock();
+        if let Some(why) = &state.lost {
+            return Err(not_connected(Some(why), service));
+        }
         let result = match state.serve(work) {
             Some(result) => result,
             None => {
@@ -249,14 +256,14 @@ impl RtiAmbassador {
 
     /// The connection, or NotConnected.
     pub(crate) fn connection(&self, service: Service) -> Result<Arc<Connection>, Exception> {
-        let why = match self.parts() {
-            Some((connection, ..)) => match connection.state.lock().lost.clone() {
-                None => return Ok(connection.clone()),
-                Some(why) => format!("the connection has ended: {why}"),
-            },
-            None => "connect has not been called".to_owned(),
+        let Some((connection, ..)) = self.parts() else {
+            return Err(not_connected(None, service));
         };
-        Err(Exception::new(ExceptionKind::NotConnected, why).in_service(service))
+        let lost = connection.state.lock().lost.clone();
+        match lost {
+            None => Ok(connection),
+            Some(why) => Err(not_connected(Some(&why), service)),
+        }
     }
 
     /// CallNotAllowedFromWithinCallback, if so.
@@ -291,8 +298,26 @@ impl Connected {
 
 impl Delivery {
     fn is_inside(&self) -> bool {
-        *self.inside.lock() == Some(std::thread::current().id())
+        // Only this thread writes its own number.
+        self.inside.load(Ordering::Relaxed) == this_thread()
     }
+}
+
+/// A number that no other living thread has, and not 0.
+fn this_thread() -> usize {
+    thread_local! {
+        static HERE: u8 = const { 0 };
+    }
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// NotConnected; `lost`: why the connection has ended.
+fn not_connected(lost: Option<&str>, service: Service) -> Exception {
+    let why = match lost {
+        Some(why) => format!("the connection has ended: {why}"),
+        None => "connect has not been called".to_owned(),
+    };
+    Exception::new(ExceptionKind::NotConnected, why).in_service(service)
 }
 
 /// What an evoking thread works on.
@@ -314,11 +339,11 @@ fn deliver_one(connection: &Connection, delivery: &Delivery) -> bool {
     let Some(callback) = connection.state.lock().next_callback() else {
         return false;
     };
-    *delivery.inside.lock() = Some(std::thread::current().id());
+    delivery.inside.store(this_thread(), Ordering::Relaxed);
     if let Err(why) = federate.deliver(callback) {
         eprintln!("starling: the federate threw from a callback: {why}");
     }
-    *delivery.inside.lock() = None;
+    delivery.inside.store(0, Ordering::Relaxed);
     true
 }
 
