@@ -427,6 +427,11 @@ impl Execution {
         self.settled = index;
     }
 
+    /// Whether `outputs` or `left` has something to say.
+    pub(crate) fn has_news(&self) -> bool {
+        !self.out.is_empty() || !self.left.is_empty()
+    }
+
     /// Messages made since the last call.
     pub(crate) fn outputs(&mut self) -> impl Iterator<Item = (PeerId, FromExecutive)> + '_ {
         self.out.drain(..)

@@ -302,7 +302,9 @@ impl Executive {
     }
 
     fn take_outputs(&mut self, id: ExecutionId) {
-        let Some(execution) = self.executions.get_mut(&id) else {
+        let execution = self.executions.get_mut(&id);
+        // A data frame seldom has any.
+        let Some(execution) = execution.filter(|e| e.has_news()) else {
             return;
         };
         self.out.extend(execution.outputs());

@@ -19,6 +19,7 @@ pub struct InvalidValues;
 
 impl<'a> Values<'a> {
     /// Checks the whole run, so that iterating can't fail.
+    #[inline]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, InvalidValues> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -80,6 +81,7 @@ impl fmt::Debug for ValuesBuf {
     }
 }
 
+#[inline]
 fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
     let slot = u32::try_from(unleb(rest)?).ok()?;
     let length = usize::try_from(unleb(rest)?).ok()?;
@@ -91,6 +93,7 @@ fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
     Some((slot, value))
 }
 
+#[inline]
 pub(crate) fn leb(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);
@@ -99,7 +102,19 @@ pub(crate) fn leb(out: &mut Vec<u8>, mut n: u64) {
     out.push(n as u8);
 }
 
+#[inline]
 pub(crate) fn unleb(rest: &mut &[u8]) -> Option<u64> {
+    // Most numbers are small.
+    match rest.split_first() {
+        Some((&byte, tail)) if byte < 0x80 => {
+            *rest = tail;
+            Some(u64::from(byte))
+        }
+        _ => long_unleb(rest),
+    }
+}
+
+fn long_unleb(rest: &mut &[u8]) -> Option<u64> {
     let mut n = 0u64;
     for shift in (0..63).step_by(7) {
         let (&byte, tail) = rest.split_first()?;

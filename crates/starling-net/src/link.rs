@@ -72,11 +72,13 @@ impl LinkReader {
     }
 
     /// What has come and was not consumed yet.
+    #[inline]
     pub fn inbox(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
     /// Forgets the first `count` bytes of the inbox.
+    #[inline]
     pub fn consume(&mut self, count: usize) {
         assert!(count <= self.end - self.start, "more consumed than came");
         self.start += count;
@@ -139,11 +141,13 @@ impl LinkWriter {
     }
 
     /// The buffer to append to; what stands in it is not to be touched.
+    #[inline]
     pub fn out(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
     /// Bytes that wait to be written.
+    #[inline]
     pub fn pending(&self) -> usize {
         self.buffer.len() - self.written
     }

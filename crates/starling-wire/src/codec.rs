@@ -22,6 +22,7 @@ pub(crate) fn bad<T>(what: impl Into<String>) -> Result<T, WireError> {
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Reader<'a> {
+    #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
         match self.0.split_first() {
             Some((byte, rest)) => {
@@ -32,7 +33,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     pub(crate) fn number(&mut self) -> Result<u64, WireError> {
+        // Most numbers are small.
+        match self.0.split_first() {
+            Some((byte, rest)) if *byte < 0x80 => {
+                self.0 = rest;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_number(),
+        }
+    }
+
+    fn long_number(&mut self) -> Result<u64, WireError> {
         let mut n = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -48,6 +61,7 @@ impl<'a> Reader<'a> {
         bad("a number has more than 64 bits")
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self) -> Result<&'a [u8], WireError> {
         let length = self.number()?;
         match usize::try_from(length).ok().filter(|l| *l <= self.0.len()) {
@@ -68,6 +82,7 @@ impl<'a> Reader<'a> {
     }
 }
 
+#[inline]
 pub(crate) fn put_number(out: &mut Vec<u8>, mut n: u64) {
     while n >= 0x80 {
         out.push(n as u8 | 0x80);

@@ -69,6 +69,7 @@ pub enum Frame<'a> {
 
 /// The first whole frame of `buffer` (without its length) and how many bytes it takes there;
 /// none if more must come first.
+#[inline]
 pub fn split_frame(buffer: &[u8]) -> Result<Option<(&[u8], usize)>, WireError> {
     let Some((length, rest)) = buffer.split_first_chunk::<4>() else {
         return Ok(None);
