@@ -23,10 +23,15 @@ struct Rtiexec {
 
 impl Rtiexec {
     fn start() -> Self {
+        Self::start_with("STARLING_FAULT_HEARTBEAT_S", "2")
+    }
+
+    fn start_with(setting: &str, value: &str) -> Self {
         let run_dir = tempfile::tempdir().unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
             .arg(run_dir.path())
+            .env(setting, value)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -517,4 +522,44 @@ fn starling_why_names_the_link_that_fails() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
     command.args(["why", "--rtiexec", "127.0.0.1:1", "B", "Food"]);
     assert_eq!(command.output().unwrap().status.code(), Some(3));
+}
+
+#[test]
+fn a_bundle_leaves_though_its_sender_calls_nothing_more() {
+    const UPDATES: usize = 100;
+    // Heartbeats of either side would take what waits along, or wake who writes it.
+    let rtiexec = Rtiexec::start_with("STARLING_FAULT_HEARTBEAT_S", "3600");
+    let model = CallbackModel::Evoked;
+    // So long that only the first update is written when it is sent.
+    let bundling = "bundle.idle_us=1000000;bundle.age_us=20000;fault.heartbeat_s=3600";
+    let a = Federate::join(&format!("{};{bundling}", rtiexec.address), model, "A");
+    let b = Federate::join(&rtiexec.address, model, "B");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    b.subscribe(soda, &[flavor]);
+    let instance = a.register(soda);
+    assert!(matches!(b.next(), Callback::DiscoverObjectInstance { .. }));
+    // A has applied B's subscription when its first update arrives.
+    while b.heard.try_recv().is_err() {
+        a.update(instance, flavor, b"first");
+        a.rti.evoke_callback(0.01).unwrap();
+        b.rti.evoke_callback(0.01).unwrap();
+    }
+    // A's background thread takes over reading, for as long as it takes: it must be woken.
+    b.rti.evoke_callback(0.1).unwrap();
+    for n in 0..UPDATES {
+        a.update(instance, flavor, &[n as u8]);
+    }
+    let mut expected = 0;
+    while expected < UPDATES {
+        let Callback::ReflectAttributeValues { values, .. } = b.next() else {
+            panic!("only updates are sent");
+        };
+        let (_, value) = values.iter().next().unwrap();
+        if value != b"first" {
+            assert_eq!(value, [expected as u8]);
+            expected += 1;
+        }
+    }
 }
