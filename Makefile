@@ -2,9 +2,10 @@
 # make test      every test of the project
 # make install PREFIX=/where
 # make bench     prints figures beside the raw limit of the same run
-# make lint | build | campaign SEEDS=100000
+# make lint | build | campaign SEEDS=100000 | fuzz SECONDS=300
 PREFIX ?= /usr/local
 SEEDS ?= 100000
+SECONDS ?= 300
 BUILD := build
 VENV := $(BUILD)/venv
 # A test that hangs ends the run with an error instead of holding it for ever.
@@ -91,3 +92,13 @@ install: cpp
 
 campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300
+
+# Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
+# run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves.
+.PHONY: fuzz
+fuzz:
+	for target in $(basename $(notdir $(wildcard fuzz/fuzz_targets/*.rs))); do \
+	    mkdir -p fuzz/corpus/$$target; \
+	    (cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run $$target corpus/$$target seeds/$$target -- \
+	        -max_total_time=$(SECONDS) -timeout=20 -print_final_stats=1) || exit 1; \
+	done

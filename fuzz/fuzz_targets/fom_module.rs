@@ -1,24 +1,6 @@
-//! Any bytes as a FOM module, merged with the standard MIM, then with itself.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use starling_fom::{parse, standard_model};
+#[path = "../checks/fom_module.rs"]
+mod fom_module;
 
-fuzz_target!(|bytes: &[u8]| {
-    let Ok(module) = parse("fuzz.xml", bytes) else {
-        return;
-    };
-    let (model, problems) = standard_model().try_merge(std::slice::from_ref(&module));
-    if problems.is_empty() {
-        // What merged says the same as itself (1516.1-2010 Annex C).
-        let mut again = model.clone();
-        again.merge(&[module]).expect("a module merges with itself");
-        assert_eq!(
-            model.object_classes().count(),
-            again.object_classes().count()
-        );
-    }
-    for problem in problems.iter().chain(&model.undefined_data_types()) {
-        let _ = problem.to_string();
-    }
-});
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| fom_module::check(bytes));

@@ -1,34 +1,6 @@
-//! Any bytes as a stream of frames; what decodes is encoded and decodes to the same.
 #![no_main]
 
-use libfuzzer_sys::fuzz_target;
-use starling_wire::*;
+#[path = "../checks/wire_frame.rs"]
+mod wire_frame;
 
-fuzz_target!(|bytes: &[u8]| {
-    let mut rest = bytes;
-    while let Ok(Some((body, taken))) = split_frame(rest) {
-        check(body);
-        rest = &rest[taken..];
-    }
-    if !bytes.is_empty() {
-        check(bytes);
-    }
-});
-
-fn check(body: &[u8]) {
-    let Ok(frame) = Frame::decode(body) else {
-        return;
-    };
-    let mut out = Vec::new();
-    match &frame {
-        Frame::Hello(hello) => put_hello(&mut out, hello),
-        Frame::Welcome(welcome) => put_welcome(&mut out, welcome),
-        Frame::Heartbeat => put_heartbeat(&mut out),
-        Frame::ToExecutive(message) => put_to_executive(&mut out, message),
-        Frame::FromExecutive(message) => put_from_executive(&mut out, message),
-        Frame::Data(data) => put_data(&mut out, data),
-    }
-    let (again, taken) = split_frame(&out).unwrap().expect("a whole frame");
-    assert_eq!(taken, out.len());
-    assert_eq!(Frame::decode(again).unwrap(), frame);
-}
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| wire_frame::check(bytes));

@@ -1,0 +1,19 @@
+//! What the fuzz target `wire_frame` checks, on the inputs it has kept.
+
+use std::path::Path;
+
+#[path = "../../../fuzz/checks/wire_frame.rs"]
+mod wire_frame;
+
+#[test]
+fn every_kept_input_is_read_soundly() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/wire_frame");
+    let mut count = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let path = file.unwrap().path();
+        println!("{}", path.display()); // shown if it fails
+        wire_frame::check(&std::fs::read(path).unwrap());
+        count += 1;
+    }
+    assert!(count >= 50, "only {count} files in {}", folder.display());
+}

@@ -1,0 +1,34 @@
+//! Any bytes as a stream of frames; what decodes is encoded and decodes to the same.
+//!
+//! Run by the fuzz target of this name, and on every file of `fuzz/seeds` by `cargo test`.
+
+use starling_wire::*;
+
+pub fn check(bytes: &[u8]) {
+    let mut rest = bytes;
+    while let Ok(Some((body, taken))) = split_frame(rest) {
+        body_is_sound(body);
+        rest = &rest[taken..];
+    }
+    if !bytes.is_empty() {
+        body_is_sound(bytes);
+    }
+}
+
+fn body_is_sound(body: &[u8]) {
+    let Ok(frame) = Frame::decode(body) else {
+        return;
+    };
+    let mut out = Vec::new();
+    match &frame {
+        Frame::Hello(hello) => put_hello(&mut out, hello),
+        Frame::Welcome(welcome) => put_welcome(&mut out, welcome),
+        Frame::Heartbeat => put_heartbeat(&mut out),
+        Frame::ToExecutive(message) => put_to_executive(&mut out, message),
+        Frame::FromExecutive(message) => put_from_executive(&mut out, message),
+        Frame::Data(data) => put_data(&mut out, data),
+    }
+    let (again, taken) = split_frame(&out).unwrap().expect("a whole frame");
+    assert_eq!(taken, out.len());
+    assert_eq!(Frame::decode(again).unwrap(), frame);
+}
