@@ -11,12 +11,13 @@ fn main() {
     if to - from > 1 {
         std::panic::set_hook(Box::new(|_| {}));
     }
-    let (mut steps, mut callbacks, mut faults) = (0, 0, 0u64);
+    let (mut steps, mut callbacks, mut acquisitions, mut faults) = (0, 0, 0, 0u64);
     for seed in from..to {
         match std::panic::catch_unwind(|| starling_sim::run(seed, actions)) {
             Ok(report) => {
                 steps += report.steps;
                 callbacks += report.callbacks;
+                acquisitions += report.acquisitions;
             }
             Err(fault) => {
                 faults += 1;
@@ -30,7 +31,7 @@ fn main() {
         }
     }
     println!(
-        "{} seeds, {steps} steps, {callbacks} callbacks, {faults} faults",
+        "{} seeds, {steps} steps, {callbacks} callbacks, {acquisitions} acquisitions, {faults} faults",
         to - from
     );
     std::process::exit(i32::from(faults > 0));

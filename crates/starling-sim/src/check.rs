@@ -6,14 +6,16 @@
 //! - a federate never hears itself;
 //! - sequence numbers rise, one by one while the receiver's subscription stays as it is: program
 //!   order, exactly once, and a gapless suffix for whoever came later;
-//! - reflect, provide and remove only between discover and remove.
+//! - reflect, provide and remove only between discover and remove;
+//! - what `ownership` says of owners.
 //!
 //! And when the network has come to rest: everyone knows just the instances that it must, and has
 //! the last value of all that it subscribes to.
 
 use crate::advice::Advice;
+use crate::ownership::{Views, World};
 use crate::points::Points;
-use starling_core::message::{Request, RequestBody, ResignAction};
+use starling_core::message::{EntryBody, Request, RequestBody, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ObjectModel,
@@ -40,8 +42,10 @@ struct Run {
 #[derive(Default)]
 struct Receiver {
     runs: BTreeMap<Source, Run>,
+    /// Registered or discovered.
     known: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
     advice: Advice,
+    views: Views,
 }
 
 #[derive(Default)]
@@ -58,7 +62,6 @@ struct Member {
 
 struct Instance {
     class: ObjectClassHandle,
-    owned: BTreeSet<AttributeHandle>,
     /// These may discover it again, or not.
     locally_deleted: BTreeSet<FederateHandle>,
 }
@@ -73,12 +76,16 @@ pub(crate) struct Checker {
     members: BTreeMap<FederateHandle, Member>,
     instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(crate) points: Points,
+    world: World,
     /// Callbacks checked.
     pub(crate) callbacks: u64,
+    /// Attribute Ownership Acquisition Notifications among them.
+    pub(crate) acquisitions: u64,
 }
 
 impl Checker {
-    pub(crate) fn joined(&mut self, handle: FederateHandle) {
+    pub(crate) fn joined(&mut self, handle: FederateHandle, model: &ObjectModel) {
+        self.world.joined(model);
         self.receivers.insert(handle, Receiver::default());
         self.members.entry(handle).or_default();
     }
@@ -100,27 +107,53 @@ impl Checker {
     fn resigned(&mut self, handle: FederateHandle, action: ResignAction) {
         self.members.remove(&handle);
         self.points.left(handle);
-        if action.deletes() {
-            let privilege = AttributeHandle::from_raw(1);
-            let deleted = |h: &ObjectInstanceHandle, i: &Instance| {
-                h.registrar() == handle && i.owned.contains(&privilege)
-            };
-            self.instances.retain(|h, i| !deleted(h, i));
-        }
-        for (_, orphan) in self
-            .instances
-            .iter_mut()
-            .filter(|(i, _)| i.registrar() == handle)
-        {
-            orphan.owned.clear();
-        }
+        self.world.resigned(handle, action);
+        let world = &self.world;
+        self.instances.retain(|h, _| world.exists(*h));
+    }
+
+    /// The executive tells a federate something.
+    pub(crate) fn told(&mut self, to: FederateHandle, entry: &EntryBody) {
+        self.world.told(to, entry);
+    }
+
+    /// All that an input brings about has been told.
+    pub(crate) fn settled(&mut self) {
+        self.world.settled();
+    }
+
+    /// What a living federate is to instance attributes.
+    pub(crate) fn views(&mut self, of: FederateHandle) -> &mut Views {
+        &mut self
+            .receivers
+            .get_mut(&of)
+            .expect("callers are there")
+            .views
+    }
+
+    /// A federate has registered an instance.
+    pub(crate) fn registers(
+        &mut self,
+        me: FederateHandle,
+        instance: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+    ) {
+        let receiver = self.receivers.get_mut(&me).expect("callers are there");
+        receiver.known.insert(instance, class);
+        receiver.views.registered(instance, class);
     }
 
     /// The number to send next.
-    pub(crate) fn next(&mut self, source: Source) -> [u8; 8] {
+    pub(crate) fn next(&mut self, me: FederateHandle, source: Source) -> [u8; 8] {
         let number = self.sent.entry(source).or_default();
         *number += 1;
         self.round.insert(source);
+        // Once it is another's, this one hears what comes after its own last, if all goes well.
+        let last = *number;
+        let runs = self.receivers.get_mut(&me).map(|r| &mut r.runs);
+        if let Some(run) = runs.and_then(|r| r.get_mut(&source)) {
+            run.last = last;
+        }
         number.to_le_bytes()
     }
 
@@ -141,6 +174,7 @@ impl Checker {
             .expect("callers are there");
         receiver.known.remove(&instance);
         receiver.advice.forget(instance);
+        receiver.views.forgets(instance);
         for (source, run) in &mut receiver.runs {
             if matches!(source, Source::Attribute(i, _) if *i == instance) {
                 run.unbroken = false;
@@ -169,19 +203,16 @@ impl Checker {
 
     /// The executive takes a request.
     pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        // A resignation is for `resigned` below.
+        if !matches!(request.body, RequestBody::Resign(_)) {
+            self.world.request(origin, request);
+        }
         self.points.ordered(origin, &request.body);
         let member = self.members.entry(origin).or_default();
         match &request.body {
             RequestBody::PublishObjectClass { class, attributes } => {
-                let set: BTreeSet<_> = attributes.iter().copied().collect();
-                let all = set.is_empty();
-                member.published.insert(*class, set.clone());
-                let own = self.instances.iter_mut();
-                for (_, i) in own.filter(|(h, i)| h.registrar() == origin && i.class == *class) {
-                    let privilege = AttributeHandle::from_raw(1);
-                    i.owned
-                        .retain(|a| set.contains(a) || (!all && *a == privilege));
-                }
+                let set = attributes.iter().copied().collect();
+                member.published.insert(*class, set);
             }
             RequestBody::PublishInteraction { class, published } => {
                 match published {
@@ -213,16 +244,13 @@ impl Checker {
             RequestBody::RegisterObject {
                 instance, class, ..
             } => {
-                let mut owned = member.published.get(class).cloned().unwrap_or_default();
-                owned.insert(AttributeHandle::from_raw(1));
                 let new = Instance {
                     class: *class,
-                    owned,
                     locally_deleted: BTreeSet::new(),
                 };
                 self.instances.insert(*instance, new);
             }
-            RequestBody::DeleteObject { instance, .. } => {
+            RequestBody::DeleteObject { instance, .. } if !self.world.exists(*instance) => {
                 self.instances.remove(instance);
             }
             RequestBody::LocalDeleteObject { instance } => {
@@ -249,11 +277,6 @@ impl Checker {
             Callback::DiscoverObjectInstance {
                 instance, class, ..
             } => {
-                assert_ne!(
-                    instance.registrar(),
-                    at,
-                    "{at} discovers its own {instance}"
-                );
                 let twice = receiver.known.insert(*instance, *class);
                 assert_eq!(twice, None, "{at} discovers {instance} twice");
             }
@@ -289,10 +312,35 @@ impl Checker {
                     "{at} is told twice that {instance} is removed"
                 );
             }
-            Callback::ProvideAttributeValueUpdate { instance, .. } => {
-                assert_eq!(instance.registrar(), at, "{at} does not own {instance}");
+            Callback::ProvideAttributeValueUpdate {
+                instance,
+                attributes,
+                ..
+            } => {
+                for a in attributes {
+                    let owned = receiver.views.owns((*instance, *a));
+                    assert!(owned, "{at} does not own {instance}, attribute {a}");
+                }
             }
             _ => {}
+        }
+        receiver.views.callback(callback);
+        if let Callback::AttributeOwnershipAcquisitionNotification {
+            instance,
+            attributes,
+            ..
+        } = callback
+        {
+            self.acquisitions += 1;
+            let advice = &mut receiver.advice;
+            for a in attributes {
+                advice.wanted.remove(&(*instance, *a));
+            }
+            for a in attributes {
+                let owns = |r: &&FederateHandle| self.receivers[*r].views.owns((*instance, *a));
+                let owners: Vec<_> = self.receivers.keys().filter(owns).collect();
+                assert_eq!(owners, [&at], "owners of {instance}, attribute {a}");
+            }
         }
     }
 
@@ -301,18 +349,22 @@ impl Checker {
         let me = federate.handle();
         let model = federate.model();
         let (receiver, member) = (&self.receivers[&me], &self.members[&me]);
+        receiver.views.at_rest(&self.world, federate);
         for instance in receiver.known.keys() {
             let exists = self.instances.contains_key(instance);
+            assert_eq!(exists, self.world.exists(*instance));
             assert!(exists, "{me} still knows {instance}, which is deleted");
         }
         for (handle, instance) in &self.instances {
-            if handle.registrar() == me || instance.locally_deleted.contains(&me) {
+            let owned = self.world.owners(*handle).filter(|(_, o)| *o != me);
+            let owned: BTreeSet<_> = owned.map(|(a, _)| a).collect();
+            if instance.locally_deleted.contains(&me) {
                 continue;
             }
             let Some(class) = candidate(model, &member.subscribed, instance.class) else {
                 continue;
             };
-            if !member.subscribed[&class].is_disjoint(&instance.owned) {
+            if !member.subscribed[&class].is_disjoint(&owned) {
                 let known = receiver.known.contains_key(handle);
                 assert!(known, "{me} must have discovered {handle} as class {class}");
             }
@@ -322,7 +374,7 @@ impl Checker {
             let Some(subscribed) = member.subscribed.get(class) else {
                 continue;
             };
-            for attribute in subscribed.intersection(&instance.owned) {
+            for attribute in subscribed.intersection(&owned) {
                 let source = Source::Attribute(*handle, *attribute);
                 if self.round.contains(&source) {
                     self.has_last(me, source);
@@ -372,24 +424,23 @@ impl Checker {
                 now.interactions.insert(*class);
             }
         }
-        for (handle, instance) in &self.instances {
-            let owner = handle.registrar();
-            for attribute in &instance.owned {
+        for handle in self.instances.keys() {
+            for (attribute, owner) in self.world.owners(*handle) {
                 let knows = |f: &FederateHandle| {
                     let known = self.receivers.get(f)?.known.get(handle)?;
                     Some(*known)
                 };
                 if owner == me {
                     let wanted = others().any(|(f, m)| {
-                        knows(f).is_some_and(|class| m.active.contains(&(class, *attribute)))
+                        knows(f).is_some_and(|class| m.active.contains(&(class, attribute)))
                     });
                     if wanted {
-                        now.wanted.insert((*handle, *attribute));
+                        now.wanted.insert((*handle, attribute));
                     }
                 } else if let Some(class) = receiver.known.get(handle) {
                     let subscribed = member.subscribed.get(class);
-                    if subscribed.is_some_and(|s| s.contains(attribute)) {
-                        now.in_scope.insert((*handle, *attribute));
+                    if subscribed.is_some_and(|s| s.contains(&attribute)) {
+                        now.in_scope.insert((*handle, attribute));
                     }
                 }
             }
@@ -404,8 +455,7 @@ impl Checker {
         told.interactions
             .retain(|c| member.published_interactions.contains(c));
         let owned = |(i, a): &(ObjectInstanceHandle, AttributeHandle)| {
-            let instance = self.instances.get(i).filter(|_| i.registrar() == me);
-            instance.is_some_and(|i| i.owned.contains(a))
+            self.world.owner((*i, *a)) == Some(me)
         };
         told.wanted.retain(owned);
         assert_eq!(told, now, "what {me} was told, and what holds");

@@ -10,6 +10,7 @@ mod advice;
 mod check;
 mod fom;
 mod network;
+mod ownership;
 mod points;
 mod program;
 

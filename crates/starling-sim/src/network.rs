@@ -1,8 +1,11 @@
 //! The virtual network: links that keep their own order and nothing else.
 
 use crate::check::Checker;
-use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
-use starling_core::{DataOut, DataPath, Executive, Federate, FederateHandle, Output, PeerId};
+use starling_core::message::{FromExecutive, PeerInfo, RequestNumber, ToExecutive};
+use starling_core::{
+    AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, ObjectInstanceHandle,
+    Output, PeerId,
+};
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,6 +15,15 @@ pub(crate) struct Host {
     pub(crate) handle: FederateHandle,
     pub(crate) peer: PeerId,
     pub(crate) resigning: bool,
+    /// It waits for the federation's word on giving these away, and does nothing else.
+    pub(crate) deciding: Option<Deciding>,
+}
+
+/// A call that needs the federation's word.
+pub(crate) struct Deciding {
+    pub(crate) request: RequestNumber,
+    pub(crate) instance: ObjectInstanceHandle,
+    pub(crate) attributes: Vec<AttributeHandle>,
 }
 
 /// Where a link leads.
@@ -133,7 +145,8 @@ impl Network {
                 }
                 self.executive.disconnected(peer, "its process died");
                 self.executive.settle();
-                self.flush_executive();
+                self.flush_executive(checker);
+                checker.settled();
             }
             (Link::Down(peer), Item::Frame(frame)) => self.down(peer, &frame, checker),
             (Link::Down(_), Item::End) => {}
@@ -161,7 +174,7 @@ impl Network {
                 let mut to = Vec::new();
                 let taken = self.executive.data(peer, &data, &mut to);
                 taken.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
-                self.flush_executive();
+                self.flush_executive(checker);
                 for peer in to {
                     self.put(Link::Down(peer), Item::Frame(bytes.to_vec()));
                 }
@@ -169,11 +182,17 @@ impl Network {
             other => panic!("to the executive: {other:?}"),
         }
         self.executive.settle();
-        self.flush_executive();
+        self.flush_executive(checker);
+        checker.settled();
     }
 
-    pub(crate) fn flush_executive(&mut self) {
+    fn flush_executive(&mut self, checker: &mut Checker) {
         while let Some((peer, message)) = self.executive.poll_output() {
+            if let FromExecutive::Entry(entry) = &message
+                && let Some((_, _, to)) = self.executive.member(peer)
+            {
+                checker.told(to, &entry.body);
+            }
             let mut frame = Vec::new();
             put_from_executive(&mut frame, &message);
             self.put(Link::Down(peer), Item::Frame(frame));
@@ -186,12 +205,13 @@ impl Network {
             self.joining.retain(|p| *p != peer);
             let handle = snapshot.handle;
             let federate = Federate::new(*snapshot, self.path).expect("the snapshot is readable");
-            checker.joined(handle);
+            checker.joined(handle, federate.model());
             let host = Host {
                 federate,
                 handle,
                 peer,
                 resigning: false,
+                deciding: None,
             };
             self.hosts.insert(peer, host);
             return;

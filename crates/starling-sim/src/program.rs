@@ -2,11 +2,13 @@
 
 use crate::check::{Checker, Source};
 use crate::fom::{CLASSES, INTERACTIONS, source};
-use crate::network::Network;
+use crate::network::{Deciding, Network};
+use crate::ownership::{Call, PRIVILEGE, tag_of};
 use starling_core::message::{ResignAction, ToExecutive};
 use starling_core::{
     AttributeHandle, DataPath, Exception, ExceptionKind, FederateHandle, ObjectClassHandle, PeerId,
 };
+use std::collections::BTreeSet;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +17,8 @@ pub struct Report {
     pub steps: u64,
     /// Callbacks delivered and checked.
     pub callbacks: u64,
+    /// Times that ownership was acquired.
+    pub acquisitions: u64,
 }
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if a checker
@@ -50,6 +54,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
     Report {
         steps: run.steps,
         callbacks: run.checker.callbacks,
+        acquisitions: run.checker.acquisitions,
     }
 }
 
@@ -93,7 +98,9 @@ impl Run {
 
     /// One random thing that a federate, or fate, does.
     fn act(&mut self) {
-        let hosts = self.network.hosts.values().filter(|h| !h.resigning);
+        self.decide();
+        let hosts = self.network.hosts.values();
+        let hosts = hosts.filter(|h| !h.resigning && h.deciding.is_none());
         let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
         if hosts.len() < 2 || (hosts.len() < 6 && self.draw.u8(..40) == 0) {
             if self.network.joining.len() < 3 {
@@ -104,7 +111,7 @@ impl Run {
             }
         }
         let (peer, me) = hosts[self.draw.usize(..hosts.len())];
-        match self.draw.u8(..200) {
+        match self.draw.u16(..280) {
             0..50 => self.callbacks(peer, me),
             50..95 => self.update(peer, me),
             95..120 => self.interact(peer, me),
@@ -118,6 +125,7 @@ impl Run {
             196 => self.resign(peer, me),
             197 => self.points(peer, me),
             198 => self.set_directive(peer),
+            199..280 => self.own_or_not(peer, me),
             _ => self.network.kill(peer, &mut self.draw, &mut self.checker),
         }
     }
@@ -155,18 +163,17 @@ impl Run {
     }
 
     fn update(&mut self, peer: PeerId, me: FederateHandle) {
-        let Some(instance) = self.own(peer, me) else {
-            return;
-        };
-        self.update_instance(peer, instance);
+        if let Some(instance) = self.known(me) {
+            self.update_instance(peer, instance);
+        }
     }
 
-    /// Updates some of what the federate publishes of an instance of its own.
+    /// Updates some of what the federate owns of an instance.
     fn update_instance(&mut self, peer: PeerId, instance: starling_core::ObjectInstanceHandle) {
         let federate = &self.network.hosts[&peer].federate;
         let mut owned = federate
             .owned_attributes(instance)
-            .expect("it is its own")
+            .expect("it is known")
             .to_vec();
         owned.retain(|a| a.raw() != 1);
         if owned.is_empty() {
@@ -183,10 +190,11 @@ impl Run {
         instance: starling_core::ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
+        let me = self.network.hosts[&peer].handle;
         let checker = &mut self.checker;
         let numbers: Vec<_> = attributes
             .iter()
-            .map(|a| (*a, checker.next(Source::Attribute(instance, *a))))
+            .map(|a| (*a, checker.next(me, Source::Attribute(instance, *a))))
             .collect();
         let values: Vec<_> = numbers.iter().map(|(a, n)| (*a, n.as_slice())).collect();
         let sent = self.network.call(peer, |f, send| {
@@ -217,7 +225,7 @@ impl Run {
             .expect("it was just found")
             .parameters[0];
         let mut value = class.raw().to_le_bytes().to_vec();
-        value.extend(self.checker.next(Source::Interaction(me, class)));
+        value.extend(self.checker.next(me, Source::Interaction(me, class)));
         let sent = self.network.call(peer, |f, send| {
             f.send_interaction(class, &[(first, &value)], b"t", send)
         });
@@ -245,6 +253,13 @@ impl Run {
         let (class, attributes) = self.class(peer);
         let interaction = self.interaction(peer);
         let choice = self.draw.u8(..10);
+        let views = self.checker.views(me);
+        let expected = match choice {
+            0..5 => views.publish(class, |set| set.extend(&attributes)),
+            5 => views.publish(class, BTreeSet::clear),
+            9 => views.publish(class, |set| set.retain(|a| !attributes.contains(a))),
+            _ => None,
+        };
         let done = self.network.call(peer, |f, _| match choice {
             0..5 => f.publish_object_class_attributes(class, &attributes),
             5 => f.unpublish_object_class(class),
@@ -252,7 +267,7 @@ impl Run {
             8 => f.unpublish_interaction_class(interaction),
             _ => f.unpublish_object_class_attributes(class, &attributes),
         });
-        legal(done, &[]);
+        exactly(done, expected);
         let federate = &self.network.hosts[&peer].federate;
         if !federate.publishes_object_class(class) {
             self.checker.advice(me).registration.remove(&class);
@@ -262,13 +277,16 @@ impl Run {
         }
     }
 
-    fn register(&mut self, peer: PeerId, _: FederateHandle) {
+    fn register(&mut self, peer: PeerId, me: FederateHandle) {
         let (class, _) = self.class(peer);
         let name = self.name();
         let name = (self.draw.u8(..3) == 0).then_some(name);
         let done = self.network.call(peer, |f, _| {
             f.register_object_instance(class, name.as_deref())
         });
+        if let Ok(instance) = done {
+            self.checker.registers(me, instance, class);
+        }
         use ExceptionKind::*;
         let may = [
             ObjectClassNotPublished,
@@ -295,37 +313,148 @@ impl Run {
         legal(done, &[IllegalName, ObjectInstanceNameNotReserved]);
     }
 
-    /// An instance that the federate has registered.
-    fn own(
-        &mut self,
-        peer: PeerId,
-        me: FederateHandle,
-    ) -> Option<starling_core::ObjectInstanceHandle> {
-        let own = self.network.hosts[&peer].federate.known_instances();
-        let own: Vec<_> = own.into_iter().filter(|i| i.registrar() == me).collect();
-        (!own.is_empty()).then(|| own[self.draw.usize(..own.len())])
+    /// An instance that the federate has registered or discovered.
+    fn known(&mut self, me: FederateHandle) -> Option<starling_core::ObjectInstanceHandle> {
+        let known: Vec<_> = self.checker.known(me).collect();
+        (!known.is_empty()).then(|| known[self.draw.usize(..known.len())])
     }
 
     fn delete(&mut self, peer: PeerId, me: FederateHandle) {
-        if let Some(instance) = self.own(peer, me) {
+        if let Some(instance) = self.known(me) {
+            let may = self.checker.views(me).owns((instance, PRIVILEGE));
             let done = self
                 .network
                 .call(peer, |f, _| f.delete_object_instance(instance, b"tag"));
-            legal(done, &[ExceptionKind::DeletePrivilegeNotHeld]);
+            if may {
+                self.checker.forgets(me, instance);
+            }
+            exactly(
+                done,
+                (!may).then_some(ExceptionKind::DeletePrivilegeNotHeld),
+            );
         }
     }
 
     fn local_delete(&mut self, peer: PeerId, me: FederateHandle) {
-        let known: Vec<_> = self.checker.known(me).collect();
-        if known.is_empty() {
+        let Some(instance) = self.known(me) else {
             return;
+        };
+        let views = self.checker.views(me);
+        let expected = match () {
+            () if views.owns_any(Some(instance)) => Some(ExceptionKind::FederateOwnsAttributes),
+            () if views.is_acquiring(Some(instance)) => {
+                Some(ExceptionKind::OwnershipAcquisitionPending)
+            }
+            () => None,
+        };
+        if expected.is_none() {
+            self.checker.forgets(me, instance);
         }
-        let instance = known[self.draw.usize(..known.len())];
         let done = self
             .network
             .call(peer, |f, _| f.local_delete_object_instance(instance));
-        legal(done, &[]);
-        self.checker.forgets(me, instance);
+        exactly(done, expected);
+    }
+
+    /// A service of chapter 7 on some attributes of an instance, legal or not.
+    fn own_or_not(&mut self, peer: PeerId, me: FederateHandle) {
+        use Call::*;
+        let Some(instance) = self.known(me) else {
+            return;
+        };
+        let federate = &self.network.hosts[&peer].federate;
+        let class = federate.known_object_class_handle(instance);
+        let class = class.expect("it is known");
+        let class = federate
+            .model()
+            .object_class(class)
+            .expect("it is in the FDD");
+        let mut attributes = class.attributes.clone();
+        self.draw.shuffle(&mut attributes);
+        attributes.truncate(self.draw.usize(1..=attributes.len()));
+        let calls = [
+            Unconditional,
+            Negotiated,
+            Confirm,
+            IfWanted,
+            Acquire,
+            AcquireIfAvailable,
+            Deny,
+            CancelDivestiture,
+            CancelAcquisition,
+        ];
+        // Mostly what may succeed, so that something happens.
+        let mut call = calls[self.draw.usize(..calls.len())];
+        for _ in 0..4 {
+            let views = self.checker.views(me);
+            if views.expect(call, instance, &attributes).is_some() {
+                call = calls[self.draw.usize(..calls.len())];
+                attributes.truncate(self.draw.usize(1..=attributes.len()));
+            }
+        }
+        let expected = self.checker.views(me).expect(call, instance, &attributes);
+        let tag = tag_of(me);
+        let done = self.network.call(peer, |f, _| {
+            let done = match call {
+                Unconditional => {
+                    f.unconditional_attribute_ownership_divestiture(instance, &attributes, &tag)
+                }
+                Negotiated => {
+                    f.negotiated_attribute_ownership_divestiture(instance, &attributes, &tag)
+                }
+                Confirm => return f.confirm_divestiture(instance, &attributes, &tag).map(Some),
+                IfWanted => {
+                    let asked =
+                        f.attribute_ownership_divestiture_if_wanted(instance, &attributes, &tag);
+                    return asked.map(Some);
+                }
+                Acquire => f.attribute_ownership_acquisition(instance, &attributes, &tag),
+                AcquireIfAvailable => {
+                    f.attribute_ownership_acquisition_if_available(instance, &attributes, &tag)
+                }
+                Deny => f.attribute_ownership_release_denied(instance, &attributes, &tag),
+                CancelDivestiture => {
+                    f.cancel_negotiated_attribute_ownership_divestiture(instance, &attributes)
+                }
+                CancelAcquisition => {
+                    f.cancel_attribute_ownership_acquisition(instance, &attributes)
+                }
+            };
+            done.map(|()| None)
+        });
+        if done.is_ok() {
+            let views = self.checker.views(me);
+            views.called(call, instance, &attributes);
+        }
+        if let Ok(Some(request)) = done {
+            let host = self.network.hosts.get_mut(&peer);
+            host.expect("it has just called").deciding = Some(Deciding {
+                request,
+                instance,
+                attributes,
+            });
+        }
+        exactly(done.map(|_| ()), expected);
+    }
+
+    /// Calls that wait for the federation's word return when it has come.
+    fn decide(&mut self) {
+        for host in self.network.hosts.values_mut() {
+            let Some(asked) = &host.deciding else {
+                continue;
+            };
+            let Some(answer) = host.federate.divested(asked.request) else {
+                continue;
+            };
+            let asked = host.deciding.take().expect("it was just there");
+            let divested = match answer {
+                Ok(divested) => divested,
+                Err(e) if e.kind == ExceptionKind::NoAcquisitionPending => Vec::new(),
+                Err(e) => panic!("unexpected {e}"),
+            };
+            let views = self.checker.views(host.handle);
+            views.decided(asked.instance, &asked.attributes, &divested);
+        }
     }
 
     fn request_values(&mut self, peer: PeerId, _: FederateHandle) {
@@ -366,16 +495,24 @@ impl Run {
         ResignAction::from_number(number).expect("there are six")
     }
 
-    fn resign(&mut self, peer: PeerId, _: FederateHandle) {
+    fn resign(&mut self, peer: PeerId, me: FederateHandle) {
         let action = self.action();
+        let pending = self.checker.views(me).is_acquiring(None) && !action.cancels();
         let done = self
             .network
             .call(peer, |f, _| f.resign_federation_execution(action));
         if done.is_ok() {
+            assert!(
+                !pending,
+                "{me} resigns with {action:?} while it is acquiring"
+            );
             let host = self.network.hosts.get_mut(&peer);
             host.expect("it has just called").resigning = true;
+            // Nothing is delivered to it any more.
+            *self.checker.views(me) = Default::default();
         }
-        legal(done, &[ExceptionKind::FederateOwnsAttributes]);
+        use ExceptionKind::*;
+        legal(done, &[FederateOwnsAttributes, OwnershipAcquisitionPending]);
     }
 
     /// Lets everything arrive, has everyone send one more of everything, and checks.
@@ -390,11 +527,9 @@ impl Run {
             .collect();
         for (peer, me) in &hosts {
             let federate = &self.network.hosts[peer].federate;
-            let own = federate.known_instances().into_iter();
-            let own: Vec<_> = own.filter(|i| i.registrar() == *me).collect();
-            for instance in own {
+            for instance in federate.known_instances() {
                 let federate = &self.network.hosts[peer].federate;
-                let owned = federate.owned_attributes(instance).expect("it is its own");
+                let owned = federate.owned_attributes(instance).expect("it is known");
                 let owned: Vec<_> = owned.iter().copied().filter(|a| a.raw() != 1).collect();
                 if !owned.is_empty() {
                     self.send_update(*peer, instance, &owned);
@@ -422,6 +557,7 @@ impl Run {
     fn drain(&mut self) {
         loop {
             while self.step() {}
+            self.decide();
             let hosts = self.network.hosts.values();
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             for (peer, me) in hosts {
@@ -441,4 +577,10 @@ fn legal(done: Result<(), Exception>, may: &[ExceptionKind]) {
     if let Err(exception) = done {
         assert!(may.contains(&exception.kind), "unexpected {exception}");
     }
+}
+
+/// A call throws just what its model says.
+fn exactly(done: Result<(), Exception>, expected: Option<ExceptionKind>) {
+    let kind = done.as_ref().err().map(|e| e.kind);
+    assert_eq!(kind, expected, "{done:?}");
 }

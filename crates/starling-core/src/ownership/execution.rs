@@ -146,12 +146,16 @@ impl Execution {
 
     /// Negotiated Attribute Ownership Divestiture, §7.3.
     fn negotiate(&mut self, effects: &mut Effects, owner: FederateHandle, at: Place, tag: &[u8]) {
-        let transfer = self.transfer_mut(at);
-        if transfer.divesting {
+        if self.transfer(at).is_some_and(|t| t.divesting) {
             return;
         }
+        let transfer = self.owner_transfer_reset(at);
         transfer.divesting = true;
         transfer.tag = tag.to_vec();
+        // It is asked to confirm now, not to release.
+        for candidate in &mut transfer.candidates {
+            candidate.release_at = 0;
+        }
         if let Some(first) = transfer.candidates.first() {
             transfer.asked = true;
             let what = OwnershipNotice::ConfirmationRequested;
@@ -193,7 +197,9 @@ impl Execution {
                 Some(former) => *former = candidate,
                 None => transfer.candidates.push(candidate),
             }
-            transfer.offered.insert(me);
+            if transfer.divesting {
+                transfer.offered.insert(me);
+            }
             if owner == FederateHandle::RTI && instance.registrar() != FederateHandle::RTI {
                 self.pass_on(&mut effects, at, &[]);
             } else if transfer.divesting {
@@ -427,7 +433,7 @@ impl Execution {
         self.forget_idle(at);
     }
 
-    /// Nobody is divesting and nobody was offered it; candidates stay.
+    /// Something new begins: nobody is divesting and nobody was offered it; candidates stay.
     fn owner_transfer_reset(&mut self, at: Place) -> &mut Transfer {
         let transfer = self.transfer_mut(at);
         let candidates = std::mem::take(&mut transfer.candidates);
