@@ -116,7 +116,7 @@ def _conclude(sequences: tsf.File, store: Store, console: Console) -> list[dict]
     report.write(store, summaries, notes)
     if summaries:
         _tables(console, summaries)
-    for note in notes:
+    for note in [*notes, *report.busy(store)]:
         console.print(f"note: {note}", style="yellow", highlight=False)
     console.print(f"results: {store.directory}\nreport:  {store.directory / 'report.html'}",
                   highlight=False, soft_wrap=True)  # fmt: skip
@@ -159,17 +159,15 @@ async def _sequences(
 
 def _tables(console: Console, summaries: list[dict]) -> None:
     """The terminal's tables."""
-    for title, latency in (("Round trip", True), ("One-way throughput", False)):
+    for title, latency in (("Round trip, times in ms", True), ("One-way throughput", False)):
         rows = [s for s in summaries if (s["kind"] in ("RTOL", "RTIL")) == latency]
         if not rows:
             continue
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        figures = (
-            ["mean ms", "p50", "p99", "p99.9", "max", "Hz"] if latency else ["updates/s", "MB/s"]
-        )
+        figures = ["mean", "p50", "p99", "p99.9", "max", "Hz"] if latency else ["updates/s", "MB/s"]
         several = len({s["pair"] for s in rows}) > 1
         loops = len({s["loop"] for s in rows}) > 1
-        setup = ["test", "pair", "bytes"] if several else ["test", "bytes"]
+        setup = ["test", "pair", "buffers x bytes"] if several else ["test", "buffers x bytes"]
         for head in (*setup, *figures, "sent", "received", "lost"):
             left = head in ("test", "pair")
             table.add_column(head, justify="left" if left else "right", no_wrap=True)
@@ -185,7 +183,7 @@ def _tables(console: Console, summaries: list[dict]) -> None:
             table.add_row(
                 report.label(s) + (f" V{s['loop']}" if loops else ""),
                 *([f"{s['sender']}→{s['receiver']}"] if several else []),
-                f"{s['buffers']}x{s['bytes']}", *cells,
+                f"{s['buffers']} x {s['bytes']}", *cells,
                 f"{s['sent']:,}", f"{s['received']:,}", f"{s['lost']:,}",
             )  # fmt: skip
         console.print(table)

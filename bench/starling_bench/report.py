@@ -2,6 +2,7 @@
 
 import io
 import re
+from collections.abc import Callable
 from html import escape
 
 import matplotlib
@@ -28,7 +29,7 @@ plt.rcParams.update(
 
 _STYLE = """
 :root{color-scheme:light}
-body{font:15px/1.5 system-ui,sans-serif;max-width:1100px;margin:2em auto;padding:0 1em}
+body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2em auto;padding:0 1em}
 h1{font-size:1.6em;margin-bottom:.2em}h2{margin-top:2em;border-bottom:1px solid #ccd3dc}
 table{border-collapse:collapse;font-size:13px;margin:.8em 0;display:block;overflow-x:auto}
 th,td{padding:.25em .6em;border-bottom:1px solid #e3e8ee;text-align:right;white-space:nowrap}
@@ -57,10 +58,10 @@ def write(store: Store, summaries: list[dict], notes: list[str]) -> None:
         f"<p>{escape(store.run['tsf'])}, {escape(store.run['started'])}, "
         f"{escape(', '.join(versions(store)))}</p>",
         _verdict(store, summaries),
-        *[f'<p class="note">{escape(note)}</p>' for note in notes],
+        *[f'<p class="note">{escape(note)}</p>' for note in [*notes, *busy(store)]],
     ]
     if latency:
-        body += ["<h2>Round trip</h2>", latency_table(latency), '<div class="plots">',
+        body += ["<h2>Round trip, times in ms</h2>", latency_table(latency), '<div class="plots">',
                  *latency_plots(store, latency), "</div>"]  # fmt: skip
     if throughput:
         body += ["<h2>One-way throughput</h2>", throughput_table(throughput),
@@ -69,7 +70,9 @@ def write(store: Store, summaries: list[dict], notes: list[str]) -> None:
         body += ["<h2>Over time</h2>", '<div class="plots">', *series_plots(store), "</div>"]
     body += [
         "<h2>How this was measured</h2>",
-        "<p>Two-process federations, each pair talking only with itself. Round trip: time stamps "
+        "<p>Federates work in pairs, each talking only with itself. RTOL and RTIL: round trip of "
+        "object attributes and of interactions; OWOT and OWIT: one-way throughput of the same. "
+        "Types, instances, buffers and bytes are those of one sender. Round trip: time stamps "
         "of the sender's monotonic clock, taken before the update is queued and again in the "
         "callback that returns it. Throughput: arrivals between the first and the last callback, "
         "on the receiver's clock. The mean is the mean of the sample means, its interval a 95 % "
@@ -93,6 +96,17 @@ def write(store: Store, summaries: list[dict], notes: list[str]) -> None:
 def versions(store: Store) -> list[str]:
     """The RTIs that ran."""
     return list(dict.fromkeys(e["rti"] for e in store.run["executions"] if e.get("rti")))
+
+
+def busy(store: Store) -> list[str]:
+    """A warning if other programs were running."""
+    load, cpus = store.run["machine"]["load"][0], store.run["machine"]["cpus"] or 1
+    if load <= cpus / 2:
+        return []
+    return [
+        f"The machine was busy when the run began (load {load:.1f} on {cpus} CPUs): these figures "
+        "say little about the RTI."
+    ]
 
 
 def _verdict(store: Store, summaries: list[dict]) -> str:
@@ -126,14 +140,30 @@ def _table(head: list[str], rows: list[list[str]], texts: int) -> str:
     return f"<table><tr>{cells('th', head)}</tr>{body}</table>"
 
 
-def _setup(s: dict) -> list[str]:
-    return [
-        escape(s["execution"]), label(s), f"{s['sender']} → {s['receiver']}", f"V{s['loop']}",
-        f"{s['types']} x {s['instances']}", f"{s['buffers']} x {s['bytes']}",
-    ]  # fmt: skip
+_SETUP: dict[str, Callable[[dict], str]] = {
+    "execution": lambda s: escape(s["execution"]),
+    "test": lambda s: label(s),
+    "pair": lambda s: f"{s['sender']} → {s['receiver']}",
+    "loop": lambda s: f"V{s['loop']}",
+    "types x instances": lambda s: f"{s['types']} x {s['instances']}",
+    "buffers x bytes": lambda s: f"{s['buffers']} x {s['bytes']}",
+}
 
 
-_SETUP = ["execution", "test", "pair", "loop", "types x inst.", "buffers x bytes"]
+def _with_setup(summaries: list[dict], head: list[str], rows: list[list[str]]) -> str:
+    """A table with what differs between tests in front; what all share stands above it."""
+    setups = [{key: text(s) for key, text in _SETUP.items()} for s in summaries]
+    differs = [
+        key
+        for key in _SETUP
+        if key in ("test", "buffers x bytes") or len({s[key] for s in setups}) > 1
+    ]
+    shared = "; ".join(f"{key} {setups[0][key]}" for key in _SETUP if key not in differs)
+    rows = [
+        [*[setup[key] for key in differs], *row] for setup, row in zip(setups, rows, strict=True)
+    ]
+    above = f"<p>All: {shared}.</p>" if shared else ""
+    return above + _table([*differs, *head], rows, len(differs))
 
 
 def _counts(s: dict) -> list[str]:
@@ -143,31 +173,36 @@ def _counts(s: dict) -> list[str]:
 
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
-    head = [*_SETUP, "mean ms", "95 %", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
+    head = ["mean", "95 % interval", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
             "p99.99", "max", "Hz", "sent", "received", "lost"]  # fmt: skip
     rows = []
     for s in summaries:
         r = s["rtt_ms"]
         figures = [r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"]]
         rows.append(
-            [*_setup(s), f"<b>{r['mean']:.4f}</b>", f"{r['mean_low']:.4f}-{r['mean_high']:.4f}",
-             *[f"{v:.4f}" for v in figures], f"{s['rate_hz']['mean']:,.0f}", *_counts(s)]
+            [f"<b>{_ms(r['mean'])}</b>", f"{_ms(r['mean_low'])} - {_ms(r['mean_high'])}",
+             *[_ms(v) for v in figures], f"{s['rate_hz']['mean']:,.0f}", *_counts(s)]
         )  # fmt: skip
-    return _table(head, rows, 4)
+    return _with_setup(summaries, head, rows)
+
+
+def _ms(value: float) -> str:
+    """Three digits that count; no more than a microsecond's fraction."""
+    return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    head = [*_SETUP, "updates/s", "95 %", "sd", "min", "max", "MB/s", "sent", "received", "lost"]
+    head = ["updates/s", "95 % interval", "sd", "min", "max", "MB/s", "sent", "received", "lost"]
     rows = []
     for s in summaries:
         r = s["rate_hz"]
         rows.append(
-            [*_setup(s), f"<b>{r['mean']:,.0f}</b>", f"{r['low']:,.0f}-{r['high']:,.0f}",
+            [f"<b>{r['mean']:,.0f}</b>", f"{r['low']:,.0f} - {r['high']:,.0f}",
              f"{r['sd']:,.0f}", f"{r['min']:,.0f}", f"{r['max']:,.0f}",
              f"{s['mb_per_s']['mean']:,.1f}", *_counts(s)]
         )  # fmt: skip
-    return _table(head, rows, 4)
+    return _with_setup(summaries, head, rows)
 
 
 def _svg(figure: plt.Figure, serial: list[int]) -> str:
@@ -185,6 +220,7 @@ def _svg(figure: plt.Figure, serial: list[int]) -> str:
 
 
 _serial = [0]
+_PLAIN = FuncFormatter(lambda v, _: f"{v:,.10g}")
 
 
 def _series(summaries: list[dict]) -> dict[str, list[dict]]:
@@ -212,6 +248,7 @@ def _by_bytes(summaries: list[dict], title: str, unit: str, low_value_high) -> s
     axes.xaxis.set_major_locator(FixedLocator(sizes))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}"))
+    axes.yaxis.set_major_formatter(_PLAIN)
     axes.set_ylim(bottom=0)
     axes.legend(fontsize=8)
     return _svg(figure, _serial)
@@ -254,11 +291,12 @@ def _percentile_plot(store: Store, summaries: list[dict], size: int) -> str:
         rank = np.ceil(np.round((1 - 10**-x) * len(values), 9)).astype(int)
         style = "--" if "best" in name else "-"
         axes.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=name, ls=style)
-    ticks = [t for t in (0, np.log10(2), 1, 2, 3, 4, 5) if t <= nines + 0.01]
+    ticks = [t for t in (np.log10(2), 1, 2, 3, 4, 5) if t <= nines + 0.01]
     axes.xaxis.set_major_locator(FixedLocator(ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * (1 - 10**-v):.6g} %"))
     axes.set(title=f"Round trip by percentile, {size:,} bytes", ylabel="ms", yscale="log",
              xlabel="percentile")  # fmt: skip
+    axes.yaxis.set_major_formatter(_PLAIN)
     axes.legend(fontsize=8)
     return _svg(figure, _serial)
 
@@ -272,6 +310,7 @@ def _cdf_plot(store: Store, summaries: list[dict], size: int) -> str:
         axes.plot(picked, share * 100, label=name, ls="--" if "best" in name else "-")
     axes.set(title=f"Distribution of round trips, {size:,} bytes", xlabel="ms", xscale="log",
              ylabel="% of round trips")  # fmt: skip
+    axes.xaxis.set_major_formatter(_PLAIN)
     axes.legend(fontsize=8)
     return _svg(figure, _serial)
 
@@ -284,8 +323,8 @@ def throughput_plots(summaries: list[dict]) -> list[str]:
         return r["low"], r["mean"], r["high"]
 
     return [
-        _by_bytes(summaries, "Throughput", "updates/s", _rate),
-        _by_bytes(summaries, "Throughput", "MB/s", megabytes),
+        _by_bytes(summaries, "Updates per second", "updates/s", _rate),
+        _by_bytes(summaries, "Megabytes per second", "MB/s", megabytes),
     ]
 
 
@@ -306,6 +345,7 @@ def series_plots(store: Store) -> list[str]:
         for name, points in groups.items():
             axes.plot(*zip(*points, strict=True), ".", label=name)
         axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
+        axes.yaxis.set_major_formatter(_PLAIN)
         axes.set_ylim(bottom=0)
         axes.legend(fontsize=8)
         plots.append(_svg(figure, _serial))
