@@ -7,6 +7,8 @@ pub struct Counters {
     pub sent: u64,
     /// Updates and interactions that no federate subscribes to; not sent.
     pub unwanted: u64,
+    /// Best-effort updates that were not sent to a receiver because of its update rate.
+    pub reduced: u64,
     /// Updates of an instance that another federate has deleted, its removal not yet delivered; not sent.
     pub of_deleted: u64,
     /// Reflections and interactions put into the callback queue.

@@ -12,7 +12,7 @@
 use crate::callback::Callback;
 use crate::counters::Counters;
 use crate::ddm::federate::FederateRegions;
-use crate::declaration::{Advisories, Routes, Subscriptions};
+use crate::declaration::{Advisories, Pace, Routes, Subscriptions};
 use crate::exception::throw;
 use crate::federation::modules;
 use crate::handles::HandleMap;
@@ -78,6 +78,7 @@ pub struct Federate {
     /// All members' subscriptions as of the applied log.
     pub(crate) subscriptions: Subscriptions,
     pub(crate) routes: Routes,
+    pub(crate) pace: Pace,
     /// Own subscriptions as of the last call; "since" is the number of the request.
     pub(crate) mine: Subscriptions,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
@@ -148,6 +149,7 @@ impl Federate {
                 .collect(),
             subscriptions,
             routes: Routes::default(),
+            pace: Pace::default(),
             mine: Subscriptions::default(),
             published: BTreeMap::new(),
             published_interactions: BTreeSet::new(),
@@ -297,6 +299,7 @@ impl Federate {
                 self.counters.from_removed += self.order.forget(federate) as u64;
                 self.members.remove(&federate);
                 self.subscriptions.forget(federate);
+                self.pace.forget_federate(federate);
                 self.routes.clear();
                 self.regions.forget(federate);
                 self.fenceable.remove(&federate);

@@ -179,7 +179,7 @@ impl Execution {
         walk.holds("subscribed", format!("at '{at_name}' to {wanted}{reduced}"));
         if known.is_none() {
             let why = format!(
-                "{} has not been told of '{name}': it deleted it locally and has not subscribed since",
+                "{} has deleted '{name}' locally; it discovers it again with its next update, or when it subscribes anew",
                 self.federate_text(receiver)
             );
             return walk.fails("discovered", why);

@@ -44,3 +44,39 @@ fn requests_for_values_that_wait_together_are_one_callback() {
     .unwrap();
     assert_eq!(f.callbacks("A"), [provide(&[x], "1")]);
 }
+
+#[test]
+fn what_is_deleted_locally_is_discovered_again_with_its_next_update() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f, _| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("B", |f, _| {
+        f.subscribe_object_class_attributes(class, &x, true, "")
+    })
+    .unwrap();
+    let instance = f
+        .call("A", |f, _| f.register_object_instance(class, None))
+        .unwrap();
+    f.callbacks("B");
+    f.call("B", |f, _| f.local_delete_object_instance(instance))
+        .unwrap();
+    f.quiet();
+    f.call("A", |f, send| {
+        f.update_attribute_values(instance, &[(x[0], b"1")], b"", send)
+    })
+    .unwrap();
+    let told = f.callbacks("B");
+    assert!(
+        matches!(
+            told[..],
+            [
+                Callback::DiscoverObjectInstance { .. },
+                Callback::ReflectAttributeValues { .. }
+            ]
+        ),
+        "{told:?}"
+    );
+}

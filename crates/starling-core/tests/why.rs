@@ -88,7 +88,7 @@ fn the_chain_of_an_object_instance() {
         .unwrap();
     assert_eq!(
         last(&mut f, "B", name),
-        "FAIL discovered: 'B' has not been told of 'HLAinstance-1-1': it deleted it locally and has not subscribed since"
+        "FAIL discovered: 'B' has deleted 'HLAinstance-1-1' locally; it discovers it again with its next update, or when it subscribes anew"
     );
 }
 

@@ -41,6 +41,8 @@ pub(crate) struct State {
     pub(crate) lost: Option<String>,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// When the connection was opened; times told to the core count from here.
+    began: Instant,
     /// When something last came from rtiexec.
     heard: Instant,
     timeout: Duration,
@@ -104,6 +106,7 @@ impl Connection {
             enabled: true,
             lost: None,
             evoked: now,
+            began: now,
             heard: now,
             timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
             callback_queue: usize::try_from(settings.get(LIMITS_CALLBACK_QUEUE_BYTES))
@@ -314,6 +317,10 @@ impl State {
         work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> T,
     ) -> Option<T> {
         let federate = self.federate.as_mut()?;
+        if federate.wants_time() {
+            let since = self.began.elapsed().as_micros();
+            federate.set_time_us(u64::try_from(since).unwrap_or(u64::MAX));
+        }
         let out = self.writer.out();
         let result = work(federate, &mut |sent: DataOut<'_>| put_data(out, &sent.data));
         self.put_requests();

@@ -91,8 +91,16 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) {
+        let class = self.instances.get(&instance).map(|i| i.registered_class);
         for passel in passels.0 {
-            let regions = self.sent_regions(&passel.to, &passel.regions);
+            let mut to = passel.to.to_vec();
+            if let (Transportation::BestEffort, Some(class)) = (passel.transportation, class)
+                && self.leave_out_early(instance, class, passel.values.values(), &mut to)
+                && to.is_empty()
+            {
+                continue;
+            }
+            let regions = self.sent_regions(&to, &passel.regions);
             let body = DataBody::Update {
                 instance,
                 transportation: passel.transportation,
@@ -100,7 +108,7 @@ impl Federate {
                 tag,
                 regions: Some(regions.sent()),
             };
-            self.send_data(&passel.to, body, send);
+            self.send_data(&to, body, send);
         }
     }
 

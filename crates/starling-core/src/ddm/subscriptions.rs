@@ -30,6 +30,7 @@ type Regions = BTreeSet<(LogIndex, RegionHandle)>;
 /// Of all joined federates.
 #[derive(Default)]
 pub(crate) struct RegionSubscriptions {
+    rates: bool,
     index: RegionIndex,
     uses: BTreeMap<RegionHandle, Uses>,
     objects: BTreeMap<ObjectClassHandle, BTreeMap<(FederateHandle, AttributeHandle), Regions>>,
@@ -49,6 +50,24 @@ impl RegionSubscriptions {
         former
     }
 
+    /// Whether anybody has ever subscribed at an update rate.
+    pub(crate) fn has_rates(&self) -> bool {
+        self.rates
+    }
+
+    /// Attributes subscribed at exactly this class, with their update rate designators.
+    pub(crate) fn rates_at(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, &str)> {
+        let at_class = self.objects.get(&class).into_iter().flatten();
+        at_class.flat_map(move |((federate, attribute), regions)| {
+            let all = regions.iter();
+            let how = all.filter_map(move |(_, r)| self.object(*r, class, *attribute));
+            how.map(|how| (*federate, *attribute, how.rate.as_str()))
+        })
+    }
+
     /// Whether a region is subscribed with.
     pub(crate) fn is_used(&self, region: RegionHandle) -> bool {
         self.uses.contains_key(&region)
@@ -63,6 +82,7 @@ impl RegionSubscriptions {
         rate: &str,
         index: LogIndex,
     ) {
+        self.rates |= !rate.is_empty();
         for (attribute, region) in AttributeRegions::pairs(list) {
             let uses = self.uses.entry(region).or_default();
             let how = uses.objects.entry((class, attribute)).or_insert(How {

@@ -6,14 +6,14 @@
 //! - every member has all members' subscriptions as of the log index it has applied;
 //! - routes are derived from subscriptions and the FDD alone, and recomputed when either changes.
 //!
-//! Absent here: update rates (the designator is checked and carried).
-
 mod advisories;
 pub(crate) mod execution;
 pub(crate) mod federate;
+mod rates;
 mod routes;
 mod subscriptions;
 
 pub(crate) use advisories::Advisories;
+pub(crate) use rates::Pace;
 pub(crate) use routes::Routes;
 pub(crate) use subscriptions::Subscriptions;

@@ -1,6 +1,7 @@
 //! Prepared routes: for a sent class, who gets it. Data looks these up and decides nothing.
 
 use super::Subscriptions;
+use super::rates::{self, Rated};
 use crate::handles::HandleMap;
 use crate::message::LogIndex;
 use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, Values};
@@ -47,6 +48,7 @@ struct ObjectRoute {
 pub(crate) struct Routes {
     objects: HandleMap<ObjectClassHandle, ObjectRoute>,
     interactions: HandleMap<InteractionClassHandle, Vec<(FederateHandle, LogIndex)>>,
+    rated: HandleMap<ObjectClassHandle, Rated>,
     scratch: SlotSet,
 }
 
@@ -55,6 +57,18 @@ impl Routes {
     pub(crate) fn clear(&mut self) {
         self.objects.clear();
         self.interactions.clear();
+        self.rated.clear();
+    }
+
+    /// Who subscribes at an update rate to what instances registered as `class` have.
+    pub(crate) fn rated(
+        &mut self,
+        model: &ObjectModel,
+        subscriptions: &Subscriptions,
+        class: ObjectClassHandle,
+    ) -> &Rated {
+        let of_class = self.rated.entry(class);
+        of_class.or_insert_with(|| rates::rated(model, subscriptions, class))
     }
 
     /// Federates other than `sender` that subscribe to any of these values of an instance

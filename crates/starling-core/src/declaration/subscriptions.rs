@@ -23,9 +23,29 @@ pub(crate) struct Subscriptions {
     interactions: ByClass<InteractionClassHandle, (Subscription, LogIndex)>,
     /// Those with regions.
     pub(crate) regions: RegionSubscriptions,
+    rates: bool,
 }
 
 impl Subscriptions {
+    /// Whether anybody has ever subscribed at an update rate.
+    pub(crate) fn has_rates(&self) -> bool {
+        self.rates || self.regions.has_rates()
+    }
+
+    /// Subscribed attributes at exactly this object class, with their update rate designators
+    /// (empty for none), with regions and without.
+    pub(crate) fn rates_at(
+        &self,
+        class: ObjectClassHandle,
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, &str)> {
+        let federates = self.objects.get(&class).into_iter().flatten();
+        let without = federates.flat_map(|(federate, at)| {
+            let all = at.attributes.iter();
+            all.map(|a| (*federate, a.attribute, a.rate.as_str()))
+        });
+        without.chain(self.regions.rates_at(class))
+    }
+
     /// Replaces `federate`'s subscription at `class`, at this log index; none ends it.
     pub(crate) fn set_object(
         &mut self,
@@ -34,6 +54,7 @@ impl Subscriptions {
         attributes: Vec<SubscribedAttribute>,
         index: LogIndex,
     ) {
+        self.rates |= attributes.iter().any(|a| !a.rate.is_empty());
         let at_class = self.objects.entry(class).or_default();
         let before = at_class.remove(&federate).unwrap_or_default();
         if attributes.is_empty() {

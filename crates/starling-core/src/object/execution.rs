@@ -6,7 +6,7 @@ use crate::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
     ProtocolError, Transportation,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The attribute whose owner may delete the instance.
 pub(crate) const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
@@ -22,6 +22,8 @@ pub(crate) struct Instance {
     pub(crate) updates: u64,
     /// Federates that know it (its registrar, and those told of it), with their known class.
     pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
+    /// Federates that have deleted it locally: they discover it again with its next update.
+    pub(crate) locally_deleted: BTreeSet<FederateHandle>,
     /// By slot: transportation types that are not the FDD's.
     pub(crate) transportations: BTreeMap<usize, Transportation>,
 }
@@ -107,6 +109,7 @@ impl Execution {
             owners,
             updates: 0,
             known: BTreeMap::from([(cause.origin, class)]),
+            locally_deleted: BTreeSet::new(),
             transportations: BTreeMap::new(),
         };
         self.instances.insert(instance, new);
@@ -176,6 +179,7 @@ impl Execution {
         for d in &list {
             if let Some(instance) = self.instances.get_mut(&d.instance) {
                 instance.known.insert(federate, d.known_class);
+                instance.locally_deleted.remove(&federate);
             }
             self.touch(d.instance);
         }
@@ -253,6 +257,7 @@ impl Execution {
     pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
         if let Some(instance) = self.instances.get_mut(&handle) {
             instance.known.remove(&cause.origin);
+            instance.locally_deleted.insert(cause.origin);
             self.forget_own_associations(handle, cause.origin);
             self.touch(handle);
         }
@@ -340,60 +345,65 @@ impl Execution {
             )));
         }
         let mut to = std::mem::take(&mut self.receivers);
-        match data.body {
-            // Sent with regions: the sender says who is to get it.
+        to.clear();
+        let regions = match data.body {
             DataBody::Update {
-                instance,
-                regions: Some(regions),
-                ..
+                instance, regions, ..
             } => {
-                to.clear();
-                if self.instances.contains_key(&instance) {
-                    to.extend(regions.receivers().filter(|f| *f != sender));
-                }
+                let Some(known) = self.instances.get_mut(&instance) else {
+                    // Deleted at this point of the log; every receiver is told so before.
+                    self.receivers = to;
+                    return Ok(());
+                };
+                known.updates += 1;
+                regions
             }
-            DataBody::Interaction {
-                regions: Some(regions),
-                ..
-            } => {
-                to.clear();
-                to.extend(regions.receivers().filter(|f| *f != sender));
-            }
-            DataBody::Update {
-                instance, values, ..
-            } => match self.instances.get_mut(&instance) {
-                Some(known) => {
-                    known.updates += 1;
-                    self.routes.update(
-                        &self.model,
-                        &self.subscriptions,
-                        (sender, data.after.index),
-                        known.class,
-                        values,
-                        &mut to,
-                    );
-                }
-                // Deleted at this point of the log; every receiver is told so before.
-                None => to.clear(),
-            },
-            DataBody::Interaction { class, .. } => {
+            DataBody::Interaction { class, regions, .. } => {
                 if self.model.interaction_class(class).is_none() {
                     return Err(ProtocolError(format!(
                         "{sender} sent an interaction of class {class}, which the FDD does not have"
                     )));
                 }
                 *self.interactions_sent.entry(class).or_default() += 1;
-                self.routes.interaction(
-                    &self.model,
-                    &self.subscriptions,
-                    (sender, data.after.index),
-                    class,
-                    &mut to,
-                );
+                regions
             }
             DataBody::Fence { .. } => {
                 return Err(ProtocolError("a fence came by way of the executive".into()));
             }
+        };
+        let seen = (sender, data.after.index);
+        match (data.body, regions) {
+            // The sender says who is to get it.
+            (_, Some(regions)) => {
+                to.extend(regions.receivers().filter(|f| *f != sender));
+                to.sort_unstable();
+                to.dedup();
+            }
+            (
+                DataBody::Update {
+                    instance, values, ..
+                },
+                None,
+            ) => {
+                if let Some(known) = self.instances.get(&instance) {
+                    self.routes.update(
+                        &self.model,
+                        &self.subscriptions,
+                        seen,
+                        known.class,
+                        values,
+                        &mut to,
+                    );
+                }
+            }
+            (DataBody::Interaction { class, .. }, None) => {
+                self.routes
+                    .interaction(&self.model, &self.subscriptions, seen, class, &mut to);
+            }
+            (DataBody::Fence { .. }, None) => {}
+        }
+        if let DataBody::Update { instance, .. } = data.body {
+            self.discover_again(instance, &to);
         }
         let index = self.index;
         for federate in &to {
@@ -402,6 +412,21 @@ impl Execution {
         }
         self.receivers = to;
         Ok(())
+    }
+
+    /// An update comes for federates of which some have deleted its instance locally: these
+    /// discover it again, if they still can (§6.16).
+    fn discover_again(&mut self, handle: ObjectInstanceHandle, to: &[FederateHandle]) {
+        let deleted = |i: &Instance| !i.locally_deleted.is_empty();
+        let Some(instance) = self.instances.get(&handle).filter(|i| deleted(i)) else {
+            return;
+        };
+        let again = to.iter().filter(|f| instance.locally_deleted.contains(f));
+        for federate in again.copied().collect::<Vec<_>>() {
+            self.index += 1;
+            self.discover(&Cause::rti(), federate, &[handle]);
+        }
+        self.advise(&Cause::rti());
     }
 
     /// The FDD has grown: new attributes of existing instances have no owner yet.

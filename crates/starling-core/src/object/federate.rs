@@ -3,6 +3,7 @@
 use super::execution::PRIVILEGE_TO_DELETE;
 use super::transportation::Changes;
 use crate::ddm::routes::Passels;
+use crate::ddm::sent::SentRegionsBuf;
 use crate::exception::throw;
 use crate::message::{DataBody, RequestBody, default_instance_name};
 use crate::{
@@ -189,12 +190,21 @@ impl Federate {
                     values,
                     &mut to,
                 );
+                let early = transportation == Transportation::BestEffort
+                    && !to.is_empty()
+                    && self.leave_out_early(instance, class, values, &mut to);
+                if early && to.is_empty() {
+                    self.receivers = to;
+                    continue;
+                }
+                // Not all who subscribe: the frame says who.
+                let named = early.then(|| SentRegionsBuf::new(&to, [].into_iter()));
                 let body = DataBody::Update {
                     instance,
                     transportation,
                     values,
                     tag,
-                    regions: None,
+                    regions: named.as_ref().map(SentRegionsBuf::sent),
                 };
                 self.send_data(&to, body, send);
                 self.receivers = to;
@@ -363,6 +373,7 @@ impl Federate {
         if let Some(gone) = self.instances.remove(&instance) {
             self.instance_names.remove(&gone.name);
             self.regions.forget_instance(instance);
+            self.pace.forget_instance(instance);
         }
         self.forget_ownership(instance);
     }

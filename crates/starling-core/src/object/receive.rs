@@ -280,7 +280,9 @@ impl Federate {
                     return None;
                 };
                 let (sent, received) = (known.registered_class, known.known_class);
+                // One that names its receivers only is sent with the default region.
                 let with = regions.as_ref().map(SentRegionsBuf::sent);
+                let with = with.filter(|w| w.regions().next().is_some());
                 let values = match with {
                     None => {
                         let handles = self.attribute_map(sent, received, sender_applied);
