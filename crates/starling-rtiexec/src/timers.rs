@@ -86,8 +86,13 @@ impl Server {
             return None;
         }
         let lock: Option<Lock> = match &self.config.run_dir {
-            // Somebody is looking for an rtiexec: not idle after all.
-            Some(run_dir) => Some(run_dir.try_lock().ok().flatten()?),
+            Some(run_dir) => match run_dir.try_lock() {
+                Ok(Some(lock)) => Some(lock),
+                // Somebody is looking for an rtiexec: not idle after all.
+                Ok(None) => return None,
+                // The directory is gone, so nobody can find this process.
+                Err(_) => None,
+            },
             None => None,
         };
         self.accept(now);

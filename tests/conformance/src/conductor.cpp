@@ -162,6 +162,7 @@ void Conductor::begin(Scenario const &scenario) {
     }
     for (Value const &federate : scenario.connected)
         call(federate.text, parse("connect"), 0);
+    settle(); // everybody has heard of everybody
 }
 
 void Conductor::call(std::string const &federate, Values const &values, size_t from) {

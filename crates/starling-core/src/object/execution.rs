@@ -148,7 +148,7 @@ impl Execution {
         federate: FederateHandle,
         instances: &[ObjectInstanceHandle],
     ) {
-        let mut list = Vec::new();
+        let (mut list, mut wanted) = (Vec::new(), Vec::new());
         for handle in instances {
             let Some(instance) = self.instances.get(handle) else {
                 continue;
@@ -162,9 +162,11 @@ impl Execution {
             let Some(known_class) = candidate else {
                 continue;
             };
-            if !self.in_scope(federate, *handle, instance, known_class) {
+            let mut in_scope = self.in_scope(federate, *handle, instance, known_class);
+            if in_scope.is_empty() {
                 continue;
             }
+            wanted.append(&mut in_scope);
             list.push(Discovery {
                 instance: *handle,
                 registered_class: instance.class,
@@ -186,29 +188,31 @@ impl Execution {
         let found: Vec<_> = list.iter().map(|d| (d.instance, d.known_class)).collect();
         self.tell(cause, &[federate], &EntryBody::Discover(list));
         self.offer_discovered(cause, federate, &found);
+        if self.model.switches().auto_provide {
+            self.provide(cause, wanted, Vec::new());
+        }
     }
 
-    /// Whether any attribute is owned by another federate, subscribed at `known_class` and updated
-    /// with regions that overlap those of the subscription (§6.1, §9.1).
+    /// The attributes that are owned by another federate, subscribed at `known_class` and updated
+    /// with regions that overlap those of the subscription (§6.1, §9.1), with their owners.
     fn in_scope(
         &self,
         federate: FederateHandle,
         handle: ObjectInstanceHandle,
         instance: &Instance,
         known_class: ObjectClassHandle,
-    ) -> bool {
+    ) -> Vec<(FederateHandle, ObjectInstanceHandle, AttributeHandle)> {
         let Some(class) = self.model.object_class(instance.class) else {
-            return false;
+            return Vec::new();
         };
-        let mut subscribed = self.subscriptions.attributes(federate, known_class);
-        subscribed.any(|attribute| {
-            let slot = class.slot(attribute);
-            let owner = slot.and_then(|slot| instance.owners.get(slot as usize));
-            owner.is_some_and(|owner| {
-                let other = *owner != FederateHandle::RTI && *owner != federate;
-                other && self.reaches(handle, attribute, *owner, federate, known_class)
-            })
-        })
+        let subscribed = self.subscriptions.attributes(federate, known_class);
+        let found = subscribed.filter_map(|attribute| {
+            let owner = *instance.owners.get(class.slot(attribute)? as usize)?;
+            let other = owner != FederateHandle::RTI && owner != federate;
+            let reached = other && self.reaches(handle, attribute, owner, federate, known_class);
+            reached.then_some((owner, handle, attribute))
+        });
+        found.collect()
     }
 
     /// Delete Object Instance, §6.14.
