@@ -2,10 +2,11 @@
 //! executive knows it. The first link that fails is the answer.
 
 use crate::execution::Execution;
-use crate::message::{Finding, Question, Subscription};
+use crate::message::{Finding, Question, Range, Subscription};
 use crate::object::execution::Instance;
 use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
 use starling_fom::ObjectModel;
+use std::collections::BTreeSet;
 
 /// A chain being walked: ends at the first link that fails.
 #[derive(Default)]
@@ -142,15 +143,10 @@ impl Execution {
             return walk.fails("subscribed", why);
         };
         let at_name = class_name(&self.model, at);
-        let subscribed = self.subscriptions.object(receiver, at);
-        let names = |list: Vec<crate::AttributeHandle>| {
-            let names = list.iter().filter_map(|a| self.model.attribute(*a));
-            names
-                .map(|a| a.name.as_str())
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        let wanted = names(subscribed.iter().map(|s| s.attribute).collect());
+        let subscribed: BTreeSet<_> = self.subscriptions.attributes(receiver, at).collect();
+        let wanted = subscribed.iter().filter_map(|a| self.model.attribute(*a));
+        let wanted: Vec<_> = wanted.map(|a| a.name.as_str()).collect();
+        let wanted = wanted.join(", ");
         if subscribed.is_empty() {
             let why = format!(
                 "{} knows '{name}' as '{at_name}' and subscribes to nothing there now{}",
@@ -159,24 +155,44 @@ impl Execution {
             );
             return walk.fails("subscribed", why);
         }
-        let both = |s: &&crate::message::SubscribedAttribute| {
-            of_others.iter().any(|(a, _)| *a == s.attribute)
-        };
-        let both: Vec<_> = subscribed.iter().filter(both).collect();
-        if both.is_empty() {
+        let both: Vec<_> = of_others
+            .iter()
+            .filter(|(a, _)| subscribed.contains(a))
+            .collect();
+        let Some((first, owner)) = both.first() else {
             let why = format!(
                 "{} subscribes at '{at_name}' to {wanted} only, which no other federate owns",
                 self.federate_text(receiver)
             );
             return walk.fails("subscribed", why);
-        }
-        let rates = both.iter().filter(|s| !s.rate.is_empty());
-        let rates: Vec<_> = rates.map(|s| s.rate.as_str()).collect();
-        let reduced = match rates.first() {
-            Some(rate) => format!(", at update rate {rate}"),
-            None => String::new(),
         };
+        let mut rates = self.subscriptions.rates_at(at);
+        let rate = rates.find_map(|(f, a, rate)| {
+            let at_it = f == receiver && subscribed.contains(&a) && !rate.is_empty();
+            at_it.then_some(rate)
+        });
+        let reduced = rate.map_or(String::new(), |r| format!(", at update rate {r}"));
         walk.holds("subscribed", format!("at '{at_name}' to {wanted}{reduced}"));
+        let reached = both
+            .iter()
+            .any(|(a, owner)| self.reaches(handle, *a, *owner, receiver, at));
+        if !reached {
+            let of_owner = self.regions.updates.of(handle, *first, *owner);
+            let of_owner: Vec<_> = of_owner
+                .map(|(_, ranges)| self.ranges_text(ranges))
+                .collect();
+            let mine = self.subscriptions.regions.regions(receiver, at, *first);
+            let mine = mine.filter_map(|r| self.regions.committed.get(&r));
+            let mine: Vec<_> = mine.map(|ranges| self.ranges_text(ranges)).collect();
+            let why = format!(
+                "{} updates with {}; {} subscribes with {}: they do not overlap",
+                self.federate_text(*owner),
+                of_owner.join(" and "),
+                self.federate_text(receiver),
+                mine.join(" and ")
+            );
+            return walk.fails("regions", why);
+        }
         if known.is_none() {
             let why = format!(
                 "{} has deleted '{name}' locally; it discovers it again with its next update, or when it subscribes anew",
@@ -278,8 +294,12 @@ impl Execution {
         }
         walk.holds("published", format!("by {}", publishers.join(", ")));
         let mut at = Some(class);
+        let subscribes = |c| {
+            let mut all = self.subscriptions.at_interaction_class(c);
+            all.any(|(f, _)| f == receiver)
+        };
         while let Some(c) = at
-            && !self.subscriptions.has_interaction(receiver, c)
+            && !subscribes(c)
         {
             at = self.model.interaction_class(c).and_then(|c| c.parent);
         }
@@ -298,7 +318,11 @@ impl Execution {
             );
             return walk.fails("subscribed", why);
         };
-        walk.holds("subscribed", format!("at '{}'", name(at)));
+        let with = match self.subscriptions.has_interaction(receiver, at) {
+            true => "",
+            false => ", with regions: what is sent with others does not come",
+        };
+        walk.holds("subscribed", format!("at '{}'{with}", name(at)));
         match self.interactions_sent.get(&class) {
             None => walk.fails(
                 "sent",
@@ -313,15 +337,27 @@ impl Execution {
 
     /// What a federate subscribes to, as the end of a sentence.
     fn subscribed_elsewhere(&self, federate: FederateHandle) -> String {
-        let mine = self.subscriptions.objects();
-        let mine = mine.filter(|(f, ..)| *f == federate);
-        let mine: Vec<_> = mine
-            .map(|(_, c, _)| format!("'{}'", class_name(&self.model, c)))
-            .collect();
+        let classes = self.model.object_classes();
+        let mine = classes.filter(|c| {
+            let mut attributes = self.subscriptions.attributes(federate, c.handle);
+            attributes.next().is_some()
+        });
+        let mine: Vec<_> = mine.map(|c| format!("'{}'", c.name)).collect();
         match mine.is_empty() {
             true => "; it subscribes to no object class".to_owned(),
             false => format!("; it subscribes at {}", mine.join(", ")),
         }
+    }
+
+    /// A region's ranges: `X 0..10, Y 5..6`.
+    fn ranges_text(&self, ranges: &[Range]) -> String {
+        let range = |r: &Range| {
+            let dimension = self.model.dimension(r.dimension);
+            let name = dimension.map_or("?", |d| &d.name);
+            format!("{name} {}..{}", r.lower, r.upper)
+        };
+        let all: Vec<_> = ranges.iter().map(range).collect();
+        all.join(", ")
     }
 
     fn federate_text(&self, federate: FederateHandle) -> String {

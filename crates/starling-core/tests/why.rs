@@ -3,6 +3,7 @@
 mod common;
 
 use common::Federation;
+use starling_core::message::AttributeRegions;
 
 fn last(f: &mut Federation, federate: &str, subject: &str) -> String {
     let lines = f.why(federate, subject);
@@ -124,5 +125,42 @@ fn the_chain_of_an_interaction_class() {
             "ok subscribed: at 'HLAinteractionRoot.I'",
             "ok sent: 1 have come to the executive",
         ]
+    );
+}
+
+#[test]
+fn regions_that_do_not_overlap() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    let dimension = f.federate("A").dimension_handle("D").unwrap();
+    let mut region = |f: &mut Federation, of: &str, lower, upper| {
+        f.call(of, |f, _| {
+            let region = f.create_region(&[dimension]).unwrap();
+            f.set_range_bounds(region, dimension, lower, upper).unwrap();
+            f.commit_region_modifications(&[region]).unwrap();
+            region
+        })
+    };
+    let of_a = region(&mut f, "A", 0, 10);
+    let of_b = region(&mut f, "B", 20, 30);
+    let with = |region| AttributeRegions {
+        attributes: x.clone(),
+        regions: vec![region],
+    };
+    f.call("A", |f, _| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("B", |f, _| {
+        f.subscribe_object_class_attributes_with_regions(class, &[with(of_b)], true, "")
+    })
+    .unwrap();
+    f.call("A", |f, _| {
+        f.register_object_instance_with_regions(class, &[with(of_a)], None)
+    })
+    .unwrap();
+    assert_eq!(
+        last(&mut f, "B", "HLAinstance-1-1"),
+        "FAIL regions: 'A' updates with D 0..10; 'B' subscribes with D 20..30: they do not overlap"
     );
 }

@@ -14,8 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the executive knows of regions besides the subscriptions.
 #[derive(Default)]
 pub(crate) struct ExecutionRegions {
-    committed: BTreeMap<RegionHandle, Ranges>,
-    updates: UpdateRegions,
+    pub(crate) committed: BTreeMap<RegionHandle, Ranges>,
+    pub(crate) updates: UpdateRegions,
 }
 
 /// Instances that a federate may now discover.
