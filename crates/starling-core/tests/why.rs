@@ -135,7 +135,7 @@ fn regions_that_do_not_overlap() {
     f.join("B");
     let (class, x) = (f.class("A"), f.attributes(&["x"]));
     let dimension = f.federate("A").dimension_handle("D").unwrap();
-    let mut region = |f: &mut Federation, of: &str, lower, upper| {
+    let region = |f: &mut Federation, of: &str, lower, upper| {
         f.call(of, |f, _| {
             let region = f.create_region(&[dimension]).unwrap();
             f.set_range_bounds(region, dimension, lower, upper).unwrap();
