@@ -95,13 +95,27 @@ fn merge(model: &ObjectModel, output: Option<&PathBuf>) -> ExitCode {
 }
 
 fn diff(first: &Module, second: &Module) -> ExitCode {
-    let differences = first.meaning().differences(&second.meaning());
+    let (one, two) = (first.meaning(), second.meaning());
+    let at = |module: &Module, line: Option<u32>| {
+        let line = line.map_or(String::new(), |l| format!(":{l}"));
+        format!("{}{line}", module.designator())
+    };
+    let differences = one.differences(&two);
     let mut out = String::new();
     for difference in &differences {
         out += &match difference {
-            Difference::OnlyFirst(what) => format!("- {what}\n"),
-            Difference::OnlySecond(what) => format!("+ {what}\n"),
-            Difference::Both(what, how) => format!("! {what}: {}\n", how.trim_start()),
+            Difference::OnlyFirst(what) => {
+                format!("- {what}\n    at {}\n", at(first, one.line(what)))
+            }
+            Difference::OnlySecond(what) => {
+                format!("+ {what}\n    at {}\n", at(second, two.line(what)))
+            }
+            Difference::Both(what, how) => format!(
+                "! {what}: {}\n    at {} and {}\n",
+                how.trim_start(),
+                at(first, one.line(what)),
+                at(second, two.line(what))
+            ),
         };
     }
     print(&out);

@@ -123,12 +123,16 @@ fn diff_tells_what_differs() {
     assert_eq!(out.status.code(), Some(1));
     assert_eq!(
         text(&out.stdout),
-        "! attribute HLAobjectRoot.Boat.Speed: order Receive vs TimeStamp\n"
+        "! attribute HLAobjectRoot.Boat.Speed: order Receive vs TimeStamp\n    \
+         at broken/attribute-order.a.xml:6 and broken/attribute-order.b.xml:6\n"
     );
     let out = fom(&[
         "diff",
         "broken/attribute-missing.a.xml",
         "broken/attribute-missing.b.xml",
     ]);
-    assert_eq!(text(&out.stdout), "- attribute HLAobjectRoot.Boat.Course\n");
+    assert_eq!(
+        text(&out.stdout),
+        "- attribute HLAobjectRoot.Boat.Course\n    at broken/attribute-missing.a.xml:7\n"
+    );
 }

@@ -6,8 +6,21 @@ use crate::{Module, ObjectModel, Switches};
 use std::collections::BTreeMap;
 
 /// Definitions by what they define, as `attribute HLAobjectRoot.Boat.Speed`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Meaning(BTreeMap<String, Fields>);
+#[derive(Clone, Debug, Default)]
+pub struct Meaning {
+    rows: BTreeMap<String, Fields>,
+    /// Where a module says it.
+    lines: BTreeMap<String, u32>,
+}
+
+/// Where something is said makes no difference.
+impl PartialEq for Meaning {
+    fn eq(&self, second: &Meaning) -> bool {
+        self.rows == second.rows
+    }
+}
+
+impl Eq for Meaning {}
 
 /// A definition in which two modules or models differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,20 +37,28 @@ impl Meaning {
     /// Where the two differ, in order of what is defined.
     pub fn differences(&self, second: &Meaning) -> Vec<Difference> {
         let mut found = Vec::new();
-        for (what, was) in &self.0 {
-            match second.0.get(what) {
+        for (what, was) in &self.rows {
+            match second.rows.get(what) {
                 None => found.push(Difference::OnlyFirst(what.clone())),
                 Some(is) => found
                     .extend(difference(was, is).map(|text| Difference::Both(what.clone(), text))),
             }
         }
-        let new = second.0.keys().filter(|what| !self.0.contains_key(*what));
+        let new = second
+            .rows
+            .keys()
+            .filter(|what| !self.rows.contains_key(*what));
         found.extend(new.map(|what| Difference::OnlySecond(what.clone())));
         found
     }
 
+    /// The line of a definition; none in a merged model.
+    pub fn line(&self, what: &str) -> Option<u32> {
+        self.lines.get(what).copied()
+    }
+
     fn add(&mut self, what: String, fields: &Fields, dimensions: Option<&[String]>) {
-        let row = self.0.entry(what).or_default();
+        let row = self.rows.entry(what).or_default();
         for field in fields {
             if !row.contains(field) {
                 row.push(field.clone());
@@ -48,9 +69,17 @@ impl Meaning {
         }
     }
 
-    fn switches(&mut self, switches: &Switches) {
+    fn at(&mut self, what: &str, line: u32) {
+        self.lines.entry(what.to_owned()).or_insert(line);
+    }
+
+    fn switches(&mut self, switches: &Switches, line: Option<u32>) {
         for (name, value) in switches.values() {
-            self.add(format!("switch {name}"), &vec![("".into(), value)], None);
+            let what = format!("switch {name}");
+            if let Some(line) = line {
+                self.at(&what, line);
+            }
+            self.add(what, &vec![("".into(), value)], None);
         }
     }
 
@@ -60,9 +89,12 @@ impl Meaning {
             _ => format!("{parent}.{}", class.name),
         };
         let dimensions = class.dimensions.as_deref();
-        self.add(format!("{} {name}", kinds.0), &class.fields, dimensions);
+        let what = format!("{} {name}", kinds.0);
+        self.at(&what, class.line);
+        self.add(what, &class.fields, dimensions);
         for m in &class.members {
             let what = format!("{} {name}.{}", kinds.1, m.name);
+            self.at(&what, m.line);
             self.add(what, &m.fields, m.dimensions.as_deref());
         }
         for child in &class.children {
@@ -82,10 +114,12 @@ impl Module {
             meaning.class(("interaction class", "parameter"), "", root);
         }
         for row in &self.entries {
-            meaning.add(format!("{} {}", row.table, row.name), &row.fields, None);
+            let what = format!("{} {}", row.table, row.name);
+            meaning.at(&what, row.line);
+            meaning.add(what, &row.fields, None);
         }
-        if let Some((switches, _)) = &self.switches {
-            meaning.switches(switches);
+        if let Some((switches, line)) = &self.switches {
+            meaning.switches(switches, Some(*line));
         }
         meaning
     }
@@ -116,7 +150,7 @@ impl ObjectModel {
         for (table, name, row) in self.tables() {
             meaning.add(format!("{table} {name}"), &row.fields, None);
         }
-        meaning.switches(&self.switches);
+        meaning.switches(&self.switches, None);
         meaning
     }
 }

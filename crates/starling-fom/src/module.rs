@@ -2,6 +2,7 @@
 
 use crate::{FomError, Place, Switches};
 use roxmltree::{Document, Node, ParsingOptions};
+use std::collections::BTreeSet;
 
 /// The largest module, 64 MiB; the largest known one (RPR enumerations) has 0.6.
 pub const MODULE_BYTES_MAX: usize = 64 << 20;
@@ -346,6 +347,7 @@ impl Reader<'_> {
             push(out, join(a.name()), a.value());
         }
         let mut number = 0;
+        let mut seen = BTreeSet::new();
         for e in elements(node) {
             let name = e.tag_name().name();
             if prose(name) {
@@ -353,7 +355,19 @@ impl Reader<'_> {
             }
             if elements(e).next().is_some() {
                 number += 1;
-                self.flatten(e, join(&format!("{name} {number}")), depth + 1, out)?;
+                let step = match (name, value(e, "name")) {
+                    // Their order says nothing, unlike that of fields. What is no name keeps its
+                    // number: a path could not hold it.
+                    ("enumerator", Some(own))
+                        if !own.contains('.')
+                            && !own.starts_with(|c: char| c.is_ascii_digit())
+                            && seen.insert(own.clone()) =>
+                    {
+                        format!("{name} {own}")
+                    }
+                    _ => format!("{name} {number}"),
+                };
+                self.flatten(e, join(&step), depth + 1, out)?;
             } else {
                 push(out, join(name), e.text().unwrap_or_default());
             }

@@ -115,3 +115,25 @@ fn scaffolding_first_leaves_the_definition_whole() {
         assert_eq!(horn.order, starling_fom::Order::TimeStamp);
     }
 }
+
+#[test]
+fn the_order_of_enumerators_says_nothing() {
+    let module = |name: &str, enumerators: [(&str, u8); 2]| {
+        let rows = enumerators
+            .map(|(n, v)| format!("<enumerator><name>{n}</name><value>{v}</value></enumerator>"));
+        let xml = format!(
+            "<objectModel><dataTypes><enumeratedDataTypes><enumeratedData><name>Flag</name>\
+             <representation>HLAinteger32BE</representation>{}</enumeratedData>\
+             </enumeratedDataTypes></dataTypes></objectModel>",
+            rows.concat()
+        );
+        parse(name, xml.as_bytes()).unwrap()
+    };
+    let first = module("a.xml", [("Red", 1), ("Blue", 2)]);
+    let second = module("b.xml", [("Blue", 2), ("Red", 1)]);
+    let third = module("c.xml", [("Blue", 1), ("Red", 2)]);
+    assert_eq!(first.meaning().differences(&second.meaning()), []);
+    let mut model = standard_model().clone();
+    model.merge(&[first, second]).unwrap();
+    assert!(model.merge(&[third]).is_err());
+}

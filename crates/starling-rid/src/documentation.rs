@@ -18,7 +18,7 @@ values. `starling config show --origin` says where each value came from.
 ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=…` with `crcPort=…`,
 `rti://host:port`, and the name of a `.toml` file or of a properties file (`host=`, `port=`, or
 settings). An unknown key is refused with the nearest name; the other keys that FedPro and Pitch
-federates are known to give (`FedPro.…`, `LRC.…`, `nick`) are ignored with a note in the log. An
+federates are known to give (`FedPro.…`, `LRC.…`, `nick`) are ignored with a note on standard error, once per process. An
 unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 In a file, `connect.address` is

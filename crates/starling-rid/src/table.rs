@@ -66,7 +66,7 @@ settings! {
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "0",
         "A receiver that holds up its senders for this long is resigned; 0: never, senders wait.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
-        "How much rtiexec logs.";
+        "How much rtiexec logs. off and error also silence the notes of federates on ignored settings.";
     LOG_FILE: String = "log.file", Kind::Text, "", "",
         "Where the log of rtiexec goes; nothing: standard error.";
 }

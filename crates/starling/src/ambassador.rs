@@ -85,6 +85,7 @@ impl RtiAmbassador {
             .designator(settings)
             .read()
             .map_err(|e| throw(ExceptionKind::InvalidLocalSettingsDesignator, e.to_string()))?;
+        crate::notes::show(&settings);
         let failed = |why: String| throw(ExceptionKind::ConnectionFailed, why);
         let reached = reach(&settings).map_err(|e| failed(e.to_string()))?;
         let (waiter, alarm) = Waiter::with_alarm().map_err(|e| failed(e.to_string()))?;

@@ -10,6 +10,7 @@ mod ambassador;
 mod background;
 mod connection;
 mod modules;
+mod notes;
 mod services;
 
 pub use ambassador::{CallbackModel, FederateAmbassador, RtiAmbassador};

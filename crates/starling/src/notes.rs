@@ -1,0 +1,44 @@
+//! Notes on settings that are ignored, for whoever runs the federate.
+
+use parking_lot::Mutex;
+use starling_rid::{LOG_LEVEL, Settings};
+use std::collections::BTreeSet;
+
+/// Notes that this process has shown. Bounded: what a federate passes may be made up.
+static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+const SHOWN_MAX: usize = 1000;
+
+/// Writes each note to standard error once per process, unless `log.level` asks for silence.
+pub(crate) fn show(settings: &Settings) {
+    if matches!(settings.get(LOG_LEVEL).as_str(), "off" | "error") {
+        return;
+    }
+    for note in unseen(&mut SHOWN.lock(), settings.notes()) {
+        eprintln!("starling: note: {note}");
+    }
+}
+
+fn unseen<'a>(shown: &mut BTreeSet<String>, notes: &'a [String]) -> Vec<&'a str> {
+    let mut fresh = Vec::new();
+    for note in notes {
+        if shown.len() < SHOWN_MAX && shown.insert(note.clone()) {
+            fresh.push(note.as_str());
+        }
+    }
+    fresh
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_note_once() {
+        let mut shown = BTreeSet::new();
+        let notes = ["a", "b", "a"].map(str::to_owned);
+        assert_eq!(unseen(&mut shown, &notes), ["a", "b"]);
+        assert!(unseen(&mut shown, &notes).is_empty());
+        let many: Vec<_> = (0..2 * SHOWN_MAX).map(|n| n.to_string()).collect();
+        assert_eq!(unseen(&mut shown, &many).len(), SHOWN_MAX - 2);
+    }
+}
