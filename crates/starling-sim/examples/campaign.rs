@@ -1,5 +1,6 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
+//! With `ddm` behind them: programs of data distribution management.
 
 fn main() {
     let number = |n: usize, default: u64| {
@@ -11,9 +12,14 @@ fn main() {
     if to - from > 1 {
         std::panic::set_hook(Box::new(|_| {}));
     }
+    let run = match std::env::args().nth(4).as_deref() {
+        None => starling_sim::run,
+        Some("ddm") => starling_sim::ddm::run,
+        Some(other) => panic!("there are no programs of '{other}'; there are those of 'ddm'"),
+    };
     let (mut steps, mut callbacks, mut acquisitions, mut faults) = (0, 0, 0, 0u64);
     for seed in from..to {
-        match std::panic::catch_unwind(|| starling_sim::run(seed, actions)) {
+        match std::panic::catch_unwind(|| run(seed, actions)) {
             Ok(report) => {
                 steps += report.steps;
                 callbacks += report.callbacks;

@@ -15,6 +15,7 @@
 use crate::advice::Advice;
 use crate::ownership::{Views, World};
 use crate::points::Points;
+use crate::watch::Watch;
 use starling_core::message::{EntryBody, Request, RequestBody, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -81,6 +82,36 @@ pub(crate) struct Checker {
     pub(crate) callbacks: u64,
     /// Attribute Ownership Acquisition Notifications among them.
     pub(crate) acquisitions: u64,
+}
+
+impl Watch for Checker {
+    fn joined(&mut self, handle: FederateHandle, model: &ObjectModel) {
+        self.joined(handle, model);
+    }
+
+    fn entered(&mut self, handle: FederateHandle) {
+        self.points.joined(handle);
+    }
+
+    fn died(&mut self, handle: FederateHandle) {
+        self.died(handle);
+    }
+
+    fn lost(&mut self, handle: FederateHandle) {
+        self.lost(handle);
+    }
+
+    fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        self.ordered(origin, request);
+    }
+
+    fn told(&mut self, to: FederateHandle, entry: &EntryBody) {
+        self.told(to, entry);
+    }
+
+    fn settled(&mut self) {
+        self.settled();
+    }
 }
 
 impl Checker {

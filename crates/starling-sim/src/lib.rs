@@ -8,10 +8,12 @@
 
 mod advice;
 mod check;
+pub mod ddm;
 mod fom;
 mod network;
 mod ownership;
 mod points;
 mod program;
+mod watch;
 
 pub use program::{Report, run};

@@ -1,6 +1,6 @@
 //! The virtual network: links that keep their own order and nothing else.
 
-use crate::check::Checker;
+use crate::watch::Watch;
 use starling_core::message::{FromExecutive, PeerInfo, RequestNumber, ToExecutive};
 use starling_core::{
     AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, ObjectInstanceHandle,
@@ -128,7 +128,7 @@ impl Network {
     }
 
     /// Moves one item of a link drawn by `draw`; false if all links are empty.
-    pub(crate) fn step(&mut self, draw: &mut fastrand::Rng, checker: &mut Checker) -> bool {
+    pub(crate) fn step(&mut self, draw: &mut fastrand::Rng, checker: &mut dyn Watch) -> bool {
         let busy = self.links.iter().filter(|(_, q)| !q.is_empty());
         let busy: Vec<_> = busy.map(|(l, _)| *l).collect();
         if busy.is_empty() {
@@ -155,7 +155,7 @@ impl Network {
         true
     }
 
-    fn up(&mut self, peer: PeerId, bytes: &[u8], checker: &mut Checker) {
+    fn up(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
         match decode(bytes) {
             Frame::ToExecutive(message) => {
                 if let ToExecutive::Request(request) = &message {
@@ -167,7 +167,7 @@ impl Network {
                     panic!("the executive refuses {peer:?}: {error}");
                 }
                 if let (true, Some((_, _, handle))) = (joins, self.executive.member(peer)) {
-                    checker.points.joined(handle);
+                    checker.entered(handle);
                 }
             }
             Frame::Data(data) => {
@@ -186,7 +186,7 @@ impl Network {
         checker.settled();
     }
 
-    fn flush_executive(&mut self, checker: &mut Checker) {
+    fn flush_executive(&mut self, checker: &mut dyn Watch) {
         while let Some((peer, message)) = self.executive.poll_output() {
             if let FromExecutive::Entry(entry) = &message
                 && let Some((_, _, to)) = self.executive.member(peer)
@@ -199,7 +199,7 @@ impl Network {
         }
     }
 
-    fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut Checker) {
+    fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
         let frame = decode(bytes);
         if let Frame::FromExecutive(FromExecutive::Joined(snapshot)) = frame {
             self.joining.retain(|p| *p != peer);
@@ -263,7 +263,7 @@ impl Network {
     }
 
     /// A host dies: what it had sent may be lost from any point on.
-    pub(crate) fn kill(&mut self, peer: PeerId, draw: &mut fastrand::Rng, checker: &mut Checker) {
+    pub(crate) fn kill(&mut self, peer: PeerId, draw: &mut fastrand::Rng, checker: &mut dyn Watch) {
         if let Some(up) = self.links.get_mut(&Link::Up(peer)) {
             up.truncate(draw.usize(..=up.len()));
         }

@@ -573,7 +573,7 @@ impl Run {
 }
 
 /// Calls are valid, or throw just what they may.
-fn legal(done: Result<(), Exception>, may: &[ExceptionKind]) {
+pub(crate) fn legal(done: Result<(), Exception>, may: &[ExceptionKind]) {
     if let Err(exception) = done {
         assert!(may.contains(&exception.kind), "unexpected {exception}");
     }

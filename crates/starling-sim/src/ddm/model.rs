@@ -1,0 +1,316 @@
+//! What must be so, small and slow: every region is compared with every other.
+
+use crate::watch::Watch;
+use starling_core::message::{AttributeRegions, Range, Request, RequestBody, ResignAction};
+use starling_core::message::{RegionSpecification, Subscription};
+use starling_core::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ObjectModel, RegionHandle,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A region's ranges by dimension.
+pub(crate) type Ranges = BTreeMap<u32, (u32, u32)>;
+
+fn ranges(list: &[Range]) -> Ranges {
+    let of = |r: &Range| (r.dimension.raw(), (r.lower, r.upper));
+    list.iter().map(of).collect()
+}
+
+/// How a class attribute or interaction class is subscribed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Subscribed {
+    pub(crate) plainly: bool,
+    pub(crate) regions: BTreeSet<RegionHandle>,
+}
+
+impl Subscribed {
+    pub(crate) fn is_any(&self) -> bool {
+        self.plainly || !self.regions.is_empty()
+    }
+
+    /// Whether it gets what was sent with these regions (none: the default region).
+    pub(crate) fn gets(&self, all: &BTreeMap<RegionHandle, Ranges>, sent: &[Ranges]) -> bool {
+        let meets = |a: &Ranges, b: &Ranges| {
+            let apart = |(d, (lower, upper)): (&u32, &(u32, u32))| {
+                b.get(d).is_some_and(|(l, u)| upper <= l || u <= lower)
+            };
+            !a.iter().any(apart)
+        };
+        let any = |r: &RegionHandle| sent.iter().any(|s| meets(&all[r], s));
+        self.plainly || (self.is_any() && sent.is_empty()) || self.regions.iter().any(any)
+    }
+}
+
+pub(crate) type Subscriptions<C> = BTreeMap<C, Subscribed>;
+pub(crate) type ClassAttribute = (ObjectClassHandle, AttributeHandle);
+
+pub(crate) struct Instance {
+    class: ObjectClassHandle,
+    owner: Option<FederateHandle>,
+    owned: BTreeSet<AttributeHandle>,
+    associated: BTreeMap<AttributeHandle, BTreeSet<RegionHandle>>,
+}
+
+#[derive(Default)]
+pub(crate) struct Member {
+    published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
+    pub(crate) objects: Subscriptions<ClassAttribute>,
+    pub(crate) interactions: Subscriptions<InteractionClassHandle>,
+}
+
+/// The federation execution as of the executive's log.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) model: Option<ObjectModel>,
+    pub(crate) members: BTreeMap<FederateHandle, Member>,
+    pub(crate) regions: BTreeMap<RegionHandle, Ranges>,
+    pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    /// Who has been told of what, and as which class.
+    pub(crate) known: BTreeMap<(FederateHandle, ObjectInstanceHandle), ObjectClassHandle>,
+    /// Whether they discover these again is left open.
+    pub(crate) locally_deleted: BTreeSet<(FederateHandle, ObjectInstanceHandle)>,
+    /// Living federates that have joined and are not yet seen by the program.
+    pub(crate) joined: Vec<FederateHandle>,
+}
+
+impl World {
+    fn model(&self) -> &ObjectModel {
+        self.model.as_ref().expect("somebody has joined")
+    }
+
+    /// Attributes of an instance in scope for a federate that knows it as `class`.
+    pub(crate) fn in_scope(
+        &self,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+    ) -> BTreeSet<AttributeHandle> {
+        let instance = &self.instances[&handle];
+        if instance.owner.is_none() || instance.owner == Some(federate) {
+            return BTreeSet::new();
+        }
+        let gets = |a: &&AttributeHandle| {
+            let subscribed = self.members[&federate].objects.get(&(class, **a));
+            let none = BTreeSet::new();
+            let with = instance.associated.get(*a).unwrap_or(&none);
+            let with: Vec<_> = with.iter().map(|r| self.regions[r].clone()).collect();
+            subscribed.is_some_and(|s| s.gets(&self.regions, &with))
+        };
+        instance.owned.iter().filter(gets).copied().collect()
+    }
+
+    fn candidate(
+        &self,
+        federate: FederateHandle,
+        class: ObjectClassHandle,
+    ) -> Option<ObjectClassHandle> {
+        let mut at = self.model().object_class(class);
+        while let Some(c) = at {
+            let mut subscribed = self.members[&federate].objects.iter();
+            if subscribed.any(|((at, _), s)| *at == c.handle && s.is_any()) {
+                return Some(c.handle);
+            }
+            at = c.parent.and_then(|p| self.model().object_class(p));
+        }
+        None
+    }
+
+    /// What everybody must have been told of by now.
+    fn discover(&mut self) {
+        let mut found = Vec::new();
+        for federate in self.members.keys() {
+            for (handle, instance) in &self.instances {
+                let pair = (*federate, *handle);
+                if handle.registrar() == *federate || self.known.contains_key(&pair) {
+                    continue;
+                }
+                let class = self.candidate(*federate, instance.class);
+                let in_scope = |c| !self.in_scope(*federate, *handle, c).is_empty();
+                found.extend(class.filter(|c| in_scope(*c)).map(|c| (pair, c)));
+            }
+        }
+        self.known.extend(found);
+    }
+
+    /// Who gets values of an instance attribute now, of those who know it so.
+    pub(crate) fn receivers(
+        &self,
+        handle: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        known: impl Fn(FederateHandle) -> Option<ObjectClassHandle>,
+    ) -> Vec<FederateHandle> {
+        let gets = |f: &&FederateHandle| {
+            known(**f).is_some_and(|c| self.in_scope(**f, handle, c).contains(&attribute))
+        };
+        self.members.keys().filter(gets).copied().collect()
+    }
+
+    /// The class at which a federate gets an interaction now, if it does.
+    pub(crate) fn receives(
+        &self,
+        federate: FederateHandle,
+        sent: InteractionClassHandle,
+        with: &[Ranges],
+    ) -> Option<InteractionClassHandle> {
+        let mut at = self.model().interaction_class(sent);
+        while let Some(c) = at {
+            let subscribed = self.members.get(&federate)?.interactions.get(&c.handle);
+            if let Some(s) = subscribed.filter(|s| s.is_any()) {
+                return s.gets(&self.regions, with).then_some(c.handle);
+            }
+            at = c.parent.and_then(|p| self.model().interaction_class(p));
+        }
+        None
+    }
+
+    fn commit(&mut self, list: &[RegionSpecification]) {
+        let new = list.iter().map(|s| (s.region, ranges(&s.ranges)));
+        self.regions.extend(new);
+    }
+
+    fn associate(&mut self, instance: ObjectInstanceHandle, list: &[AttributeRegions], on: bool) {
+        let Some(instance) = self.instances.get_mut(&instance) else {
+            return;
+        };
+        for (attribute, region) in AttributeRegions::pairs(list) {
+            let regions = instance.associated.entry(attribute).or_default();
+            match on {
+                true => regions.insert(region),
+                false => regions.remove(&region),
+            };
+        }
+    }
+
+    fn register(
+        &mut self,
+        origin: FederateHandle,
+        handle: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+    ) {
+        let published = self.members[&origin].published.get(&class);
+        let instance = Instance {
+            class,
+            owner: Some(origin),
+            owned: published.into_iter().flatten().copied().collect(),
+            associated: BTreeMap::new(),
+        };
+        self.instances.insert(handle, instance);
+    }
+
+    fn remove(&mut self, instance: ObjectInstanceHandle) {
+        self.instances.remove(&instance);
+        self.known.retain(|(_, i), _| *i != instance);
+    }
+
+    fn resigned(&mut self, handle: FederateHandle, action: ResignAction) {
+        self.members.remove(&handle);
+        let own = self.instances.iter();
+        let own: Vec<_> = own
+            .filter(|(_, i)| i.owner == Some(handle))
+            .map(|(h, _)| *h)
+            .collect();
+        for instance in own {
+            if action.deletes() {
+                self.remove(instance);
+            } else if let Some(orphan) = self.instances.get_mut(&instance) {
+                orphan.owner = None;
+                orphan.associated.clear();
+            }
+        }
+        self.regions.retain(|r, _| r.creator() != handle);
+        self.known.retain(|(f, _), _| *f != handle);
+    }
+}
+
+impl Watch for World {
+    fn joined(&mut self, handle: FederateHandle, model: &ObjectModel) {
+        self.model.get_or_insert_with(|| model.clone());
+        self.members.entry(handle).or_default();
+        self.joined.push(handle);
+    }
+
+    fn died(&mut self, _: FederateHandle) {}
+
+    fn lost(&mut self, handle: FederateHandle) {
+        // The FOM sets no switch: the standard's default holds.
+        self.resigned(handle, ResignAction::CancelThenDeleteThenDivest);
+    }
+
+    fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        let Some(member) = self.members.get_mut(&origin) else {
+            panic!("requests come from members");
+        };
+        match &request.body {
+            RequestBody::PublishObjectClass { class, attributes } => {
+                member.published.insert(*class, attributes.clone());
+            }
+            RequestBody::SubscribeObjectClass { class, attributes } => {
+                for ((at, _), s) in &mut member.objects {
+                    s.plainly &= at != class;
+                }
+                for a in attributes {
+                    let s = member.objects.entry((*class, a.attribute)).or_default();
+                    s.plainly = true;
+                }
+            }
+            RequestBody::SubscribeInteraction {
+                class,
+                subscription,
+            } => {
+                let s = member.interactions.entry(*class).or_default();
+                s.plainly = *subscription != Subscription::None;
+            }
+            RequestBody::CommitRegions(list) => self.commit(list),
+            RequestBody::DeleteRegion(region) => {
+                self.regions.remove(region);
+            }
+            RequestBody::RegisterObject {
+                instance, class, ..
+            } => self.register(origin, *instance, *class),
+            RequestBody::RegisterObjectWithRegions {
+                instance,
+                class,
+                regions,
+                ..
+            } => {
+                self.register(origin, *instance, *class);
+                self.associate(*instance, regions, true);
+            }
+            RequestBody::AssociateRegions { instance, regions } => {
+                self.associate(*instance, regions, true);
+            }
+            RequestBody::UnassociateRegions { instance, regions } => {
+                self.associate(*instance, regions, false);
+            }
+            RequestBody::SubscribeObjectClassWithRegions { class, regions, .. } => {
+                for (attribute, region) in AttributeRegions::pairs(regions) {
+                    let s = member.objects.entry((*class, attribute)).or_default();
+                    s.regions.insert(region);
+                }
+            }
+            RequestBody::UnsubscribeObjectClassWithRegions { class, regions } => {
+                for (attribute, region) in AttributeRegions::pairs(regions) {
+                    let s = member.objects.entry((*class, attribute)).or_default();
+                    s.regions.remove(&region);
+                }
+            }
+            RequestBody::SubscribeInteractionWithRegions { class, regions, .. } => {
+                let s = member.interactions.entry(*class).or_default();
+                s.regions.extend(regions);
+            }
+            RequestBody::UnsubscribeInteractionWithRegions { class, regions } => {
+                let s = member.interactions.entry(*class).or_default();
+                s.regions.retain(|r| !regions.contains(r));
+            }
+            RequestBody::DeleteObject { instance, .. } => self.remove(*instance),
+            RequestBody::LocalDeleteObject { instance } => {
+                self.known.remove(&(origin, *instance));
+                self.locally_deleted.insert((origin, *instance));
+            }
+            RequestBody::Resign(action) => self.resigned(origin, *action),
+            _ => {}
+        }
+        self.discover();
+    }
+}
