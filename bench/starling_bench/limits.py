@@ -3,7 +3,9 @@
     python -m starling_bench.limits --rti-root TREE --programs DIR --out DIR
 
 Raw sockets and RTI run alternately, on an rtiexec of their own, so that what else the machine does
-meets both. A ratio is taken within a round; the table shows medians and the whole range.
+meets both. A ratio is taken within a round; the table shows medians and the whole range. Round
+trips are measured with all processes on one CPU, where nothing depends on the scheduler's choice
+of CPUs, and as the scheduler has it.
 """
 
 import contextlib
@@ -88,6 +90,20 @@ def serving(rti_root: Path) -> Iterator[Server]:
                 process.kill()
                 process.wait()
         shutil.rmtree(run_dir, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def placed(server: Server, one_cpu: bool) -> Iterator[None]:
+    """Keeps what is started meanwhile, and the rtiexec, on one CPU, if so."""
+    pids, all_cpus = (0, server.process.pid), os.sched_getaffinity(0)
+    try:
+        for pid in pids:
+            os.sched_setaffinity(pid, {max(all_cpus)} if one_cpu else all_cpus)
+        yield
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(pid, all_cpus)
 
 
 class Federates:
@@ -217,6 +233,7 @@ class Figure:
     run: Callable[[], dict]
     run_raw: Callable[[], dict]
     scale: float = 1.0
+    one_cpu: bool = False
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
@@ -228,10 +245,10 @@ def figures(server: Server, programs: Path, trips: int, updates: int) -> list[Fi
     """What is measured, in the order of a round."""
     found = []
     warm_up = max(trips // 10, 100)
-    for socket in ("unix", "tcp"):
+    for socket, one_cpu in (("unix", True), ("unix", False), ("tcp", True), ("tcp", False)):
         found.append(
             Figure(
-                f"round trip, {socket}",
+                f"round trip, {socket}{', one CPU' if one_cpu else ''}",
                 f"raw relay, {socket}",
                 "us",
                 "p50_us",
@@ -241,9 +258,10 @@ def figures(server: Server, programs: Path, trips: int, updates: int) -> list[Fi
                 lambda s=socket: raw(
                     programs, "round-trip", socket=s, bytes=BYTES, count=trips, warm_up=warm_up
                 ),
+                one_cpu=one_cpu,
             )
         )
-    limits = (("tcp", 0, 0, "raw tcp, one send() each"), ("unix", 1, 16384, "raw relay, 16 KB"))
+    limits = (("tcp", 0, 0, "raw tcp, send() each"), ("unix", 1, 16384, "raw relay, 16 KB"))
     for socket in ("unix", "tcp"):
         for raw_socket, relay, batch, name in limits:
             target = relay == 0
@@ -283,7 +301,7 @@ def main(
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
     console = Console()
     if not console.is_terminal:  # a log file has room
-        console = Console(width=140)
+        console = Console(width=150)
     for program in (programs / "limits-federate", programs / "limits-raw", rti_root / "bin"):
         if not program.exists():
             typer.echo(f"{program} is missing; do: make bench", err=True)
@@ -298,8 +316,9 @@ def main(
             measured = [f for f in figures(server, programs, trips, updates) if only in f.name]
             for n in range(rounds):
                 for f in measured:
-                    f.ours.append(f.run()[f.key] * f.scale)
-                    f.theirs.append(f.run_raw()[f.key] * f.scale)
+                    with placed(server, f.one_cpu):
+                        f.ours.append(f.run()[f.key] * f.scale)
+                        f.theirs.append(f.run_raw()[f.key] * f.scale)
                     ours, theirs = f.ours[-1], f.theirs[-1]
                     rows.writerow([n, f.name, f.unit, ours, f.raw_name, theirs, ours / theirs])
                     file.flush()
@@ -315,15 +334,17 @@ def main(
 
 def _show(console: Console, measured: list[Figure], rounds: int) -> None:
     table = Table(box=box.SIMPLE, title=f"100 bytes, reliable, {rounds} rounds: median [range]")
-    for column in ("figure", "Starling", "limit", "raw", "ratio", "target", ""):
-        table.add_column(column, justify="left" if column in ("figure", "limit") else "right")
+    for column in ("figure", "unit", "Starling", "limit", "raw", "ratio", "target", ""):
+        left = column in ("figure", "unit", "limit")
+        table.add_column(column, justify="left" if left else "right")
     for f in measured:
         ratio = statistics.median(f.ratios())
         table.add_row(
             f.name,
-            f"{_spread(f.ours)} {f.unit}",
+            f.unit,
+            _spread(f.ours),
             f.raw_name,
-            f"{_spread(f.theirs)} {f.unit}",
+            _spread(f.theirs),
             f"x {_spread(f.ratios(), '.2f')}",
             f.target,
             "" if f.met is None else "met" if f.met(ratio) else "missed",

@@ -30,6 +30,15 @@ def test_round_trips_and_stream(server, programs, socket):
     assert limits.stream(server, programs, socket, 20_000)["received"] == 20_000
 
 
+def test_on_one_cpu(server, programs):
+    before = os.sched_getaffinity(0)
+    with limits.placed(server, one_cpu=True):
+        assert len(os.sched_getaffinity(0)) == 1
+        assert len(os.sched_getaffinity(server.process.pid)) == 1
+        limits.round_trip(server, programs, "unix", 100, 10)
+    assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server.process.pid)
+
+
 def test_raw(programs):
     for socket in ("unix", "tcp"):
         common = {"socket": socket, "bytes": 100, "count": 1000}
