@@ -67,19 +67,29 @@ impl RtiAmbassador {
         settings: &str,
     ) -> Result<(), Exception> {
         let throw = |kind, why: String| Exception::new(kind, why).in_service(Service::Connect);
-        let mut connected = self.connected.lock();
-        if let Some(former) = &*connected {
-            if former.delivery.is_inside() {
-                let why = "called within a callback".to_owned();
-                return Err(throw(ExceptionKind::CallNotAllowedFromWithinCallback, why));
+        let already = || {
+            let why = "this ambassador is connected already".to_owned();
+            throw(ExceptionKind::AlreadyConnected, why)
+        };
+        let former = {
+            let mut connected = self.connected.lock();
+            if let Some(former) = &*connected {
+                if former.delivery.is_inside() {
+                    let why = "called within a callback".to_owned();
+                    return Err(throw(ExceptionKind::CallNotAllowedFromWithinCallback, why));
+                }
+                if former.connection.state.lock().lost.is_none() {
+                    return Err(already());
+                }
             }
-            if former.connection.state.lock().lost.is_none() {
-                let why = "this ambassador is connected already".to_owned();
-                return Err(throw(ExceptionKind::AlreadyConnected, why));
-            }
-        }
-        if let Some(former) = connected.take() {
+            connected.take()
+        };
+        if let Some(former) = former {
             former.end();
+        }
+        let mut connected = self.connected.lock();
+        if connected.is_some() {
+            return Err(already()); // By another thread, in the meantime.
         }
         let settings = Sources::of_process()
             .designator(settings)
@@ -136,7 +146,8 @@ impl RtiAmbassador {
             let kind = ExceptionKind::FederateIsExecutionMember;
             return Err(Exception::new(kind, why).in_service(service));
         }
-        if let Some(former) = self.connected.lock().take() {
+        let former = self.connected.lock().take();
+        if let Some(former) = former {
             former.end();
         }
         Ok(())
@@ -285,6 +296,8 @@ impl Drop for RtiAmbassador {
 }
 
 impl Connected {
+    /// Ends the connection. After it no callback runs, except one that this is called from. No
+    /// lock is held while it waits: callbacks may call services until they return.
     fn end(mut self) {
         self.stop.store(true, Ordering::Release);
         self.connection.close();
@@ -293,6 +306,9 @@ impl Connected {
         {
             // The thread catches what federates throw; it has nothing to tell.
             let _ = thread.join();
+        }
+        if !self.delivery.is_inside() {
+            drop(self.delivery.federate.lock());
         }
     }
 }

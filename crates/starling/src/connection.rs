@@ -284,6 +284,7 @@ impl Connection {
         state.flush();
         state.lost = Some("disconnected".into());
         state.federate = None;
+        state.own.clear();
         state.writer.stream().shut_down();
         self.waker.wake();
         self.changed.notify_all();
