@@ -3,9 +3,11 @@
 //! left out.
 
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 const SETTINGS: &str = "fault.timeout_s=1;fault.heartbeat_s=0.2";
 const ADDRESS: &str = "CABLE_TEST_ADDRESS";
@@ -85,10 +87,7 @@ impl Hosts {
 
     fn command(&self, host: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
-        // Whoever waits for its output waits no longer than this.
-        let limit = ["timeout", "100"];
-        command.args(["netns", "exec", &self.names[host]]);
-        command.args(limit).arg(program);
+        command.args(["netns", "exec", &self.names[host], program]);
         command
     }
 }
@@ -118,18 +117,28 @@ impl Drop for Ended {
     }
 }
 
+/// What a process prints, line by line.
+fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, lines) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(from).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
 /// Waits for a line with this text; panics with what came if there is none.
-fn line_with(from: &mut impl BufRead, text: &str) -> String {
-    let mut all = String::new();
+fn line_with(lines: &Receiver<String>, text: &str) -> String {
+    let mut all = Vec::new();
     loop {
-        let mut line = String::new();
-        if from.read_line(&mut line).unwrap() == 0 {
-            panic!("no line with {text:?} in:\n{all}");
+        match lines.recv_timeout(Duration::from_secs(60)) {
+            Ok(line) if line.contains(text) => return line,
+            Ok(line) => all.push(line),
+            Err(why) => panic!("no line with {text:?} ({why}) in:\n{}", all.join("\n")),
         }
-        if line.contains(text) {
-            return line;
-        }
-        all.push_str(&line);
     }
 }
 
@@ -154,9 +163,9 @@ fn both_ends_notice_a_cut_cable() {
         .stderr(Stdio::piped())
         .spawn();
     let mut rtiexec = Ended(rtiexec.unwrap());
-    let mut out = BufReader::new(rtiexec.0.stdout.take().unwrap());
-    line_with(&mut out, "10.77.0.1:15160");
-    let mut log = BufReader::new(rtiexec.0.stderr.take().unwrap());
+    let out = lines(rtiexec.0.stdout.take().unwrap());
+    line_with(&out, "10.77.0.1:15160");
+    let log = lines(rtiexec.0.stderr.take().unwrap());
 
     let me = std::env::current_exe().unwrap();
     let federate = hosts
@@ -167,11 +176,11 @@ fn both_ends_notice_a_cut_cable() {
         .stderr(Stdio::inherit())
         .spawn();
     let mut federate = Ended(federate.unwrap());
-    let mut said = BufReader::new(federate.0.stdout.take().unwrap());
-    line_with(&mut said, "joined");
+    let said = lines(federate.0.stdout.take().unwrap());
+    line_with(&said, "joined");
     hosts.cut();
-    let lost = line_with(&mut said, "lost");
+    let lost = line_with(&said, "lost");
     assert!(lost.contains("nor from its host"), "{lost}");
-    let noticed = line_with(&mut log, "nothing came from it");
+    let noticed = line_with(&log, "nothing came from it");
     assert!(noticed.contains("Remote"), "{noticed}");
 }
