@@ -543,6 +543,8 @@ def main():
     parser.add_argument("--libraries", type=pathlib.Path, required=True)
     parser.add_argument("--mutations", action="store_true", help="damage the headers instead")
     options = parser.parse_args()
+    if not shutil.which(options.compiler):
+        raise SystemExit(f"{options.compiler} is missing: run scripts/setup tests")
     table = Table(options.table)
     with tempfile.TemporaryDirectory() as folder:
         action = check_mutations if options.mutations else check
