@@ -155,6 +155,15 @@ def test_all_four_tests_in_one_execution(run):
     assert "travels the same links as reliable data" in " ".join(out.split())
 
 
+def test_ignored_settings_are_noted_once(run):
+    env = f'{{ STARLING_NET_RUN_DIR = "{run.directory}", STARLING_START_IDLE_EXIT_S = "1" }}'
+    rti = f'local_settings = "nick=Joe"\nenv = {env}'
+    assert run.start(text(rti=rti)).end()[0] == 0
+    log = (run.directory / "out" / "s" / "e" / "master.log").read_text().splitlines()
+    notes = [line for line in log if line.startswith("starling: note: ")]
+    assert len(notes) == 1 and "'nick'" in notes[0]
+
+
 # ---- before anything starts: exit code 2
 
 
