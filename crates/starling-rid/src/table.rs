@@ -25,8 +25,8 @@ const DAY_S: f64 = 86_400.0;
 settings! {
     CONNECT_ADDRESS: Option<Endpoint> = "connect.address", Kind::Address, "", "",
         "Where rtiexec is. Port 15160 if none is given. Nothing: use the rtiexec of this user on this host, starting one if there is none.";
-    CONNECT_TIMEOUT_S: f64 = "connect.timeout_s", Kind::Number(0.01, DAY_S), "s", "1",
-        "How long to try to reach rtiexec before ConnectionFailed.";
+    CONNECT_TIMEOUT_S: f64 = "connect.timeout_s", Kind::Number(0.01, DAY_S), "s", "5",
+        "How long reaching rtiexec and its answer may take before ConnectionFailed. Where nobody listens it fails at once.";
     START_BY_ITSELF: bool = "start.by_itself", Kind::Switch, "", "true",
         "Whether connect may start an rtiexec when no address is set and none runs.";
     START_PROGRAM: String = "start.program", Kind::Text, "", "",
