@@ -92,6 +92,7 @@ install: cpp
 
 campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300
+	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 ddm
 
 # Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
 # run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves.
