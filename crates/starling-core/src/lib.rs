@@ -3,7 +3,7 @@
 //! [`Federate`] is what one joined federate knows; [`Executive`] holds what every federation
 //! execution knows. Both take messages and service calls in and give messages and callbacks out;
 //! neither opens a socket or file, reads a clock, starts a thread or draws a random number.
-//! The rooms (`federation`, `declaration`, `object`, `support`) follow the chapters of
+//! The rooms (`federation`, `declaration`, `object`, `ownership`, `support`) follow the chapters of
 //! IEEE 1516.1.
 #![warn(missing_docs)]
 

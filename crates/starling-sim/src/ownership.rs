@@ -55,8 +55,11 @@ impl Attribute {
         let before = self.wanting.len();
         self.wanting.retain(|(f, _)| *f != federate);
         self.release.remove(&federate);
-        if self.wanting.len() < before && self.wanting.is_empty() && self.divesting {
-            self.offered = BTreeSet::from([federate]);
+        if self.wanting.len() < before && self.divesting {
+            if self.wanting.is_empty() {
+                self.offered.clear();
+            }
+            self.offered.insert(federate);
         }
     }
 }

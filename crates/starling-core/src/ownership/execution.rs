@@ -450,11 +450,11 @@ impl Execution {
         let Some(transfer) = self.transfer_if_any(at) else {
             return;
         };
-        if transfer.take_candidate(federate).is_some()
-            && transfer.candidates.is_empty()
-            && transfer.divesting
-        {
-            transfer.offered = BTreeSet::from([federate]);
+        if transfer.take_candidate(federate).is_some() && transfer.divesting {
+            if transfer.candidates.is_empty() {
+                transfer.offered.clear();
+            }
+            transfer.offered.insert(federate);
             self.offer(effects, at);
         }
         self.forget_idle(at);
