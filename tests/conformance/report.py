@@ -124,7 +124,7 @@ def page(files):
         mark = {True: "yes", False: "no"}
         out.append(f"| {clause} | {name} | {mark[name in came]} | {mark[name in stayed]} |")
 
-    share = 100.0 * tested / (total - later)
+    share = 100.0 * tested / (total - later - excused)
     head = [
         "# Conformance to IEEE 1516.1-2010",
         "",
@@ -136,9 +136,10 @@ def page(files):
         "",
         f"- Services that work: {sum(n in worked for n in services)} of {len(services)};"
         f" callbacks that come: {sum(n in came for n in callbacks)} of {len(callbacks)}",
-        f"- Pairs of service and exception: {total} listed, {tested} provoked, {later} of what is"
-        f" not part of this version yet, {excused} with another reason, {open_} without",
-        f"- Provoked of what is part of this version: {share:.1f} %",
+        f"- Pairs of service and exception: {total} listed; {later} need what is not part of this"
+        f" version yet, {excused} cannot be provoked",
+        f"- Of the other {total - later - excused}, {tested} are provoked: {share:.1f} %"
+        f"; {open_} are missing without a reason",
         "",
         "Reasons:",
     ]

@@ -18,6 +18,11 @@ void check(StarlingStatus status) {
         throwStatus(status, wide(starling_message()));
 }
 
+/// For services that need nothing else of the RTI.
+void requireJoined(StarlingAmbassador const *ambassador, std::wstring const &service) {
+    check(starling_require_joined(ambassador, Argument(service)));
+}
+
 /// A result through a pointer that comes last.
 template <class Result, class... Parameters, class... Arguments>
 Result get(StarlingStatus (*function)(Parameters...), Arguments... arguments) {
@@ -611,7 +616,7 @@ FederateHandle RTIambassadorImplementation::getFederateHandle(std::wstring const
 }
 
 std::wstring RTIambassadorImplementation::getFederateName(FederateHandle federate) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"getFederateName");
     if (!federate.isValid())
         throw InvalidFederateHandle(
             L"getFederateName: the handle is not valid (1516.1-2010 §10.5)");
@@ -701,7 +706,7 @@ std::wstring RTIambassadorImplementation::getParameterName(InteractionClassHandl
 }
 
 OrderType RTIambassadorImplementation::getOrderType(std::wstring const &name) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"getOrderType");
     if (name == L"Receive")
         return RECEIVE;
     if (name == L"TimeStamp")
@@ -711,7 +716,7 @@ OrderType RTIambassadorImplementation::getOrderType(std::wstring const &name) {
 }
 
 std::wstring RTIambassadorImplementation::getOrderName(OrderType order) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"getOrderName");
     switch (order) {
     case RECEIVE:
         return L"Receive";
@@ -723,7 +728,7 @@ std::wstring RTIambassadorImplementation::getOrderName(OrderType order) {
 }
 
 TransportationType RTIambassadorImplementation::getTransportationType(std::wstring const &name) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"getTransportationType");
     if (name == L"HLAreliable")
         return RELIABLE;
     if (name == L"HLAbestEffort")
@@ -734,7 +739,7 @@ TransportationType RTIambassadorImplementation::getTransportationType(std::wstri
 }
 
 std::wstring RTIambassadorImplementation::getTransportationName(TransportationType type) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"getTransportationName");
     switch (type) {
     case RELIABLE:
         return L"HLAreliable";
@@ -788,7 +793,7 @@ unsigned long RTIambassadorImplementation::getDimensionUpperBound(DimensionHandl
 }
 
 unsigned long RTIambassadorImplementation::normalizeFederateHandle(FederateHandle federate) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"normalizeFederateHandle");
     if (!federate.isValid())
         throw InvalidFederateHandle(
             L"normalizeFederateHandle: the handle is not valid (1516.1-2010 §10.31)");
@@ -796,7 +801,7 @@ unsigned long RTIambassadorImplementation::normalizeFederateHandle(FederateHandl
 }
 
 unsigned long RTIambassadorImplementation::normalizeServiceGroup(ServiceGroup group) {
-    check(starling_require_joined(ambassador_));
+    requireJoined(ambassador_, L"normalizeServiceGroup");
     if (group < FEDERATION_MANAGEMENT || group > SUPPORT_SERVICES)
         throw InvalidServiceGroup(L"normalizeServiceGroup: " + std::to_wstring(group) +
                                   L" is no service group (1516.1-2010 §10.32)");
@@ -827,8 +832,12 @@ std::auto_ptr<LogicalTimeFactory> RTIambassadorImplementation::getTimeFactory() 
 
 #define STARLING_DECODE(Kind)                                                                      \
     Kind RTIambassadorImplementation::decode##Kind(VariableLengthData const &encoded) const {      \
-        check(starling_require_joined(ambassador_));                                               \
-        return Kind##Friend::decode(encoded);                                                      \
+        requireJoined(ambassador_, L"decode" #Kind);                                               \
+        try {                                                                                      \
+            return Kind##Friend::decode(encoded);                                                  \
+        } catch (CouldNotDecode const &e) {                                                        \
+            throw CouldNotDecode(L"decode" #Kind L": " + e.what() + L" (1516.1-2010 §API)");       \
+        }                                                                                          \
     }
 STARLING_DECODE(FederateHandle)
 STARLING_DECODE(ObjectClassHandle)

@@ -1349,13 +1349,14 @@ StarlingStatus starling_enable_callbacks(const struct StarlingAmbassador *ambass
 StarlingStatus starling_disable_callbacks(const struct StarlingAmbassador *ambassador);
 
 /**
- * NotConnected or FederateNotExecutionMember, if so: for services that a façade does without
- * the core but whose pre-conditions are the standard's.
+ * NotConnected or FederateNotExecutionMember, if so: for a service that a façade does without
+ * the core but whose pre-conditions are the standard's, by its name.
  *
  * # Safety
  * As in the crate's rules.
  */
-StarlingStatus starling_require_joined(const struct StarlingAmbassador *ambassador);
+StarlingStatus starling_require_joined(const struct StarlingAmbassador *ambassador,
+                                       struct StarlingText name);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -277,22 +277,39 @@ pub unsafe extern "C" fn starling_disable_callbacks(
     guarded(|| unsafe { living(ambassador) }?.rti.disable_callbacks())
 }
 
-/// NotConnected or FederateNotExecutionMember, if so: for services that a façade does without
-/// the core but whose pre-conditions are the standard's.
+/// NotConnected or FederateNotExecutionMember, if so: for a service that a façade does without
+/// the core but whose pre-conditions are the standard's, by its name.
 ///
 /// # Safety
 /// As in the crate's rules.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn starling_require_joined(
     ambassador: *const StarlingAmbassador,
+    name: StarlingText,
 ) -> StarlingStatus {
+    use Service::*;
+    let services = [
+        GetFederateName,
+        GetOrderType,
+        GetOrderName,
+        GetTransportationType,
+        GetTransportationName,
+        NormalizeFederateHandle,
+        NormalizeServiceGroup,
+        DecodeFederateHandle,
+        DecodeObjectClassHandle,
+        DecodeInteractionClassHandle,
+        DecodeObjectInstanceHandle,
+        DecodeAttributeHandle,
+        DecodeParameterHandle,
+        DecodeDimensionHandle,
+        DecodeMessageRetractionHandle,
+        DecodeRegionHandle,
+    ];
     // SAFETY: as above.
-    unsafe {
-        service(
-            ambassador,
-            Service::GetTimeFactory,
-            std::ptr::null_mut(),
-            |_, _| Ok(()),
-        )
-    }
+    let name = unsafe { name.read() }.unwrap_or_default();
+    let named = services.into_iter().find(|s| s.name() == name);
+    let named = named.unwrap_or(GetTimeFactory);
+    // SAFETY: as above.
+    unsafe { service(ambassador, named, null_mut(), |_, _| Ok(())) }
 }

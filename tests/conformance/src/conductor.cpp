@@ -1,6 +1,7 @@
 #include "scenario.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <mutex>
 #include <unistd.h>
@@ -196,6 +197,10 @@ void Conductor::check(Values const &call, Values const &outcome, std::string con
             if (got[2].text.find(substitute(outcome[i]).text) == std::string::npos)
                 throw Failure("expected " + print(outcome[i]) +
                               " in the text of the exception, got " + reply.substr(3));
+        if (run_.texts && (got[2].text.find(service + ":") == std::string::npos ||
+                           got[2].text.find("(1516.1-2010 ") == std::string::npos))
+            throw Failure("expected the service and its clause in the text of the exception, got " +
+                          reply.substr(3));
         results_.note(*scenario_, run_, "exception", service, got[1].text);
         return;
     }
@@ -333,6 +338,11 @@ void Conductor::step(Scenario const &scenario, size_t &at) {
         pool_[index].reset();
         return;
     }
+    if (first == "cut" && values.size() == 1) {
+        if (std::system(run_.cut.c_str()) != 0)
+            throw Failure("failed: " + run_.cut);
+        return;
+    }
     if (values.size() < 2)
         throw Failure("not a step");
     if (values[1].isWord("<-") || values[1].isWord("<~"))
@@ -366,10 +376,11 @@ void Conductor::finish(Scenario const &scenario) {
                                       : ""));
 }
 
-bool Conductor::play(Scenario const &scenario) {
+int Conductor::play(Scenario const &scenario) {
     std::string where = scenario.file + ":" + std::to_string(scenario.line);
     std::string doing = "as it begins";
     size_t next = 0;
+    int line = scenario.line;
     try {
         at(where + ": scenario " + scenario.title);
         if (run_.verbose)
@@ -377,7 +388,8 @@ bool Conductor::play(Scenario const &scenario) {
         begin(scenario);
         for (; next < scenario.steps.size(); ++next) {
             Step const &step = scenario.steps[next];
-            where = scenario.file + ":" + std::to_string(step.line);
+            line = step.line;
+            where = scenario.file + ":" + std::to_string(line);
             doing = step.text;
             at(where + ": " + step.text);
             if (run_.verbose)
@@ -391,7 +403,7 @@ bool Conductor::play(Scenario const &scenario) {
                 throw Failure("no callback " + federate.second[0].callback + " came to " +
                               federate.first + " for a call within it");
         finish(scenario);
-        return true;
+        return 0;
     } catch (std::exception const &e) {
         std::cerr << where << ": [" << run_.name() << "] scenario " << scenario.title << "\n    "
                   << doing << "\n    " << e.what() << "\n";
@@ -413,7 +425,7 @@ bool Conductor::play(Scenario const &scenario) {
     } catch (std::exception const &) {
         pool_.clear();
     }
-    return false;
+    return line;
 }
 
 }

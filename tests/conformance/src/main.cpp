@@ -22,6 +22,10 @@ char const *const usage =
     "  --sweep TABLE                         also the generic exceptions of all services in TABLE\n"
     "  --title TEXT                          only scenarios with TEXT in their title\n"
     "  --wait SECONDS                        for what has to come (20)\n"
+    "  --texts                               exceptions must name the service and its clause\n"
+    "  --cut COMMAND                         kills the RTI's server process, for `cut` in "
+    "scenarios\n"
+    "  --must-fail                           every scenario must fail, at its last step\n"
     "  --verbose                             every step with its reply\n"
     "  --list                                services and callbacks that the player knows\n";
 
@@ -46,7 +50,7 @@ bool applies(Scenario const &scenario, Run const &run, std::string const &title)
         return false;
     std::string const name = run.name();
     for (std::string const &only : scenario.only)
-        if (name.find(only) == std::string::npos)
+        if (only == "cut" ? run.cut.empty() : name.find(only) == std::string::npos)
             return false;
     return true;
 }
@@ -57,7 +61,7 @@ int main(int argc, char **argv) {
     Run run;
     std::string results, title, table;
     std::vector<std::string> files;
-    bool child = false;
+    bool child = false, mustFail = false;
     for (int i = 1; i < argc; ++i) {
         std::string const option = argv[i];
         auto value = [&]() -> std::string {
@@ -89,6 +93,12 @@ int main(int argc, char **argv) {
             title = value();
         } else if (option == "--wait") {
             run.wait = std::atof(value().c_str());
+        } else if (option == "--cut") {
+            run.cut = value();
+        } else if (option == "--must-fail") {
+            mustFail = true;
+        } else if (option == "--texts") {
+            run.texts = true;
         } else if (option == "--verbose") {
             run.verbose = true;
         } else if (option == "--list") {
@@ -142,8 +152,10 @@ int main(int argc, char **argv) {
     Results out(results);
     Conductor conductor(run, out);
     size_t failed = 0;
-    for (Scenario const &scenario : scenarios)
-        failed += conductor.play(scenario) ? 0 : 1;
+    for (Scenario const &scenario : scenarios) {
+        int const line = conductor.play(scenario);
+        failed += line == (mustFail ? scenario.steps.back().line : 0) ? 0 : 1;
+    }
     std::cout << run.name() << ": " << scenarios.size() << " scenarios, " << failed << " failed"
               << std::endl;
     return failed == 0 ? 0 : 1;

@@ -21,7 +21,7 @@ struct Scenario {
     int line = 0;
     Values modules;                        // FOM modules of the federation execution
     std::string time;                      // logical time implementation
-    std::vector<std::string> only;         // evoked, immediate, processes
+    std::vector<std::string> only;         // evoked, immediate, processes, cut
     Values joined, connected, unconnected; // federates by what they are when it begins
     std::vector<Step> steps;
 };
@@ -38,7 +38,9 @@ struct Run {
     Arrangement arrangement;
     Placement placement = Placement::OneThread;
     std::string program, foms;
-    double wait = 20; // seconds for anything that has to come
+    std::string cut;    // command that kills the RTI's process
+    double wait = 20;   // seconds for anything that has to come
+    bool texts = false; // exceptions must name service and clause
     bool verbose = false;
     std::string name() const;
 };
@@ -63,8 +65,8 @@ class Conductor {
 public:
     Conductor(Run const &run, Results &results) : run_(run), results_(results) {}
 
-    /// False after telling on standard error what went wrong.
-    bool play(Scenario const &);
+    /// 0, or the line that failed after telling on standard error what went wrong.
+    int play(Scenario const &);
 
 private:
     struct Expected {
