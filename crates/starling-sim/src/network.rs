@@ -46,6 +46,8 @@ pub(crate) struct Network {
     /// Joining: peers whose answer is on its way.
     pub(crate) joining: Vec<PeerId>,
     links: BTreeMap<Link, VecDeque<Item>>,
+    /// How often a data link gives way when its turn has come.
+    pub(crate) slow: u8,
     last_peer: u64,
 }
 
@@ -57,6 +59,7 @@ impl Network {
             hosts: BTreeMap::new(),
             joining: Vec::new(),
             links: BTreeMap::new(),
+            slow: 0,
             last_peer: 0,
         }
     }
@@ -134,7 +137,13 @@ impl Network {
         if busy.is_empty() {
             return false;
         }
-        let link = busy[draw.usize(..busy.len())];
+        let mut link = busy[draw.usize(..busy.len())];
+        // Some networks have slow data links, so that what they carry is overtaken.
+        for _ in 0..self.slow {
+            if matches!(link, Link::Data(..)) {
+                link = busy[draw.usize(..busy.len())];
+            }
+        }
         let queue = self.links.get_mut(&link).expect("it was just listed");
         let item = queue.pop_front().expect("it was just seen to hold one");
         match (link, item) {

@@ -6,7 +6,8 @@ use crate::network::{Deciding, Network};
 use crate::ownership::{Call, PRIVILEGE, tag_of};
 use starling_core::message::{ResignAction, ToExecutive};
 use starling_core::{
-    AttributeHandle, DataPath, Exception, ExceptionKind, FederateHandle, ObjectClassHandle, PeerId,
+    AttributeHandle, Callback, DataPath, Exception, ExceptionKind, FederateHandle,
+    ObjectClassHandle, PeerId,
 };
 use std::collections::BTreeSet;
 
@@ -35,6 +36,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         checker: Checker::default(),
         steps: 0,
     };
+    run.network.slow = run.draw.u8(..6);
     run.create();
     for _ in 0..2 {
         run.join();
@@ -136,6 +138,17 @@ impl Run {
                 break;
             };
             self.checker.callback(me, &callback);
+            // A new owner likes to update at once: its values must come behind the old owner's.
+            if let Callback::AttributeOwnershipAcquisitionNotification {
+                instance,
+                mut attributes,
+                ..
+            } = callback
+                && self.draw.bool()
+            {
+                attributes.retain(|a| *a != PRIVILEGE);
+                self.send_update(peer, instance, &attributes);
+            }
         }
     }
 
@@ -394,6 +407,12 @@ impl Run {
         }
         let expected = self.checker.views(me).expect(call, instance, &attributes);
         let tag = tag_of(me);
+        let gives = matches!(call, Unconditional | Confirm | IfWanted);
+        if gives && expected.is_none() && self.draw.bool() {
+            let mut last = attributes.clone();
+            last.retain(|a| *a != PRIVILEGE);
+            self.send_update(peer, instance, &last);
+        }
         let done = self.network.call(peer, |f, _| {
             let done = match call {
                 Unconditional => {
