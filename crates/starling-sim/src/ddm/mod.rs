@@ -235,12 +235,40 @@ impl Run {
         }
     }
 
-    /// Some regions of the federate's own; a third of the time none.
+    /// Some regions of the federate's own; seldom none, or one that is not committed.
     fn regions(&mut self, me: FederateHandle) -> Vec<RegionHandle> {
-        let mut all: Vec<_> = self.own(me).regions.keys().copied().collect();
+        let any = self.draw.u8(..8) == 0;
+        let all = self.own(me).regions.iter();
+        let all = all.filter(|(_, r)| any || r.committed.is_some());
+        let mut all: Vec<_> = all.map(|(region, _)| *region).collect();
         self.draw.shuffle(&mut all);
-        all.truncate(self.draw.usize(0..3));
+        let least = usize::from(self.draw.u8(..8) > 0);
+        all.truncate(self.draw.usize(least..3));
         all
+    }
+
+    /// Those of the attributes that have the regions' dimensions; seldom all.
+    fn fitting(
+        &mut self,
+        peer: PeerId,
+        me: FederateHandle,
+        mut attributes: Vec<AttributeHandle>,
+        regions: &[RegionHandle],
+    ) -> Vec<AttributeHandle> {
+        if self.draw.u8(..8) == 0 {
+            return attributes;
+        }
+        let model = self.network.hosts[&peer].federate.model();
+        let own = &self.own[&me].regions;
+        let has = |a: &AttributeHandle, d: &u32| {
+            let dimensions = model.attribute(*a).map(|a| &a.dimensions);
+            dimensions.is_some_and(|all| all.contains(&DimensionHandle::from_raw(*d)))
+        };
+        attributes.retain(|a| {
+            let mut needed = regions.iter().flat_map(|r| own[r].set.keys());
+            needed.all(|d| has(a, d))
+        });
+        attributes
     }
 
     fn class(&mut self, peer: PeerId) -> (ObjectClassHandle, Vec<AttributeHandle>) {
@@ -364,9 +392,16 @@ impl Run {
                 .map(|d| DimensionHandle::from_raw(*d))
                 .collect();
             let created = self.network.call(peer, |f, _| f.create_region(&handles));
-            let set = dimensions.iter().map(|d| (*d, (0, 16))).collect();
-            let committed = None;
+            let set: Ranges = dimensions.iter().map(|d| (*d, (0, 16))).collect();
             let region = created.expect("the dimensions are in the FDD");
+            let mut committed = None;
+            if self.draw.u8(..8) > 0 {
+                let done = self
+                    .network
+                    .call(peer, |f, _| f.commit_region_modifications(&[region]));
+                legal(done, &[]);
+                committed = Some(set.clone());
+            }
             self.own(me)
                 .regions
                 .insert(region, Region { set, committed });
@@ -425,6 +460,7 @@ impl Run {
     fn subscribe(&mut self, peer: PeerId, me: FederateHandle) {
         let (class, attributes) = self.class(peer);
         let regions = self.regions(me);
+        let attributes = self.fitting(peer, me, attributes, &regions);
         let list = [AttributeRegions {
             attributes: attributes.clone(),
             regions: regions.clone(),
@@ -486,6 +522,7 @@ impl Run {
         self.draw.shuffle(&mut attributes);
         attributes.truncate(self.draw.usize(1..=attributes.len()));
         let regions = self.regions(me);
+        let attributes = self.fitting(peer, me, attributes, &regions);
         let list = [AttributeRegions {
             attributes: attributes.clone(),
             regions: regions.clone(),
@@ -524,6 +561,7 @@ impl Run {
         }
         let (class, attributes) = self.class(peer);
         let regions = self.regions(me);
+        let attributes = self.fitting(peer, me, attributes, &regions);
         let list = [AttributeRegions {
             attributes,
             regions,
