@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <thread>
 #include <unistd.h>
 
 namespace conformance {
@@ -74,6 +75,9 @@ Link &Conductor::link(std::string const &federate) {
 }
 
 std::string Conductor::ask(std::string const &federate, std::string const &line) {
+    if (run_.pause > 0)
+        std::this_thread::sleep_for(std::chrono::duration<double>(
+            std::uniform_real_distribution<double>(0, run_.pause)(random_)));
     std::string const reply = link(federate).ask(line, run_.wait + 40);
     ++progress;
     if (run_.verbose)

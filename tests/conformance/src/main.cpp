@@ -22,6 +22,7 @@ char const *const usage =
     "  --sweep TABLE                         also the generic exceptions of all services in TABLE\n"
     "  --title TEXT                          only scenarios with TEXT in their title\n"
     "  --wait SECONDS                        for what has to come (20)\n"
+    "  --pause SECONDS                       before every step, random, at most (0)\n"
     "  --texts                               exceptions must name the service and its clause\n"
     "  --cut COMMAND                         kills the RTI's server process, for `cut` in "
     "scenarios\n"
@@ -93,6 +94,8 @@ int main(int argc, char **argv) {
             title = value();
         } else if (option == "--wait") {
             run.wait = std::atof(value().c_str());
+        } else if (option == "--pause") {
+            run.pause = std::atof(value().c_str());
         } else if (option == "--cut") {
             run.cut = value();
         } else if (option == "--must-fail") {

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
+#include <random>
 
 namespace conformance {
 
@@ -40,6 +41,7 @@ struct Run {
     std::string program, foms;
     std::string cut;    // command that kills the RTI's process
     double wait = 20;   // seconds for anything that has to come
+    double pause = 0;   // seconds before a step, random, at most: no outcome may depend on haste
     bool texts = false; // exceptions must name service and clause
     bool verbose = false;
     std::string name() const;
@@ -98,6 +100,7 @@ private:
     Variables variables_;
     std::map<std::string, std::vector<Expected>> armed_;
     int number_ = 0;
+    std::mt19937 random_{std::random_device{}()};
 };
 
 }
