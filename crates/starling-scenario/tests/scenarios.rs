@@ -1,0 +1,100 @@
+//! Every scenario of the conformance suite, on the core and over the wire format.
+
+use starling_scenario::{Layer, play, read_scenarios};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests")
+}
+
+fn files() -> Vec<PathBuf> {
+    let list = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).into_iter().flatten();
+        entries.filter_map(|e| Some(e.ok()?.path())).collect()
+    };
+    let rooms = list(&tests());
+    let mut files: Vec<PathBuf> = rooms.iter().flat_map(|room| list(room)).collect();
+    files.retain(|file| file.extension().is_some_and(|e| e == "scenario"));
+    files.sort();
+    files
+}
+
+/// What only the layers above have. Whatever else is left out is a gap here.
+const ELSEWHERE: &[&str] = &[
+    "AlreadyConnected",
+    "CouldNotOpenFDD",
+    "CouldNotOpenMIM",
+    "DesignatorIsHLAstandardMIM",
+    "FederateAlreadyExecutionMember",
+    "FederateInternalError",
+    "FederateIsExecutionMember",
+    "FederateNotExecutionMember",
+    "InvalidFederateHandle",
+    "connect",
+    "decodeAttributeHandle",
+    "decodeDimensionHandle",
+    "decodeFederateHandle",
+    "decodeInteractionClassHandle",
+    "decodeMessageRetractionHandle",
+    "decodeObjectClassHandle",
+    "decodeObjectInstanceHandle",
+    "decodeParameterHandle",
+    "decodeRegionHandle",
+    "disconnect",
+    "evokeCallback",
+    "evokeMultipleCallbacks",
+    "getOrderName",
+    "getOrderType",
+    "getTransportationName",
+    "getTransportationType",
+    "normalizeServiceGroup",
+    "numbers that are no enumerator",
+    "only cut",
+    "only immediate",
+];
+
+fn play_all(layer: Layer) {
+    let foms = tests().join("data/fom").display().to_string();
+    let mut played = 0;
+    let mut left_out = BTreeSet::new();
+    let mut failures = Vec::new();
+    for file in files() {
+        for scenario in read_scenarios(&file).expect("a scenario file") {
+            played += 1;
+            match play(&scenario, layer, &foms) {
+                Ok(left) => left_out.extend(left),
+                Err(why) => failures.push(why),
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    println!("{layer:?}: {played} scenarios");
+    assert!(played > 150, "{played} scenarios found");
+    let left_out: Vec<&str> = left_out.iter().map(String::as_str).collect();
+    assert_eq!(left_out, ELSEWHERE);
+}
+
+#[test]
+fn on_the_core() {
+    play_all(Layer::Core);
+}
+
+#[test]
+fn over_the_wire_format() {
+    play_all(Layer::Wire);
+}
+
+#[test]
+fn wrong_scenarios_fail() {
+    let file = tests().join("conformance/must_fail.txt");
+    let foms = tests().join("data/fom").display().to_string();
+    let scenarios = read_scenarios(&file).expect("a scenario file");
+    // What they get wrong at other layers is told in their titles.
+    for scenario in &scenarios {
+        let outcome = play(scenario, Layer::Core, &foms);
+        let noticed = outcome.is_err() || outcome.is_ok_and(|left| !left.is_empty());
+        assert!(noticed, "{} must fail: {}", scenario.place, scenario.title);
+    }
+    assert!(!scenarios.is_empty());
+}
