@@ -3,7 +3,7 @@
 use crate::{fail, print};
 use clap::Subcommand;
 use starling_fom::{Difference, InteractionClass, Module, ObjectClass, ObjectModel};
-use starling_fom::{Order, Transportation, parse, standard_model};
+use starling_fom::{Order, Transportation, compose, parse, standard_model};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -14,7 +14,7 @@ pub(crate) enum Command {
     Check(Files),
     /// Show classes with handles, transportation and order
     Show(Files),
-    /// Write the merged modules as one FOM module
+    /// Write the merged modules as one FOM module, with their prose
     Merge {
         #[command(flatten)]
         files: Files,
@@ -50,8 +50,8 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             Ok(model) => print(&tree(&model)),
             Err(problems) => report(&problems),
         },
-        Command::Merge { files, output } => match model(files) {
-            Ok(model) => merge(&model, output.as_ref()),
+        Command::Merge { files, output } => match merge(files) {
+            Ok(xml) => write(&xml, output.as_ref()),
             Err(problems) => report(&problems),
         },
         Command::Diff { first, second } => match (read(first), read(second)) {
@@ -83,11 +83,25 @@ fn check(files: &Files) -> ExitCode {
     }
 }
 
-fn merge(model: &ObjectModel, output: Option<&PathBuf>) -> ExitCode {
-    let xml = model.to_xml(&model.modules()[1..].join(" + "));
+/// The modules as one, if they merge with the MIM.
+fn merge(files: &Files) -> Result<String, Vec<String>> {
+    let model = model(files)?;
+    let module = |file: &PathBuf| {
+        let bytes = bytes(file)?;
+        let name = file.display().to_string();
+        let module = parse(&name, &bytes).map_err(|e| e.to_string())?;
+        Ok((module, bytes))
+    };
+    let modules: Result<Vec<_>, String> = files.files.iter().map(module).collect();
+    let name = model.modules()[1..].join(" + ");
+    let composed = modules.and_then(|m| compose(&m, &name).map_err(|e| e.to_string()));
+    composed.map_err(|problem| vec![problem])
+}
+
+fn write(text: &str, output: Option<&PathBuf>) -> ExitCode {
     match output {
-        None => print(&xml),
-        Some(file) => match std::fs::write(file, xml) {
+        None => print(text),
+        Some(file) => match std::fs::write(file, text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => fail(format!("{}: {error}", file.display()), 1),
         },
@@ -157,9 +171,11 @@ fn model(files: &Files) -> Result<ObjectModel, Vec<String>> {
 }
 
 fn read(file: &PathBuf) -> Result<Module, String> {
-    let name = file.display().to_string();
-    let bytes = std::fs::read(file).map_err(|e| format!("{name}: {e}"))?;
-    parse(&name, &bytes).map_err(|e| e.to_string())
+    parse(&file.display().to_string(), &bytes(file)?).map_err(|e| e.to_string())
+}
+
+fn bytes(file: &PathBuf) -> Result<Vec<u8>, String> {
+    std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 fn report(problems: &[String]) -> ExitCode {

@@ -112,6 +112,45 @@ fn what_merge_writes_says_the_same() {
 }
 
 #[test]
+fn merge_keeps_what_the_modules_say() {
+    let files = ["fleet/Fleet.xml", RESTAURANT];
+    let out = fom(&["merge", files[0], files[1]]);
+    let written = text(&out.stdout);
+    for kept in [
+        "<semantics>Amount the employee is paid per hour</semantics>",
+        "<updateCondition notes=\"Note4 Note5\">Merit increase</updateCondition>",
+        "<label>Note5</label>",
+        "<identification>fleet/Fleet.xml</identification>",
+        "<name>Vehicle</name>",
+    ] {
+        assert!(written.contains(kept), "{kept}: {written}");
+    }
+    let one = ["one", "another"].map(|name| {
+        let file = format!("{}/notes-{name}.xml", env!("CARGO_TARGET_TMPDIR"));
+        let module = format!(
+            "<objectModel><objects><objectClass><name>HLAobjectRoot</name>\
+             <objectClass><name>{name}</name><sharing>Neither</sharing>\
+             <semantics notes=\"N\">the {name}</semantics></objectClass></objectClass></objects>\
+             <notes><note><label>N</label><semantics>on {name}</semantics></note></notes>\
+             </objectModel>"
+        );
+        std::fs::write(&file, module).unwrap();
+        file
+    });
+    let out = fom(&["merge", &one[0], &one[1]]);
+    let written = text(&out.stdout);
+    for kept in [
+        "<semantics notes=\"N\">the one</semantics>",
+        "<semantics notes=\"N_2\">the another</semantics>",
+        "<label>N_2</label>",
+        "<semantics>on another</semantics>",
+    ] {
+        assert!(written.contains(kept), "{kept}: {written}");
+    }
+    assert_eq!(written.matches("<name>HLAobjectRoot</name>").count(), 1);
+}
+
+#[test]
 fn diff_tells_what_differs() {
     let same = fom(&["diff", RESTAURANT, RESTAURANT]);
     assert_eq!((same.status.code(), text(&same.stdout)), (Some(0), ""));

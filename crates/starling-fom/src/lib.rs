@@ -8,6 +8,7 @@
 //! data types, and the elements that 1516.2-2025 added (ignored).
 #![warn(missing_docs)]
 
+mod compose;
 mod error;
 mod handles;
 mod meaning;
@@ -15,8 +16,8 @@ mod merge;
 mod model;
 mod module;
 mod switches;
-mod write;
 
+pub use compose::compose;
 pub use error::{FomError, FomErrorKind, Place};
 pub use handles::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,

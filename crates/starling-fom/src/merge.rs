@@ -213,6 +213,11 @@ impl ObjectModel {
         let class = &self.object_classes[index];
         let (old_origin, own) = (class.origin, class.own);
         self.same_sharing(name, &class.fields, new, old_origin)?;
+        let origin = self.origin(new.line);
+        let class = &mut self.object_classes[index];
+        if adopt(&mut class.fields, &new.fields) {
+            class.origin = origin;
+        }
         if !new.members.is_empty() {
             let old: Vec<_> = self
                 .attributes
@@ -369,11 +374,8 @@ impl ObjectModel {
     fn adopt_fields(&mut self, index: usize, new: &ClassDef) -> Result<(), FomError> {
         let origin = self.origin(new.line);
         let class = &mut self.interaction_classes[index];
-        for (path, value) in &new.fields {
-            if field(&class.fields, path).is_none() {
-                class.fields.push((path.clone(), value.clone()));
-                class.origin = origin;
-            }
+        if adopt(&mut class.fields, &new.fields) {
+            class.origin = origin;
         }
         let class = &self.interaction_classes[index];
         let order = self.order(&class.name, &class.fields, new.line)?;
@@ -691,6 +693,17 @@ impl ObjectModel {
             line,
         }
     }
+}
+
+/// Takes over what is not said yet; whether there was any.
+fn adopt(fields: &mut Fields, new: &Fields) -> bool {
+    let before = fields.len();
+    for (path, value) in new {
+        if field(fields, path).is_none() {
+            fields.push((path.clone(), value.clone()));
+        }
+    }
+    fields.len() > before
 }
 
 fn append<H: PartialEq>(list: &mut Vec<H>, slots: &mut Vec<(u32, u32)>, handle: H, raw: u32) {

@@ -9,7 +9,7 @@ pub const MODULE_BYTES_MAX: usize = 64 << 20;
 /// Most XML nodes of a module.
 const NODES_MAX: u32 = 4_000_000;
 /// Deepest nesting of classes or of a table entry.
-const DEPTH_MAX: usize = 200;
+pub(crate) const DEPTH_MAX: usize = 200;
 
 /// A parsed module. What it says is checked against others when it is merged.
 #[derive(Clone, Debug)]
@@ -99,18 +99,22 @@ pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
         let what = "it is an HLA 1.3 FED file; an XML FOM module of IEEE 1516 is needed";
         return Err(FomError::unreadable("STL-FOM-003", reader.place(1), what));
     }
-    let options = ParsingOptions {
-        allow_dtd: text.contains("<!DOCTYPE") && !text.contains("<!ENTITY"),
-        nodes_limit: NODES_MAX,
-        ..ParsingOptions::default()
-    };
-    let document = Document::parse_with_options(text, options).map_err(|e| {
+    let document = Document::parse_with_options(text, options(text)).map_err(|e| {
         let what = format!("it is not well-formed XML: {e}");
         FomError::unreadable("STL-FOM-004", reader.place(e.pos().row), what)
     })?;
     let breaks = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
     reader.lines = breaks.map(|(at, _)| at).collect();
     reader.module(&document)
+}
+
+/// Bounds on what XML may ask for.
+pub(crate) fn options(text: &str) -> ParsingOptions<'_> {
+    ParsingOptions {
+        allow_dtd: text.contains("<!DOCTYPE") && !text.contains("<!ENTITY"),
+        nodes_limit: NODES_MAX,
+        ..ParsingOptions::default()
+    }
 }
 
 struct Reader<'a> {
