@@ -1,33 +1,21 @@
-// A car that tells other cars its speed until it has heard 20 speeds of theirs.
+// A car that tells its speed 20 times to other cars, from when it first hears one, and prints theirs.
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 #include <RTI/encoding/BasicDataElements.h>
 #include <iostream>
-#include <memory>
 using namespace rti1516e;
 
 struct Car : NullFederateAmbassador {
-    int heard = 0;
-    bool alone = false;
-    void discoverObjectInstance(ObjectInstanceHandle, ObjectClassHandle,
-                                std::wstring const &name) override {
-        std::wcout << L"discovered " << name << std::endl;
-    }
+    bool heard = false;
+    using NullFederateAmbassador::reflectAttributeValues;
     void reflectAttributeValues(ObjectInstanceHandle car, AttributeHandleValueMap const &values,
                                 VariableLengthData const &, OrderType, TransportationType,
                                 SupplementalReflectInfo) override {
         HLAinteger32BE speed;
         speed.decode(values.begin()->second);
         std::wcout << L"car " << car << L" drives at " << speed.get() << std::endl;
-        ++heard;
+        heard = true;
     }
-    void removeObjectInstance(ObjectInstanceHandle, VariableLengthData const &, OrderType,
-                              SupplementalRemoveInfo) override {
-        alone = true;
-    }
-    using NullFederateAmbassador::discoverObjectInstance;
-    using NullFederateAmbassador::reflectAttributeValues;
-    using NullFederateAmbassador::removeObjectInstance;
 };
 
 int main() try {
@@ -44,17 +32,13 @@ int main() try {
     rti->publishObjectClassAttributes(carClass, {speed});
     rti->subscribeObjectClassAttributes(carClass, {speed});
     ObjectInstanceHandle mine = rti->registerObjectInstance(carClass);
-    std::wcout << L"joined as " << rti->getObjectInstanceName(mine) << std::endl;
-    for (int i = 1; car.heard < 20 && !car.alone; ++i) {
+    for (int now = 1, told = 0; told < 20; ++now, told += car.heard) {
         rti->evokeMultipleCallbacks(0.1, 0.2);
-        rti->updateAttributeValues(mine, {{speed, HLAinteger32BE(i).encode()}}, {});
+        rti->updateAttributeValues(mine, {{speed, HLAinteger32BE(now).encode()}}, {});
     }
     rti->resignFederationExecution(DELETE_OBJECTS_THEN_DIVEST);
-    try {
-        rti->destroyFederationExecution(L"Hello");
-    } catch (Exception const &) { // others are still joined
-    }
-    rti->disconnect();
+    rti->destroyFederationExecution(L"Hello");
+} catch (FederatesCurrentlyJoined const &) { // another car destroys it
 } catch (Exception const &e) {
     std::wcerr << e.what() << std::endl;
     return 1;

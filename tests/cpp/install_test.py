@@ -127,15 +127,10 @@ def run_federation(examples, programs, library, directory):
     for process, text in zip(started, texts, strict=True):
         expect(process.returncode == 0, f"{process.args}: {process.returncode}\n{text}")
         print(text)
-        lines = text.splitlines()
-        names = [line.split()[-1] for line in lines if line.startswith(("joined", "discovered"))]
-        expect(len(set(names)) == 2, f"it did not discover one other car:\n{text}")
         speeds = [int(m) for m in re.findall(r"^car \S+ drives at (\d+)$", text, re.MULTILINE)]
-        expect(speeds, f"it heard no speed:\n{text}")
+        expect(len(speeds) >= 20, f"it heard fewer than 20 speeds:\n{text}")
         first = speeds[0]
         expect(speeds == list(range(first, first + len(speeds))), f"speeds are lost:\n{text}")
-    heard = max(text.count("drives at") for text in texts)
-    expect(heard >= 20, f"nobody heard 20 speeds:\n{texts}")
     deadline = time.monotonic() + 60
     while left := list(processes(directory)):
         expect(time.monotonic() < deadline, f"still there: processes {left}")
