@@ -1,4 +1,4 @@
-// A car that tells its speed 20 times to other cars, from when it first hears one, and prints theirs.
+// A car that tells other cars its speed, 20 times from when it first hears one, and prints theirs.
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 #include <RTI/encoding/BasicDataElements.h>

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -69,14 +70,17 @@ std::wstring fom() { return L"" STARLING_FOM; }
 
 VariableLengthData text(char const *bytes) { return VariableLengthData(bytes, strlen(bytes)); }
 
+char directory[] = "/tmp/starling-test-XXXXXX";
+
 class Federation : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        static char directory[] = "/tmp/starling-test-XXXXXX";
         ASSERT_NE(mkdtemp(directory), nullptr);
         setenv("STARLING_NET_RUN_DIR", directory, 1);
         setenv("STARLING_START_IDLE_EXIT_S", "1", 1);
     }
+    // The rtiexec that started by itself ends by itself.
+    static void TearDownTestSuite() { std::filesystem::remove_all(directory); }
 
     void join(Federate &f, std::wstring const &name) {
         f.rti->connect(f.ears, HLA_EVOKED);

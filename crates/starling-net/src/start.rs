@@ -38,14 +38,14 @@ pub fn find_program(set: &str) -> Result<PathBuf, String> {
             places.extend(directory.parent().map(Path::to_owned));
         }
     }
-    if let Some(path) = std::env::var_os("PATH") {
-        places.extend(std::env::split_paths(&path));
-    }
-    let program = places.iter().map(|p| p.join("starling"));
-    program.into_iter().find(|p| is_program(p)).ok_or_else(|| {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let all = places.iter().cloned().chain(std::env::split_paths(&path));
+    let mut programs = all.map(|place| place.join("starling"));
+    programs.find(|p| is_program(p)).ok_or_else(|| {
         let mut tried: Vec<_> = places.iter().map(|p| p.display().to_string()).collect();
         tried.dedup();
-        format!("the program 'starling' is in none of {}", tried.join(", "))
+        let tried = tried.join(", ");
+        format!("the program 'starling' is neither in {tried} nor in PATH")
     })
 }
 
