@@ -53,7 +53,6 @@ pub(crate) struct Member {
 pub(crate) struct Cause {
     pub(crate) origin: FederateHandle,
     pub(crate) request: RequestNumber,
-    pub(crate) fenced: Vec<FederateHandle>,
 }
 
 impl Cause {
@@ -62,7 +61,6 @@ impl Cause {
         Cause {
             origin: FederateHandle::RTI,
             request: 0,
-            fenced: Vec::new(),
         }
     }
 }
@@ -140,8 +138,14 @@ impl Execution {
         let cause = Cause {
             origin: federate,
             request: member.requests,
-            fenced: request.fenced,
         };
+        // First, so that all that the request brings about stands behind its fences.
+        self.tell_entry(
+            &cause,
+            &request.fenced,
+            request.fenced.clone(),
+            &EntryBody::Fenced,
+        );
         self.serve(&cause, request.body)?;
         self.advise(&cause);
         Ok(())
@@ -353,6 +357,16 @@ impl Execution {
     /// Puts an entry at the present log index on the streams of its audience; at the next one if
     /// somebody of it has been told an entry of the present one.
     pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
+        self.tell_entry(cause, audience, Vec::new(), body);
+    }
+
+    fn tell_entry(
+        &mut self,
+        cause: &Cause,
+        audience: &[FederateHandle],
+        fenced: Vec<FederateHandle>,
+        body: &EntryBody,
+    ) {
         let told = |f| self.members.get(f).is_some_and(|m| m.told >= self.index);
         if audience.iter().any(told) {
             self.index += 1;
@@ -367,23 +381,11 @@ impl Execution {
                 index: self.index,
                 origin: cause.origin,
                 request: cause.request,
-                fenced: cause.fenced.clone(),
+                fenced: fenced.clone(),
                 body: body.clone(),
             };
             self.out.push((member.peer, FromExecutive::Entry(entry)));
         }
-    }
-
-    /// Has those for whom a request was fenced wait for its fences, if the request has told them
-    /// nothing else.
-    pub(crate) fn tell_fenced(&mut self, cause: &Cause) {
-        let Some(origin) = self.members.get(&cause.origin) else {
-            return;
-        };
-        let at = origin.last_request_at;
-        let waits = |f: &&FederateHandle| self.members.get(f).is_some_and(|m| m.told < at);
-        let audience: Vec<_> = cause.fenced.iter().filter(waits).copied().collect();
-        self.tell(cause, &audience, &EntryBody::Fenced);
     }
 
     /// Puts any other message on a member's stream.
@@ -400,11 +402,13 @@ impl Execution {
         if told >= index {
             return;
         }
+        // The request that is being served may stand behind this; those before it do not.
+        let by_then = |m: &Member| m.requests - u64::from(m.last_request_at > index);
         let requests = self
             .members
             .iter()
-            .filter(|(_, m)| m.last_request_at > told && m.last_request_at <= index)
-            .map(|(f, m)| (*f, m.requests))
+            .filter(|(_, m)| m.last_request_at > told)
+            .map(|(f, m)| (*f, by_then(m)))
             .collect();
         let mark = Watermark { index, requests };
         self.out.push((peer, FromExecutive::Watermark(mark)));

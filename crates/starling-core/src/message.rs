@@ -602,7 +602,8 @@ pub struct Entry {
     pub origin: FederateHandle,
     /// That request's number; 0 if the RTI itself made the entry.
     pub request: RequestNumber,
-    /// Receivers that must wait for the fence with this number on `origin`'s own link.
+    /// Receivers that must wait for the fence with this number on `origin`'s own link: those of
+    /// [`EntryBody::Fenced`].
     pub fenced: Vec<FederateHandle>,
     /// What it says.
     pub body: EntryBody,
@@ -806,7 +807,7 @@ pub enum EntryBody {
         owners: Vec<(AttributeHandle, Option<FederateHandle>)>,
     },
     /// Nothing but the fences of a request: data sent before it comes before what follows.
-    /// Audience: fenced receivers whom the request does not concern otherwise.
+    /// Audience: the fenced receivers. It stands before all else that the request brings about.
     Fenced,
 }
 

@@ -141,8 +141,11 @@ impl Ordering {
 
     /// The link of `peer`'s own has ended, after all that it carried was read.
     pub(crate) fn link_ended(&mut self, peer: FederateHandle) {
-        if let Some(sender) = self.senders.get_mut(&peer) {
-            sender.ended = true;
+        match self.senders.entry(peer) {
+            Slot::Occupied(known) => known.into_mut().ended = true,
+            Slot::Vacant(_) if peer <= self.latest => {}
+            // The entry of its joining is still on its way.
+            Slot::Vacant(new) => new.insert(Sender::default()).ended = true,
         }
     }
 

@@ -541,7 +541,6 @@ impl Execution {
                 self.discover(cause, federate, &[instance]);
             }
         }
-        self.tell_fenced(cause);
         for (notice, mut attributes) in effects.notices {
             attributes.sort_unstable();
             let body = EntryBody::Ownership {

@@ -1,15 +1,16 @@
 //! A federation execution in memory: the executive and its federates, with everything sent
-//! arriving when [`Federation::run`] is called. What arrives late is the simulator's affair.
+//! arriving when [`Federation::run`] is called. Only what travels links of its own
+//! ([`Federation::direct`]) waits until a test lets it arrive.
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use starling_core::message::{
-    Finding, FromExecutive, ModuleSource, PeerInfo, Question, ResignAction, ToExecutive,
+    Finding, FromExecutive, ModuleSource, OwnedData, PeerInfo, Question, ResignAction, ToExecutive,
 };
 use starling_core::{
     AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle,
     InteractionClassHandle, ObjectClassHandle, Output, PeerId,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Object classes A (attributes x, y), A.B (z); interaction classes I (p), I.J (q); update rate
 /// Low; dimensions D (0..100) on x, z and I, E on x. Switches as given.
@@ -66,6 +67,9 @@ pub struct Federation {
     executive: Executive,
     members: BTreeMap<String, Member>,
     last_peer: u64,
+    path: DataPath,
+    /// What is on the links of their own, by sender and receiver.
+    links: BTreeMap<(FederateHandle, FederateHandle), VecDeque<OwnedData>>,
     /// Data frames that the executive has forwarded.
     pub forwarded: usize,
 }
@@ -77,6 +81,8 @@ impl Federation {
             executive: Executive::new(),
             members: BTreeMap::new(),
             last_peer: 0,
+            path: DataPath::Executive,
+            links: BTreeMap::new(),
             forwarded: 0,
         };
         let peer = new.connect();
@@ -93,6 +99,14 @@ impl Federation {
         let (_, done) = new.executive.poll_output().expect("an answer");
         assert_eq!(done, FromExecutive::Done(Ok(())));
         new
+    }
+
+    /// Likewise, with data on links of its own, where it stays until [`Federation::arrive`].
+    pub fn direct(switches: &str) -> Self {
+        Federation {
+            path: DataPath::Direct,
+            ..Federation::new(switches)
+        }
     }
 
     fn connect(&mut self) -> PeerId {
@@ -156,7 +170,17 @@ impl Federation {
         let member = self.members.get_mut(name).expect("it has joined");
         let federate = member.federate.as_mut().expect("it is joined");
         let mut frames = Vec::new();
-        let result = work(federate, &mut |out| frames.push(out.data.to_owned()));
+        let (path, me) = (self.path, federate.handle());
+        let links = &mut self.links;
+        let result = work(federate, &mut |out| match path {
+            DataPath::Executive => frames.push(out.data.to_owned()),
+            DataPath::Direct => {
+                for to in out.to {
+                    let link = links.entry((me, *to)).or_default();
+                    link.push_back(out.data.to_owned());
+                }
+            }
+        });
         for frame in frames {
             let mut to = Vec::new();
             self.executive.data(peer, &frame.borrow(), &mut to).unwrap();
@@ -183,11 +207,16 @@ impl Federation {
             return;
         };
         while let Some(output) = federate.poll_output() {
-            let Output::Request(request) = output else {
-                panic!("data takes the executive's path here");
-            };
-            let request = ToExecutive::Request(request);
-            self.executive.receive(member.peer, request).unwrap();
+            match output {
+                Output::Request(request) => {
+                    let request = ToExecutive::Request(request);
+                    self.executive.receive(member.peer, request).unwrap();
+                }
+                Output::Fence { to, fence } => {
+                    let link = self.links.entry((federate.handle(), to)).or_default();
+                    link.push_back(fence.to_owned());
+                }
+            }
         }
     }
 
@@ -199,7 +228,7 @@ impl Federation {
             };
             match message {
                 FromExecutive::Joined(snapshot) => {
-                    let federate = Federate::new(*snapshot, DataPath::Executive).unwrap();
+                    let federate = Federate::new(*snapshot, self.path).unwrap();
                     member.federate = Some(federate);
                 }
                 FromExecutive::JoinRefused(why) => member.refusal = Some(why),
@@ -225,6 +254,26 @@ impl Federation {
             self.executive.settle();
             self.deliver();
         }
+    }
+
+    /// Lets arrive what has been sent on the link of its own from one federate to another, who is
+    /// there; returns how many frames.
+    pub fn arrive(&mut self, from: FederateHandle, to: &str) -> usize {
+        let receiver = self.federate(to);
+        let link = (from, receiver.handle());
+        let frames = self.links.remove(&link).unwrap_or_default();
+        for frame in &frames {
+            self.federate(to).receive_data(&frame.borrow()).unwrap();
+        }
+        frames.len()
+    }
+
+    /// The link of its own from a federate ends, what it carried being lost from `frames` on.
+    pub fn end_link(&mut self, from: FederateHandle, to: &str, frames: usize) {
+        let link = (from, self.federate(to).handle());
+        self.links.entry(link).or_default().truncate(frames);
+        self.arrive(from, to);
+        self.federate(to).link_ended(from).unwrap();
     }
 
     /// What a federate is told now.
