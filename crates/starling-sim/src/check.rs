@@ -7,13 +7,14 @@
 //! - sequence numbers rise, one by one while the receiver's subscription stays as it is: program
 //!   order, exactly once, and a gapless suffix for whoever came later;
 //! - reflect, provide and remove only between discover and remove;
+//! - what the owner that deletes an instance has sent of it comes before the removal;
 //! - what `ownership` says of owners.
 //!
 //! And when the network has come to rest: everyone knows just the instances that it must, and has
 //! the last value of all that it subscribes to.
 
 use crate::advice::Advice;
-use crate::ownership::{Views, World};
+use crate::ownership::{PRIVILEGE, Views, World};
 use crate::points::Points;
 use crate::watch::Watch;
 use starling_core::message::{EntryBody, Request, RequestBody, ResignAction};
@@ -71,6 +72,12 @@ struct Instance {
 #[derive(Default)]
 pub(crate) struct Checker {
     sent: BTreeMap<Source, u64>,
+    /// Of an instance that is deleted: what its deleter had sent of what it owned.
+    finished: BTreeMap<ObjectInstanceHandle, Vec<(AttributeHandle, u64)>>,
+    /// Who has sent values of an attribute.
+    senders: BTreeSet<(FederateHandle, Source)>,
+    /// Sources of which a dead federate may have taken values with it.
+    torn: BTreeSet<Source>,
     /// Sent since the network was last at rest: what must have come when it is so again.
     round: BTreeSet<Source>,
     receivers: BTreeMap<FederateHandle, Receiver>,
@@ -124,6 +131,8 @@ impl Checker {
     /// The process is gone; the executive will see its connection end later.
     pub(crate) fn died(&mut self, handle: FederateHandle) {
         self.receivers.remove(&handle);
+        let sources = self.senders.iter().filter(|(f, _)| *f == handle);
+        self.torn.extend(sources.map(|(_, source)| *source));
     }
 
     /// The executive has resigned it by its directive.
@@ -179,6 +188,7 @@ impl Checker {
         let number = self.sent.entry(source).or_default();
         *number += 1;
         self.round.insert(source);
+        self.senders.insert((me, source));
         // Once it is another's, this one hears what comes after its own last, if all goes well.
         let last = *number;
         let runs = self.receivers.get_mut(&me).map(|r| &mut r.runs);
@@ -234,6 +244,7 @@ impl Checker {
 
     /// The executive takes a request.
     pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        self.finishes(origin, &request.body);
         // A resignation is for `resigned` below.
         if !matches!(request.body, RequestBody::Resign(_)) {
             self.world.request(origin, request);
@@ -295,6 +306,26 @@ impl Checker {
         }
     }
 
+    /// Notes what must come before the removals that a request brings.
+    fn finishes(&mut self, origin: FederateHandle, request: &RequestBody) {
+        let all = self.instances.keys();
+        let deletes = |instance: &ObjectInstanceHandle| match request {
+            RequestBody::DeleteObject { instance: one, .. } => instance == one,
+            RequestBody::Resign(action) => action.deletes(),
+            _ => false,
+        };
+        for instance in all.filter(|i| deletes(i)) {
+            if self.world.owner((*instance, PRIVILEGE)) == Some(origin) {
+                let owned = self.world.owners(*instance).filter(|(_, o)| *o == origin);
+                let sent = owned.filter_map(|(a, _)| {
+                    let number = self.sent.get(&Source::Attribute(*instance, a))?;
+                    Some((a, *number))
+                });
+                self.finished.insert(*instance, sent.collect());
+            }
+        }
+    }
+
     /// A callback is delivered.
     pub(crate) fn callback(&mut self, at: FederateHandle, callback: &Callback) {
         self.callbacks += 1;
@@ -321,7 +352,12 @@ impl Checker {
                 let known = receiver.known.contains_key(instance);
                 assert!(known, "{at} reflects {instance} outside its life");
                 for (attribute, value) in values.iter() {
-                    receiver.got(at, Source::Attribute(*instance, attribute), value);
+                    receiver.got(
+                        at,
+                        Source::Attribute(*instance, attribute),
+                        value,
+                        &self.torn,
+                    );
                 }
             }
             Callback::ReceiveInteraction {
@@ -333,7 +369,12 @@ impl Checker {
                     let (class, number) = value.split_at(4);
                     let class = u32::from_le_bytes(class.try_into().expect("it is 4 bytes"));
                     let class = InteractionClassHandle::from_raw(class);
-                    receiver.got(at, Source::Interaction(*producer, class), number);
+                    receiver.got(
+                        at,
+                        Source::Interaction(*producer, class),
+                        number,
+                        &self.torn,
+                    );
                 }
             }
             Callback::RemoveObjectInstance { instance, .. } => {
@@ -342,6 +383,13 @@ impl Checker {
                     known.is_some(),
                     "{at} is told twice that {instance} is removed"
                 );
+                for (attribute, sent) in self.finished.get(instance).into_iter().flatten() {
+                    let source = Source::Attribute(*instance, *attribute);
+                    let run = receiver.runs.get(&source).filter(|r| r.unbroken);
+                    if let Some(run) = run.filter(|_| !self.torn.contains(&source)) {
+                        assert_eq!(run.last, *sent, "{at} has not got all of {source:?}");
+                    }
+                }
             }
             Callback::ProvideAttributeValueUpdate {
                 instance,
@@ -503,7 +551,7 @@ impl Checker {
 }
 
 impl Receiver {
-    fn got(&mut self, me: FederateHandle, source: Source, value: &[u8]) {
+    fn got(&mut self, me: FederateHandle, source: Source, value: &[u8], torn: &BTreeSet<Source>) {
         let number = u64::from_le_bytes(value.try_into().expect("values are 8 bytes"));
         let run = self.runs.entry(source).or_default();
         assert!(
@@ -511,7 +559,7 @@ impl Receiver {
             "{me} got {number} of {source:?} after {}",
             run.last
         );
-        if run.unbroken {
+        if run.unbroken && !torn.contains(&source) {
             assert_eq!(number, run.last + 1, "{me} has a gap in {source:?}");
         }
         *run = Run {

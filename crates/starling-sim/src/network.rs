@@ -14,6 +14,8 @@ pub(crate) struct Host {
     pub(crate) federate: Federate,
     pub(crate) handle: FederateHandle,
     pub(crate) peer: PeerId,
+    /// It has not done anything yet.
+    pub(crate) new: bool,
     pub(crate) resigning: bool,
     /// It waits for the federation's word on giving these away, and does nothing else.
     pub(crate) deciding: Option<Deciding>,
@@ -48,6 +50,10 @@ pub(crate) struct Network {
     links: BTreeMap<Link, VecDeque<Item>>,
     /// How often a data link gives way when its turn has come.
     pub(crate) slow: u8,
+    /// The executive takes that many inputs, or none are left, before it settles.
+    pub(crate) batch: u8,
+    /// Inputs since it did.
+    unsettled: u8,
     last_peer: u64,
 }
 
@@ -60,6 +66,8 @@ impl Network {
             joining: Vec::new(),
             links: BTreeMap::new(),
             slow: 0,
+            batch: 1,
+            unsettled: 0,
             last_peer: 0,
         }
     }
@@ -135,7 +143,7 @@ impl Network {
         let busy = self.links.iter().filter(|(_, q)| !q.is_empty());
         let busy: Vec<_> = busy.map(|(l, _)| *l).collect();
         if busy.is_empty() {
-            return false;
+            return self.settle(checker);
         }
         let mut link = busy[draw.usize(..busy.len())];
         // Some networks have slow data links, so that what they carry is overtaken.
@@ -153,9 +161,7 @@ impl Network {
                     checker.lost(handle);
                 }
                 self.executive.disconnected(peer, "its process died");
-                self.executive.settle();
-                self.flush_executive(checker);
-                checker.settled();
+                self.taken(checker);
             }
             (Link::Down(peer), Item::Frame(frame)) => self.down(peer, &frame, checker),
             (Link::Down(_), Item::End) => {}
@@ -190,9 +196,25 @@ impl Network {
             }
             other => panic!("to the executive: {other:?}"),
         }
-        self.executive.settle();
+        self.taken(checker);
+    }
+
+    /// The executive has taken an input.
+    fn taken(&mut self, checker: &mut dyn Watch) {
+        self.unsettled += 1;
+        if self.unsettled >= self.batch {
+            self.settle(checker);
+        }
         self.flush_executive(checker);
         checker.settled();
+    }
+
+    /// Whether there was anything to settle.
+    fn settle(&mut self, checker: &mut dyn Watch) -> bool {
+        let any = std::mem::take(&mut self.unsettled) > 0;
+        self.executive.settle();
+        self.flush_executive(checker);
+        any
     }
 
     fn flush_executive(&mut self, checker: &mut dyn Watch) {
@@ -219,6 +241,7 @@ impl Network {
                 federate,
                 handle,
                 peer,
+                new: true,
                 resigning: false,
                 deciding: None,
             };

@@ -37,6 +37,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         steps: 0,
     };
     run.network.slow = run.draw.u8(..6);
+    run.network.batch = run.draw.u8(1..6);
     run.create();
     for _ in 0..2 {
         run.join();
@@ -113,7 +114,15 @@ impl Run {
             }
         }
         let (peer, me) = hosts[self.draw.usize(..hosts.len())];
-        match self.draw.u16(..280) {
+        let host = self
+            .network
+            .hosts
+            .get_mut(&peer)
+            .expect("it was just listed");
+        if std::mem::take(&mut host.new) && self.draw.u8(..4) != 0 {
+            return self.begin(peer, me);
+        }
+        match self.draw.u16(..282) {
             0..50 => self.callbacks(peer, me),
             50..95 => self.update(peer, me),
             95..120 => self.interact(peer, me),
@@ -130,6 +139,27 @@ impl Run {
             199..280 => self.own_or_not(peer, me),
             _ => self.network.kill(peer, &mut self.draw, &mut self.checker),
         }
+    }
+
+    /// Most declare much at once, so that something happens from the beginning.
+    fn begin(&mut self, peer: PeerId, me: FederateHandle) {
+        let names = [CLASSES[0], CLASSES[1]];
+        let name = names[self.draw.usize(..names.len())];
+        let model = self.network.hosts[&peer].federate.model();
+        let class = model.object_class_by_name(name);
+        let class = class.expect("it is in the FOM");
+        let (class, attributes) = (class.handle, class.attributes[1..].to_vec());
+        let views = self.checker.views(me);
+        let expected = views.publish(class, |set| set.extend(&attributes));
+        let done = self.network.call(peer, |f, _| {
+            f.publish_object_class_attributes(class, &attributes)?;
+            f.subscribe_object_class_attributes(class, &attributes, true, "")?;
+            f.register_object_instance(class, None)
+        });
+        if let Ok(instance) = done {
+            self.checker.registers(me, instance, class);
+        }
+        exactly(done.map(|_| ()), expected);
     }
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
@@ -290,6 +320,17 @@ impl Run {
         }
     }
 
+    /// Something that is fenced and concerns nobody: who waits for what follows waits all the same.
+    fn unpublish_interaction(&mut self, peer: PeerId, me: FederateHandle) {
+        let interaction = self.interaction(peer);
+        let done = self.network.call(peer, |f, _| {
+            f.publish_interaction_class(interaction)?;
+            f.unpublish_interaction_class(interaction)
+        });
+        legal(done, &[]);
+        self.checker.advice(me).interactions.remove(&interaction);
+    }
+
     fn register(&mut self, peer: PeerId, me: FederateHandle) {
         let (class, _) = self.class(peer);
         let name = self.name();
@@ -412,6 +453,9 @@ impl Run {
             let mut last = attributes.clone();
             last.retain(|a| *a != PRIVILEGE);
             self.send_update(peer, instance, &last);
+            if self.draw.bool() {
+                self.unpublish_interaction(peer, me);
+            }
         }
         let done = self.network.call(peer, |f, _| {
             let done = match call {

@@ -115,6 +115,8 @@ pub fn run(seed: u64, actions: usize) -> Report {
         mim: Some(source("mim")),
         time: String::new(),
     };
+    run.network.slow = run.draw.u8(..6);
+    run.network.batch = run.draw.u8(1..6);
     run.network.send_up(peer, &create);
     while run.step() {}
     for _ in 0..3 {
