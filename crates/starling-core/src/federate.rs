@@ -28,7 +28,7 @@ use crate::order::{Now, Ordered, Ordering};
 use crate::ownership::federate::Ownership;
 use crate::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ProtocolError, ValuesBuf,
+    ObjectInstanceHandle, ProtocolError, RegionHandle, ValuesBuf,
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -301,7 +301,9 @@ impl Federate {
                 self.subscriptions.forget(federate);
                 self.pace.forget_federate(federate);
                 self.routes.clear();
-                self.regions.forget(federate);
+                self.regions.routes.clear();
+                let (first, last) = RegionHandle::block(federate);
+                self.apply_regions_gone(first, last);
                 self.fenceable.remove(&federate);
                 self.resigned |= federate == self.me;
                 self.advise_all();
@@ -457,6 +459,7 @@ impl Federate {
                 self.apply_ownership_report(instance, owners);
             }
             EntryBody::Fenced => {}
+            EntryBody::RegionDeleted(region) => self.apply_regions_gone(region, region),
         }
         Ok(())
     }

@@ -809,6 +809,9 @@ pub enum EntryBody {
     /// Nothing but the fences of a request: data sent before it comes before what follows.
     /// Audience: the fenced receivers. It stands before all else that the request brings about.
     Fenced,
+    /// Its creator has deleted a region that may have been conveyed. Audience: all others, with
+    /// the switch Convey Region Designator Sets.
+    RegionDeleted(RegionHandle),
 }
 
 /// An instance as its discoverer comes to know it.

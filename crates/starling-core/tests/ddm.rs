@@ -343,6 +343,123 @@ fn a_locally_deleted_instance_is_discovered_again_on_overlap() {
     assert_eq!(discovers(&f.callbacks("B")), 1);
 }
 
+/// A sends interactions of class I with regions of its own, B subscribes to them.
+fn sender_and_receiver(mut f: Federation) -> (Federation, DimensionHandle) {
+    for name in ["A", "B"] {
+        f.join(name);
+    }
+    let class = f.interaction("I");
+    f.call("A", |f, _| f.publish_interaction_class(class))
+        .unwrap();
+    f.call("B", |f, _| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    let d = dimension(&mut f, "D");
+    (f, d)
+}
+
+fn send(f: &mut Federation, regions: &[RegionHandle]) {
+    let class = f.interaction("I");
+    f.call("A", |f, send| {
+        f.send_interaction_with_regions(class, &[], regions, b"", send)
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_conveyed_region_is_known_until_it_is_deleted() {
+    let (mut f, d) = sender_and_receiver(Federation::new(CONVEY));
+    let u = region(&mut f, "A", &[("D", 10, 20)]);
+    let v = region(&mut f, "A", &[("D", 30, 40)]);
+    send(&mut f, &[u, v]);
+    r#move(&mut f, "A", u, &[("D", 11, 20)]);
+    send(&mut f, &[u]);
+    f.call("A", |f, _| f.delete_region(u)).unwrap();
+    f.run();
+    // It is gone, but B has not been told of what was sent with it.
+    let b = f.federate("B");
+    assert_eq!(kind(b.range_bounds(u, d)), ExceptionKind::InvalidRegion);
+    for bounds in [(10, 20), (11, 20)] {
+        assert!(b.next_callback().is_some());
+        assert_eq!(b.range_bounds(u, d), Ok(bounds));
+    }
+    assert_eq!(b.next_callback(), None);
+    assert_eq!(kind(b.range_bounds(u, d)), ExceptionKind::InvalidRegion);
+    assert_eq!(b.range_bounds(v, d), Ok((30, 40)), "v is still there");
+}
+
+#[test]
+fn conveyed_regions_go_with_their_creator() {
+    for lost in [false, true] {
+        let (mut f, d) = sender_and_receiver(Federation::new(CONVEY));
+        let u = region(&mut f, "A", &[("D", 10, 20)]);
+        send(&mut f, &[u]);
+        match lost {
+            true => f.lose("A"),
+            false => f.resign("A", ResignAction::NoAction),
+        }
+        let b = f.federate("B");
+        assert!(b.next_callback().is_some());
+        assert_eq!(b.range_bounds(u, d), Ok((10, 20)));
+        assert_eq!(b.next_callback(), None);
+        assert_eq!(kind(b.range_bounds(u, d)), ExceptionKind::InvalidRegion);
+    }
+}
+
+#[test]
+fn what_comes_later_than_the_deletion_of_its_region_leaves_nothing_behind() {
+    let (mut f, d) = sender_and_receiver(Federation::direct(CONVEY));
+    let u = region(&mut f, "A", &[("D", 10, 20)]);
+    send(&mut f, &[u]);
+    f.call("A", |f, _| f.delete_region(u)).unwrap();
+    f.run();
+    let a = f.federate("A").handle();
+    assert_eq!(f.callbacks("B"), []);
+    f.arrive(a, "B");
+    let b = f.federate("B");
+    assert!(b.next_callback().is_some());
+    assert_eq!(b.range_bounds(u, d), Ok((10, 20)));
+    assert_eq!(b.next_callback(), None);
+    assert_eq!(kind(b.range_bounds(u, d)), ExceptionKind::InvalidRegion);
+}
+
+#[test]
+fn a_hundred_thousand_regions_that_come_and_go_are_forgotten() {
+    let (mut f, d) = sender_and_receiver(Federation::new(CONVEY));
+    let class = f.interaction("I");
+    let mut conveyed = Vec::new();
+    for _ in 0..1_000 {
+        for _ in 0..100 {
+            let done = f.call("A", |f, send| {
+                let region = f.create_region(&[d])?;
+                f.commit_region_modifications(&[region])?;
+                f.send_interaction_with_regions(class, &[], &[region], b"", send)?;
+                f.delete_region(region)
+            });
+            done.unwrap();
+        }
+        f.run();
+        let b = f.federate("B");
+        while let Some(callback) = b.next_callback() {
+            let Callback::ReceiveInteraction {
+                regions: Some(regions),
+                ..
+            } = callback
+            else {
+                panic!("{callback:?}")
+            };
+            conveyed.extend(regions);
+        }
+        assert!(!b.has_callbacks(), "nothing waits");
+    }
+    assert_eq!(conveyed.len(), 100_000);
+    let b = f.federate("B");
+    for region in conveyed {
+        let asked = kind(b.range_bounds(region, d));
+        assert_eq!(asked, ExceptionKind::InvalidRegion, "{region} is forgotten");
+    }
+}
+
 #[test]
 fn interactions_with_regions() {
     let mut f = Federation::new(CONVEY);

@@ -313,5 +313,6 @@ variants! {
         42 ObjectRegionUnsubscription { class, regions },
         43 InteractionRegionSubscription { class, specifications, active },
         44 InteractionRegionUnsubscription { class, regions },
+        45 RegionDeleted(region),
     }
 }

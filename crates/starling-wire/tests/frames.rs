@@ -526,6 +526,7 @@ fn ownership_entry() -> impl Strategy<Value = EntryBody> {
         (instance(), vec(owner, 0..4))
             .prop_map(|(instance, owners)| OwnershipReport { instance, owners }),
         Just(Fenced),
+        region().prop_map(RegionDeleted),
     ]
 }
 

@@ -105,17 +105,27 @@ impl Execution {
         }
     }
 
-    /// Delete Region, §9.4.
+    /// Delete Region, §9.4: of one that was told of, or that something was sent with.
     pub(crate) fn delete_region(
         &mut self,
         cause: &Cause,
         region: RegionHandle,
     ) -> Result<(), ProtocolError> {
-        self.require_known(cause, &[region])?;
+        if region.creator() != cause.origin {
+            return Err(ProtocolError(format!(
+                "{} deleted {region}, which it has not created",
+                cause.origin
+            )));
+        }
         if self.regions.updates.is_used(region) || self.subscriptions.regions.is_used(region) {
             return Err(ProtocolError(format!("{region} was deleted while in use")));
         }
         self.regions.committed.remove(&region);
+        if self.model.switches().convey_region_designator_sets {
+            let mut others = self.everyone();
+            others.retain(|f| *f != cause.origin);
+            self.tell(cause, &others, &EntryBody::RegionDeleted(region));
+        }
         Ok(())
     }
 

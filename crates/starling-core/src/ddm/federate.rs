@@ -19,6 +19,8 @@ struct OwnRegion {
     committed: Option<Ranges>,
     /// The executive knows what is committed.
     told: bool,
+    /// Something was sent with it.
+    sent: bool,
 }
 
 /// What a federate knows of regions besides the subscriptions.
@@ -29,7 +31,8 @@ pub(crate) struct FederateRegions {
     /// Its own associations for updates.
     pub(crate) updates: UpdateRegions,
     pub(crate) routes: RegionRoutes,
-    /// Others' regions that were conveyed to the federate, as they were then (§9.1.6).
+    /// Others' regions that were conveyed to the federate, as they were then (§9.1.6). No more than
+    /// there are: they go when their creators delete them or are gone.
     conveyed: BTreeMap<RegionHandle, Vec<Range>>,
 }
 
@@ -39,12 +42,26 @@ impl FederateRegions {
         self.conveyed.extend(sent.map(|s| (s.region, s.ranges)));
     }
 
-    /// A federate is gone, with its regions.
-    pub(crate) fn forget(&mut self, federate: FederateHandle) {
-        let (first, last) = RegionHandle::block(federate);
-        self.conveyed
-            .retain(|region, _| !(first..=last).contains(region));
-        self.routes.clear();
+    /// Regions from `first` to `last` are no more.
+    pub(crate) fn forget_conveyed(&mut self, first: RegionHandle, last: RegionHandle) {
+        let gone: Vec<_> = self.conveyed.range(first..=last).map(|(r, _)| *r).collect();
+        for region in gone {
+            self.conveyed.remove(&region);
+        }
+    }
+
+    /// Whether one of them was conveyed.
+    pub(crate) fn has_conveyed(&self, first: RegionHandle, last: RegionHandle) -> bool {
+        self.conveyed.range(first..=last).next().is_some()
+    }
+
+    /// Something was sent with these regions of one's own.
+    pub(crate) fn note_sent(&mut self, regions: &[RegionHandle]) {
+        for region in regions {
+            if let Some(own) = self.own.get_mut(region) {
+                own.sent = true;
+            }
+        }
     }
 
     /// An instance is gone for this federate.
@@ -95,6 +112,7 @@ impl Federate {
             ranges,
             committed: None,
             told: false,
+            sent: false,
         };
         self.regions.own.insert(region, new);
         Ok(region)
@@ -148,7 +166,7 @@ impl Federate {
 
     /// Delete Region, §9.4.
     pub fn delete_region(&mut self, region: RegionHandle) -> Result<(), Exception> {
-        let told = self.own_region(region)?.told;
+        let OwnRegion { told, sent, .. } = *self.own_region(region)?;
         if let Some((instance, attribute)) = self.regions.updates.users(region).next() {
             throw!(
                 RegionInUseForUpdateOrSubscription,
@@ -163,8 +181,12 @@ impl Federate {
             );
         }
         self.regions.own.remove(&region);
-        if told {
-            self.request(RequestBody::DeleteRegion(region));
+        let conveyed = sent && self.model.switches().convey_region_designator_sets;
+        match (conveyed, told) {
+            // Those to whom it was conveyed know it until all that was sent with it has come.
+            (true, _) => self.ending_request(RequestBody::DeleteRegion(region)),
+            (false, true) => self.request(RequestBody::DeleteRegion(region)),
+            (false, false) => {}
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 use super::sent::SentRegions;
 use crate::callback::NamedValues;
 use crate::message::LogIndex;
+use crate::object::receive::Queued;
 use crate::{
     AttributeHandle, Federate, InteractionClassHandle, ObjectClassHandle, RegionHandle, ValuesBuf,
 };
@@ -132,5 +133,13 @@ impl Federate {
         };
         self.regions.convey(sent.regions());
         Some(sent.regions().map(|s| s.region).collect())
+    }
+
+    /// Others' regions, from first to last, are no more: what was sent with them has been received,
+    /// and they can be asked for their ranges until the callbacks of that are over.
+    pub(crate) fn apply_regions_gone(&mut self, first: RegionHandle, last: RegionHandle) {
+        if !self.queue.is_empty() || self.regions.has_conveyed(first, last) {
+            self.queue.push_back(Queued::RegionsGone(first, last));
+        }
     }
 }

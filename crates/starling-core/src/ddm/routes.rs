@@ -100,6 +100,9 @@ impl Federate {
             {
                 continue;
             }
+            if !to.is_empty() {
+                self.regions.note_sent(&passel.regions);
+            }
             let regions = self.sent_regions(&to, &passel.regions);
             let body = DataBody::Update {
                 instance,
@@ -174,6 +177,9 @@ impl Federate {
             return self.send_interaction(class, values, tag, send);
         }
         let to = self.interaction_receivers(class, regions);
+        if !to.is_empty() {
+            self.regions.note_sent(regions);
+        }
         let with = self.sent_regions(&to, regions);
         let body = DataBody::Interaction {
             class,

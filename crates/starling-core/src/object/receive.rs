@@ -13,7 +13,8 @@ use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name}
 use crate::ownership::federate::QueuedNotice;
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, Values, ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, ProtocolError, RegionHandle, Transportation, Values,
+    ValuesBuf,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -72,6 +73,8 @@ pub(crate) enum Queued {
     OfInstance(ObjectInstanceHandle, Callback),
     /// Nothing is left to decide.
     Ready(Callback),
+    /// No callback: from here on these regions, from first to last, are no more.
+    RegionsGone(RegionHandle, RegionHandle),
 }
 
 /// What values and their callback take in memory, about.
@@ -236,6 +239,10 @@ impl Federate {
             Queued::Ready(callback) => {
                 self.note_delivered(&callback);
                 Some(callback)
+            }
+            Queued::RegionsGone(first, last) => {
+                self.regions.forget_conveyed(first, last);
+                None
             }
             Queued::Registration(class, wanted) => Some(self.deliver_registration(class, wanted)),
             Queued::Interactions(class, wanted) => Some(self.deliver_interactions(class, wanted)),

@@ -2,7 +2,8 @@
 //!
 //! Everything sent carries a sequence number. Invariants, at every callback:
 //! - what is delivered is subscribed as the receiver has called it, with a region whose committed
-//!   ranges overlap those that it was sent with, or without regions; the regions conveyed are these;
+//!   ranges overlap those that it was sent with, or without regions; the regions conveyed are these,
+//!   and can be asked for their ranges as long as they are there, and no longer;
 //! - sequence numbers rise; one by one while the receiver subscribes without regions;
 //! - nobody hears itself.
 //!
@@ -89,6 +90,8 @@ struct Run {
     sent: BTreeMap<Source, u64>,
     /// What each was sent with.
     with: BTreeMap<(Source, u64), With>,
+    /// Which regions were conveyed to whom.
+    conveyed: BTreeSet<(FederateHandle, RegionHandle)>,
     report: Report,
 }
 
@@ -106,6 +109,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         own: BTreeMap::new(),
         sent: BTreeMap::new(),
         with: BTreeMap::new(),
+        conveyed: BTreeSet::new(),
         report: Report::default(),
     };
     let peer = run.network.connect();
@@ -693,6 +697,7 @@ impl Run {
                     let sent: Vec<_> = sent.collect();
                     let told = regions.clone().unwrap_or_default();
                     assert_eq!(told, sent, "conveyed to {me} of {source:?}, {number}");
+                    self.convey(me, (source, number));
                 }
                 assert_eq!(regions.is_some(), with_dimensions);
             }
@@ -716,11 +721,39 @@ impl Run {
                 told.sort_unstable();
                 let sent: Vec<_> = self.with[&(source, number)].keys().copied().collect();
                 assert_eq!(told, sent, "conveyed to {me} of {source:?}, {number}");
+                self.convey(me, (source, number));
             }
             Callback::ProvideAttributeValueUpdate { instance, .. } => {
                 assert_eq!(instance.registrar(), me, "{me} does not own {instance}");
             }
             _ => {}
+        }
+    }
+
+    /// Regions are conveyed: they have the ranges that something was sent with.
+    fn convey(&mut self, me: FederateHandle, sent: (Source, u64)) {
+        let mut hosts = self.network.hosts.values();
+        let host = hosts.find(|h| h.handle == me);
+        let federate = &host.expect("callbacks come to the living").federate;
+        for (region, ranges) in &self.with[&sent] {
+            self.conveyed.insert((me, *region));
+            for (dimension, range) in ranges {
+                let dimension = DimensionHandle::from_raw(*dimension);
+                assert_eq!(federate.range_bounds(*region, dimension), Ok(*range));
+            }
+        }
+    }
+
+    /// Regions that were conveyed are known just while they are there.
+    fn remembered(&self) {
+        for host in self.network.hosts.values() {
+            let conveyed = self.conveyed.iter().filter(|(to, _)| *to == host.handle);
+            for (me, region) in conveyed {
+                let creator = self.own.get(&region.creator());
+                let exists = creator.is_some_and(|own| own.regions.contains_key(region));
+                let known = host.federate.dimension_handle_set(*region).is_ok();
+                assert_eq!(known, exists, "{me} knows {region}, and it exists");
+            }
         }
     }
 
@@ -766,6 +799,7 @@ impl Run {
     /// everyone gets just what it must.
     fn rest(&mut self) {
         self.drain();
+        self.remembered();
         for (me, own) in &mut self.own {
             own.got.clear();
             let open = |i: &ObjectInstanceHandle| self.world.locally_deleted.contains(&(*me, *i));
