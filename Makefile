@@ -10,6 +10,7 @@ BUILD := build
 # Where rustup puts Rust.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV := $(BUILD)/venv
+MAKEFLAGS += --no-print-directory
 # A test that hangs ends the run with an error instead of holding it for ever.
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
