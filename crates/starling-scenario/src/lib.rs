@@ -18,4 +18,4 @@ mod value;
 
 pub use file::{Scenario, read_scenarios};
 pub use network::Layer;
-pub use player::{Left, play};
+pub use player::{Left, play, record};

@@ -36,6 +36,8 @@ pub(crate) struct Network {
     layer: Layer,
     executive: Executive,
     pub(crate) members: BTreeMap<PeerId, Member>,
+    /// What was sent to the executive: the sender's number and the frame, again and again.
+    pub(crate) sent: Vec<u8>,
 }
 
 /// One message, as its receiver gets it.
@@ -51,6 +53,7 @@ impl Network {
             layer,
             executive: Executive::new(),
             members: BTreeMap::new(),
+            sent: Vec::new(),
         }
     }
 
@@ -143,6 +146,8 @@ impl Network {
 
     fn tell_executive(&mut self, peer: PeerId, messages: Vec<Message>) {
         for message in carry(self.layer, messages) {
+            self.sent.push(peer.0 as u8);
+            put(&mut self.sent, &message);
             match message {
                 Message::ToExecutive(message) => {
                     self.executive.receive(peer, message).expect("as promised")
@@ -222,6 +227,14 @@ impl Member {
     }
 }
 
+fn put(out: &mut Vec<u8>, message: &Message) {
+    match message {
+        Message::ToExecutive(message) => put_to_executive(out, message),
+        Message::FromExecutive(message) => put_from_executive(out, message),
+        Message::Data(data) => put_data(out, &data.borrow()),
+    }
+}
+
 /// Small and odd, so that frames are cut everywhere.
 const PIECE: usize = 7;
 
@@ -231,11 +244,7 @@ fn carry(layer: Layer, messages: Vec<Message>) -> Vec<Message> {
     }
     let mut sent = Vec::new();
     for message in &messages {
-        match message {
-            Message::ToExecutive(message) => put_to_executive(&mut sent, message),
-            Message::FromExecutive(message) => put_from_executive(&mut sent, message),
-            Message::Data(data) => put_data(&mut sent, &data.borrow()),
-        }
+        put(&mut sent, message);
     }
     let mut came = Vec::new();
     let mut buffer = Vec::new();

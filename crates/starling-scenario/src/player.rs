@@ -33,12 +33,7 @@ pub fn play(scenario: &Scenario, layer: Layer, foms: &str) -> std::result::Resul
     if let Some(only) = scenario.only.iter().find(|only| !of_this_layer(only)) {
         return Ok(vec![format!("only {only}")]);
     }
-    let mut player = Player {
-        network: Network::new(layer),
-        federates: BTreeMap::new(),
-        variables: Variables::new(),
-        left_out: Left::new(),
-    };
+    let mut player = Player::new(layer);
     let mut place = &scenario.place;
     let mut doing = "as it begins";
     let mut result = player.begin(scenario, foms);
@@ -61,6 +56,24 @@ pub fn play(scenario: &Scenario, layer: Layer, foms: &str) -> std::result::Resul
     Err(format!(
         "{place}: [{layer:?}] scenario {title}\n    {doing}\n    {why}"
     ))
+}
+
+/// What a scenario's federates send to the executive, for fuzzing: the sender's number (one byte)
+/// and the frame, again and again. Another federate has joined before them.
+pub fn record(scenario: &Scenario, foms: &str) -> Vec<u8> {
+    let mut player = Player::new(Layer::Core);
+    let observed = Scenario {
+        joined: vec!["observer".into()],
+        ..scenario.clone()
+    };
+    // How far it gets does not matter.
+    let _ = player.begin(&observed, foms);
+    player.network.sent.clear();
+    player.connect(scenario);
+    let _ = player.join(scenario);
+    let mut next = 0;
+    while next < scenario.steps.len() && player.step(&scenario.steps, &mut next).is_ok() {}
+    player.network.sent
 }
 
 /// What a layer leaves out.
@@ -96,29 +109,46 @@ fn outcome_of(values: &[Value]) -> usize {
 }
 
 impl Player {
+    fn new(layer: Layer) -> Self {
+        Player {
+            network: Network::new(layer),
+            federates: BTreeMap::new(),
+            variables: Variables::new(),
+            left_out: Left::new(),
+        }
+    }
+
+    /// Creates the federation execution with its first federate; then all join.
     fn begin(&mut self, scenario: &Scenario, foms: &str) -> Result {
         let text = |text: &str| Value::Text(text.to_owned());
         self.variables.insert("federation".into(), text("F"));
         self.variables.insert("foms".into(), text(foms));
+        self.connect(scenario);
+        if let Some(first) = scenario.joined.first() {
+            let module = |m: &String| format!("{:?}", format!("{foms}/{m}"));
+            let modules: Vec<String> = scenario.modules.iter().map(module).collect();
+            let (modules, time) = (modules.join(" "), &scenario.time);
+            let create = format!("createFederationExecution \"F\" [{modules}] {time:?}");
+            self.line(first, &create)?;
+        }
+        self.join(scenario)
+    }
+
+    fn connect(&mut self, scenario: &Scenario) {
         let all = [&scenario.joined, &scenario.connected, &scenario.unconnected];
         for name in all.into_iter().flatten() {
-            let peer = self.network.connect();
             let played = Played {
-                peer,
+                peer: self.network.connect(),
                 classes: BTreeMap::new(),
                 events: VecDeque::new(),
                 within: Vec::new(),
             };
             self.federates.insert(name.clone(), played);
         }
-        for (number, name) in scenario.joined.iter().enumerate() {
-            if number == 0 {
-                let module = |m: &String| format!("{:?}", format!("{foms}/{m}"));
-                let modules: Vec<String> = scenario.modules.iter().map(module).collect();
-                let (modules, time) = (modules.join(" "), &scenario.time);
-                let create = format!("createFederationExecution \"F\" [{modules}] {time:?}");
-                self.line(name, &create)?;
-            }
+    }
+
+    fn join(&mut self, scenario: &Scenario) -> Result {
+        for name in &scenario.joined {
             let join = format!("joinFederationExecution {name:?} \"test\" \"F\" -> {name}");
             self.line(name, &join)?;
         }
@@ -168,10 +198,12 @@ impl Player {
                     self.left_out.push("FederateInternalError".into());
                     return Ok(());
                 }
-                let armed = (word(2).to_owned(), values[3..].to_vec());
+                let call = values.get(3..).unwrap_or_default();
+                let armed = (word(2).to_owned(), call.to_vec());
                 self.played(federate)?.within.push(armed);
                 Ok(())
             }
+            (_, "") => fail("not a step of this layer".into()),
             (federate, _) => self.call(federate, &values[1..]),
         }
     }
@@ -246,8 +278,11 @@ impl Player {
     }
 
     fn invoke(&mut self, federate: &str, call: &[Value]) -> Result<Vec<Value>> {
-        let arguments = self.substitute_all(&call[1..])?;
-        let (service, act) = find(call[0].text().unwrap_or_default())?;
+        let Some((name, arguments)) = call.split_first() else {
+            return fail("no service is named".into());
+        };
+        let arguments = self.substitute_all(arguments)?;
+        let (service, act) = find(name.text().unwrap_or_default())?;
         let Some(played) = self.federates.get_mut(federate) else {
             return fail(format!("no federate of this scenario: {federate}"));
         };

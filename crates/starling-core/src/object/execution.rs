@@ -348,6 +348,14 @@ impl Execution {
                 data.sender
             )));
         }
+        // Receivers would hold it for ever.
+        let made = self.members.get(&sender).map_or(0, |m| m.requests);
+        if data.after.index > self.index || data.after.requests > made {
+            return Err(ProtocolError(format!(
+                "{sender} sent a frame after its request {} and log index {}; they are at {made} and {}",
+                data.after.requests, data.after.index, self.index
+            )));
+        }
         let mut to = std::mem::take(&mut self.receivers);
         to.clear();
         let regions = match data.body {
