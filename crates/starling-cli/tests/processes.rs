@@ -5,11 +5,14 @@
 mod common;
 
 use common::Client;
+use starling::{CallbackModel, FederateAmbassador, RtiAmbassador};
+use starling_core::Callback;
 use starling_core::message::FromExecutive;
 use starling_net::{Endpoint, Link, ProcessState, RunDir, process_state, reach};
 use starling_rid::Sources;
 use starling_wire::VERSION;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
@@ -26,7 +29,7 @@ fn main() {
         Some("--list") => return println!("processes: test"),
         _ => {}
     }
-    let tests: [(&str, Test); 7] = [
+    let tests: [(&str, Test); 8] = [
         (
             "a_killed_federate_is_resigned",
             a_killed_federate_is_resigned,
@@ -51,6 +54,10 @@ fn main() {
         (
             "federates_start_one_by_themselves",
             federates_start_one_by_themselves,
+        ),
+        (
+            "one_that_ends_as_it_is_reached_is_replaced",
+            one_that_ends_as_it_is_reached_is_replaced,
         ),
     ];
     for (name, test) in tests {
@@ -392,4 +399,34 @@ fn federates_start_one_by_themselves(run_dir: &Path) {
             .socket(starling_rid::DEFAULT_PORT)
             .exists()
     );
+}
+
+fn one_that_ends_as_it_is_reached_is_replaced(run_dir: &Path) {
+    let socket = RunDir::open(run_dir)
+        .unwrap()
+        .socket(starling_rid::DEFAULT_PORT);
+    let dying = UnixListener::bind(&socket).unwrap();
+    let dies = std::thread::spawn(move || {
+        let federate = dying.accept().unwrap();
+        std::fs::remove_file(socket).unwrap();
+        drop(dying);
+        drop(federate);
+    });
+    struct Deaf;
+    impl FederateAmbassador for Deaf {
+        fn deliver(&mut self, _: Callback) -> Result<(), String> {
+            Ok(())
+        }
+    }
+    let text = format!(
+        "net.run_dir={};start.program={STARLING};start.idle_exit_s=0",
+        run_dir.display()
+    );
+    let rti = RtiAmbassador::new();
+    rti.connect(Box::new(Deaf), CallbackModel::Evoked, &text)
+        .unwrap();
+    dies.join().unwrap();
+    rti.list_federation_executions().unwrap();
+    assert!(rti.evoke_callback(60.0).is_ok() && rti.is_connected());
+    rti.disconnect().unwrap();
 }

@@ -1,11 +1,11 @@
 //! The RTI ambassador: connecting, callbacks, and the way of every service to the core.
 
 use crate::background::Background;
-use crate::connection::Connection;
+use crate::connection::{Connection, OpenError};
 use parking_lot::Mutex;
 use starling_core::{Callback, DataOut, Exception, ExceptionKind, Federate, Service};
 use starling_net::{Link, Waiter, reach};
-use starling_rid::{CALLBACKS_IO, Sources};
+use starling_rid::{CALLBACKS_IO, Settings, Sources};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -97,13 +97,16 @@ impl RtiAmbassador {
             .map_err(|e| throw(ExceptionKind::InvalidLocalSettingsDesignator, e.to_string()))?;
         crate::notes::show(&settings);
         let failed = |why: String| throw(ExceptionKind::ConnectionFailed, why);
-        let reached = reach(&settings).map_err(|e| failed(e.to_string()))?;
-        let (waiter, alarm) = Waiter::with_alarm().map_err(|e| failed(e.to_string()))?;
-        let link = Link::new(reached.stream);
         let alone =
             settings.get(CALLBACKS_IO) == "single-threaded" && model == CallbackModel::Evoked;
-        let connection = Connection::open(link, &settings, (waiter.waker(), alarm), alone)
-            .map_err(|e| failed(e.message))?;
+        let opened = match open(&settings, alone) {
+            // What was reached has just gone: now there is none, or another.
+            Err(OpenError::Ended(_)) => open(&settings, alone),
+            opened => opened,
+        };
+        let (connection, waiter) = opened.map_err(|error| match error {
+            OpenError::Ended(why) | OpenError::Refused(why) => failed(why),
+        })?;
         let connection = Arc::new(connection);
         let delivery = Arc::new(Delivery {
             federate: Mutex::new(federate),
@@ -335,6 +338,16 @@ fn not_connected(lost: Option<&str>, service: Service) -> Exception {
         None => "connect has not been called".to_owned(),
     };
     Exception::new(ExceptionKind::NotConnected, why).in_service(service)
+}
+
+/// Reaches an rtiexec and shakes hands.
+fn open(settings: &Settings, alone: bool) -> Result<(Connection, Waiter), OpenError> {
+    let reached = reach(settings).map_err(|e| OpenError::Refused(e.to_string()))?;
+    let waiter = Waiter::with_alarm().map_err(|e| OpenError::Refused(e.to_string()));
+    let (waiter, alarm) = waiter?;
+    let link = Link::new(reached.stream);
+    let connection = Connection::open(link, settings, (waiter.waker(), alarm), alone)?;
+    Ok((connection, waiter))
 }
 
 /// What an evoking thread works on.

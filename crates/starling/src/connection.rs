@@ -17,6 +17,7 @@ use starling_wire::{
     Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
 };
 use std::collections::VecDeque;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -78,9 +79,9 @@ impl Connection {
         settings: &Settings,
         (waker, alarm): (Waker, Alarm),
         alone: bool,
-    ) -> Result<Self, Exception> {
-        let failed = |why: String| Exception::new(ExceptionKind::ConnectionFailed, why);
-        let waiter = Waiter::new().map_err(|e| failed(format!("no wake-up descriptor: {e}")))?;
+    ) -> Result<Self, OpenError> {
+        let no_waiter = |e| OpenError::Refused(format!("no wake-up descriptor: {e}"));
+        let waiter = Waiter::new().map_err(no_waiter)?;
         let (reader, mut writer) = link.split();
         let hello = Hello {
             version: VERSION,
@@ -90,7 +91,7 @@ impl Connection {
         let now = Instant::now();
         let mut read = ReadSide { reader, waiter };
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
-        shake_hands(&mut read, &mut writer, now + timeout).map_err(failed)?;
+        shake_hands(&mut read, &mut writer, now + timeout)?;
         let mut bundling = Bundling::of(settings);
         if alone {
             bundling.bytes = 0;
@@ -500,49 +501,68 @@ impl State {
     }
 }
 
+/// Why a connection did not come about.
+#[derive(Debug)]
+pub(crate) enum OpenError {
+    /// It ended before a word was said: rtiexec has just gone.
+    Ended(String),
+    /// All else.
+    Refused(String),
+}
+
 fn shake_hands(
     read: &mut ReadSide,
     writer: &mut LinkWriter,
     deadline: Instant,
-) -> Result<(), String> {
+) -> Result<(), OpenError> {
     let stream = read.reader.stream().clone();
-    writer.flush().map_err(|e| e.to_string())?;
+    let ended = |e: io::Error| OpenError::Ended(e.to_string());
+    writer.flush().map_err(ended)?;
     loop {
-        if let Some((frame, used)) = split_frame(read.reader.inbox()).map_err(|e| e.to_string())? {
-            let welcome = match Frame::decode(frame).map_err(|e| e.to_string())? {
-                Frame::Welcome(welcome) => welcome,
-                other => return Err(format!("instead of a welcome, rtiexec sent {other:?}")),
-            };
-            if let Some(why) = welcome.refusal {
-                return Err(format!("rtiexec refuses the connection: {why}"));
-            }
-            if welcome.version != VERSION {
-                return Err(format!(
-                    "rtiexec {} speaks wire format {}, this library {VERSION}; install the same version on both sides",
-                    welcome.info.version, welcome.version
-                ));
-            }
+        if let Some(used) = welcome(read.reader.inbox()).map_err(OpenError::Refused)? {
             read.reader.consume(used);
             return Ok(());
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err("it answers no handshake; is it an rtiexec of Starling?".into());
+            let why = "it answers no handshake; is it an rtiexec of Starling?";
+            return Err(OpenError::Refused(why.into()));
         }
         let mut watch = [Watch::new(&*stream, writer.pending() > 0)];
-        read.waiter
-            .wait(&mut watch, Some(left))
-            .map_err(|e| e.to_string())?;
+        let waited = read.waiter.wait(&mut watch, Some(left));
+        waited.map_err(|e| OpenError::Refused(e.to_string()))?;
         if watch[0].writable {
-            writer.flush().map_err(|e| e.to_string())?;
+            writer.flush().map_err(ended)?;
         }
         if watch[0].readable
-            && read.reader.fill().map_err(|e| e.to_string())? == Fill::Closed
-            && read.reader.inbox().is_empty()
+            && read.reader.fill().map_err(ended)? == Fill::Closed
+            && matches!(welcome(read.reader.inbox()), Ok(None))
         {
-            return Err("it closed the connection during the handshake".into());
+            let why = "it closed the connection during the handshake";
+            return Err(OpenError::Ended(why.into()));
         }
     }
+}
+
+/// How many bytes the welcome takes, if it has come; or why rtiexec does not want this federate.
+fn welcome(inbox: &[u8]) -> Result<Option<usize>, String> {
+    let Some((frame, used)) = split_frame(inbox).map_err(|e| e.to_string())? else {
+        return Ok(None);
+    };
+    let welcome = match Frame::decode(frame).map_err(|e| e.to_string())? {
+        Frame::Welcome(welcome) => welcome,
+        other => return Err(format!("instead of a welcome, rtiexec sent {other:?}")),
+    };
+    if let Some(why) = welcome.refusal {
+        return Err(format!("rtiexec refuses the connection: {why}"));
+    }
+    if welcome.version != VERSION {
+        return Err(format!(
+            "rtiexec {} speaks wire format {}, this library {VERSION}; install the same version on both sides",
+            welcome.info.version, welcome.version
+        ));
+    }
+    Ok(Some(used))
 }
 
 fn about_this_process() -> PeerInfo {
