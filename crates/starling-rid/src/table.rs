@@ -37,6 +37,8 @@ settings! {
         "How long an rtiexec that was started by itself stays without connection and federation execution.";
     CALLBACKS_IO: String = "callbacks.io", Kind::Choice(&["async", "single-threaded"]), "", "async",
         "async: a background thread reads the links while the federate is busy elsewhere. single-threaded: links are read only inside RTI calls, no thread is started.";
+    CALLBACKS_SPIN_US: f64 = "callbacks.spin_us", Kind::Number(0.0, 1e4), "us", "50",
+        "A thread that waits in an RTI call reads the link again and again for this long before it sleeps, as long as that has paid lately; 0: it sleeps at once.";
     BUNDLE_TCP_BYTES: u64 = "bundle.tcp_bytes", Kind::Integer(0, 1 << 24), "bytes", "16384",
         "Messages are bundled up to this size before they are written to a stream; 0 writes each at once.";
     BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",

@@ -3,6 +3,7 @@
 //! Lock order: `read` before `state`. The state is never locked while a callback runs or a
 //! descriptor is waited for.
 
+use crate::patience::Patience;
 use parking_lot::{Condvar, Mutex, MutexGuard};
 use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
 use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
@@ -10,8 +11,8 @@ use starling_net::{
     Alarm, Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch,
 };
 use starling_rid::{
-    CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES,
-    LIMITS_SEND_QUEUE_BYTES, Settings,
+    CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S,
+    LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
     Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
@@ -54,6 +55,7 @@ pub(crate) struct State {
 struct ReadSide {
     reader: LinkReader,
     waiter: Waiter,
+    patience: Patience,
 }
 
 /// A connection, shared by the federate's threads and the background thread.
@@ -89,7 +91,12 @@ impl Connection {
         };
         put_hello(writer.out(), &hello);
         let now = Instant::now();
-        let mut read = ReadSide { reader, waiter };
+        let spin = Duration::from_secs_f64(settings.get(CALLBACKS_SPIN_US) / 1e6);
+        let mut read = ReadSide {
+            reader,
+            waiter,
+            patience: Patience::new(spin),
+        };
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
         shake_hands(&mut read, &mut writer, now + timeout)?;
         let mut bundling = Bundling::of(settings);
@@ -209,11 +216,19 @@ impl Connection {
         let stream = read.reader.stream().clone();
         let mut watch = [Watch::new(&*stream, blocked)];
         let timeout = until.map(|u| u.saturating_duration_since(Instant::now()));
-        let waited = waiter.unwrap_or(&read.waiter).wait(&mut watch, timeout);
-        let ready = waited.is_err() || watch[0].readable;
-        let filled = match ready {
-            true => read.reader.fill(),
+        let asked = match waiter.is_none() && !blocked && timeout != Some(Duration::ZERO) {
+            true => ask_again(&mut read.reader, &mut read.patience),
             false => Ok(Fill::Nothing),
+        };
+        let filled = match asked {
+            Ok(Fill::Nothing) => {
+                let waited = waiter.unwrap_or(&read.waiter).wait(&mut watch, timeout);
+                match waited.is_err() || watch[0].readable {
+                    true => read.reader.fill(),
+                    false => Ok(Fill::Nothing),
+                }
+            }
+            asked => asked,
         };
         let state = &mut *self.state.lock();
         if watch[0].writable {
@@ -498,6 +513,24 @@ impl State {
             fault: why.to_owned(),
         });
         self.writer.stream().shut_down();
+    }
+}
+
+/// Reads again and again for a while, letting others run in between.
+fn ask_again(reader: &mut LinkReader, patience: &mut Patience) -> io::Result<Fill> {
+    let Some(spin) = patience.spin() else {
+        return Ok(Fill::Nothing);
+    };
+    let start = Instant::now();
+    loop {
+        let filled = reader.fill()?;
+        let took = start.elapsed();
+        let came = !matches!(filled, Fill::Nothing);
+        if came || took >= spin {
+            patience.learn(came, took);
+            return Ok(filled);
+        }
+        std::thread::yield_now();
     }
 }
 

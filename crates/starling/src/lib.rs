@@ -11,6 +11,7 @@ mod background;
 mod connection;
 mod modules;
 mod notes;
+mod patience;
 mod services;
 
 pub use ambassador::{CallbackModel, FederateAmbassador, RtiAmbassador};
