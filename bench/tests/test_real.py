@@ -115,8 +115,8 @@ class Run:
         path = self.directory / self.out / "results.csv"
         if not path.exists():
             return []
-        with path.open() as f:
-            return [row for row in csv.DictReader(f) if row["rtt_max_ms"] is not None]
+        whole_lines = path.read_text().rpartition("\n")[0]  # more may be half written
+        return list(csv.DictReader(whole_lines.splitlines()))
 
     def halfway(self) -> None:
         """Waits until some samples have been measured."""
