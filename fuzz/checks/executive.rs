@@ -5,7 +5,7 @@
 //! seeds are what scenarios send (`starling_scenario::record`).
 
 use starling_core::message::{FromExecutive, ModuleSource, OwnedData, PeerInfo, ToExecutive};
-use starling_core::{DataPath, Executive, Federate, Output, PeerId};
+use starling_core::{Callback, DataPath, Executive, Federate, Output, PeerId};
 use starling_wire::{Frame, split_frame};
 
 const FOM: &[u8] = include_bytes!("../../tests/data/fom/fleet/Fleet.xml");
@@ -16,6 +16,7 @@ const OBSERVER: PeerId = PeerId(0);
 struct Play {
     executive: Executive,
     observer: Option<Federate>,
+    heard: Vec<Callback>,
     /// Connections so far; a federate that is thrown out comes again.
     last: u64,
     hostile: [PeerId; 4],
@@ -37,8 +38,7 @@ pub fn check(mut bytes: &[u8]) {
         bytes = &rest[taken..];
         play.frame(slot, frame);
     }
-    play.executive.settle();
-    play.deliver();
+    play.is_served();
 }
 
 impl Play {
@@ -46,6 +46,7 @@ impl Play {
         let mut play = Play {
             executive: Executive::new(),
             observer: None,
+            heard: Vec::new(),
             last: 0,
             hostile: [OBSERVER; 4],
         };
@@ -91,6 +92,19 @@ impl Play {
                 .unwrap();
         }
         self.requests();
+    }
+
+    /// Nobody has kept the log from the observer.
+    fn is_served(&mut self) {
+        let observer = self.observer.as_mut().expect("it has joined");
+        let name = format!("the observer's after {} connections", self.last);
+        observer.reserve_object_instance_name(&name).unwrap();
+        self.heard.clear();
+        self.requests();
+        self.executive.settle();
+        self.deliver();
+        let answered = |c: &Callback| matches!(c, Callback::NamesReserved { .. });
+        assert!(self.heard.iter().any(answered), "it waits for ever");
     }
 
     /// What the observer asks for, then what everybody is told.
@@ -167,10 +181,8 @@ impl Play {
                 _ => {}
             }
         }
-        while self
-            .observer
-            .as_mut()
-            .is_some_and(|o| o.next_callback().is_some())
-        {}
+        while let Some(callback) = self.observer.as_mut().and_then(Federate::next_callback) {
+            self.heard.push(callback);
+        }
     }
 }

@@ -140,12 +140,7 @@ impl Execution {
             request: member.requests,
         };
         // First, so that all that the request brings about stands behind its fences.
-        self.tell_entry(
-            &cause,
-            &request.fenced,
-            request.fenced.clone(),
-            &EntryBody::Fenced,
-        );
+        self.tell(&cause, &request.fenced, &EntryBody::Fenced);
         self.serve(&cause, request.body)?;
         self.advise(&cause);
         Ok(())
@@ -357,16 +352,6 @@ impl Execution {
     /// Puts an entry at the present log index on the streams of its audience; at the next one if
     /// somebody of it has been told an entry of the present one.
     pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
-        self.tell_entry(cause, audience, Vec::new(), body);
-    }
-
-    fn tell_entry(
-        &mut self,
-        cause: &Cause,
-        audience: &[FederateHandle],
-        fenced: Vec<FederateHandle>,
-        body: &EntryBody,
-    ) {
         let told = |f| self.members.get(f).is_some_and(|m| m.told >= self.index);
         if audience.iter().any(told) {
             self.index += 1;
@@ -381,7 +366,6 @@ impl Execution {
                 index: self.index,
                 origin: cause.origin,
                 request: cause.request,
-                fenced: fenced.clone(),
                 body: body.clone(),
             };
             self.out.push((member.peer, FromExecutive::Entry(entry)));

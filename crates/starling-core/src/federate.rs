@@ -141,7 +141,7 @@ impl Federate {
             resign_directive: crate::federation::federate::fdd_directive(&model),
             model,
             path,
-            order: Ordering::new(snapshot.handle, snapshot.index, senders),
+            order: Ordering::new(snapshot.handle, path, snapshot.index, senders),
             members: snapshot
                 .federates
                 .into_iter()

@@ -602,9 +602,6 @@ pub struct Entry {
     pub origin: FederateHandle,
     /// That request's number; 0 if the RTI itself made the entry.
     pub request: RequestNumber,
-    /// Receivers that must wait for the fence with this number on `origin`'s own link: those of
-    /// [`EntryBody::Fenced`].
-    pub fenced: Vec<FederateHandle>,
     /// What it says.
     pub body: EntryBody,
 }

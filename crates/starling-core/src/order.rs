@@ -11,8 +11,10 @@
 //! What waits is bounded by the senders: control by the executive's stream, data by `HELD_MAX`
 //! frames per sender, beyond which the peer has broken the protocol (its `after` never comes).
 
-use crate::message::{After, Data, DataBody, Entry, LogIndex, OwnedData, RequestNumber, Watermark};
-use crate::{FederateHandle, ProtocolError};
+use crate::message::{
+    After, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
+};
+use crate::{DataPath, FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -58,6 +60,8 @@ enum Control {
 /// State of one receiver.
 pub(crate) struct Ordering {
     me: FederateHandle,
+    /// Others have links of their own to this receiver, on which fences come.
+    direct: bool,
     applied: LogIndex,
     control: VecDeque<Control>,
     senders: BTreeMap<FederateHandle, Sender>,
@@ -70,6 +74,7 @@ pub(crate) struct Ordering {
 impl Ordering {
     pub(crate) fn new(
         me: FederateHandle,
+        path: DataPath,
         applied: LogIndex,
         senders: impl IntoIterator<Item = (FederateHandle, RequestNumber)>,
     ) -> Self {
@@ -87,6 +92,7 @@ impl Ordering {
         Ordering {
             latest,
             me,
+            direct: path == DataPath::Direct,
             applied,
             control: VecDeque::new(),
             senders,
@@ -182,7 +188,7 @@ impl Ordering {
                     self.applied = self.applied.max(mark.index);
                 }
                 Control::Entry(entry) => {
-                    if entry.fenced.contains(&self.me) && !self.fenced(entry) {
+                    if matches!(entry.body, EntryBody::Fenced) && !self.fence_has_come(entry) {
                         return None;
                     }
                     let Some(Control::Entry(entry)) = self.control.pop_front() else {
@@ -196,11 +202,10 @@ impl Ordering {
         }
     }
 
-    fn fenced(&self, entry: &Entry) -> bool {
-        self.senders
-            .get(&entry.origin)
-            // Nothing comes any more from one whose resignation is applied.
-            .is_none_or(|s| s.fence >= entry.request || (s.ended && s.held.is_empty()))
+    fn fence_has_come(&self, entry: &Entry) -> bool {
+        let come = |s: &Sender| s.fence >= entry.request || (s.ended && s.held.is_empty());
+        // Nothing comes any more from one whose resignation is applied.
+        !self.direct || self.senders.get(&entry.origin).is_none_or(come)
     }
 
     fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {

@@ -212,7 +212,7 @@ fields! {
         interaction_subscriptions, regions, object_region_subscriptions,
         interaction_region_subscriptions
     }
-    Entry { index, origin, request, fenced, body }
+    Entry { index, origin, request, body }
     Discovery { instance, registered_class, known_class, name, producer }
     Watermark { index, requests }
     RegionSpecification { region, ranges }

@@ -581,19 +581,12 @@ fn status() -> impl Strategy<Value = FederationStatus> {
 
 fn from_executive() -> impl Strategy<Value = FromExecutive> {
     use FromExecutive::*;
-    let entry = (
-        any::<u64>(),
-        federate(),
-        any::<u64>(),
-        federates(),
-        entry_body(),
-    );
-    let entry = entry.prop_map(|(index, origin, request, fenced, body)| {
+    let entry = (any::<u64>(), federate(), any::<u64>(), entry_body());
+    let entry = entry.prop_map(|(index, origin, request, body)| {
         FromExecutive::Entry(starling_core::message::Entry {
             index,
             origin,
             request,
-            fenced,
             body,
         })
     });
