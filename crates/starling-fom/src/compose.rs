@@ -10,71 +10,48 @@ const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// Room for the deepest classes with the deepest definitions that a module may have.
 const NESTED_MAX: usize = 2 * DEPTH_MAX + 8;
 
-/// What holds definitions of several modules. All else is one definition, equal wherever it stands.
-const CONTAINERS: [&str; 22] = [
-    "objectModel",
-    "objects",
-    "objectClass",
-    "interactions",
-    "interactionClass",
-    "dimensions",
-    "time",
-    "tags",
-    "synchronizations",
-    "transportations",
-    "switches",
-    "updateRates",
-    "dataTypes",
-    "basicDataRepresentations",
-    "simpleDataTypes",
-    "enumeratedDataTypes",
-    "arrayDataTypes",
-    "fixedRecordDataTypes",
-    "variantRecordDataTypes",
-    "referenceDataTypes",
-    "serviceUtilization",
-    "notes",
-];
-
-/// The order of 1516.2's schema within every container.
-const ORDER: [&str; 37] = [
-    "modelIdentification",
-    "serviceUtilization",
-    "name",
-    "sharing",
-    "objects",
-    "interactions",
-    "dimensions",
-    "transportation",
-    "order",
-    "time",
-    "tags",
-    "synchronizations",
-    "transportations",
-    "switches",
-    "updateRates",
-    "dataTypes",
-    "notes",
-    "semantics",
-    "attribute",
-    "parameter",
-    "objectClass",
-    "interactionClass",
-    "timeStamp",
-    "lookahead",
-    "updateReflectTag",
-    "sendReceiveTag",
-    "deleteRemoveTag",
-    "divestitureRequestTag",
-    "divestitureCompletionTag",
-    "acquisitionRequestTag",
-    "requestUpdateTag",
-    "basicDataRepresentations",
-    "simpleDataTypes",
-    "enumeratedDataTypes",
-    "arrayDataTypes",
-    "fixedRecordDataTypes",
-    "variantRecordDataTypes",
+/// Elements in the order of 1516.2's schema within whatever holds them, and whether they hold
+/// definitions of several modules. All else is one definition, equal wherever it stands.
+const ORDER: [(&str, bool); 39] = [
+    ("objectModel", true),
+    ("modelIdentification", false),
+    ("serviceUtilization", true),
+    ("name", false),
+    ("sharing", false),
+    ("objects", true),
+    ("interactions", true),
+    ("dimensions", true),
+    ("transportation", false),
+    ("order", false),
+    ("time", true),
+    ("tags", true),
+    ("synchronizations", true),
+    ("transportations", true),
+    ("switches", true),
+    ("updateRates", true),
+    ("dataTypes", true),
+    ("notes", true),
+    ("semantics", false),
+    ("attribute", false),
+    ("parameter", false),
+    ("objectClass", true),
+    ("interactionClass", true),
+    ("timeStamp", false),
+    ("lookahead", false),
+    ("updateReflectTag", false),
+    ("sendReceiveTag", false),
+    ("deleteRemoveTag", false),
+    ("divestitureRequestTag", false),
+    ("divestitureCompletionTag", false),
+    ("acquisitionRequestTag", false),
+    ("requestUpdateTag", false),
+    ("basicDataRepresentations", true),
+    ("simpleDataTypes", true),
+    ("enumeratedDataTypes", true),
+    ("arrayDataTypes", true),
+    ("fixedRecordDataTypes", true),
+    ("variantRecordDataTypes", true),
+    ("referenceDataTypes", true),
 ];
 
 /// An element, free of the document that it was read from.
@@ -212,7 +189,7 @@ impl Element {
     }
 
     fn is_container(&self) -> bool {
-        CONTAINERS.contains(&self.tag.as_str())
+        ORDER.contains(&(self.tag.as_str(), true))
     }
 
     fn add_all(&mut self, children: Vec<Element>) {
@@ -231,7 +208,7 @@ impl Element {
             Some(there) if there.is_container() => there.add_all(child.children),
             Some(_) => {}
             None => {
-                let rank = |tag: &str| ORDER.iter().position(|t| *t == tag);
+                let rank = |tag: &str| ORDER.iter().position(|(t, _)| *t == tag);
                 let before = |c: &Element| rank(&c.tag) <= rank(&child.tag);
                 let at = match rank(&child.tag) {
                     None => self.children.len(),

@@ -46,6 +46,25 @@ pub(crate) struct Call<'a> {
     pub(crate) interaction_class: Option<InteractionClassHandle>,
 }
 
+/// Resign actions by the API's names.
+pub(crate) const RESIGN_ACTIONS: [(&str, ResignAction); 6] = {
+    use ResignAction::*;
+    [
+        (
+            "UNCONDITIONALLY_DIVEST_ATTRIBUTES",
+            UnconditionallyDivestAttributes,
+        ),
+        ("DELETE_OBJECTS", DeleteObjects),
+        (
+            "CANCEL_PENDING_OWNERSHIP_ACQUISITIONS",
+            CancelPendingOwnershipAcquisitions,
+        ),
+        ("DELETE_OBJECTS_THEN_DIVEST", DeleteObjectsThenDivest),
+        ("CANCEL_THEN_DELETE_THEN_DIVEST", CancelThenDeleteThenDivest),
+        ("NO_ACTION", NoAction),
+    ]
+};
+
 /// The value of a handle that never was.
 const MADE_UP: u64 = 0x7fff_ffff;
 
@@ -186,16 +205,11 @@ impl Call<'_> {
     }
 
     pub(crate) fn resign_action(&mut self) -> Result<ResignAction, Failure> {
-        use ResignAction::*;
-        Ok(match self.word()?.as_str() {
-            "UNCONDITIONALLY_DIVEST_ATTRIBUTES" => UnconditionallyDivestAttributes,
-            "DELETE_OBJECTS" => DeleteObjects,
-            "CANCEL_PENDING_OWNERSHIP_ACQUISITIONS" => CancelPendingOwnershipAcquisitions,
-            "DELETE_OBJECTS_THEN_DIVEST" => DeleteObjectsThenDivest,
-            "CANCEL_THEN_DELETE_THEN_DIVEST" => CancelThenDeleteThenDivest,
-            "NO_ACTION" => NoAction,
-            _ => return elsewhere("numbers that are no enumerator"),
-        })
+        let word = self.word()?;
+        match RESIGN_ACTIONS.iter().find(|(name, _)| *name == word) {
+            Some((_, action)) => Ok(*action),
+            None => elsewhere("numbers that are no enumerator"),
+        }
     }
 
     pub(crate) fn transportation(&mut self) -> Result<Transportation, Failure> {

@@ -1,6 +1,6 @@
 //! The services that this layer has, by their names in the 2010 C++ API.
 
-use crate::arguments::{Call, Failure, bad, elsewhere};
+use crate::arguments::{Call, Failure, RESIGN_ACTIONS, bad, elsewhere};
 use crate::network::Answer;
 use crate::value::Value;
 use starling_core::message::{RequestNumber, ToExecutive};
@@ -435,16 +435,11 @@ const SERVICES: &[(Service, Act)] = &[
     // Clause 10
     (GetAutomaticResignDirective, |c| {
         let action = c.joined()?.automatic_resign_directive();
-        let name = format!("{action:?}");
-        // As the enumerator of the API: NoAction is NO_ACTION.
-        let mut words = String::new();
-        for letter in name.chars() {
-            if letter.is_uppercase() && !words.is_empty() {
-                words.push('_');
-            }
-            words.push(letter.to_ascii_uppercase());
-        }
-        Ok(vec![Value::Word(words)])
+        let named = RESIGN_ACTIONS.iter().find(|(_, a)| *a == action);
+        Ok(named
+            .map(|(name, _)| Value::word(*name))
+            .into_iter()
+            .collect())
     }),
     (SetAutomaticResignDirective, |c| {
         let action = c.resign_action()?;

@@ -495,6 +495,20 @@ pub(crate) enum Call {
     CancelAcquisition,
 }
 
+impl Call {
+    pub(crate) const ALL: [Call; 9] = [
+        Call::Unconditional,
+        Call::Negotiated,
+        Call::Confirm,
+        Call::IfWanted,
+        Call::Acquire,
+        Call::AcquireIfAvailable,
+        Call::Deny,
+        Call::CancelDivestiture,
+        Call::CancelAcquisition,
+    ];
+}
+
 /// One federate's view.
 #[derive(Default)]
 pub(crate) struct Views {

@@ -426,17 +426,7 @@ impl Run {
         let mut attributes = class.attributes.clone();
         self.draw.shuffle(&mut attributes);
         attributes.truncate(self.draw.usize(1..=attributes.len()));
-        let calls = [
-            Unconditional,
-            Negotiated,
-            Confirm,
-            IfWanted,
-            Acquire,
-            AcquireIfAvailable,
-            Deny,
-            CancelDivestiture,
-            CancelAcquisition,
-        ];
+        let calls = Call::ALL;
         // Mostly what may succeed, so that something happens.
         let mut call = calls[self.draw.usize(..calls.len())];
         for _ in 0..4 {
