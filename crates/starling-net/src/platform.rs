@@ -1,12 +1,20 @@
 //! What depends on the operating system (Linux), and all `unsafe` code of this crate.
 
+use rustix::event::{EventfdFlags, PollFlags, Timespec, eventfd};
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
+
+pub(crate) use rustix::event::PollFd;
 
 fn check(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 {
@@ -18,148 +26,109 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
 /// Writes to a socket; a closed peer gives an error, never SIGPIPE, which would end a federate
 /// that does not ignore it.
 pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length are those of a live slice.
-    let sent = unsafe {
-        libc::send(
-            fd.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            bytes.len(),
-            libc::MSG_NOSIGNAL,
-        )
-    };
-    usize::try_from(sent).map_err(|_| io::Error::last_os_error())
+    Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL)?)
 }
 
 /// Reads from a socket.
 pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the pointer and length are those of a live, writable slice.
-    let got = unsafe {
-        libc::recv(
-            fd.as_raw_fd(),
-            buffer.as_mut_ptr().cast(),
-            buffer.len(),
-            libc::MSG_DONTWAIT,
-        )
-    };
-    usize::try_from(got).map_err(|_| io::Error::last_os_error())
+    Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0)
 }
 
 /// A counter to wake a waiting thread by.
 pub(crate) fn event_fd() -> io::Result<File> {
-    // SAFETY: no pointers; the new descriptor is owned by nobody else.
-    unsafe {
-        let fd = check(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?;
-        Ok(File::from(OwnedFd::from_raw_fd(fd)))
-    }
+    let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+    Ok(File::from(fd))
 }
 
 /// A timer that can be polled, not set.
 pub(crate) fn timer_fd() -> io::Result<File> {
-    let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-    // SAFETY: no pointers; the new descriptor is owned by nobody else.
-    unsafe {
-        let fd = check(libc::timerfd_create(libc::CLOCK_MONOTONIC, flags))?;
-        Ok(File::from(OwnedFd::from_raw_fd(fd)))
-    }
+    let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+    let fd = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+    Ok(File::from(fd))
 }
 
 /// Sets a timer to run out once after `time`, whatever it was set to before.
 pub(crate) fn set_timer(fd: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
-    // Zero would stop it.
-    let time = time.max(Duration::from_nanos(1));
-    let zero = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
+    let once = Itimerspec {
+        it_interval: Timespec::default(),
+        // Zero would stop it.
+        it_value: timespec(time.max(Duration::from_nanos(1))),
     };
-    let value = libc::itimerspec {
-        it_interval: zero,
-        it_value: libc::timespec {
-            tv_sec: libc::time_t::try_from(time.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: time.subsec_nanos().into(),
-        },
-    };
-    // SAFETY: `value` outlives the call, the former value is not asked for.
-    check(unsafe {
-        libc::timerfd_settime(fd.as_raw_fd(), 0, &raw const value, std::ptr::null_mut())
-    })
-    .map(|_| ())
+    rustix::time::timerfd_settime(fd, TimerfdTimerFlags::empty(), &once)?;
+    Ok(())
 }
 
-pub(crate) use libc::pollfd;
+fn timespec(time: Duration) -> Timespec {
+    Timespec {
+        tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: time.subsec_nanos().into(),
+    }
+}
 
 /// An entry for [`poll`].
-pub(crate) fn poll_entry(fd: BorrowedFd<'_>, read: bool, write: bool) -> pollfd {
-    pollfd {
-        fd: fd.as_raw_fd(),
-        events: if read { libc::POLLIN } else { 0 } | if write { libc::POLLOUT } else { 0 },
-        revents: 0,
-    }
+pub(crate) fn poll_entry(fd: BorrowedFd<'_>, read: bool, write: bool) -> PollFd<'_> {
+    let mut events = PollFlags::empty();
+    events.set(PollFlags::IN, read);
+    events.set(PollFlags::OUT, write);
+    PollFd::from_borrowed_fd(fd, events)
 }
 
 /// Whether an entry can be read (or has ended), and can be written.
-pub(crate) fn poll_result(entry: &pollfd) -> (bool, bool) {
-    let ended = libc::POLLHUP | libc::POLLERR | libc::POLLNVAL;
-    let is = |flags| entry.revents & flags != 0;
-    (is(libc::POLLIN | ended), is(libc::POLLOUT | ended))
+pub(crate) fn poll_result(entry: &PollFd<'_>) -> (bool, bool) {
+    let ended = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    let is = |flags| entry.revents().intersects(flags | ended);
+    (is(PollFlags::IN), is(PollFlags::OUT))
 }
 
 /// Waits until an entry is ready or the time is over; a signal ends the wait early.
-pub(crate) fn poll(entries: &mut [pollfd], timeout: Option<Duration>) -> io::Result<()> {
-    let time = timeout.map(|t| libc::timespec {
-        tv_sec: t.as_secs().try_into().unwrap_or(libc::time_t::MAX),
-        tv_nsec: t.subsec_nanos().into(),
-    });
-    let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    let count = entries.len() as libc::nfds_t;
-    // SAFETY: pointer and count are those of a live slice; `time` is null or outlives the call.
-    let result = unsafe { libc::ppoll(entries.as_mut_ptr(), count, time, std::ptr::null()) };
-    match check(result) {
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => {
-            entries.iter_mut().for_each(|e| e.revents = 0);
+pub(crate) fn poll(entries: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
+    match rustix::event::poll(entries, timeout.map(timespec).as_ref()) {
+        Ok(_) => Ok(()),
+        Err(Errno::INTR) => {
+            entries.iter_mut().for_each(PollFd::clear_revents);
             Ok(())
         }
-        other => other.map(|_| ()),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// Process and user at the other end of a Unix-domain stream.
+/// Process and user at the other end of a Unix-domain stream. Not rustix's `socket_peercred`: its
+/// process is never 0, but here it is for one that this process's namespace does not show.
 pub(crate) fn unix_peer(fd: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
-    let mut who = libc::ucred {
-        pid: 0,
-        uid: 0,
-        gid: 0,
-    };
-    option(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut who)?;
+    let who: libc::ucred = option(fd, libc::SOL_SOCKET, libc::SO_PEERCRED)?;
     Ok((u32::try_from(who.pid).unwrap_or(0), who.uid))
+}
+
+/// A structure of the system's that consists of numbers only.
+///
+/// # Safety
+/// All bytes, also zeros, must be a value of the type.
+unsafe trait Numbers {}
+// SAFETY: three integers.
+unsafe impl Numbers for libc::ucred {}
+// SAFETY: integers only.
+unsafe impl Numbers for libc::tcp_info {}
+
+/// An option of a socket; what an older system does not know of it stays 0.
+fn option<T: Numbers>(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T> {
+    // SAFETY: zeros are a value of it.
+    let mut value: T = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<T>() as libc::socklen_t;
+    let to = (&raw mut value).cast();
+    // SAFETY: `value` is writable for `length` bytes, and any bytes are a value of it.
+    check(unsafe { libc::getsockopt(fd.as_raw_fd(), level, name, to, &raw mut length) })?;
+    Ok(value)
 }
 
 /// How long ago the host at the other end of a TCP stream last acknowledged anything.
 pub(crate) fn last_acknowledged(fd: BorrowedFd<'_>) -> io::Result<Duration> {
-    // SAFETY: tcp_info is a plain structure of numbers, for which all zeros is a value.
-    let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
-    option(fd, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info)?;
+    let info: libc::tcp_info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
     Ok(Duration::from_millis(info.tcpi_last_ack_recv.into()))
-}
-
-fn option<T>(fd: BorrowedFd<'_>, level: i32, name: i32, value: &mut T) -> io::Result<()> {
-    let mut length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: `value` is writable for `length` bytes, and only used with plain C structures.
-    check(unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            level,
-            name,
-            std::ptr::from_mut(value).cast(),
-            &raw mut length,
-        )
-    })
-    .map(|_| ())
 }
 
 /// The user this process runs as.
 pub fn user_id() -> u32 {
-    // SAFETY: no arguments, can't fail.
-    unsafe { libc::geteuid() }
+    rustix::process::geteuid().as_raw()
 }
 
 /// This host's name.
@@ -171,12 +140,10 @@ pub fn host_name() -> String {
 
 /// Tries to take a lock that ends with the file's last descriptor.
 pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
-    // SAFETY: no pointers.
-    match check(unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) }) {
-        Ok(_) => Ok(true),
-        Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(false),
-        Err(e) if e.kind() == io::ErrorKind::Interrupted => Ok(false),
-        Err(e) => Err(e),
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -217,17 +184,10 @@ pub(crate) fn own_file() -> Option<PathBuf> {
 
 /// Allows this process as many descriptors as the system lets it have.
 pub fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `limit` lives and is writable during both calls. A failure changes nothing.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit);
-        }
-    }
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // A failure changes nothing.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// What a process of this host is doing.

@@ -95,14 +95,15 @@ impl Waiter {
     /// time is over; none: for ever. True if woken by `wake`.
     pub fn wait(&self, watches: &mut [Watch<'_>], timeout: Option<Duration>) -> io::Result<bool> {
         // One link and the wake-up are the usual case, and need no allocation.
-        let mut few = [platform::poll_entry(self.event.as_fd(), true, false); 4];
+        let woken = || platform::poll_entry(self.event.as_fd(), true, false);
+        let mut few = [woken(), woken(), woken(), woken()];
         let mut many = Vec::new();
         let count = watches.len() + 1;
         let all = count + usize::from(self.alarm.is_some());
         let entries = if all <= few.len() {
             &mut few[..all]
         } else {
-            many.resize(all, few[0]);
+            many.resize_with(all, woken);
             &mut many[..]
         };
         for (entry, watch) in entries[1..].iter_mut().zip(&*watches) {
@@ -115,7 +116,7 @@ impl Waiter {
         for (entry, watch) in entries[1..].iter().zip(watches) {
             (watch.readable, watch.writable) = platform::poll_result(entry);
         }
-        let ready = |entry: &platform::pollfd| platform::poll_result(entry).0;
+        let ready = |entry: &platform::PollFd<'_>| platform::poll_result(entry).0;
         // Emptied here; another thread may have been faster, or have set the alarm anew.
         if let (Some(alarm), Some(entry)) = (&self.alarm, entries.get(count))
             && ready(entry)
