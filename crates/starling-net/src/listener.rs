@@ -1,52 +1,79 @@
 //! Listening for links.
 
-use crate::dial::resolve;
+use crate::dial::{connect_unix, resolve};
 use crate::platform;
+use crate::run_dir::Lock;
 use crate::stream::Stream;
 use starling_rid::Endpoint;
 use std::fs;
 use std::io;
 use std::net::TcpListener;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A listening socket that never blocks. The file of a Unix-domain one goes with it.
+/// How long another process may take to replace a socket in the same directory.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A listening socket that never blocks. The file of a Unix-domain one goes with it; only this
+/// user can connect there.
 #[derive(Debug)]
-pub enum Listener {
-    /// TCP.
+pub struct Listener {
+    /// Goes before the socket is closed: nobody can have put another one there.
+    file: Option<SocketFile>,
+    socket: Socket,
+}
+
+#[derive(Debug)]
+enum Socket {
     Tcp(TcpListener),
-    /// Unix-domain; only this user can connect.
-    Unix(UnixListener, PathBuf),
+    Unix(UnixListener),
+}
+
+/// The file that a Unix-domain socket was bound to; removed when dropped, unless somebody has
+/// put another in its place.
+#[derive(Debug)]
+struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    identity: Option<(u64, u64)>,
 }
 
 impl Listener {
     /// Listens. If somebody does so already, the error says who.
     pub fn bind(at: &Endpoint) -> io::Result<Self> {
-        let listener = match at {
-            Endpoint::Tcp { host, port } => bind_tcp(host, *port)?,
-            Endpoint::Unix(path) => bind_unix(path)?,
+        let (socket, file) = match at {
+            Endpoint::Tcp { host, port } => (Socket::Tcp(bind_tcp(host, *port)?), None),
+            Endpoint::Unix(path) => {
+                let (socket, file) = bind_unix(path)?;
+                (Socket::Unix(socket), Some(file))
+            }
         };
-        match &listener {
-            Self::Tcp(l) => l.set_nonblocking(true)?,
-            Self::Unix(l, _) => l.set_nonblocking(true)?,
+        match &socket {
+            Socket::Tcp(l) => l.set_nonblocking(true)?,
+            Socket::Unix(l) => l.set_nonblocking(true)?,
         }
-        Ok(listener)
+        Ok(Self { file, socket })
     }
 
     /// Where it listens, with the port that was given to it.
     pub fn endpoint(&self) -> io::Result<Endpoint> {
-        match self {
-            Self::Tcp(listener) => {
+        match &self.socket {
+            Socket::Tcp(listener) => {
                 let address = listener.local_addr()?;
                 Ok(Endpoint::Tcp {
                     host: address.ip().to_string(),
                     port: address.port(),
                 })
             }
-            Self::Unix(_, path) => Ok(Endpoint::Unix(path.clone())),
+            Socket::Unix(_) => {
+                let file = self.file.as_ref();
+                Ok(Endpoint::Unix(
+                    file.map(|f| f.path.clone()).unwrap_or_default(),
+                ))
+            }
         }
     }
 
@@ -54,9 +81,9 @@ impl Listener {
     /// Unix-domain socket, is skipped.
     pub fn accept(&self) -> io::Result<Option<Stream>> {
         loop {
-            let accepted = match self {
-                Self::Tcp(listener) => listener.accept().map(|(s, _)| Stream::tcp(s)),
-                Self::Unix(listener, _) => listener.accept().map(|(s, _)| Stream::unix(s)),
+            let accepted = match &self.socket {
+                Socket::Tcp(listener) => listener.accept().map(|(s, _)| Stream::tcp(s)),
+                Socket::Unix(listener) => listener.accept().map(|(s, _)| Stream::unix(s)),
             };
             match accepted {
                 Ok(Ok(stream)) if allowed(&stream) => return Ok(Some(stream)),
@@ -70,20 +97,25 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for SocketFile {
     fn drop(&mut self) {
-        if let Self::Unix(_, path) = self {
-            // Before the socket is closed: nobody can have put another one there.
-            let _ = fs::remove_file(path);
+        if self.identity.is_some() && identity(&self.path) == self.identity {
+            // Nobody is left who could be told.
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match self {
-            Self::Tcp(listener) => listener.as_fd(),
-            Self::Unix(listener, _) => listener.as_fd(),
+        match &self.socket {
+            Socket::Tcp(listener) => listener.as_fd(),
+            Socket::Unix(listener) => listener.as_fd(),
         }
     }
 }
@@ -101,13 +133,13 @@ fn allowed(stream: &Stream) -> bool {
     }
 }
 
-fn bind_tcp(host: &str, port: u16) -> io::Result<Listener> {
+fn bind_tcp(host: &str, port: u16) -> io::Result<TcpListener> {
     let addresses = resolve(host, port, Duration::from_secs(5))?;
     let first = addresses
         .first()
         .ok_or_else(|| io::Error::other(format!("the name '{host}' has no address")))?;
     match TcpListener::bind(first) {
-        Ok(listener) => Ok(Listener::Tcp(listener)),
+        Ok(listener) => Ok(platform::beyond_standard(listener)?.into()),
         Err(e) if e.kind() == io::ErrorKind::AddrInUse => {
             let by = match platform::listening_process(port) {
                 Some(pid) => by_process(pid),
@@ -122,27 +154,51 @@ fn bind_tcp(host: &str, port: u16) -> io::Result<Listener> {
     }
 }
 
-fn bind_unix(path: &PathBuf) -> io::Result<Listener> {
-    if path.exists() {
-        // A socket that nobody serves is what a killed process left.
-        match UnixStream::connect(path) {
-            Ok(other) => {
-                let by = match platform::unix_peer(other.as_fd()) {
-                    Ok((pid, _)) => by_process(pid),
-                    Err(_) => "by another process".into(),
-                };
-                return Err(io::Error::new(
-                    io::ErrorKind::AddrInUse,
-                    format!("{} is in use {by}", path.display()),
-                ));
-            }
-            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path)?,
-            Err(e) => return Err(e),
+/// Binds to a path. A socket that nobody serves, which is what a killed process leaves, is
+/// replaced; nothing else is.
+fn bind_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
+    // Two processes must not find the same stale socket, and the slower remove the other's.
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    };
+    let _lock = Lock::of_directory(directory, LOCK_TIMEOUT)?;
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.file_type().is_socket() => remove_stale(path)?,
+        Ok(_) => {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                format!("{} exists and is no socket", path.display()),
+            ));
         }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+        Err(e) => return Err(e),
     }
-    let listener = UnixListener::bind(path)?;
+    let listener = platform::beyond_standard(UnixListener::bind(path)?)?;
+    let file = SocketFile {
+        path: path.to_owned(),
+        identity: identity(path),
+    };
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
-    Ok(Listener::Unix(listener, path.clone()))
+    Ok((listener.into(), file))
+}
+
+/// Removes a socket that nobody serves.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let by = match connect_unix(path, Duration::ZERO) {
+        Ok(other) => match platform::unix_peer(other.as_fd()) {
+            Ok((pid, _)) => by_process(pid),
+            Err(_) => "by another process".into(),
+        },
+        Err(e) if e.kind() == io::ErrorKind::TimedOut => "by a process that is stopped".into(),
+        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => return fs::remove_file(path),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    Err(io::Error::new(
+        io::ErrorKind::AddrInUse,
+        format!("{} is in use {by}", path.display()),
+    ))
 }
 
 fn by_process(pid: u32) -> String {

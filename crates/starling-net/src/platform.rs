@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -21,6 +21,16 @@ fn check(result: libc::c_int) -> io::Result<libc::c_int> {
         return Err(io::Error::last_os_error());
     }
     Ok(result)
+}
+
+/// A descriptor beyond the standard three. In a process that has closed one of those the next
+/// descriptor gets its number, and what the program prints would go into it.
+pub(crate) fn beyond_standard(fd: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
+    let fd = fd.into();
+    if fd.as_raw_fd() > 2 {
+        return Ok(fd);
+    }
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
 }
 
 /// Writes to a socket; a closed peer gives an error, never SIGPIPE, which would end a federate
@@ -37,14 +47,14 @@ pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize
 /// A counter to wake a waiting thread by.
 pub(crate) fn event_fd() -> io::Result<File> {
     let fd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-    Ok(File::from(fd))
+    Ok(File::from(beyond_standard(fd)?))
 }
 
 /// A timer that can be polled, not set.
 pub(crate) fn timer_fd() -> io::Result<File> {
     let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
     let fd = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
-    Ok(File::from(fd))
+    Ok(File::from(beyond_standard(fd)?))
 }
 
 /// Sets a timer to run out once after `time`, whatever it was set to before.

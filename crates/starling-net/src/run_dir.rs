@@ -94,29 +94,52 @@ impl RunDir {
             .mode(0o600)
             .open(&path)
             .map_err(|e| about(&path, "can't be opened", &e))?;
+        let file = File::from(platform::beyond_standard(file)?);
         Ok(platform::try_lock(&file)?.then_some(Lock(file)))
     }
 
     /// Takes the lock, waiting for whoever has it.
     pub fn lock(&self, timeout: Duration) -> io::Result<Lock> {
-        let end = Instant::now() + timeout;
-        loop {
-            if let Some(lock) = self.try_lock()? {
-                return Ok(lock);
-            }
-            if Instant::now() >= end {
-                return Err(io::Error::new(
-                    io::ErrorKind::TimedOut,
-                    format!(
-                        "another process has been starting rtiexec for {} s (lock in {})",
-                        timeout.as_secs_f64(),
-                        self.0.display()
-                    ),
-                ));
-            }
-            // flock can't wait with a time-out: ask again.
-            std::thread::sleep(Duration::from_millis(2));
+        match within(timeout, || self.try_lock())? {
+            Some(lock) => Ok(lock),
+            None => Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!(
+                    "another process has been starting rtiexec for {} s (lock in {})",
+                    timeout.as_secs_f64(),
+                    self.0.display()
+                ),
+            )),
         }
+    }
+}
+
+impl Lock {
+    /// Takes the lock of a directory in which a socket is looked for and replaced; several users
+    /// may do so at the same time.
+    pub(crate) fn of_directory(path: &Path, timeout: Duration) -> io::Result<Self> {
+        let file = File::open(path).map_err(|e| about(path, "can't be opened", &e))?;
+        let file = File::from(platform::beyond_standard(file)?);
+        let taken = within(timeout, || Ok(platform::try_lock(&file)?.then_some(())))?;
+        let why = || format!("another process holds a lock on {}", path.display());
+        taken
+            .map(|()| Lock(file))
+            .ok_or_else(|| io::Error::new(io::ErrorKind::TimedOut, why()))
+    }
+}
+
+/// What `attempt` brings, if it brings it in time: flock can't wait with a time-out.
+fn within<T>(
+    timeout: Duration,
+    mut attempt: impl FnMut() -> io::Result<Option<T>>,
+) -> io::Result<Option<T>> {
+    let end = Instant::now() + timeout;
+    loop {
+        let result = attempt()?;
+        if result.is_some() || Instant::now() >= end {
+            return Ok(result);
+        }
+        std::thread::sleep(Duration::from_millis(2));
     }
 }
 

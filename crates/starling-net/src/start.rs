@@ -68,19 +68,21 @@ pub(crate) fn spawn(
         .append(true)
         .mode(0o600)
         .open(log)
+        .and_then(platform::beyond_standard)
+        .map(File::from)
         .map_err(|e| failed(&format!("its log {} can't be opened", log.display()), e))?;
     if log_file.metadata().is_ok_and(|m| m.len() > LOG_BYTES_MAX) {
         // An old log that can't be emptied is no reason not to start.
         let _ = log_file.set_len(0);
     }
     let start_of_log = log_file.metadata().map_or(0, |m| m.len());
-    let (ready, its_end) = UnixStream::pair().map_err(|e| failed("no pipe", e))?;
+    let (ready, its_end) = pipe().map_err(|e| failed("no pipe", e))?;
     let mut command = Command::new(program);
     command
         .args(arguments)
         .current_dir("/")
         .stdin(Stdio::null())
-        .stdout(OwnedFd::from(its_end))
+        .stdout(its_end)
         .stderr(log_file);
     platform::detach(&mut command);
     let mut child = command
@@ -91,8 +93,7 @@ pub(crate) fn spawn(
     child
         .wait()
         .map_err(|e| failed("it can't be waited for", e))?;
-    let line =
-        read_line(OwnedFd::from(ready), timeout).map_err(|e| failed("it said nothing", e))?;
+    let line = read_line(ready, timeout).map_err(|e| failed("it said nothing", e))?;
     match line {
         Some(line) => Ok(line),
         None => Err(format!(
@@ -101,6 +102,12 @@ pub(crate) fn spawn(
             end_of(log, start_of_log)
         )),
     }
+}
+
+fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (ours, its) = UnixStream::pair()?;
+    let its = platform::beyond_standard(its)?;
+    Ok((platform::beyond_standard(ours)?, its))
 }
 
 /// A line from a pipe; none if it was closed before.

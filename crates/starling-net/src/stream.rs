@@ -29,6 +29,7 @@ pub struct Peer {
 impl Stream {
     /// Takes a TCP connection: no delay, non-blocking.
     pub fn tcp(stream: TcpStream) -> io::Result<Self> {
+        let stream = TcpStream::from(platform::beyond_standard(stream)?);
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(Self::Tcp(stream))
@@ -36,6 +37,7 @@ impl Stream {
 
     /// Takes a Unix-domain connection: non-blocking.
     pub fn unix(stream: UnixStream) -> io::Result<Self> {
+        let stream = UnixStream::from(platform::beyond_standard(stream)?);
         stream.set_nonblocking(true)?;
         Ok(Self::Unix(stream))
     }

@@ -125,6 +125,82 @@ fn a_unix_socket_is_private_replaced_when_stale_and_removed() {
     std::fs::remove_dir_all(&directory).unwrap();
 }
 
+/// A directory for one test, gone with it.
+struct Directory(std::path::PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let name = format!("starling-net-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn only_a_socket_that_nobody_serves_is_replaced() {
+    let directory = Directory::new("replace");
+    let path = directory.0.join("precious");
+    let endpoint = Endpoint::Unix(path.clone());
+    let refused = |why: &str| {
+        let error = Listener::bind(&endpoint).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    };
+    std::fs::write(&path, "the only copy").unwrap();
+    refused("precious exists and is no socket");
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "the only copy");
+    std::fs::rename(&path, directory.0.join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink("elsewhere", &path).unwrap();
+    refused("is no socket");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    refused("is no socket");
+    std::fs::remove_dir(&path).unwrap();
+
+    let listener = Listener::bind(&endpoint).unwrap();
+    // Somebody puts a file of theirs there: it is not ours to remove.
+    std::fs::rename(directory.0.join("elsewhere"), &path).unwrap();
+    drop(listener);
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "the only copy");
+}
+
+#[test]
+fn of_those_that_replace_a_stale_socket_one_wins() {
+    let directory = Directory::new("race");
+    for round in 0..50 {
+        let path = directory.0.join(format!("socket-{round}"));
+        drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+        let bind = || Listener::bind(&Endpoint::Unix(path.clone()));
+        let bound: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(bind)).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        let winners = bound.iter().filter(|b| b.is_ok()).count();
+        assert_eq!(winners, 1, "{bound:?}");
+        dial(&Endpoint::Unix(path.clone()), Duration::from_secs(10)).unwrap();
+    }
+}
+
+#[test]
+fn dialling_a_listener_that_takes_nobody_ends() {
+    let directory = Directory::new("full");
+    let path = directory.0.join("socket");
+    let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    rustix::net::listen(&listener, 0).unwrap();
+    let endpoint = Endpoint::Unix(path);
+    let _waits = dial(&endpoint, Duration::from_secs(10)).unwrap();
+    let error = dial(&endpoint, Duration::from_millis(50)).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::TimedOut, "{error}");
+    let error = Listener::bind(&endpoint).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse, "{error}");
+}
+
 #[test]
 fn a_run_directory_open_to_others_is_refused() {
     use std::os::unix::fs::PermissionsExt;
