@@ -4,7 +4,10 @@
 use crate::execution::Execution;
 use crate::message::{Finding, Question, Range, Subscription};
 use crate::object::execution::Instance;
-use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle};
+use crate::{
+    AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle,
+};
 use starling_fom::ObjectModel;
 use std::collections::BTreeSet;
 
@@ -179,11 +182,13 @@ impl Execution {
         if !reached {
             let of_owner = self.regions.updates.of(handle, *first, *owner);
             let of_owner: Vec<_> = of_owner
-                .map(|(_, ranges)| self.ranges_text(ranges))
+                .map(|(_, ranges)| self.ranges_text(*first, ranges))
                 .collect();
             let mine = self.subscriptions.regions.regions(receiver, at, *first);
             let mine = mine.filter_map(|r| self.regions.committed.get(&r));
-            let mine: Vec<_> = mine.map(|ranges| self.ranges_text(ranges)).collect();
+            let mine: Vec<_> = mine
+                .map(|ranges| self.ranges_text(*first, ranges))
+                .collect();
             let why = format!(
                 "{} updates with {}; {} subscribes with {}: they do not overlap",
                 self.federate_text(*owner),
@@ -349,15 +354,24 @@ impl Execution {
         }
     }
 
-    /// A region's ranges: `X 0..10, Y 5..6`.
-    fn ranges_text(&self, ranges: &[Range]) -> String {
-        let range = |r: &Range| {
-            let dimension = self.model.dimension(r.dimension);
-            let name = dimension.map_or("?", |d| &d.name);
-            format!("{name} {}..{}", r.lower, r.upper)
+    /// The ranges of a region that is used with this attribute: `X 0..10, Y 5..6 by default`.
+    fn ranges_text(&self, attribute: AttributeHandle, ranges: &[Range]) -> String {
+        let available = self.model.attribute(attribute);
+        let available = available.map_or(&[][..], |a| &a.dimensions).iter();
+        let range = |d: &DimensionHandle| {
+            let dimension = self.model.dimension(*d)?;
+            let given = ranges.iter().find(|r| r.dimension == *d);
+            Some(match (given, dimension.default_range) {
+                (Some(r), _) => format!("{} {}..{}", dimension.name, r.lower, r.upper),
+                (None, Some((l, u))) => format!("{} {l}..{u} by default", dimension.name),
+                (None, None) => return None,
+            })
         };
-        let all: Vec<_> = ranges.iter().map(range).collect();
-        all.join(", ")
+        let all: Vec<_> = available.filter_map(range).collect();
+        match all.is_empty() {
+            true => "no range".to_owned(),
+            false => all.join(", "),
+        }
     }
 
     fn federate_text(&self, federate: FederateHandle) -> String {

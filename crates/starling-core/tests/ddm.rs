@@ -730,3 +730,55 @@ fn what_is_wrong_is_said() {
     assert_eq!(kind(rate), InvalidUpdateRateDesignator);
     f.run();
 }
+
+/// 1516.2-2010 §4.7, value when unspecified: of E 0 to 10, D is excluded.
+#[test]
+fn a_dimension_that_a_region_leaves_out_has_its_default_range() {
+    for (ranges, meets) in [
+        (&[("E", 9, 20)][..], true),
+        (&[("E", 10, 20)], false),
+        (&[("D", 15, 20), ("E", 0, 1)], true),
+        (&[("D", 50, 60), ("E", 0, 1)], false),
+        (&[], true),
+    ] {
+        let mut f = Federation::new(SCOPE);
+        f.join("A");
+        f.join("B");
+        publish(&mut f, "A", "A", &["x"]);
+        let u = region(&mut f, "A", &[("D", 10, 20)]);
+        let updated = with(&mut f, &["x"], &[u]);
+        let instance = register(&mut f, "A", &[updated]);
+        let s = region(&mut f, "B", ranges);
+        let list = with(&mut f, &["x"], &[s]);
+        subscribe(&mut f, "B", "A", &[list]);
+        f.run();
+        assert_eq!(
+            discovers(&f.callbacks("B")),
+            usize::from(meets),
+            "{ranges:?}"
+        );
+        // The other way round: the updating region is moved to where the default range is not.
+        let away = region(&mut f, "A", &[("E", 10, 11)]);
+        let updated = with(&mut f, &["x"], &[away]);
+        let replaced = with(&mut f, &["x"], &[u]);
+        f.call("A", |f, _| {
+            f.associate_regions_for_updates(instance, &[updated])
+        })
+        .unwrap();
+        f.call("A", |f, _| {
+            f.unassociate_regions_for_updates(instance, &[replaced])
+        })
+        .unwrap();
+        f.run();
+        f.callbacks("B");
+        let forwarded = f.forwarded;
+        update(&mut f, instance, &["x"]);
+        let in_e = ranges.iter().any(|(d, _, upper)| *d == "E" && *upper > 10);
+        assert_eq!(f.forwarded - forwarded, usize::from(in_e), "{ranges:?}");
+        assert_eq!(
+            reflected(&mut f, "B").len(),
+            usize::from(in_e),
+            "{ranges:?}"
+        );
+    }
+}

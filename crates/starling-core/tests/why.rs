@@ -161,6 +161,6 @@ fn regions_that_do_not_overlap() {
     .unwrap();
     assert_eq!(
         last(&mut f, "B", "HLAinstance-1-1"),
-        "FAIL regions: 'A' updates with D 0..10; 'B' subscribes with D 20..30: they do not overlap"
+        "FAIL regions: 'A' updates with D 0..10, E 0..10 by default; 'B' subscribes with D 20..30, E 0..10 by default: they do not overlap"
     );
 }

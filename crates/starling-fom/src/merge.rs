@@ -122,10 +122,19 @@ impl ObjectModel {
                 FomError::unreadable("STL-FOM-010", self.place(origin), what)
             })?,
         };
+        let value = field(&new.fields, "value").unwrap_or("Excluded");
+        let default_range = default_range(value, upper_bound).ok_or_else(|| {
+            let what = format!(
+                "dimension '{}' has the value '{value}' when unspecified; it is a range like [0..3), a single value like [2), or Excluded, within the upper bound {upper_bound}",
+                new.name
+            );
+            FomError::unreadable("STL-FOM-010", self.place(origin), what)
+        });
         let handle = self.dimension_handle(&new.name);
         self.undefined.remove(&handle);
         if let Some(d) = handle.index().and_then(|i| self.dimensions.get_mut(i)) {
             d.upper_bound = upper_bound;
+            d.default_range = default_range?;
         }
         Ok(())
     }
@@ -140,6 +149,7 @@ impl ObjectModel {
             handle,
             name: name.to_owned(),
             upper_bound: u32::MAX,
+            default_range: None,
         });
         handle
     }
@@ -693,6 +703,21 @@ impl ObjectModel {
             line,
         }
     }
+}
+
+/// Reads a dimension's value when unspecified (1516.2-2010 §4.7): `[lower..upper)`, `[only)` or
+/// `Excluded`.
+fn default_range(text: &str, upper_bound: u32) -> Option<Option<(u32, u32)>> {
+    if text.eq_ignore_ascii_case("Excluded") {
+        return Some(None);
+    }
+    let bounds = text.strip_prefix('[')?.strip_suffix(')')?;
+    let number = |text: &str| text.trim().parse::<u32>().ok();
+    let (lower, upper) = match bounds.split_once("..") {
+        Some((lower, upper)) => (number(lower)?, number(upper)?),
+        None => (number(bounds)?, number(bounds)?.checked_add(1)?),
+    };
+    (lower < upper && upper <= upper_bound).then_some(Some((lower, upper)))
 }
 
 /// Takes over what is not said yet; whether there was any.

@@ -114,6 +114,9 @@ pub struct Dimension {
     pub name: String,
     /// Ranges lie in [0, upper_bound). 2^32 - 1 where the FDD gives none.
     pub upper_bound: u32,
+    /// The range, lower bound included and upper not, of a region that leaves the dimension out
+    /// (1516.2-2010 §4.7, "value when unspecified"). None: it is excluded, or the FDD says nothing.
+    pub default_range: Option<(u32, u32)>,
 }
 
 /// A row of another table of the FDD.

@@ -30,23 +30,25 @@ const LATE: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</na
 <interactionClass><name>K</name><parameter><name>k1</name></parameter></interactionClass>
 </interactionClass></interactions></objectModel>"#;
 
-/// Attributes and interactions with one or two dimensions, or none.
+/// Attributes and interactions with one to three dimensions, or none; F is available for subclasses
+/// only.
 const REGIONS: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
 <objectClass><name>A</name>
  <attribute><name>a1</name><dimensions><dimension>D</dimension><dimension>E</dimension></dimensions></attribute>
  <attribute><name>a2</name><dimensions><dimension>D</dimension></dimensions></attribute>
  <attribute><name>a3</name></attribute>
  <objectClass><name>B</name>
- <attribute><name>b1</name><dimensions><dimension>D</dimension><dimension>E</dimension></dimensions></attribute>
+ <attribute><name>b1</name><dimensions><dimension>D</dimension><dimension>E</dimension><dimension>F</dimension></dimensions></attribute>
  </objectClass></objectClass></objectClass></objects>
 <interactions><interactionClass><name>HLAinteractionRoot</name>
 <interactionClass><name>I</name><dimensions><dimension>D</dimension><dimension>E</dimension></dimensions>
  <parameter><name>i1</name></parameter>
- <interactionClass><name>J</name><dimensions><dimension>D</dimension><dimension>E</dimension></dimensions>
+ <interactionClass><name>J</name><dimensions><dimension>D</dimension><dimension>E</dimension><dimension>F</dimension></dimensions>
  <parameter><name>j1</name></parameter></interactionClass>
 </interactionClass></interactionClass></interactions>
-<dimensions><dimension><name>D</name><upperBound>16</upperBound></dimension>
-<dimension><name>E</name><upperBound>16</upperBound></dimension></dimensions>
+<dimensions><dimension><name>D</name><upperBound>16</upperBound><value>[2..9)</value></dimension>
+<dimension><name>E</name><upperBound>16</upperBound><value>Excluded</value></dimension>
+<dimension><name>F</name><upperBound>16</upperBound><value>[4)</value></dimension></dimensions>
 <switches><conveyProducingFederate isEnabled="true"/><conveyRegionDesignatorSets isEnabled="true"/>
 <attributeScopeAdvisory isEnabled="true"/></switches></objectModel>"#;
 

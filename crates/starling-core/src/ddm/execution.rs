@@ -1,8 +1,8 @@
 //! Data distribution management at the executive.
 
 use super::index::Ranges;
-use super::overlap;
 use super::updates::UpdateRegions;
+use super::{Defaults, overlap};
 use crate::execution::{Cause, Execution};
 use crate::message::{AttributeRegions, EntryBody, RegionSpecification};
 use crate::{
@@ -59,7 +59,7 @@ impl Execution {
             return;
         }
         let subscribed = &self.subscriptions.regions;
-        for other in subscribed.overlapping(ranges) {
+        for other in subscribed.overlapping(ranges, Defaults::of(&self.model)) {
             for (_, attribute) in subscribed.objects_of(other) {
                 let instances = users.iter().filter(|(_, a)| *a == attribute);
                 let list = found.entry(other.creator()).or_default();
@@ -78,7 +78,10 @@ impl Execution {
         if attributes.is_empty() {
             return;
         }
-        let users = self.regions.updates.overlapping(ranges);
+        let users = self
+            .regions
+            .updates
+            .overlapping(ranges, Defaults::of(&self.model));
         let list = found.entry(region.creator()).or_default();
         list.extend(
             users
@@ -91,7 +94,11 @@ impl Execution {
     /// What is updated with regions that overlap these ranges may have left or entered scope.
     fn touch_overlapping(&mut self, ranges: &[crate::message::Range]) {
         if self.is_advising() {
-            let users: Vec<_> = self.regions.updates.overlapping(ranges).collect();
+            let users: Vec<_> = self
+                .regions
+                .updates
+                .overlapping(ranges, Defaults::of(&self.model))
+                .collect();
             for (instance, _) in users {
                 self.touch(instance);
             }
@@ -343,7 +350,11 @@ impl Execution {
                     .of(*handle, *attribute, owner)
                     .peekable();
                 let default = updated.peek().is_none() && !asked.is_empty();
-                let meets = |(_, with): (_, &Ranges)| asked.iter().any(|r| overlap(r, with));
+                let meets = |(_, with): (_, &Ranges)| {
+                    asked
+                        .iter()
+                        .any(|r| overlap(r, with, Defaults::of(&self.model)))
+                };
                 if owner != cause.origin && (default || updated.any(meets)) {
                     wanted.push((owner, *handle, *attribute));
                 }
@@ -384,9 +395,11 @@ impl Execution {
             return true;
         }
         updated.any(|(_, ranges)| {
-            subscribed.overlapping(ranges).any(|r| {
-                r.creator() == federate && subscribed.object(r, class, attribute).is_some()
-            })
+            subscribed
+                .overlapping(ranges, Defaults::of(&self.model))
+                .any(|r| {
+                    r.creator() == federate && subscribed.object(r, class, attribute).is_some()
+                })
         })
     }
 
@@ -415,7 +428,8 @@ impl Execution {
                 continue;
             };
             let ranges = self.regions.committed.get(&region);
-            let meets = |with: &Ranges| ranges.is_some_and(|r| overlap(r, with));
+            let meets =
+                |with: &Ranges| ranges.is_some_and(|r| overlap(r, with, Defaults::of(&self.model)));
             if updated.is_empty() || updated.iter().any(|(_, with)| meets(with)) {
                 rates.push(&how.rate);
             }

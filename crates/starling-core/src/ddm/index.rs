@@ -7,7 +7,7 @@
 //! Further dimensions are only compared. No tuning, no rebuilding; a move costs the logarithm of
 //! the number of regions and what it overlaps.
 
-use super::overlap;
+use super::{Defaults, overlap};
 use crate::message::Range;
 use crate::{DimensionHandle, RegionHandle};
 use std::collections::BTreeMap;
@@ -79,17 +79,19 @@ impl RegionIndex {
     pub(crate) fn overlapping<'a>(
         &'a self,
         ranges: &'a [Range],
+        defaults: Defaults<'a>,
     ) -> impl Iterator<Item = RegionHandle> + 'a {
         self.groups.iter().flat_map(move |(dimensions, levels)| {
             let axis = |i: usize| {
-                let dimension = dimensions.get(i)?;
-                ranges.iter().find(|r| r.dimension == *dimension)
+                let dimension = *dimensions.get(i)?;
+                let given = ranges.iter().find(|r| r.dimension == dimension).copied();
+                given.or_else(|| defaults.range(dimension))
             };
             let axes = [axis(0), axis(1)];
             levels
                 .iter()
                 .flat_map(move |(level, cells)| candidates(axes, *level, cells))
-                .filter(move |(_, known)| overlap(known, ranges))
+                .filter(move |(_, known)| overlap(known, ranges, defaults))
                 .map(|(region, _)| region)
         })
     }
@@ -97,12 +99,12 @@ impl RegionIndex {
 
 /// Regions in the cells that a query may overlap.
 fn candidates<'a>(
-    axes: [Option<&Range>; 2],
+    axes: [Option<Range>; 2],
     level: Level,
     cells: &'a Cells,
 ) -> Box<dyn Iterator<Item = (RegionHandle, &'a Ranges)> + 'a> {
-    // The cells that the query covers and one before; all, where it does not specify the axis.
-    let cover = |axis: Option<&Range>, level: u8| match axis {
+    // The cells that the query covers and one before; all, where the axis does not count.
+    let cover = |axis: Option<Range>, level: u8| match axis {
         Some(r) => (
             shift(r.lower, level).saturating_sub(1),
             shift(r.upper - 1, level),
@@ -154,6 +156,7 @@ mod tests {
     use super::*;
     use crate::FederateHandle;
     use proptest::prelude::*;
+    use starling_fom::ObjectModel;
 
     fn range(dimension: u32, lower: u32, width: u32) -> Range {
         let lower = lower.min(u32::MAX - 1);
@@ -164,31 +167,91 @@ mod tests {
         }
     }
 
-    /// Ranges of any of four dimensions, small and crowded or anywhere.
+    /// Ranges of any of five dimensions, small and crowded or anywhere.
     fn ranges() -> impl Strategy<Value = Ranges> {
         let bounds = prop_oneof![
             (0u32..60, 1u32..20),
             (0u32..60, Just(1u32)),
             (any::<u32>(), any::<u32>()),
             Just((0, u32::MAX)),
+            (0u32..3, 1u32..3),
         ];
-        proptest::collection::btree_map(1u32..5, bounds, 0..4).prop_map(|of| {
+        proptest::collection::btree_map(1u32..6, bounds, 0..4).prop_map(|of| {
             of.into_iter()
                 .map(|(d, (lower, width))| range(d, lower, width))
                 .collect()
         })
     }
 
+    /// Dimensions 1 to 5: excluded, and four default ranges.
+    const DEFAULTS: [Option<(u32, u32)>; 5] =
+        [None, Some((0, 1)), Some((5, 30)), Some((0, u32::MAX)), None];
+
+    fn model() -> ObjectModel {
+        let values = ["Excluded", "[0)", "[5..30)", "[0..4294967295)", ""];
+        let dimensions = values.iter().enumerate().map(|(i, value)| {
+            format!("<dimension><name>D{i}</name><value>{value}</value></dimension>")
+        });
+        let text = format!(
+            "<objectModel><objects><objectClass><name>HLAobjectRoot</name><attribute>\
+             <name>HLAprivilegeToDeleteObject</name></attribute></objectClass></objects>\
+             <interactions><interactionClass><name>HLAinteractionRoot</name></interactionClass>\
+             </interactions><dimensions>{}</dimensions></objectModel>",
+            dimensions.collect::<String>()
+        );
+        let module = starling_fom::parse("test", text.as_bytes()).unwrap();
+        ObjectModel::new(&module).unwrap()
+    }
+
+    /// Dimension by dimension.
+    fn brute(a: &[Range], b: &[Range]) -> bool {
+        let range = |of: &[Range], dimension: u32| {
+            let given = of.iter().find(|r| r.dimension.raw() == dimension);
+            let given = given.map(|r| (r.lower, r.upper));
+            given.or(DEFAULTS[dimension as usize - 1])
+        };
+        (1..=5).all(|d| match (range(a, d), range(b, d)) {
+            (Some((l, u)), Some((m, v))) => l.max(m) < u.min(v),
+            _ => true,
+        })
+    }
+
     #[test]
     fn ranges_that_touch_do_not_overlap() {
+        let model = model();
+        let overlap = |a: &[Range], b: &[Range]| overlap(a, b, Defaults::of(&model));
         let a = [range(1, 0, 10)];
         assert!(!overlap(&a, &[range(1, 10, 5)]));
         assert!(overlap(&a, &[range(1, 9, 5)]));
-        assert!(overlap(&a, &[range(2, 10, 5)]), "no common dimension");
-        assert!(overlap(&a, &[]), "the default region");
-        let b = [range(1, 5, 1), range(3, 0, 1)];
+        assert!(overlap(&a, &[range(5, 10, 5)]), "both are excluded");
+        assert!(overlap(&a, &[]));
+        let b = [range(1, 5, 1), range(5, 0, 1)];
         assert!(overlap(&a, &b));
-        assert!(!overlap(&[range(1, 0, 9), range(3, 1, 1)], &b));
+        assert!(!overlap(&[range(1, 0, 9), range(5, 1, 1)], &b));
+    }
+
+    #[test]
+    fn what_a_region_leaves_out_has_the_default_range() {
+        let model = model();
+        let defaults = Defaults::of(&model);
+        for (other, meets) in [
+            ([range(2, 0, 7)], true),
+            ([range(2, 1, 7)], false),
+            ([range(3, 0, 6)], true),
+            ([range(3, 30, 6)], false),
+        ] {
+            assert_eq!(overlap(&[], &other, defaults), meets, "{other:?}");
+            assert_eq!(
+                overlap(&other, &[range(1, 0, 1)], defaults),
+                meets,
+                "{other:?}"
+            );
+        }
+        let [two, both] = [2, 3].map(DimensionHandle::from_raw);
+        let (sent, subscribed) = ([two, both], [both]);
+        let for_subclass_only = Defaults::between(&model, &sent, &subscribed);
+        assert!(overlap(&[range(2, 1, 7)], &[], for_subclass_only));
+        assert!(!overlap(&[range(3, 0, 5)], &[], for_subclass_only));
     }
 
     proptest! {
@@ -198,6 +261,7 @@ mod tests {
             steps in proptest::collection::vec((0u64..40, proptest::option::weighted(0.8, ranges())), 0..120),
             queries in proptest::collection::vec(ranges(), 1..8),
         ) {
+            let object_model = model();
             let mut index = RegionIndex::default();
             let mut model = BTreeMap::new();
             for (region, ranges) in steps {
@@ -214,9 +278,10 @@ mod tests {
                 }
             }
             for query in queries {
-                let mut found: Vec<_> = index.overlapping(&query).collect();
+                let found = index.overlapping(&query, Defaults::of(&object_model));
+                let mut found: Vec<_> = found.collect();
                 found.sort_unstable();
-                let all = model.iter().filter(|(_, known)| overlap(known, &query));
+                let all = model.iter().filter(|(_, known)| brute(known, &query));
                 let expected: Vec<_> = all.map(|(region, _)| *region).collect();
                 prop_assert_eq!(found, expected);
             }

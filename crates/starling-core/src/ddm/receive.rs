@@ -1,6 +1,7 @@
 //! Receiving what was sent with regions: what is delivered is what the federate's own
 //! subscriptions, as it has called them, want of it.
 
+use super::Defaults;
 use super::sent::SentRegions;
 use crate::callback::NamedValues;
 use crate::message::LogIndex;
@@ -62,10 +63,10 @@ impl Federate {
     }
 
     /// Regions of one's own subscriptions that overlap what something was sent with.
-    fn meeting(&self, sent: SentRegions<'_>) -> BTreeSet<RegionHandle> {
+    fn meeting(&self, sent: SentRegions<'_>, defaults: Defaults<'_>) -> BTreeSet<RegionHandle> {
         let mut meeting = BTreeSet::new();
         for with in sent.regions() {
-            meeting.extend(self.mine.regions.overlapping(&with.ranges));
+            meeting.extend(self.mine.regions.overlapping(&with.ranges, defaults));
         }
         meeting
     }
@@ -79,7 +80,7 @@ impl Federate {
         sender_applied: LogIndex,
         sent: SentRegions<'_>,
     ) -> NamedValues<AttributeHandle> {
-        let meeting = self.meeting(sent);
+        let meeting = self.meeting(sent, Defaults::of(&self.model));
         let class = self.model.object_class(registered);
         let attributes = class.map_or(&[][..], |c| &c.attributes);
         let mut handles = vec![None; attributes.len()];
@@ -105,14 +106,20 @@ impl Federate {
     /// it as `class`.
     pub(crate) fn receives_with_regions(
         &self,
+        sent_class: InteractionClassHandle,
         class: InteractionClassHandle,
         sender_applied: LogIndex,
         sent: SentRegions<'_>,
     ) -> bool {
+        let dimensions = |class| {
+            let class = self.model.interaction_class(class);
+            class.map_or(&[][..], |c| &c.dimensions)
+        };
+        let defaults = Defaults::between(&self.model, dimensions(sent_class), dimensions(class));
         let late_enough = |since: Option<LogIndex>| since.is_some_and(|s| s <= sender_applied);
         late_enough(self.interaction_wanted_without(class))
             || self
-                .meeting(sent)
+                .meeting(sent, defaults)
                 .iter()
                 .any(|r| late_enough(self.interaction_wanted_with(*r, class)))
     }

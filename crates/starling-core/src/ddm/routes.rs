@@ -1,6 +1,7 @@
 //! Sending with regions: the sender finds who is to get it, in the subscriptions of the log that
 //! it has applied, and names them in the frame.
 
+use super::Defaults;
 use super::sent::SentRegionsBuf;
 use crate::handles::HandleMap;
 use crate::message::{DataBody, Range, RegionSpecification};
@@ -146,7 +147,7 @@ impl Federate {
         }
         let subscribed = &self.subscriptions.regions;
         for (_, ranges) in self.regions.updates.of(instance, attribute, self.me) {
-            for region in subscribed.overlapping(ranges) {
+            for region in subscribed.overlapping(ranges, Defaults::of(&self.model)) {
                 let mut uses = subscribed.objects_of(region);
                 if uses.any(|(c, a)| a == attribute && classes.contains(&c)) {
                     to.insert(region.creator());
@@ -200,16 +201,18 @@ impl Federate {
         regions: &[RegionHandle],
     ) -> Vec<FederateHandle> {
         let subscribed = &self.subscriptions.regions;
-        let mut meets = BTreeSet::new();
-        for region in regions {
-            let ranges = self.committed(*region).map_or(&[][..], |r| r);
-            meets.extend(subscribed.overlapping(ranges));
-        }
         let mut decided = BTreeSet::from([self.me]);
         let mut to = Vec::new();
-        let mut at = self.model.interaction_class(sent);
-        while let Some(c) = at {
+        let sent = self.model.interaction_class(sent);
+        let mut at = sent;
+        while let (Some(sent), Some(c)) = (sent, at) {
             let here: BTreeSet<_> = self.subscriptions.at_interaction_class(c.handle).collect();
+            let defaults = Defaults::between(&self.model, &sent.dimensions, &c.dimensions);
+            let mut meets = BTreeSet::new();
+            for region in regions.iter().filter(|_| !here.is_empty()) {
+                let ranges = self.committed(*region).map_or(&[][..], |r| r);
+                meets.extend(subscribed.overlapping(ranges, defaults));
+            }
             for (federate, _) in here {
                 if !decided.insert(federate) {
                     continue;
@@ -239,7 +242,11 @@ impl Federate {
             }
             let former = subscribed.commit(region, ranges.as_slice().into());
             for ranges in [former.as_deref().unwrap_or_default(), &ranges] {
-                for (instance, _) in self.regions.updates.overlapping(ranges) {
+                for (instance, _) in self
+                    .regions
+                    .updates
+                    .overlapping(ranges, Defaults::of(&self.model))
+                {
                     self.regions.routes.forget(instance);
                 }
             }

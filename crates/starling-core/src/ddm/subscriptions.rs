@@ -1,5 +1,6 @@
 //! Subscriptions with regions: the same table at the executive and at every member.
 
+use super::Defaults;
 use super::index::{Ranges, RegionIndex};
 use crate::message::{AttributeRegions, LogIndex, Range, RegionSpecification, RegionSubscription};
 use crate::{
@@ -309,8 +310,9 @@ impl RegionSubscriptions {
     pub(crate) fn overlapping<'a>(
         &'a self,
         ranges: &'a [Range],
+        defaults: Defaults<'a>,
     ) -> impl Iterator<Item = RegionHandle> + 'a {
-        self.index.overlapping(ranges)
+        self.index.overlapping(ranges, defaults)
     }
 
     /// All subscription regions, for a snapshot.

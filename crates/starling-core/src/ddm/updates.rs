@@ -1,5 +1,6 @@
 //! Regions associated with instance attributes for updates.
 
+use super::Defaults;
 use super::index::{Ranges, RegionIndex};
 use crate::handles::HandleMap;
 use crate::message::Range;
@@ -142,9 +143,10 @@ impl UpdateRegions {
     pub(crate) fn overlapping<'a>(
         &'a self,
         ranges: &'a [Range],
+        defaults: Defaults<'a>,
     ) -> impl Iterator<Item = (ObjectInstanceHandle, AttributeHandle)> + 'a {
         self.index
-            .overlapping(ranges)
+            .overlapping(ranges, defaults)
             .flat_map(|region| self.users(region))
     }
 }

@@ -333,8 +333,10 @@ impl Federate {
                 let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
                 let received = self
                     .parameter_map(class, sender_applied)
-                    .filter(|(class, _)| {
-                        with.is_none_or(|w| self.receives_with_regions(*class, sender_applied, w))
+                    .filter(|(received, _)| {
+                        with.is_none_or(|w| {
+                            self.receives_with_regions(class, *received, sender_applied, w)
+                        })
                     });
                 let Some((class, handles)) = received else {
                     self.counters.unsubscribed += 1;

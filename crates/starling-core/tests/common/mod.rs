@@ -13,7 +13,8 @@ use starling_core::{
 use std::collections::{BTreeMap, VecDeque};
 
 /// Object classes A (attributes x, y), A.B (z); interaction classes I (p), I.J (q); update rate
-/// Low; dimensions D (0..100) on x, z and I, E on x. Switches as given.
+/// Low; dimensions D (0..100, excluded where left out) on x, z and I,
+/// E (0..100, 0..10 where left out) on x. Switches as given.
 pub fn fom(switches: &str) -> String {
     let attribute = |name: &str, dimensions: &str, transportation: &str| {
         format!(
@@ -44,7 +45,7 @@ pub fn fom(switches: &str) -> String {
          <dimensions><dimension><name>D</name><dataType>HLAinteger32BE</dataType>\
          <upperBound>100</upperBound></dimension>\
          <dimension><name>E</name><dataType>HLAinteger32BE</dataType>\
-         <upperBound>100</upperBound></dimension></dimensions>\
+         <upperBound>100</upperBound><value>[0..10)</value></dimension></dimensions>\
          <updateRates><updateRate><name>Low</name><rate>2</rate></updateRate>\
          <updateRate><name>High</name><rate>50</rate></updateRate></updateRates>\
          <switches>{switches}</switches></objectModel>",

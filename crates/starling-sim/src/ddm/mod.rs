@@ -394,7 +394,8 @@ impl Run {
         let own = &self.own[&me].regions;
         let all: Vec<_> = own.keys().copied().collect();
         if all.len() < 6 && (all.is_empty() || self.draw.u8(..3) == 0) {
-            let dimensions = [&[1][..], &[2], &[1, 2], &[]][self.draw.usize(..4)];
+            let dimensions = [&[1][..], &[2], &[1, 2], &[], &[3], &[1, 3]];
+            let dimensions = dimensions[self.draw.usize(..dimensions.len())];
             let handles: Vec<_> = dimensions
                 .iter()
                 .map(|d| DimensionHandle::from_raw(*d))
@@ -772,9 +773,16 @@ impl Run {
         let subscribed = subscribed.unwrap_or_default();
         let sent = self.with[&(source, number)].values().cloned();
         let sent: Vec<_> = sent.collect();
+        let counts: BTreeSet<u32> = match source {
+            Source::Attribute(..) => BTreeSet::from([1, 2, 3]),
+            Source::Interaction(_, sent) => {
+                let received = InteractionClassHandle::from_raw(class);
+                self.world.common_dimensions(sent, received)
+            }
+        };
         let own = self.own.get_mut(&me).expect("callbacks come to the living");
         assert!(
-            subscribed.gets(&own.committed(), &sent),
+            subscribed.gets(&own.committed(), &sent, &counts),
             "{me} got {number} of {source:?}, sent with {sent:?}, subscribed as {subscribed:?}"
         );
         let now = (own.epoch, class);
@@ -794,7 +802,7 @@ impl Run {
             plainly: false,
             ..subscribed
         };
-        if with_regions.gets(&own.committed(), &sent) {
+        if with_regions.gets(&own.committed(), &sent, &counts) {
             // It may have come by a region, and those come and go: the next number is open.
             own.runs.insert(source, (number, (u64::MAX, 0)));
         }

