@@ -180,7 +180,7 @@ fn bytes(file: &PathBuf) -> Result<Vec<u8>, String> {
 
 fn report(problems: &[String]) -> ExitCode {
     for problem in problems {
-        eprintln!("{problem}");
+        starling_net::say(problem);
     }
     let s = if problems.len() == 1 { "" } else { "s" };
     fail(format!("{} problem{s}", problems.len()), 1)

@@ -54,7 +54,7 @@ fn main() -> ExitCode {
 
 /// Prints an error as every subcommand does.
 fn fail(error: impl std::fmt::Display, code: u8) -> ExitCode {
-    eprintln!("starling: {error}");
+    starling_net::say(format_args!("starling: {error}"));
     ExitCode::from(code)
 }
 

@@ -4,6 +4,7 @@ use crate::query::{Json, query};
 use crate::{UNREACHABLE, fail, print};
 use clap::Args;
 use starling_core::message::{FederationStatus, FromExecutive, PeerInfo, ToExecutive};
+use starling_net::printable;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -48,12 +49,12 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         let _ = writeln!(
             out,
             "\n{}: {} federate(s), {} object instance(s), {}, log {}, modules {}",
-            federation.name,
+            printable(&federation.name),
             federation.federates.len(),
             federation.instances,
             federation.time,
             federation.log,
-            federation.modules.join(", ")
+            printable(&federation.modules.join(", "))
         );
         let heading = [
             "HANDLE", "FEDERATE", "TYPE", "PROGRAM", "PROCESS", "VERSION", "PATH",
@@ -62,11 +63,11 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         for (federate, peer) in &federation.federates {
             rows.push([
                 federate.handle.0.to_string(),
-                federate.name.clone(),
-                federate.kind.clone(),
-                peer.program.clone(),
-                format!("{}@{}", peer.pid, peer.host),
-                peer.version.clone(),
+                printable(&federate.name).into(),
+                printable(&federate.kind).into(),
+                printable(&peer.program).into(),
+                printable(&format!("{}@{}", peer.pid, peer.host)).into(),
+                printable(&peer.version).into(),
                 format!("{} via rtiexec", peer.path),
             ]);
         }

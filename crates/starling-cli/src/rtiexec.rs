@@ -7,7 +7,8 @@ use crate::fail;
 use clap::Args;
 use starling_net::{RunDir, raise_descriptor_limit};
 use starling_rid::{
-    Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR, RTIEXEC_LISTEN, SettingError, Settings, Sources,
+    DEFAULT_PORT, Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR, RTIEXEC_LISTEN, SettingError, Settings,
+    Sources,
 };
 use starling_rtiexec::{Config, Ended, Server, start_logging};
 use std::io::Write;
@@ -48,8 +49,16 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 fn serve(arguments: &Arguments) -> Result<Ended, String> {
-    let settings = settings(arguments).map_err(|e| e.to_string())?;
-    start_logging(&settings)?;
+    let mut settings = settings(arguments).map_err(|e| e.to_string())?;
+    let run_dir = RunDir::of(&settings);
+    if let (true, Ok(run_dir)) = (arguments.by_itself, &run_dir)
+        && settings.get(LOG_FILE).is_empty()
+    {
+        let file = run_dir.log(DEFAULT_PORT).display().to_string();
+        let set = settings.set(LOG_FILE, &file, "starting by itself");
+        set.map_err(|e| e.to_string())?;
+    }
+    let _log = start_logging(&settings)?;
     for note in settings.notes() {
         warn!("{note}");
     }
@@ -62,7 +71,7 @@ fn serve(arguments: &Arguments) -> Result<Ended, String> {
         // For one that was started by itself 0 means at once, else never.
         config.idle_exit = (arguments.by_itself || !time.is_zero()).then_some(time);
     }
-    match RunDir::of(&settings) {
+    match run_dir {
         Ok(run_dir) => config.run_dir = Some(run_dir),
         Err(error) if arguments.by_itself => return Err(error.to_string()),
         Err(error) => warn!("no Unix-domain links: {error}"),

@@ -4,6 +4,7 @@ use crate::query::{Json, query};
 use crate::{UNREACHABLE, fail, print};
 use clap::Args;
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
+use starling_net::printable;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -56,7 +57,8 @@ fn text(findings: &[Finding]) -> String {
         let _ = writeln!(
             out,
             "{verdict}  {:width$}  {}",
-            finding.link, finding.detail
+            printable(&finding.link),
+            printable(&finding.detail)
         );
     }
     if findings.iter().all(|f| f.holds) {

@@ -1,6 +1,7 @@
 //! A cable is cut: both ends notice, though neither connection is closed. Two hosts are network
 //! namespaces of this machine, which needs root and iproute2; elsewhere the test says that it was
 //! left out.
+#![allow(clippy::print_stdout, reason = "no user sees it")]
 
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::io::{BufRead, BufReader, Read, Write};

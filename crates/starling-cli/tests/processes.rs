@@ -1,5 +1,6 @@
 //! The program as a user runs it, with real processes that are killed and stopped.
 //! This test program also plays the federates.
+#![allow(clippy::print_stdout, reason = "no user sees it")]
 
 #[path = "../../starling-rtiexec/tests/common/mod.rs"]
 mod common;
@@ -29,7 +30,7 @@ fn main() {
         Some("--list") => return println!("processes: test"),
         _ => {}
     }
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 10] = [
         (
             "a_killed_federate_is_resigned",
             a_killed_federate_is_resigned,
@@ -47,6 +48,11 @@ fn main() {
             ps_lists_who_is_there_and_how,
         ),
         ("errors_are_clear", errors_are_clear),
+        (
+            "a_log_that_cannot_be_written_harms_nobody",
+            a_log_that_cannot_be_written_harms_nobody,
+        ),
+        ("names_forge_no_log_lines", names_forge_no_log_lines),
         (
             "a_signal_ends_it_in_good_order",
             a_signal_ends_it_in_good_order,
@@ -100,11 +106,15 @@ struct Rtiexec {
     child: Child,
     tcp: String,
     unix: String,
-    log: BufReader<std::process::ChildStderr>,
+    log: Option<BufReader<std::process::ChildStderr>>,
 }
 
 impl Rtiexec {
     fn start(run_dir: &Path, settings: &[(&str, &str)]) -> Self {
+        Self::start_logging_to(run_dir, settings, Stdio::piped())
+    }
+
+    fn start_logging_to(run_dir: &Path, settings: &[(&str, &str)], stderr: Stdio) -> Self {
         let mut command = Command::new(STARLING);
         command
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
@@ -112,7 +122,7 @@ impl Rtiexec {
         command.envs(settings.iter().copied());
         let mut child = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(stderr)
             .spawn()
             .unwrap();
         let line = line_of(&mut BufReader::new(child.stdout.take().unwrap()));
@@ -120,7 +130,7 @@ impl Rtiexec {
         let [_, tcp, unix] = words[..] else {
             panic!("not ready: {line}");
         };
-        let log = BufReader::new(child.stderr.take().unwrap());
+        let log = child.stderr.take().map(BufReader::new);
         Self {
             child,
             tcp: tcp.into(),
@@ -131,7 +141,7 @@ impl Rtiexec {
 
     fn until_logged(&mut self, part: &str) -> String {
         loop {
-            let line = line_of(&mut self.log);
+            let line = line_of(self.log.as_mut().unwrap());
             assert!(!line.is_empty(), "the log ended without '{part}'");
             if line.contains(part) {
                 return line;
@@ -339,6 +349,63 @@ fn errors_are_clear(run_dir: &Path) {
     );
 }
 
+fn a_log_that_cannot_be_written_harms_nobody(run_dir: &Path) {
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    let (reader, no_reader) = std::io::pipe().unwrap();
+    drop(reader);
+    let (_stands_still, slow_reader) = std::io::pipe().unwrap();
+    let file = run_dir.join("full.log");
+    std::os::unix::fs::symlink("/dev/full", &file).unwrap();
+    let to_file = [("STARLING_LOG_FILE", file.to_str().unwrap())];
+    let cases: [(Stdio, &[(&str, &str)]); 4] = [
+        (full().into(), &[]),
+        (no_reader.into(), &[]),
+        (slow_reader.into(), &[]),
+        (Stdio::null(), &to_file),
+    ];
+    for (stderr, settings) in cases {
+        let mut rtiexec = Rtiexec::start_logging_to(run_dir, settings, stderr);
+        let mut founder = rtiexec.founder();
+        // Each refusal is a line of the log, and together they are more than a pipe holds.
+        let unknown = "x".repeat(1000);
+        for _ in 0..200 {
+            let mut stranger = Client::at(&Endpoint::parse(&rtiexec.tcp).unwrap());
+            stranger.hello(VERSION).unwrap();
+            assert!(stranger.join(&unknown, "lost").is_err());
+        }
+        let (mut child, _) = play(&rtiexec.tcp, "doomed");
+        founder.until_member("doomed", true);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        founder.until_member("doomed", false);
+        signal(&rtiexec.child, "-TERM");
+        founder.until_closed();
+        assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
+    }
+    // A command whose errors can't be written fails as it would otherwise.
+    let failed = Command::new(STARLING)
+        .args(["ps", "connect.address=unix:/none/x"])
+        .stderr(full())
+        .status()
+        .unwrap();
+    assert_eq!(failed.code(), Some(3));
+}
+
+fn names_forge_no_log_lines(run_dir: &Path) {
+    let mut rtiexec = Rtiexec::start(run_dir, &[]);
+    let mut founder = rtiexec.founder();
+    founder.create("A\nforged\u{1b}[2J").unwrap();
+    let line = rtiexec.until_logged("'A");
+    assert!(line.contains("'A\\nforged\\u{1b}[2J'"), "{line}");
+    let shown = String::from_utf8(starling(&["ps", &rtiexec.tcp]).stdout).unwrap();
+    assert!(shown.contains("\nA\\nforged\\u{1b}[2J: "), "{shown}");
+}
+
 fn a_signal_ends_it_in_good_order(run_dir: &Path) {
     for name in ["TERM", "INT"] {
         let mut rtiexec = Rtiexec::start(run_dir, &[]);
@@ -366,6 +433,7 @@ fn federates_start_one_by_themselves(run_dir: &Path) {
                 command
                     .arg("starter")
                     .arg(run_dir)
+                    .env("STARLING_LOG_FILE_BYTES", "300")
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped());
                 command.spawn().unwrap()
@@ -393,12 +461,14 @@ fn federates_start_one_by_themselves(run_dir: &Path) {
             std::thread::yield_now();
         }
     }
-    assert!(
-        !RunDir::open(run_dir)
-            .unwrap()
-            .socket(starling_rid::DEFAULT_PORT)
-            .exists()
-    );
+    let run_dir = RunDir::open(run_dir).unwrap();
+    assert!(!run_dir.socket(starling_rid::DEFAULT_PORT).exists());
+    // What it says goes to a log that does not grow for ever.
+    let log = run_dir.log(starling_rid::DEFAULT_PORT);
+    for file in [log.clone(), log.with_extension("log.1")] {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(!text.is_empty() && text.len() <= 300, "{text}");
+    }
 }
 
 fn one_that_ends_as_it_is_reached_is_replaced(run_dir: &Path) {

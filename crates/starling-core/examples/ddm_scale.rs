@@ -6,6 +6,7 @@
 //! meets two of the other kind on average. In a step 1 % of them move, each by up to its own side:
 //! set, commit, executive, log entries and discoveries to both federates, and an update of what
 //! has moved. All in one thread, without links.
+#![allow(clippy::print_stdout, reason = "its result")]
 
 use starling_core::message::{
     AttributeRegions, FromExecutive, ModuleSource, PeerInfo, ToExecutive,

@@ -15,6 +15,7 @@ mod listener;
 mod platform;
 mod reach;
 mod run_dir;
+mod say;
 mod start;
 mod stream;
 mod wait;
@@ -28,6 +29,7 @@ pub use platform::{
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};
+pub use say::{printable, say};
 pub use starling_rid::Endpoint;
 pub use start::find_program;
 pub use stream::{Peer, Stream};

@@ -136,6 +136,35 @@ pub(crate) fn last_acknowledged(fd: BorrowedFd<'_>) -> io::Result<Duration> {
     Ok(Duration::from_millis(info.tcpi_last_ack_recv.into()))
 }
 
+/// Runs what may write to a pipe. If nobody reads that any more, the write gives an error, never
+/// SIGPIPE, which would end a federate that does not ignore it. `work` must not panic.
+pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
+    let none = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the sets are plain structures of bits that are written before they are read, and
+    // outlive the calls. The mask is this thread's own and is put back; the signal that a write
+    // brings about goes to the thread that wrote, so no other one's is taken away.
+    unsafe {
+        let mut pipe: libc::sigset_t = std::mem::zeroed();
+        let (mut before, mut pending) = (pipe, pipe);
+        libc::sigemptyset(&raw mut pipe);
+        libc::sigaddset(&raw mut pipe, libc::SIGPIPE);
+        libc::sigpending(&raw mut pending);
+        let waited_already = libc::sigismember(&raw const pending, libc::SIGPIPE) == 1;
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const pipe, &raw mut before);
+        let result = work();
+        if !waited_already {
+            while libc::sigtimedwait(&raw const pipe, std::ptr::null_mut(), &raw const none) < 0
+                && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+            {}
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
+}
+
 /// The user this process runs as.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()
@@ -269,8 +298,14 @@ pub(crate) fn listening_process(port: u16) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    /// As in a C++ federate: Rust's own programs ignore the signal.
+    pub(crate) fn default_sigpipe() {
+        // SAFETY: no handler of ours is involved.
+        unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+    }
 
     #[test]
     fn knows_processes() {

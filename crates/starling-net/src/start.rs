@@ -10,9 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A log larger than this is emptied before it is used again.
-const LOG_BYTES_MAX: u64 = 1 << 20;
-
 /// The `starling` program: as set, else in STARLING_HOME, beside the library that this code is
 /// in, beside the running program, in PATH. The error lists where it was looked for.
 pub fn find_program(set: &str) -> Result<PathBuf, String> {
@@ -71,10 +68,6 @@ pub(crate) fn spawn(
         .and_then(platform::beyond_standard)
         .map(File::from)
         .map_err(|e| failed(&format!("its log {} can't be opened", log.display()), e))?;
-    if log_file.metadata().is_ok_and(|m| m.len() > LOG_BYTES_MAX) {
-        // An old log that can't be emptied is no reason not to start.
-        let _ = log_file.set_len(0);
-    }
     let start_of_log = log_file.metadata().map_or(0, |m| m.len());
     let (ready, its_end) = pipe().map_err(|e| failed("no pipe", e))?;
     let mut command = Command::new(program);

@@ -1,4 +1,5 @@
 //! Starting by itself, with real processes: this program also plays the federates and rtiexec.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "no user sees it")]
 
 use starling_net::*;
 use starling_rid::{Settings, Sources};

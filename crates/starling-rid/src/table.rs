@@ -70,5 +70,7 @@ settings! {
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
         "How much rtiexec logs. off and error also silence the notes of federates on ignored settings.";
     LOG_FILE: String = "log.file", Kind::Text, "", "",
-        "Where the log of rtiexec goes; nothing: standard error.";
+        "Where the log of rtiexec goes; nothing: standard error, or in the run directory if a federate started it.";
+    LOG_FILE_BYTES: u64 = "log.file_bytes", Kind::Integer(0, 1 << 40), "bytes", "16777216",
+        "A log file that would grow beyond this is renamed to NAME.1, replacing the one before, and begun again; 0: never.";
 }

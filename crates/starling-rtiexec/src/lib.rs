@@ -19,5 +19,5 @@ mod timers;
 
 pub use config::Config;
 pub use liveness::{Paused, Signs, Verdict, judge};
-pub use logging::start_logging;
+pub use logging::{Log, start_logging};
 pub use server::{Ended, Server, Stopper};

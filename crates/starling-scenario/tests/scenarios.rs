@@ -1,4 +1,5 @@
 //! Every scenario of the conformance suite, on the core and over the wire format.
+#![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use starling_scenario::{Layer, play, read_scenarios};
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
 //! What the fuzz target `executive` checks, on the inputs it has kept.
+#![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use starling_core::FederateHandle;
 use starling_core::message::{Request, RequestBody, ToExecutive};

@@ -1,6 +1,7 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
 //! With `ddm` behind them: programs of data distribution management.
+#![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
     let number = |n: usize, default: u64| {

@@ -1,4 +1,5 @@
 //! What the fuzz target `wire_frame` checks, on the inputs it has kept.
+#![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use std::path::Path;
 

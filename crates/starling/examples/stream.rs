@@ -2,6 +2,7 @@
 //! at random moments: `cargo run --release -p starling --example stream -- [UPDATES] [JOINS]`.
 //! Needs the program `starling` (start.program, PATH or beside this). Every receiver checks that
 //! what it gets has no gap up to the last update, and is in order.
+#![allow(clippy::print_stdout, reason = "its result")]
 
 use starling::core::message::ResignAction;
 use starling::core::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};

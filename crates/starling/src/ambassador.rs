@@ -371,7 +371,9 @@ fn deliver_one(connection: &Connection, delivery: &Delivery) -> bool {
     };
     delivery.inside.store(this_thread(), Ordering::Relaxed);
     if let Err(why) = federate.deliver(callback) {
-        eprintln!("starling: the federate threw from a callback: {why}");
+        starling_net::say(format_args!(
+            "starling: the federate threw from a callback: {why}"
+        ));
     }
     delivery.inside.store(0, Ordering::Relaxed);
     true

@@ -14,7 +14,7 @@ pub(crate) fn show(settings: &Settings) {
         return;
     }
     for note in unseen(&mut SHOWN.lock(), settings.notes()) {
-        eprintln!("starling: note: {note}");
+        starling_net::say(format_args!("starling: note: {note}"));
     }
 }
 
