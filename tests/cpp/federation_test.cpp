@@ -1,11 +1,15 @@
 // Federates by the standard API alone, on an rtiexec that starts by itself in a private directory.
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
+#include <RTI/encoding/BasicDataElements.h>
+#include <RTI/time/HLAfloat64Time.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <gtest/gtest.h>
 #include <memory>
 
@@ -156,18 +160,63 @@ TEST_F(Federation, ExceptionsAreTheStandardsAndSayWhy) {
         FAIL();
     } catch (NameNotFound const &e) {
         EXPECT_EQ(e.what(), L"NameNotFound: getObjectClassHandle: the FDD has no object class "
-                            L"'Foot' (1516.1-2010 §10.6)");
+                            L"'Foot' (1516.1-2010, 10.6)");
     }
     try {
         a.rti->enableTimeConstrained();
         FAIL();
     } catch (RTIinternalError const &e) {
-        EXPECT_NE(e.what().find(L"enableTimeConstrained (1516.1-2010 §8.5)"), std::wstring::npos);
+        EXPECT_NE(e.what().find(L"enableTimeConstrained (1516.1-2010, 8.5)"), std::wstring::npos);
     }
     FederateHandle const me = a.rti->getFederateHandle(a.rti->getFederateName(
         a.rti->decodeFederateHandle(a.rti->getFederateHandle(L"t-1").encode())));
     EXPECT_TRUE(me.isValid());
     EXPECT_THROW(a.rti->decodeFederateHandle(text("abc")), CouldNotDecode);
+    leave(a);
+}
+
+// A stream of wide characters in the C locale fails at the first character beyond ASCII, and loses
+// all that follows.
+TEST_F(Federation, ExceptionsCanBeWrittenInTheCLocale) {
+    Federate a;
+    RTIambassador &rti = *a.rti;
+    VariableLengthData const none;
+    std::vector<std::function<void()>> const mistakes = {
+        [&] { rti.getObjectClassHandle(L"Foot"); },
+        [&] { rti.enableTimeConstrained(); },
+        [&] { rti.getFederateName(FederateHandle()); },
+        [&] { rti.getOrderType(L"Bank"); },
+        [&] { rti.getOrderName(static_cast<OrderType>(7)); },
+        [&] { rti.getTransportationType(L"HLAfast"); },
+        [&] { rti.getTransportationName(static_cast<TransportationType>(7)); },
+        [&] { rti.normalizeFederateHandle(FederateHandle()); },
+        [&] { rti.normalizeServiceGroup(static_cast<ServiceGroup>(7)); },
+        [&] { rti.decodeRegionHandle(none); },
+        [&] { rti.updateAttributeValues(ObjectInstanceHandle(), {}, none); },
+        [&] { rti.connect(a.ears, HLA_EVOKED, L"127.0.0.1:1"); },
+        [&] { rti.createFederationExecution(L"X", L"nowhere.xml"); },
+        [&] { HLAinteger32BE().decode(none); },
+        [&] { HLAfloat64Time().decode(none); },
+    };
+    std::filesystem::path const file =
+        std::filesystem::path(std::getenv("STARLING_NET_RUN_DIR")) / "exceptions";
+    auto const writeAll = [&] {
+        for (auto const &mistake : mistakes) {
+            try {
+                mistake();
+                ADD_FAILURE() << "nothing was thrown";
+            } catch (Exception const &e) {
+                std::wofstream out(file);
+                EXPECT_TRUE(out << e << std::flush)
+                    << std::string(e.what().begin(), e.what().end());
+            }
+        }
+    };
+    writeAll();
+    a.rti->connect(a.ears, HLA_EVOKED);
+    a.rti->createFederationExecution(L"Test", fom());
+    a.rti->joinFederationExecution(L"t", L"Test");
+    writeAll();
     leave(a);
 }
 

@@ -243,7 +243,7 @@ TEST_P(Ownership, MessagesSayWhatIsWrong) {
         EXPECT_EQ(e.what(), L"AttributeNotOwned: unconditionalAttributeOwnershipDivestiture: "
                             L"attribute 'NumberCups' of '" +
                                 b->rti->getObjectInstanceName(b->cola) +
-                                L"' is not owned by this federate (1516.1-2010 §7.2)");
+                                L"' is not owned by this federate (1516.1-2010, 7.2)");
     }
     EXPECT_THROW(b->rti->resignFederationExecution(static_cast<ResignAction>(9)),
                  InvalidResignAction);

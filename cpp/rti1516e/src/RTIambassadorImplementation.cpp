@@ -619,7 +619,7 @@ std::wstring RTIambassadorImplementation::getFederateName(FederateHandle federat
     requireJoined(ambassador_, L"getFederateName");
     if (!federate.isValid())
         throw InvalidFederateHandle(
-            L"getFederateName: the handle is not valid (1516.1-2010 §10.5)");
+            L"getFederateName: the handle is not valid (1516.1-2010, 10.5)");
     return wide(get<StarlingText>(starling_get_federate_name, ambassador_, number(federate)));
 }
 
@@ -712,7 +712,7 @@ OrderType RTIambassadorImplementation::getOrderType(std::wstring const &name) {
     if (name == L"TimeStamp")
         return TIMESTAMP;
     throw InvalidOrderName(L"getOrderType: '" + name +
-                           L"' is neither Receive nor TimeStamp (1516.1-2010 §10.19)");
+                           L"' is neither Receive nor TimeStamp (1516.1-2010, 10.19)");
 }
 
 std::wstring RTIambassadorImplementation::getOrderName(OrderType order) {
@@ -724,7 +724,7 @@ std::wstring RTIambassadorImplementation::getOrderName(OrderType order) {
         return L"TimeStamp";
     }
     throw InvalidOrderType(L"getOrderName: " + std::to_wstring(order) +
-                           L" is no order type (1516.1-2010 §10.20)");
+                           L" is no order type (1516.1-2010, 10.20)");
 }
 
 TransportationType RTIambassadorImplementation::getTransportationType(std::wstring const &name) {
@@ -735,7 +735,7 @@ TransportationType RTIambassadorImplementation::getTransportationType(std::wstri
         return BEST_EFFORT;
     throw InvalidTransportationName(
         L"getTransportationType: '" + name +
-        L"' is neither HLAreliable nor HLAbestEffort (1516.1-2010 §10.21)");
+        L"' is neither HLAreliable nor HLAbestEffort (1516.1-2010, 10.21)");
 }
 
 std::wstring RTIambassadorImplementation::getTransportationName(TransportationType type) {
@@ -747,7 +747,7 @@ std::wstring RTIambassadorImplementation::getTransportationName(TransportationTy
         return L"HLAbestEffort";
     }
     throw InvalidTransportationType(L"getTransportationName: " + std::to_wstring(type) +
-                                    L" is no transportation type (1516.1-2010 §10.22)");
+                                    L" is no transportation type (1516.1-2010, 10.22)");
 }
 
 DimensionHandleSet
@@ -796,7 +796,7 @@ unsigned long RTIambassadorImplementation::normalizeFederateHandle(FederateHandl
     requireJoined(ambassador_, L"normalizeFederateHandle");
     if (!federate.isValid())
         throw InvalidFederateHandle(
-            L"normalizeFederateHandle: the handle is not valid (1516.1-2010 §10.31)");
+            L"normalizeFederateHandle: the handle is not valid (1516.1-2010, 10.31)");
     return number(federate);
 }
 
@@ -804,7 +804,7 @@ unsigned long RTIambassadorImplementation::normalizeServiceGroup(ServiceGroup gr
     requireJoined(ambassador_, L"normalizeServiceGroup");
     if (group < FEDERATION_MANAGEMENT || group > SUPPORT_SERVICES)
         throw InvalidServiceGroup(L"normalizeServiceGroup: " + std::to_wstring(group) +
-                                  L" is no service group (1516.1-2010 §10.32)");
+                                  L" is no service group (1516.1-2010, 10.32)");
     return group;
 }
 
@@ -836,7 +836,7 @@ std::auto_ptr<LogicalTimeFactory> RTIambassadorImplementation::getTimeFactory() 
         try {                                                                                      \
             return Kind##Friend::decode(encoded);                                                  \
         } catch (CouldNotDecode const &e) {                                                        \
-            throw CouldNotDecode(L"decode" #Kind L": " + e.what() + L" (1516.1-2010 §API)");       \
+            throw CouldNotDecode(L"decode" #Kind L": " + e.what() + L" (1516.1-2010, 12)");        \
         }                                                                                          \
     }
 STARLING_DECODE(FederateHandle)

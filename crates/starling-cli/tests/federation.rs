@@ -233,7 +233,7 @@ fn whole_life(model: CallbackModel, settings: &str) {
     assert_eq!(
         wrong.unwrap_err().to_string(),
         "AttributeNotOwned: updateAttributeValues: attribute 'NumberCups' of 'HLAinstance-1-1' \
-         is not owned by this federate (1516.1-2010 §6.10)"
+         is not owned by this federate (1516.1-2010, 6.10)"
     );
     let deleted = a.rti.call(Service::DeleteObjectInstance, |f, _| {
         f.delete_object_instance(car, b"gone")

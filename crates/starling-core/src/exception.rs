@@ -8,7 +8,8 @@ use std::fmt;
 pub struct Exception {
     /// Which of the standard's exceptions.
     pub kind: ExceptionKind,
-    /// The text for the user.
+    /// The text for the user: ASCII, but for names that users gave. In the C locale a stream of wide
+    /// characters fails at the first other character, and loses all that follows.
     pub message: String,
 }
 
@@ -21,10 +22,10 @@ impl Exception {
         }
     }
 
-    /// Names the service and its clause: `joinFederationExecution: … (1516.1-2010 §4.9)`.
+    /// Names the service and its clause: `joinFederationExecution: … (1516.1-2010, 4.9)`.
     pub fn in_service(mut self, service: Service) -> Self {
         self.message = format!(
-            "{}: {} (1516.1-2010 §{})",
+            "{}: {} (1516.1-2010, {})",
             service.name(),
             self.message,
             service.clause()

@@ -15,10 +15,10 @@ localSettingsDesignator of `connect`, `STARLING_*` variables (`STARLING_CONNECT_
 values. `starling config show --origin` says where each value came from.
 
 `STARLING_OVERRIDES` and the designator are lists of `key=value`, separated by `;`, `,` or line
-ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=…` with `crcPort=…`,
+ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=HOST` with `crcPort=PORT`,
 `rti://host:port`, and the name of a `.toml` file or of a properties file (`host=`, `port=`, or
 settings). An unknown key is refused with the nearest name; the other keys that FedPro and Pitch
-federates are known to give (`FedPro.…`, `LRC.…`, `nick`) are ignored with a note on standard error, once per process. An
+federates are known to give (`FedPro.*`, `LRC.*`, `nick`) are ignored with a note on standard error, once per process. An
 unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 In a file, `connect.address` is

@@ -236,6 +236,11 @@ impl Player {
             Ok(_) if thrown => return fail(format!("expected {exception}, got a normal return")),
             Ok(got) => return self.compare(outcome, &got),
         };
+        // Names that users gave stand in a text as they are, all else is ASCII.
+        let given = print(call);
+        if let Some(foreign) = text.chars().find(|c| !c.is_ascii() && !given.contains(*c)) {
+            return fail(format!("{foreign:?} in the exception's text: {text}"));
+        }
         if !thrown {
             return fail(format!(
                 "expected no exception, got {}: {text}",

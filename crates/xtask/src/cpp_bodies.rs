@@ -43,7 +43,7 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
         let signature = signature.trim_start_matches("virtual ");
         let _ = writeln!(header, "    {signature} override;");
         let service = format!(
-            "{} (1516.1-2010 §{})",
+            "{} (1516.1-2010, {})",
             row[4],
             clauses.get(&row[4]).map_or("?", |c| c)
         );

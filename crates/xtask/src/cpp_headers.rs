@@ -282,11 +282,16 @@ pub(crate) fn clauses() -> Result<BTreeMap<String, String>> {
         for (name, clause) in row[4].split(" / ").zip(row[1].split(" / ").cycle()) {
             if name != "-" && clause != "-" {
                 map.entry(name.to_owned())
-                    .or_insert_with(|| clause.to_owned());
+                    .or_insert_with(|| clause_number(clause).to_owned());
             }
         }
     }
     Ok(map)
+}
+
+/// What only the programming languages' APIs have stands in clause 12.
+pub(crate) fn clause_number(clause: &str) -> &str {
+    if clause == "API" { "12" } else { clause }
 }
 
 fn file(header: &str, includes: &[&str], body: &str) -> Generated {
@@ -324,7 +329,7 @@ fn family(rows: &[&Row], signature: &str, template: &str) -> Result<String> {
     }
     let mut out = String::new();
     if name == "RTI_EXCEPTION" {
-        out += "namespace rti1516e {\n\n/// The base of all exceptions of the RTI (§12.11).\n";
+        out += "namespace rti1516e {\n\n/// The base of all exceptions of the RTI (1516.1-2010, 12.11).\n";
         out += "class RTI_EXPORT Exception {\npublic:\n    Exception();\n    Exception(Exception const &rhs);\n";
         out += "    Exception &operator=(Exception const &rhs);\n    virtual ~Exception();\n    /// The reason, for people.\n";
         out += "    virtual std::wstring what() const RTI_NOEXCEPT = 0;\n};\n\n";
@@ -431,7 +436,7 @@ fn plain(rows: &[&Row], clauses: &BTreeMap<String, String>) -> Result<String> {
                     open = Some((class, access));
                 }
                 if let Some(clause) = clauses.get(name).filter(|_| kind.starts_with("method")) {
-                    let _ = writeln!(out, "    /// 1516.1-2010 §{clause}");
+                    let _ = writeln!(out, "    /// 1516.1-2010, {clause}");
                 }
                 let _ = writeln!(out, "    {declaration};");
             }

@@ -1,5 +1,6 @@
 //! `spec/exceptions.tsv` and `spec/services.tsv` as Rust enums of starling-core.
 
+use crate::cpp_headers::clause_number;
 use crate::{Generated, table};
 use anyhow::Result;
 use std::fmt::Write as _;
@@ -46,6 +47,7 @@ fn services() -> Result<Generated> {
                 let variant = name[..1].to_uppercase() + &name[1..];
                 let clause = [&r[1], &r[2]];
                 let clause = clause.into_iter().find(|c| *c != "-").map_or("-", |c| c);
+                let clause = clause_number(clause);
                 list.push((variant, name, clause));
             }
         }

@@ -202,9 +202,16 @@ void Conductor::check(Values const &call, Values const &outcome, std::string con
                 throw Failure("expected " + print(outcome[i]) +
                               " in the text of the exception, got " + reply.substr(3));
         if (run_.texts && (got[2].text.find(service + ":") == std::string::npos ||
-                           got[2].text.find("(1516.1-2010 ") == std::string::npos))
+                           got[2].text.find("(1516.1-2010, ") == std::string::npos))
             throw Failure("expected the service and its clause in the text of the exception, got " +
                           reply.substr(3));
+        // Names that users gave stand in a text as they are, all else is ASCII.
+        std::string const given = print(call);
+        auto const foreign = [&](char c) {
+            return (c & 0x80) != 0 && given.find(c) == std::string::npos;
+        };
+        if (run_.texts && std::any_of(got[2].text.begin(), got[2].text.end(), foreign))
+            throw Failure("expected a text in ASCII, got " + reply.substr(3));
         results_.note(*scenario_, run_, "exception", service, got[1].text);
         return;
     }

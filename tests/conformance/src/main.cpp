@@ -23,7 +23,7 @@ char const *const usage =
     "  --title TEXT                          only scenarios with TEXT in their title\n"
     "  --wait SECONDS                        for what has to come (20)\n"
     "  --pause SECONDS                       before every step, random, at most (0)\n"
-    "  --texts                               exceptions must name the service and its clause\n"
+    "  --texts                               exceptions name service and clause, in ASCII\n"
     "  --cut COMMAND                         kills the RTI's server process, for `cut` in "
     "scenarios\n"
     "  --must-fail                           every scenario must fail, at its last step\n"

@@ -12,7 +12,7 @@
 
 namespace rti1516e {
 
-/// The base of all exceptions of the RTI (§12.11).
+/// The base of all exceptions of the RTI (1516.1-2010, 12.11).
 class RTI_EXPORT Exception {
 public:
     Exception();

@@ -7,156 +7,156 @@ static void unimplemented(wchar_t const *service) {
     throw RTIinternalError(std::wstring(service) + L": not implemented in this version of Starling");
 }
 
-void UnimplementedRTIambassador::connect(FederateAmbassador &, CallbackModel, std::wstring const &) { unimplemented(L"connect (1516.1-2010 §4.2)"); }
-void UnimplementedRTIambassador::disconnect() { unimplemented(L"disconnect (1516.1-2010 §4.3)"); }
-void UnimplementedRTIambassador::createFederationExecution(std::wstring const &, std::wstring const &, std::wstring const &) { unimplemented(L"createFederationExecution (1516.1-2010 §4.5)"); }
-void UnimplementedRTIambassador::createFederationExecution(std::wstring const &, std::vector<std::wstring> const &, std::wstring const &) { unimplemented(L"createFederationExecution (1516.1-2010 §4.5)"); }
-void UnimplementedRTIambassador::createFederationExecutionWithMIM(std::wstring const &, std::vector<std::wstring> const &, std::wstring const &, std::wstring const &) { unimplemented(L"createFederationExecutionWithMIM (1516.1-2010 §4.5)"); }
-void UnimplementedRTIambassador::destroyFederationExecution(std::wstring const &) { unimplemented(L"destroyFederationExecution (1516.1-2010 §4.6)"); }
-void UnimplementedRTIambassador::listFederationExecutions() { unimplemented(L"listFederationExecutions (1516.1-2010 §4.7)"); }
-FederateHandle UnimplementedRTIambassador::joinFederationExecution(std::wstring const &, std::wstring const &, std::vector<std::wstring> const &) { unimplemented(L"joinFederationExecution (1516.1-2010 §4.9)"); return FederateHandle(); }
-FederateHandle UnimplementedRTIambassador::joinFederationExecution(std::wstring const &, std::wstring const &, std::wstring const &, std::vector<std::wstring> const &) { unimplemented(L"joinFederationExecution (1516.1-2010 §4.9)"); return FederateHandle(); }
-void UnimplementedRTIambassador::resignFederationExecution(ResignAction) { unimplemented(L"resignFederationExecution (1516.1-2010 §4.10)"); }
-void UnimplementedRTIambassador::registerFederationSynchronizationPoint(std::wstring const &, VariableLengthData const &) { unimplemented(L"registerFederationSynchronizationPoint (1516.1-2010 §4.11)"); }
-void UnimplementedRTIambassador::registerFederationSynchronizationPoint(std::wstring const &, VariableLengthData const &, FederateHandleSet const &) { unimplemented(L"registerFederationSynchronizationPoint (1516.1-2010 §4.11)"); }
-void UnimplementedRTIambassador::synchronizationPointAchieved(std::wstring const &, bool) { unimplemented(L"synchronizationPointAchieved (1516.1-2010 §4.14)"); }
-void UnimplementedRTIambassador::requestFederationSave(std::wstring const &) { unimplemented(L"requestFederationSave (1516.1-2010 §4.16)"); }
-void UnimplementedRTIambassador::requestFederationSave(std::wstring const &, LogicalTime const &) { unimplemented(L"requestFederationSave (1516.1-2010 §4.16)"); }
-void UnimplementedRTIambassador::federateSaveBegun() { unimplemented(L"federateSaveBegun (1516.1-2010 §4.18)"); }
-void UnimplementedRTIambassador::federateSaveComplete() { unimplemented(L"federateSaveComplete (1516.1-2010 §4.19)"); }
-void UnimplementedRTIambassador::federateSaveNotComplete() { unimplemented(L"federateSaveNotComplete (1516.1-2010 §4.19)"); }
-void UnimplementedRTIambassador::abortFederationSave() { unimplemented(L"abortFederationSave (1516.1-2010 §4.21)"); }
-void UnimplementedRTIambassador::queryFederationSaveStatus() { unimplemented(L"queryFederationSaveStatus (1516.1-2010 §4.22)"); }
-void UnimplementedRTIambassador::requestFederationRestore(std::wstring const &) { unimplemented(L"requestFederationRestore (1516.1-2010 §4.24)"); }
-void UnimplementedRTIambassador::federateRestoreComplete() { unimplemented(L"federateRestoreComplete (1516.1-2010 §4.28)"); }
-void UnimplementedRTIambassador::federateRestoreNotComplete() { unimplemented(L"federateRestoreNotComplete (1516.1-2010 §4.28)"); }
-void UnimplementedRTIambassador::abortFederationRestore() { unimplemented(L"abortFederationRestore (1516.1-2010 §4.30)"); }
-void UnimplementedRTIambassador::queryFederationRestoreStatus() { unimplemented(L"queryFederationRestoreStatus (1516.1-2010 §4.31)"); }
-void UnimplementedRTIambassador::publishObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"publishObjectClassAttributes (1516.1-2010 §5.2)"); }
-void UnimplementedRTIambassador::unpublishObjectClass(ObjectClassHandle) { unimplemented(L"unpublishObjectClass (1516.1-2010 §5.3)"); }
-void UnimplementedRTIambassador::unpublishObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"unpublishObjectClassAttributes (1516.1-2010 §5.3)"); }
-void UnimplementedRTIambassador::publishInteractionClass(InteractionClassHandle) { unimplemented(L"publishInteractionClass (1516.1-2010 §5.4)"); }
-void UnimplementedRTIambassador::unpublishInteractionClass(InteractionClassHandle) { unimplemented(L"unpublishInteractionClass (1516.1-2010 §5.5)"); }
-void UnimplementedRTIambassador::subscribeObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &, bool, std::wstring const &) { unimplemented(L"subscribeObjectClassAttributes (1516.1-2010 §5.6)"); }
-void UnimplementedRTIambassador::unsubscribeObjectClass(ObjectClassHandle) { unimplemented(L"unsubscribeObjectClass (1516.1-2010 §5.7)"); }
-void UnimplementedRTIambassador::unsubscribeObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"unsubscribeObjectClassAttributes (1516.1-2010 §5.7)"); }
-void UnimplementedRTIambassador::subscribeInteractionClass(InteractionClassHandle, bool) { unimplemented(L"subscribeInteractionClass (1516.1-2010 §5.8)"); }
-void UnimplementedRTIambassador::unsubscribeInteractionClass(InteractionClassHandle) { unimplemented(L"unsubscribeInteractionClass (1516.1-2010 §5.9)"); }
-void UnimplementedRTIambassador::reserveObjectInstanceName(std::wstring const &) { unimplemented(L"reserveObjectInstanceName (1516.1-2010 §6.2)"); }
-void UnimplementedRTIambassador::releaseObjectInstanceName(std::wstring const &) { unimplemented(L"releaseObjectInstanceName (1516.1-2010 §6.4)"); }
-void UnimplementedRTIambassador::reserveMultipleObjectInstanceName(std::set<std::wstring> const &) { unimplemented(L"reserveMultipleObjectInstanceName (1516.1-2010 §6.5)"); }
-void UnimplementedRTIambassador::releaseMultipleObjectInstanceName(std::set<std::wstring> const &) { unimplemented(L"releaseMultipleObjectInstanceName (1516.1-2010 §6.7)"); }
-ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstance(ObjectClassHandle) { unimplemented(L"registerObjectInstance (1516.1-2010 §6.8)"); return ObjectInstanceHandle(); }
-ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstance(ObjectClassHandle, std::wstring const &) { unimplemented(L"registerObjectInstance (1516.1-2010 §6.8)"); return ObjectInstanceHandle(); }
-void UnimplementedRTIambassador::updateAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &, VariableLengthData const &) { unimplemented(L"updateAttributeValues (1516.1-2010 §6.10)"); }
-MessageRetractionHandle UnimplementedRTIambassador::updateAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"updateAttributeValues (1516.1-2010 §6.10)"); return MessageRetractionHandle(); }
-void UnimplementedRTIambassador::sendInteraction(InteractionClassHandle, ParameterHandleValueMap const &, VariableLengthData const &) { unimplemented(L"sendInteraction (1516.1-2010 §6.12)"); }
-MessageRetractionHandle UnimplementedRTIambassador::sendInteraction(InteractionClassHandle, ParameterHandleValueMap const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"sendInteraction (1516.1-2010 §6.12)"); return MessageRetractionHandle(); }
-void UnimplementedRTIambassador::deleteObjectInstance(ObjectInstanceHandle, VariableLengthData const &) { unimplemented(L"deleteObjectInstance (1516.1-2010 §6.14)"); }
-MessageRetractionHandle UnimplementedRTIambassador::deleteObjectInstance(ObjectInstanceHandle, VariableLengthData const &, LogicalTime const &) { unimplemented(L"deleteObjectInstance (1516.1-2010 §6.14)"); return MessageRetractionHandle(); }
-void UnimplementedRTIambassador::localDeleteObjectInstance(ObjectInstanceHandle) { unimplemented(L"localDeleteObjectInstance (1516.1-2010 §6.16)"); }
-void UnimplementedRTIambassador::requestAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdate (1516.1-2010 §6.19)"); }
-void UnimplementedRTIambassador::requestAttributeValueUpdate(ObjectClassHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdate (1516.1-2010 §6.19)"); }
-void UnimplementedRTIambassador::requestAttributeTransportationTypeChange(ObjectInstanceHandle, AttributeHandleSet const &, TransportationType) { unimplemented(L"requestAttributeTransportationTypeChange (1516.1-2010 §6.23)"); }
-void UnimplementedRTIambassador::queryAttributeTransportationType(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"queryAttributeTransportationType (1516.1-2010 §6.25)"); }
-void UnimplementedRTIambassador::requestInteractionTransportationTypeChange(InteractionClassHandle, TransportationType) { unimplemented(L"requestInteractionTransportationTypeChange (1516.1-2010 §6.27)"); }
-void UnimplementedRTIambassador::queryInteractionTransportationType(FederateHandle, InteractionClassHandle) { unimplemented(L"queryInteractionTransportationType (1516.1-2010 §6.29)"); }
-void UnimplementedRTIambassador::unconditionalAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"unconditionalAttributeOwnershipDivestiture (1516.1-2010 §7.2)"); }
-void UnimplementedRTIambassador::negotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"negotiatedAttributeOwnershipDivestiture (1516.1-2010 §7.3)"); }
-void UnimplementedRTIambassador::confirmDivestiture(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"confirmDivestiture (1516.1-2010 §7.6)"); }
-void UnimplementedRTIambassador::attributeOwnershipAcquisition(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"attributeOwnershipAcquisition (1516.1-2010 §7.8)"); }
-void UnimplementedRTIambassador::attributeOwnershipAcquisitionIfAvailable(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"attributeOwnershipAcquisitionIfAvailable (1516.1-2010 §7.9)"); }
-void UnimplementedRTIambassador::attributeOwnershipReleaseDenied(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"attributeOwnershipReleaseDenied (1516.1-2010 §7.12)"); }
-void UnimplementedRTIambassador::attributeOwnershipDivestitureIfWanted(ObjectInstanceHandle, AttributeHandleSet const &, AttributeHandleSet &) { unimplemented(L"attributeOwnershipDivestitureIfWanted (1516.1-2010 §7.13)"); }
-void UnimplementedRTIambassador::cancelNegotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"cancelNegotiatedAttributeOwnershipDivestiture (1516.1-2010 §7.14)"); }
-void UnimplementedRTIambassador::cancelAttributeOwnershipAcquisition(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"cancelAttributeOwnershipAcquisition (1516.1-2010 §7.15)"); }
-void UnimplementedRTIambassador::queryAttributeOwnership(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"queryAttributeOwnership (1516.1-2010 §7.17)"); }
-bool UnimplementedRTIambassador::isAttributeOwnedByFederate(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"isAttributeOwnedByFederate (1516.1-2010 §7.19)"); return bool(); }
-void UnimplementedRTIambassador::enableTimeRegulation(LogicalTimeInterval const &) { unimplemented(L"enableTimeRegulation (1516.1-2010 §8.2)"); }
-void UnimplementedRTIambassador::disableTimeRegulation() { unimplemented(L"disableTimeRegulation (1516.1-2010 §8.4)"); }
-void UnimplementedRTIambassador::enableTimeConstrained() { unimplemented(L"enableTimeConstrained (1516.1-2010 §8.5)"); }
-void UnimplementedRTIambassador::disableTimeConstrained() { unimplemented(L"disableTimeConstrained (1516.1-2010 §8.7)"); }
-void UnimplementedRTIambassador::timeAdvanceRequest(LogicalTime const &) { unimplemented(L"timeAdvanceRequest (1516.1-2010 §8.8)"); }
-void UnimplementedRTIambassador::timeAdvanceRequestAvailable(LogicalTime const &) { unimplemented(L"timeAdvanceRequestAvailable (1516.1-2010 §8.9)"); }
-void UnimplementedRTIambassador::nextMessageRequest(LogicalTime const &) { unimplemented(L"nextMessageRequest (1516.1-2010 §8.10)"); }
-void UnimplementedRTIambassador::nextMessageRequestAvailable(LogicalTime const &) { unimplemented(L"nextMessageRequestAvailable (1516.1-2010 §8.11)"); }
-void UnimplementedRTIambassador::flushQueueRequest(LogicalTime const &) { unimplemented(L"flushQueueRequest (1516.1-2010 §8.12)"); }
-void UnimplementedRTIambassador::enableAsynchronousDelivery() { unimplemented(L"enableAsynchronousDelivery (1516.1-2010 §8.14)"); }
-void UnimplementedRTIambassador::disableAsynchronousDelivery() { unimplemented(L"disableAsynchronousDelivery (1516.1-2010 §8.15)"); }
-bool UnimplementedRTIambassador::queryGALT(LogicalTime &) { unimplemented(L"queryGALT (1516.1-2010 §8.16)"); return bool(); }
-void UnimplementedRTIambassador::queryLogicalTime(LogicalTime &) { unimplemented(L"queryLogicalTime (1516.1-2010 §8.17)"); }
-bool UnimplementedRTIambassador::queryLITS(LogicalTime &) { unimplemented(L"queryLITS (1516.1-2010 §8.18)"); return bool(); }
-void UnimplementedRTIambassador::modifyLookahead(LogicalTimeInterval const &) { unimplemented(L"modifyLookahead (1516.1-2010 §8.19)"); }
-void UnimplementedRTIambassador::queryLookahead(LogicalTimeInterval &) { unimplemented(L"queryLookahead (1516.1-2010 §8.20)"); }
-void UnimplementedRTIambassador::retract(MessageRetractionHandle) { unimplemented(L"retract (1516.1-2010 §8.21)"); }
-void UnimplementedRTIambassador::changeAttributeOrderType(ObjectInstanceHandle, AttributeHandleSet const &, OrderType) { unimplemented(L"changeAttributeOrderType (1516.1-2010 §8.23)"); }
-void UnimplementedRTIambassador::changeInteractionOrderType(InteractionClassHandle, OrderType) { unimplemented(L"changeInteractionOrderType (1516.1-2010 §8.24)"); }
-RegionHandle UnimplementedRTIambassador::createRegion(DimensionHandleSet const &) { unimplemented(L"createRegion (1516.1-2010 §9.2)"); return RegionHandle(); }
-void UnimplementedRTIambassador::commitRegionModifications(RegionHandleSet const &) { unimplemented(L"commitRegionModifications (1516.1-2010 §9.3)"); }
-void UnimplementedRTIambassador::deleteRegion(RegionHandle const &) { unimplemented(L"deleteRegion (1516.1-2010 §9.4)"); }
-ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstanceWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"registerObjectInstanceWithRegions (1516.1-2010 §9.5)"); return ObjectInstanceHandle(); }
-ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstanceWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, std::wstring const &) { unimplemented(L"registerObjectInstanceWithRegions (1516.1-2010 §9.5)"); return ObjectInstanceHandle(); }
-void UnimplementedRTIambassador::associateRegionsForUpdates(ObjectInstanceHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"associateRegionsForUpdates (1516.1-2010 §9.6)"); }
-void UnimplementedRTIambassador::unassociateRegionsForUpdates(ObjectInstanceHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"unassociateRegionsForUpdates (1516.1-2010 §9.7)"); }
-void UnimplementedRTIambassador::subscribeObjectClassAttributesWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, bool, std::wstring const &) { unimplemented(L"subscribeObjectClassAttributesWithRegions (1516.1-2010 §9.8)"); }
-void UnimplementedRTIambassador::unsubscribeObjectClassAttributesWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"unsubscribeObjectClassAttributesWithRegions (1516.1-2010 §9.9)"); }
-void UnimplementedRTIambassador::subscribeInteractionClassWithRegions(InteractionClassHandle, RegionHandleSet const &, bool) { unimplemented(L"subscribeInteractionClassWithRegions (1516.1-2010 §9.10)"); }
-void UnimplementedRTIambassador::unsubscribeInteractionClassWithRegions(InteractionClassHandle, RegionHandleSet const &) { unimplemented(L"unsubscribeInteractionClassWithRegions (1516.1-2010 §9.11)"); }
-void UnimplementedRTIambassador::sendInteractionWithRegions(InteractionClassHandle, ParameterHandleValueMap const &, RegionHandleSet const &, VariableLengthData const &) { unimplemented(L"sendInteractionWithRegions (1516.1-2010 §9.12)"); }
-MessageRetractionHandle UnimplementedRTIambassador::sendInteractionWithRegions(InteractionClassHandle, ParameterHandleValueMap const &, RegionHandleSet const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"sendInteractionWithRegions (1516.1-2010 §9.12)"); return MessageRetractionHandle(); }
-void UnimplementedRTIambassador::requestAttributeValueUpdateWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdateWithRegions (1516.1-2010 §9.13)"); }
-ResignAction UnimplementedRTIambassador::getAutomaticResignDirective() { unimplemented(L"getAutomaticResignDirective (1516.1-2010 §10.2)"); return NO_ACTION; }
-void UnimplementedRTIambassador::setAutomaticResignDirective(ResignAction) { unimplemented(L"setAutomaticResignDirective (1516.1-2010 §10.3)"); }
-FederateHandle UnimplementedRTIambassador::getFederateHandle(std::wstring const &) { unimplemented(L"getFederateHandle (1516.1-2010 §10.4)"); return FederateHandle(); }
-std::wstring UnimplementedRTIambassador::getFederateName(FederateHandle) { unimplemented(L"getFederateName (1516.1-2010 §10.5)"); return std::wstring(); }
-ObjectClassHandle UnimplementedRTIambassador::getObjectClassHandle(std::wstring const &) { unimplemented(L"getObjectClassHandle (1516.1-2010 §10.6)"); return ObjectClassHandle(); }
-std::wstring UnimplementedRTIambassador::getObjectClassName(ObjectClassHandle) { unimplemented(L"getObjectClassName (1516.1-2010 §10.7)"); return std::wstring(); }
-ObjectClassHandle UnimplementedRTIambassador::getKnownObjectClassHandle(ObjectInstanceHandle) { unimplemented(L"getKnownObjectClassHandle (1516.1-2010 §10.8)"); return ObjectClassHandle(); }
-ObjectInstanceHandle UnimplementedRTIambassador::getObjectInstanceHandle(std::wstring const &) { unimplemented(L"getObjectInstanceHandle (1516.1-2010 §10.9)"); return ObjectInstanceHandle(); }
-std::wstring UnimplementedRTIambassador::getObjectInstanceName(ObjectInstanceHandle) { unimplemented(L"getObjectInstanceName (1516.1-2010 §10.10)"); return std::wstring(); }
-AttributeHandle UnimplementedRTIambassador::getAttributeHandle(ObjectClassHandle, std::wstring const &) { unimplemented(L"getAttributeHandle (1516.1-2010 §10.11)"); return AttributeHandle(); }
-std::wstring UnimplementedRTIambassador::getAttributeName(ObjectClassHandle, AttributeHandle) { unimplemented(L"getAttributeName (1516.1-2010 §10.12)"); return std::wstring(); }
-double UnimplementedRTIambassador::getUpdateRateValue(std::wstring const &) { unimplemented(L"getUpdateRateValue (1516.1-2010 §10.13)"); return double(); }
-double UnimplementedRTIambassador::getUpdateRateValueForAttribute(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"getUpdateRateValueForAttribute (1516.1-2010 §10.14)"); return double(); }
-InteractionClassHandle UnimplementedRTIambassador::getInteractionClassHandle(std::wstring const &) { unimplemented(L"getInteractionClassHandle (1516.1-2010 §10.15)"); return InteractionClassHandle(); }
-std::wstring UnimplementedRTIambassador::getInteractionClassName(InteractionClassHandle) { unimplemented(L"getInteractionClassName (1516.1-2010 §10.16)"); return std::wstring(); }
-ParameterHandle UnimplementedRTIambassador::getParameterHandle(InteractionClassHandle, std::wstring const &) { unimplemented(L"getParameterHandle (1516.1-2010 §10.17)"); return ParameterHandle(); }
-std::wstring UnimplementedRTIambassador::getParameterName(InteractionClassHandle, ParameterHandle) { unimplemented(L"getParameterName (1516.1-2010 §10.18)"); return std::wstring(); }
-OrderType UnimplementedRTIambassador::getOrderType(std::wstring const &) { unimplemented(L"getOrderType (1516.1-2010 §10.19)"); return RECEIVE; }
-std::wstring UnimplementedRTIambassador::getOrderName(OrderType) { unimplemented(L"getOrderName (1516.1-2010 §10.20)"); return std::wstring(); }
-TransportationType UnimplementedRTIambassador::getTransportationType(std::wstring const &) { unimplemented(L"getTransportationType (1516.1-2010 §10.21)"); return RELIABLE; }
-std::wstring UnimplementedRTIambassador::getTransportationName(TransportationType) { unimplemented(L"getTransportationName (1516.1-2010 §10.22)"); return std::wstring(); }
-DimensionHandleSet UnimplementedRTIambassador::getAvailableDimensionsForClassAttribute(ObjectClassHandle, AttributeHandle) { unimplemented(L"getAvailableDimensionsForClassAttribute (1516.1-2010 §10.23)"); return DimensionHandleSet(); }
-DimensionHandleSet UnimplementedRTIambassador::getAvailableDimensionsForInteractionClass(InteractionClassHandle) { unimplemented(L"getAvailableDimensionsForInteractionClass (1516.1-2010 §10.24)"); return DimensionHandleSet(); }
-DimensionHandle UnimplementedRTIambassador::getDimensionHandle(std::wstring const &) { unimplemented(L"getDimensionHandle (1516.1-2010 §10.25)"); return DimensionHandle(); }
-std::wstring UnimplementedRTIambassador::getDimensionName(DimensionHandle) { unimplemented(L"getDimensionName (1516.1-2010 §10.26)"); return std::wstring(); }
-unsigned long UnimplementedRTIambassador::getDimensionUpperBound(DimensionHandle) { unimplemented(L"getDimensionUpperBound (1516.1-2010 §10.27)"); return 0; }
-DimensionHandleSet UnimplementedRTIambassador::getDimensionHandleSet(RegionHandle) { unimplemented(L"getDimensionHandleSet (1516.1-2010 §10.28)"); return DimensionHandleSet(); }
-RangeBounds UnimplementedRTIambassador::getRangeBounds(RegionHandle, DimensionHandle) { unimplemented(L"getRangeBounds (1516.1-2010 §10.29)"); return RangeBounds(); }
-void UnimplementedRTIambassador::setRangeBounds(RegionHandle, DimensionHandle, RangeBounds const &) { unimplemented(L"setRangeBounds (1516.1-2010 §10.30)"); }
-unsigned long UnimplementedRTIambassador::normalizeFederateHandle(FederateHandle) { unimplemented(L"normalizeFederateHandle (1516.1-2010 §10.31)"); return 0; }
-unsigned long UnimplementedRTIambassador::normalizeServiceGroup(ServiceGroup) { unimplemented(L"normalizeServiceGroup (1516.1-2010 §10.32)"); return 0; }
-void UnimplementedRTIambassador::enableObjectClassRelevanceAdvisorySwitch() { unimplemented(L"enableObjectClassRelevanceAdvisorySwitch (1516.1-2010 §10.33)"); }
-void UnimplementedRTIambassador::disableObjectClassRelevanceAdvisorySwitch() { unimplemented(L"disableObjectClassRelevanceAdvisorySwitch (1516.1-2010 §10.34)"); }
-void UnimplementedRTIambassador::enableAttributeRelevanceAdvisorySwitch() { unimplemented(L"enableAttributeRelevanceAdvisorySwitch (1516.1-2010 §10.35)"); }
-void UnimplementedRTIambassador::disableAttributeRelevanceAdvisorySwitch() { unimplemented(L"disableAttributeRelevanceAdvisorySwitch (1516.1-2010 §10.36)"); }
-void UnimplementedRTIambassador::enableAttributeScopeAdvisorySwitch() { unimplemented(L"enableAttributeScopeAdvisorySwitch (1516.1-2010 §10.37)"); }
-void UnimplementedRTIambassador::disableAttributeScopeAdvisorySwitch() { unimplemented(L"disableAttributeScopeAdvisorySwitch (1516.1-2010 §10.38)"); }
-void UnimplementedRTIambassador::enableInteractionRelevanceAdvisorySwitch() { unimplemented(L"enableInteractionRelevanceAdvisorySwitch (1516.1-2010 §10.39)"); }
-void UnimplementedRTIambassador::disableInteractionRelevanceAdvisorySwitch() { unimplemented(L"disableInteractionRelevanceAdvisorySwitch (1516.1-2010 §10.40)"); }
-bool UnimplementedRTIambassador::evokeCallback(double) { unimplemented(L"evokeCallback (1516.1-2010 §10.41)"); return bool(); }
-bool UnimplementedRTIambassador::evokeMultipleCallbacks(double, double) { unimplemented(L"evokeMultipleCallbacks (1516.1-2010 §10.42)"); return bool(); }
-void UnimplementedRTIambassador::enableCallbacks() { unimplemented(L"enableCallbacks (1516.1-2010 §10.43)"); }
-void UnimplementedRTIambassador::disableCallbacks() { unimplemented(L"disableCallbacks (1516.1-2010 §10.44)"); }
-std::auto_ptr<LogicalTimeFactory> UnimplementedRTIambassador::getTimeFactory() const { unimplemented(L"getTimeFactory (1516.1-2010 §API)"); return std::auto_ptr<LogicalTimeFactory>(); }
-FederateHandle UnimplementedRTIambassador::decodeFederateHandle(VariableLengthData const &) const { unimplemented(L"decodeFederateHandle (1516.1-2010 §API)"); return FederateHandle(); }
-ObjectClassHandle UnimplementedRTIambassador::decodeObjectClassHandle(VariableLengthData const &) const { unimplemented(L"decodeObjectClassHandle (1516.1-2010 §API)"); return ObjectClassHandle(); }
-InteractionClassHandle UnimplementedRTIambassador::decodeInteractionClassHandle(VariableLengthData const &) const { unimplemented(L"decodeInteractionClassHandle (1516.1-2010 §API)"); return InteractionClassHandle(); }
-ObjectInstanceHandle UnimplementedRTIambassador::decodeObjectInstanceHandle(VariableLengthData const &) const { unimplemented(L"decodeObjectInstanceHandle (1516.1-2010 §API)"); return ObjectInstanceHandle(); }
-AttributeHandle UnimplementedRTIambassador::decodeAttributeHandle(VariableLengthData const &) const { unimplemented(L"decodeAttributeHandle (1516.1-2010 §API)"); return AttributeHandle(); }
-ParameterHandle UnimplementedRTIambassador::decodeParameterHandle(VariableLengthData const &) const { unimplemented(L"decodeParameterHandle (1516.1-2010 §API)"); return ParameterHandle(); }
-DimensionHandle UnimplementedRTIambassador::decodeDimensionHandle(VariableLengthData const &) const { unimplemented(L"decodeDimensionHandle (1516.1-2010 §API)"); return DimensionHandle(); }
-MessageRetractionHandle UnimplementedRTIambassador::decodeMessageRetractionHandle(VariableLengthData const &) const { unimplemented(L"decodeMessageRetractionHandle (1516.1-2010 §API)"); return MessageRetractionHandle(); }
-RegionHandle UnimplementedRTIambassador::decodeRegionHandle(VariableLengthData const &) const { unimplemented(L"decodeRegionHandle (1516.1-2010 §API)"); return RegionHandle(); }
+void UnimplementedRTIambassador::connect(FederateAmbassador &, CallbackModel, std::wstring const &) { unimplemented(L"connect (1516.1-2010, 4.2)"); }
+void UnimplementedRTIambassador::disconnect() { unimplemented(L"disconnect (1516.1-2010, 4.3)"); }
+void UnimplementedRTIambassador::createFederationExecution(std::wstring const &, std::wstring const &, std::wstring const &) { unimplemented(L"createFederationExecution (1516.1-2010, 4.5)"); }
+void UnimplementedRTIambassador::createFederationExecution(std::wstring const &, std::vector<std::wstring> const &, std::wstring const &) { unimplemented(L"createFederationExecution (1516.1-2010, 4.5)"); }
+void UnimplementedRTIambassador::createFederationExecutionWithMIM(std::wstring const &, std::vector<std::wstring> const &, std::wstring const &, std::wstring const &) { unimplemented(L"createFederationExecutionWithMIM (1516.1-2010, 4.5)"); }
+void UnimplementedRTIambassador::destroyFederationExecution(std::wstring const &) { unimplemented(L"destroyFederationExecution (1516.1-2010, 4.6)"); }
+void UnimplementedRTIambassador::listFederationExecutions() { unimplemented(L"listFederationExecutions (1516.1-2010, 4.7)"); }
+FederateHandle UnimplementedRTIambassador::joinFederationExecution(std::wstring const &, std::wstring const &, std::vector<std::wstring> const &) { unimplemented(L"joinFederationExecution (1516.1-2010, 4.9)"); return FederateHandle(); }
+FederateHandle UnimplementedRTIambassador::joinFederationExecution(std::wstring const &, std::wstring const &, std::wstring const &, std::vector<std::wstring> const &) { unimplemented(L"joinFederationExecution (1516.1-2010, 4.9)"); return FederateHandle(); }
+void UnimplementedRTIambassador::resignFederationExecution(ResignAction) { unimplemented(L"resignFederationExecution (1516.1-2010, 4.10)"); }
+void UnimplementedRTIambassador::registerFederationSynchronizationPoint(std::wstring const &, VariableLengthData const &) { unimplemented(L"registerFederationSynchronizationPoint (1516.1-2010, 4.11)"); }
+void UnimplementedRTIambassador::registerFederationSynchronizationPoint(std::wstring const &, VariableLengthData const &, FederateHandleSet const &) { unimplemented(L"registerFederationSynchronizationPoint (1516.1-2010, 4.11)"); }
+void UnimplementedRTIambassador::synchronizationPointAchieved(std::wstring const &, bool) { unimplemented(L"synchronizationPointAchieved (1516.1-2010, 4.14)"); }
+void UnimplementedRTIambassador::requestFederationSave(std::wstring const &) { unimplemented(L"requestFederationSave (1516.1-2010, 4.16)"); }
+void UnimplementedRTIambassador::requestFederationSave(std::wstring const &, LogicalTime const &) { unimplemented(L"requestFederationSave (1516.1-2010, 4.16)"); }
+void UnimplementedRTIambassador::federateSaveBegun() { unimplemented(L"federateSaveBegun (1516.1-2010, 4.18)"); }
+void UnimplementedRTIambassador::federateSaveComplete() { unimplemented(L"federateSaveComplete (1516.1-2010, 4.19)"); }
+void UnimplementedRTIambassador::federateSaveNotComplete() { unimplemented(L"federateSaveNotComplete (1516.1-2010, 4.19)"); }
+void UnimplementedRTIambassador::abortFederationSave() { unimplemented(L"abortFederationSave (1516.1-2010, 4.21)"); }
+void UnimplementedRTIambassador::queryFederationSaveStatus() { unimplemented(L"queryFederationSaveStatus (1516.1-2010, 4.22)"); }
+void UnimplementedRTIambassador::requestFederationRestore(std::wstring const &) { unimplemented(L"requestFederationRestore (1516.1-2010, 4.24)"); }
+void UnimplementedRTIambassador::federateRestoreComplete() { unimplemented(L"federateRestoreComplete (1516.1-2010, 4.28)"); }
+void UnimplementedRTIambassador::federateRestoreNotComplete() { unimplemented(L"federateRestoreNotComplete (1516.1-2010, 4.28)"); }
+void UnimplementedRTIambassador::abortFederationRestore() { unimplemented(L"abortFederationRestore (1516.1-2010, 4.30)"); }
+void UnimplementedRTIambassador::queryFederationRestoreStatus() { unimplemented(L"queryFederationRestoreStatus (1516.1-2010, 4.31)"); }
+void UnimplementedRTIambassador::publishObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"publishObjectClassAttributes (1516.1-2010, 5.2)"); }
+void UnimplementedRTIambassador::unpublishObjectClass(ObjectClassHandle) { unimplemented(L"unpublishObjectClass (1516.1-2010, 5.3)"); }
+void UnimplementedRTIambassador::unpublishObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"unpublishObjectClassAttributes (1516.1-2010, 5.3)"); }
+void UnimplementedRTIambassador::publishInteractionClass(InteractionClassHandle) { unimplemented(L"publishInteractionClass (1516.1-2010, 5.4)"); }
+void UnimplementedRTIambassador::unpublishInteractionClass(InteractionClassHandle) { unimplemented(L"unpublishInteractionClass (1516.1-2010, 5.5)"); }
+void UnimplementedRTIambassador::subscribeObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &, bool, std::wstring const &) { unimplemented(L"subscribeObjectClassAttributes (1516.1-2010, 5.6)"); }
+void UnimplementedRTIambassador::unsubscribeObjectClass(ObjectClassHandle) { unimplemented(L"unsubscribeObjectClass (1516.1-2010, 5.7)"); }
+void UnimplementedRTIambassador::unsubscribeObjectClassAttributes(ObjectClassHandle, AttributeHandleSet const &) { unimplemented(L"unsubscribeObjectClassAttributes (1516.1-2010, 5.7)"); }
+void UnimplementedRTIambassador::subscribeInteractionClass(InteractionClassHandle, bool) { unimplemented(L"subscribeInteractionClass (1516.1-2010, 5.8)"); }
+void UnimplementedRTIambassador::unsubscribeInteractionClass(InteractionClassHandle) { unimplemented(L"unsubscribeInteractionClass (1516.1-2010, 5.9)"); }
+void UnimplementedRTIambassador::reserveObjectInstanceName(std::wstring const &) { unimplemented(L"reserveObjectInstanceName (1516.1-2010, 6.2)"); }
+void UnimplementedRTIambassador::releaseObjectInstanceName(std::wstring const &) { unimplemented(L"releaseObjectInstanceName (1516.1-2010, 6.4)"); }
+void UnimplementedRTIambassador::reserveMultipleObjectInstanceName(std::set<std::wstring> const &) { unimplemented(L"reserveMultipleObjectInstanceName (1516.1-2010, 6.5)"); }
+void UnimplementedRTIambassador::releaseMultipleObjectInstanceName(std::set<std::wstring> const &) { unimplemented(L"releaseMultipleObjectInstanceName (1516.1-2010, 6.7)"); }
+ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstance(ObjectClassHandle) { unimplemented(L"registerObjectInstance (1516.1-2010, 6.8)"); return ObjectInstanceHandle(); }
+ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstance(ObjectClassHandle, std::wstring const &) { unimplemented(L"registerObjectInstance (1516.1-2010, 6.8)"); return ObjectInstanceHandle(); }
+void UnimplementedRTIambassador::updateAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &, VariableLengthData const &) { unimplemented(L"updateAttributeValues (1516.1-2010, 6.10)"); }
+MessageRetractionHandle UnimplementedRTIambassador::updateAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"updateAttributeValues (1516.1-2010, 6.10)"); return MessageRetractionHandle(); }
+void UnimplementedRTIambassador::sendInteraction(InteractionClassHandle, ParameterHandleValueMap const &, VariableLengthData const &) { unimplemented(L"sendInteraction (1516.1-2010, 6.12)"); }
+MessageRetractionHandle UnimplementedRTIambassador::sendInteraction(InteractionClassHandle, ParameterHandleValueMap const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"sendInteraction (1516.1-2010, 6.12)"); return MessageRetractionHandle(); }
+void UnimplementedRTIambassador::deleteObjectInstance(ObjectInstanceHandle, VariableLengthData const &) { unimplemented(L"deleteObjectInstance (1516.1-2010, 6.14)"); }
+MessageRetractionHandle UnimplementedRTIambassador::deleteObjectInstance(ObjectInstanceHandle, VariableLengthData const &, LogicalTime const &) { unimplemented(L"deleteObjectInstance (1516.1-2010, 6.14)"); return MessageRetractionHandle(); }
+void UnimplementedRTIambassador::localDeleteObjectInstance(ObjectInstanceHandle) { unimplemented(L"localDeleteObjectInstance (1516.1-2010, 6.16)"); }
+void UnimplementedRTIambassador::requestAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdate (1516.1-2010, 6.19)"); }
+void UnimplementedRTIambassador::requestAttributeValueUpdate(ObjectClassHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdate (1516.1-2010, 6.19)"); }
+void UnimplementedRTIambassador::requestAttributeTransportationTypeChange(ObjectInstanceHandle, AttributeHandleSet const &, TransportationType) { unimplemented(L"requestAttributeTransportationTypeChange (1516.1-2010, 6.23)"); }
+void UnimplementedRTIambassador::queryAttributeTransportationType(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"queryAttributeTransportationType (1516.1-2010, 6.25)"); }
+void UnimplementedRTIambassador::requestInteractionTransportationTypeChange(InteractionClassHandle, TransportationType) { unimplemented(L"requestInteractionTransportationTypeChange (1516.1-2010, 6.27)"); }
+void UnimplementedRTIambassador::queryInteractionTransportationType(FederateHandle, InteractionClassHandle) { unimplemented(L"queryInteractionTransportationType (1516.1-2010, 6.29)"); }
+void UnimplementedRTIambassador::unconditionalAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"unconditionalAttributeOwnershipDivestiture (1516.1-2010, 7.2)"); }
+void UnimplementedRTIambassador::negotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"negotiatedAttributeOwnershipDivestiture (1516.1-2010, 7.3)"); }
+void UnimplementedRTIambassador::confirmDivestiture(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"confirmDivestiture (1516.1-2010, 7.6)"); }
+void UnimplementedRTIambassador::attributeOwnershipAcquisition(ObjectInstanceHandle, AttributeHandleSet const &, VariableLengthData const &) { unimplemented(L"attributeOwnershipAcquisition (1516.1-2010, 7.8)"); }
+void UnimplementedRTIambassador::attributeOwnershipAcquisitionIfAvailable(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"attributeOwnershipAcquisitionIfAvailable (1516.1-2010, 7.9)"); }
+void UnimplementedRTIambassador::attributeOwnershipReleaseDenied(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"attributeOwnershipReleaseDenied (1516.1-2010, 7.12)"); }
+void UnimplementedRTIambassador::attributeOwnershipDivestitureIfWanted(ObjectInstanceHandle, AttributeHandleSet const &, AttributeHandleSet &) { unimplemented(L"attributeOwnershipDivestitureIfWanted (1516.1-2010, 7.13)"); }
+void UnimplementedRTIambassador::cancelNegotiatedAttributeOwnershipDivestiture(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"cancelNegotiatedAttributeOwnershipDivestiture (1516.1-2010, 7.14)"); }
+void UnimplementedRTIambassador::cancelAttributeOwnershipAcquisition(ObjectInstanceHandle, AttributeHandleSet const &) { unimplemented(L"cancelAttributeOwnershipAcquisition (1516.1-2010, 7.15)"); }
+void UnimplementedRTIambassador::queryAttributeOwnership(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"queryAttributeOwnership (1516.1-2010, 7.17)"); }
+bool UnimplementedRTIambassador::isAttributeOwnedByFederate(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"isAttributeOwnedByFederate (1516.1-2010, 7.19)"); return bool(); }
+void UnimplementedRTIambassador::enableTimeRegulation(LogicalTimeInterval const &) { unimplemented(L"enableTimeRegulation (1516.1-2010, 8.2)"); }
+void UnimplementedRTIambassador::disableTimeRegulation() { unimplemented(L"disableTimeRegulation (1516.1-2010, 8.4)"); }
+void UnimplementedRTIambassador::enableTimeConstrained() { unimplemented(L"enableTimeConstrained (1516.1-2010, 8.5)"); }
+void UnimplementedRTIambassador::disableTimeConstrained() { unimplemented(L"disableTimeConstrained (1516.1-2010, 8.7)"); }
+void UnimplementedRTIambassador::timeAdvanceRequest(LogicalTime const &) { unimplemented(L"timeAdvanceRequest (1516.1-2010, 8.8)"); }
+void UnimplementedRTIambassador::timeAdvanceRequestAvailable(LogicalTime const &) { unimplemented(L"timeAdvanceRequestAvailable (1516.1-2010, 8.9)"); }
+void UnimplementedRTIambassador::nextMessageRequest(LogicalTime const &) { unimplemented(L"nextMessageRequest (1516.1-2010, 8.10)"); }
+void UnimplementedRTIambassador::nextMessageRequestAvailable(LogicalTime const &) { unimplemented(L"nextMessageRequestAvailable (1516.1-2010, 8.11)"); }
+void UnimplementedRTIambassador::flushQueueRequest(LogicalTime const &) { unimplemented(L"flushQueueRequest (1516.1-2010, 8.12)"); }
+void UnimplementedRTIambassador::enableAsynchronousDelivery() { unimplemented(L"enableAsynchronousDelivery (1516.1-2010, 8.14)"); }
+void UnimplementedRTIambassador::disableAsynchronousDelivery() { unimplemented(L"disableAsynchronousDelivery (1516.1-2010, 8.15)"); }
+bool UnimplementedRTIambassador::queryGALT(LogicalTime &) { unimplemented(L"queryGALT (1516.1-2010, 8.16)"); return bool(); }
+void UnimplementedRTIambassador::queryLogicalTime(LogicalTime &) { unimplemented(L"queryLogicalTime (1516.1-2010, 8.17)"); }
+bool UnimplementedRTIambassador::queryLITS(LogicalTime &) { unimplemented(L"queryLITS (1516.1-2010, 8.18)"); return bool(); }
+void UnimplementedRTIambassador::modifyLookahead(LogicalTimeInterval const &) { unimplemented(L"modifyLookahead (1516.1-2010, 8.19)"); }
+void UnimplementedRTIambassador::queryLookahead(LogicalTimeInterval &) { unimplemented(L"queryLookahead (1516.1-2010, 8.20)"); }
+void UnimplementedRTIambassador::retract(MessageRetractionHandle) { unimplemented(L"retract (1516.1-2010, 8.21)"); }
+void UnimplementedRTIambassador::changeAttributeOrderType(ObjectInstanceHandle, AttributeHandleSet const &, OrderType) { unimplemented(L"changeAttributeOrderType (1516.1-2010, 8.23)"); }
+void UnimplementedRTIambassador::changeInteractionOrderType(InteractionClassHandle, OrderType) { unimplemented(L"changeInteractionOrderType (1516.1-2010, 8.24)"); }
+RegionHandle UnimplementedRTIambassador::createRegion(DimensionHandleSet const &) { unimplemented(L"createRegion (1516.1-2010, 9.2)"); return RegionHandle(); }
+void UnimplementedRTIambassador::commitRegionModifications(RegionHandleSet const &) { unimplemented(L"commitRegionModifications (1516.1-2010, 9.3)"); }
+void UnimplementedRTIambassador::deleteRegion(RegionHandle const &) { unimplemented(L"deleteRegion (1516.1-2010, 9.4)"); }
+ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstanceWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"registerObjectInstanceWithRegions (1516.1-2010, 9.5)"); return ObjectInstanceHandle(); }
+ObjectInstanceHandle UnimplementedRTIambassador::registerObjectInstanceWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, std::wstring const &) { unimplemented(L"registerObjectInstanceWithRegions (1516.1-2010, 9.5)"); return ObjectInstanceHandle(); }
+void UnimplementedRTIambassador::associateRegionsForUpdates(ObjectInstanceHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"associateRegionsForUpdates (1516.1-2010, 9.6)"); }
+void UnimplementedRTIambassador::unassociateRegionsForUpdates(ObjectInstanceHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"unassociateRegionsForUpdates (1516.1-2010, 9.7)"); }
+void UnimplementedRTIambassador::subscribeObjectClassAttributesWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, bool, std::wstring const &) { unimplemented(L"subscribeObjectClassAttributesWithRegions (1516.1-2010, 9.8)"); }
+void UnimplementedRTIambassador::unsubscribeObjectClassAttributesWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &) { unimplemented(L"unsubscribeObjectClassAttributesWithRegions (1516.1-2010, 9.9)"); }
+void UnimplementedRTIambassador::subscribeInteractionClassWithRegions(InteractionClassHandle, RegionHandleSet const &, bool) { unimplemented(L"subscribeInteractionClassWithRegions (1516.1-2010, 9.10)"); }
+void UnimplementedRTIambassador::unsubscribeInteractionClassWithRegions(InteractionClassHandle, RegionHandleSet const &) { unimplemented(L"unsubscribeInteractionClassWithRegions (1516.1-2010, 9.11)"); }
+void UnimplementedRTIambassador::sendInteractionWithRegions(InteractionClassHandle, ParameterHandleValueMap const &, RegionHandleSet const &, VariableLengthData const &) { unimplemented(L"sendInteractionWithRegions (1516.1-2010, 9.12)"); }
+MessageRetractionHandle UnimplementedRTIambassador::sendInteractionWithRegions(InteractionClassHandle, ParameterHandleValueMap const &, RegionHandleSet const &, VariableLengthData const &, LogicalTime const &) { unimplemented(L"sendInteractionWithRegions (1516.1-2010, 9.12)"); return MessageRetractionHandle(); }
+void UnimplementedRTIambassador::requestAttributeValueUpdateWithRegions(ObjectClassHandle, AttributeHandleSetRegionHandleSetPairVector const &, VariableLengthData const &) { unimplemented(L"requestAttributeValueUpdateWithRegions (1516.1-2010, 9.13)"); }
+ResignAction UnimplementedRTIambassador::getAutomaticResignDirective() { unimplemented(L"getAutomaticResignDirective (1516.1-2010, 10.2)"); return NO_ACTION; }
+void UnimplementedRTIambassador::setAutomaticResignDirective(ResignAction) { unimplemented(L"setAutomaticResignDirective (1516.1-2010, 10.3)"); }
+FederateHandle UnimplementedRTIambassador::getFederateHandle(std::wstring const &) { unimplemented(L"getFederateHandle (1516.1-2010, 10.4)"); return FederateHandle(); }
+std::wstring UnimplementedRTIambassador::getFederateName(FederateHandle) { unimplemented(L"getFederateName (1516.1-2010, 10.5)"); return std::wstring(); }
+ObjectClassHandle UnimplementedRTIambassador::getObjectClassHandle(std::wstring const &) { unimplemented(L"getObjectClassHandle (1516.1-2010, 10.6)"); return ObjectClassHandle(); }
+std::wstring UnimplementedRTIambassador::getObjectClassName(ObjectClassHandle) { unimplemented(L"getObjectClassName (1516.1-2010, 10.7)"); return std::wstring(); }
+ObjectClassHandle UnimplementedRTIambassador::getKnownObjectClassHandle(ObjectInstanceHandle) { unimplemented(L"getKnownObjectClassHandle (1516.1-2010, 10.8)"); return ObjectClassHandle(); }
+ObjectInstanceHandle UnimplementedRTIambassador::getObjectInstanceHandle(std::wstring const &) { unimplemented(L"getObjectInstanceHandle (1516.1-2010, 10.9)"); return ObjectInstanceHandle(); }
+std::wstring UnimplementedRTIambassador::getObjectInstanceName(ObjectInstanceHandle) { unimplemented(L"getObjectInstanceName (1516.1-2010, 10.10)"); return std::wstring(); }
+AttributeHandle UnimplementedRTIambassador::getAttributeHandle(ObjectClassHandle, std::wstring const &) { unimplemented(L"getAttributeHandle (1516.1-2010, 10.11)"); return AttributeHandle(); }
+std::wstring UnimplementedRTIambassador::getAttributeName(ObjectClassHandle, AttributeHandle) { unimplemented(L"getAttributeName (1516.1-2010, 10.12)"); return std::wstring(); }
+double UnimplementedRTIambassador::getUpdateRateValue(std::wstring const &) { unimplemented(L"getUpdateRateValue (1516.1-2010, 10.13)"); return double(); }
+double UnimplementedRTIambassador::getUpdateRateValueForAttribute(ObjectInstanceHandle, AttributeHandle) { unimplemented(L"getUpdateRateValueForAttribute (1516.1-2010, 10.14)"); return double(); }
+InteractionClassHandle UnimplementedRTIambassador::getInteractionClassHandle(std::wstring const &) { unimplemented(L"getInteractionClassHandle (1516.1-2010, 10.15)"); return InteractionClassHandle(); }
+std::wstring UnimplementedRTIambassador::getInteractionClassName(InteractionClassHandle) { unimplemented(L"getInteractionClassName (1516.1-2010, 10.16)"); return std::wstring(); }
+ParameterHandle UnimplementedRTIambassador::getParameterHandle(InteractionClassHandle, std::wstring const &) { unimplemented(L"getParameterHandle (1516.1-2010, 10.17)"); return ParameterHandle(); }
+std::wstring UnimplementedRTIambassador::getParameterName(InteractionClassHandle, ParameterHandle) { unimplemented(L"getParameterName (1516.1-2010, 10.18)"); return std::wstring(); }
+OrderType UnimplementedRTIambassador::getOrderType(std::wstring const &) { unimplemented(L"getOrderType (1516.1-2010, 10.19)"); return RECEIVE; }
+std::wstring UnimplementedRTIambassador::getOrderName(OrderType) { unimplemented(L"getOrderName (1516.1-2010, 10.20)"); return std::wstring(); }
+TransportationType UnimplementedRTIambassador::getTransportationType(std::wstring const &) { unimplemented(L"getTransportationType (1516.1-2010, 10.21)"); return RELIABLE; }
+std::wstring UnimplementedRTIambassador::getTransportationName(TransportationType) { unimplemented(L"getTransportationName (1516.1-2010, 10.22)"); return std::wstring(); }
+DimensionHandleSet UnimplementedRTIambassador::getAvailableDimensionsForClassAttribute(ObjectClassHandle, AttributeHandle) { unimplemented(L"getAvailableDimensionsForClassAttribute (1516.1-2010, 10.23)"); return DimensionHandleSet(); }
+DimensionHandleSet UnimplementedRTIambassador::getAvailableDimensionsForInteractionClass(InteractionClassHandle) { unimplemented(L"getAvailableDimensionsForInteractionClass (1516.1-2010, 10.24)"); return DimensionHandleSet(); }
+DimensionHandle UnimplementedRTIambassador::getDimensionHandle(std::wstring const &) { unimplemented(L"getDimensionHandle (1516.1-2010, 10.25)"); return DimensionHandle(); }
+std::wstring UnimplementedRTIambassador::getDimensionName(DimensionHandle) { unimplemented(L"getDimensionName (1516.1-2010, 10.26)"); return std::wstring(); }
+unsigned long UnimplementedRTIambassador::getDimensionUpperBound(DimensionHandle) { unimplemented(L"getDimensionUpperBound (1516.1-2010, 10.27)"); return 0; }
+DimensionHandleSet UnimplementedRTIambassador::getDimensionHandleSet(RegionHandle) { unimplemented(L"getDimensionHandleSet (1516.1-2010, 10.28)"); return DimensionHandleSet(); }
+RangeBounds UnimplementedRTIambassador::getRangeBounds(RegionHandle, DimensionHandle) { unimplemented(L"getRangeBounds (1516.1-2010, 10.29)"); return RangeBounds(); }
+void UnimplementedRTIambassador::setRangeBounds(RegionHandle, DimensionHandle, RangeBounds const &) { unimplemented(L"setRangeBounds (1516.1-2010, 10.30)"); }
+unsigned long UnimplementedRTIambassador::normalizeFederateHandle(FederateHandle) { unimplemented(L"normalizeFederateHandle (1516.1-2010, 10.31)"); return 0; }
+unsigned long UnimplementedRTIambassador::normalizeServiceGroup(ServiceGroup) { unimplemented(L"normalizeServiceGroup (1516.1-2010, 10.32)"); return 0; }
+void UnimplementedRTIambassador::enableObjectClassRelevanceAdvisorySwitch() { unimplemented(L"enableObjectClassRelevanceAdvisorySwitch (1516.1-2010, 10.33)"); }
+void UnimplementedRTIambassador::disableObjectClassRelevanceAdvisorySwitch() { unimplemented(L"disableObjectClassRelevanceAdvisorySwitch (1516.1-2010, 10.34)"); }
+void UnimplementedRTIambassador::enableAttributeRelevanceAdvisorySwitch() { unimplemented(L"enableAttributeRelevanceAdvisorySwitch (1516.1-2010, 10.35)"); }
+void UnimplementedRTIambassador::disableAttributeRelevanceAdvisorySwitch() { unimplemented(L"disableAttributeRelevanceAdvisorySwitch (1516.1-2010, 10.36)"); }
+void UnimplementedRTIambassador::enableAttributeScopeAdvisorySwitch() { unimplemented(L"enableAttributeScopeAdvisorySwitch (1516.1-2010, 10.37)"); }
+void UnimplementedRTIambassador::disableAttributeScopeAdvisorySwitch() { unimplemented(L"disableAttributeScopeAdvisorySwitch (1516.1-2010, 10.38)"); }
+void UnimplementedRTIambassador::enableInteractionRelevanceAdvisorySwitch() { unimplemented(L"enableInteractionRelevanceAdvisorySwitch (1516.1-2010, 10.39)"); }
+void UnimplementedRTIambassador::disableInteractionRelevanceAdvisorySwitch() { unimplemented(L"disableInteractionRelevanceAdvisorySwitch (1516.1-2010, 10.40)"); }
+bool UnimplementedRTIambassador::evokeCallback(double) { unimplemented(L"evokeCallback (1516.1-2010, 10.41)"); return bool(); }
+bool UnimplementedRTIambassador::evokeMultipleCallbacks(double, double) { unimplemented(L"evokeMultipleCallbacks (1516.1-2010, 10.42)"); return bool(); }
+void UnimplementedRTIambassador::enableCallbacks() { unimplemented(L"enableCallbacks (1516.1-2010, 10.43)"); }
+void UnimplementedRTIambassador::disableCallbacks() { unimplemented(L"disableCallbacks (1516.1-2010, 10.44)"); }
+std::auto_ptr<LogicalTimeFactory> UnimplementedRTIambassador::getTimeFactory() const { unimplemented(L"getTimeFactory (1516.1-2010, 12)"); return std::auto_ptr<LogicalTimeFactory>(); }
+FederateHandle UnimplementedRTIambassador::decodeFederateHandle(VariableLengthData const &) const { unimplemented(L"decodeFederateHandle (1516.1-2010, 12)"); return FederateHandle(); }
+ObjectClassHandle UnimplementedRTIambassador::decodeObjectClassHandle(VariableLengthData const &) const { unimplemented(L"decodeObjectClassHandle (1516.1-2010, 12)"); return ObjectClassHandle(); }
+InteractionClassHandle UnimplementedRTIambassador::decodeInteractionClassHandle(VariableLengthData const &) const { unimplemented(L"decodeInteractionClassHandle (1516.1-2010, 12)"); return InteractionClassHandle(); }
+ObjectInstanceHandle UnimplementedRTIambassador::decodeObjectInstanceHandle(VariableLengthData const &) const { unimplemented(L"decodeObjectInstanceHandle (1516.1-2010, 12)"); return ObjectInstanceHandle(); }
+AttributeHandle UnimplementedRTIambassador::decodeAttributeHandle(VariableLengthData const &) const { unimplemented(L"decodeAttributeHandle (1516.1-2010, 12)"); return AttributeHandle(); }
+ParameterHandle UnimplementedRTIambassador::decodeParameterHandle(VariableLengthData const &) const { unimplemented(L"decodeParameterHandle (1516.1-2010, 12)"); return ParameterHandle(); }
+DimensionHandle UnimplementedRTIambassador::decodeDimensionHandle(VariableLengthData const &) const { unimplemented(L"decodeDimensionHandle (1516.1-2010, 12)"); return DimensionHandle(); }
+MessageRetractionHandle UnimplementedRTIambassador::decodeMessageRetractionHandle(VariableLengthData const &) const { unimplemented(L"decodeMessageRetractionHandle (1516.1-2010, 12)"); return MessageRetractionHandle(); }
+RegionHandle UnimplementedRTIambassador::decodeRegionHandle(VariableLengthData const &) const { unimplemented(L"decodeRegionHandle (1516.1-2010, 12)"); return RegionHandle(); }
 
 }
