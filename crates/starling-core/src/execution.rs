@@ -60,7 +60,7 @@ impl Cause {
     pub(crate) fn rti() -> Self {
         Cause {
             origin: FederateHandle::RTI,
-            request: 0,
+            request: RequestNumber::default(),
         }
     }
 }
@@ -75,7 +75,7 @@ pub(crate) struct Execution {
     pub(crate) index: LogIndex,
     /// Every member has been told the log up to here.
     settled: LogIndex,
-    pub(crate) subscriptions: Subscriptions,
+    pub(crate) subscriptions: Subscriptions<LogIndex>,
     pub(crate) routes: Routes,
     pub(crate) regions: ExecutionRegions,
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
@@ -106,8 +106,8 @@ impl Execution {
             model,
             members: BTreeMap::new(),
             last_federate: 0,
-            index: 0,
-            settled: 0,
+            index: LogIndex::default(),
+            settled: LogIndex::default(),
             subscriptions: Subscriptions::default(),
             routes: Routes::default(),
             regions: ExecutionRegions::default(),
@@ -130,10 +130,10 @@ impl Execution {
         federate: FederateHandle,
         request: Request,
     ) -> Result<(), ProtocolError> {
-        self.index += 1;
+        self.index = self.index.next();
         let index = self.index;
         let member = self.member_mut(federate)?;
-        member.requests += 1;
+        member.requests = member.requests.next();
         member.last_request_at = index;
         let cause = Cause {
             origin: federate,
@@ -354,10 +354,10 @@ impl Execution {
     pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
         let told = |f| self.members.get(f).is_some_and(|m| m.told >= self.index);
         if audience.iter().any(told) {
-            self.index += 1;
+            self.index = self.index.next();
         }
         for federate in audience {
-            self.bring_up_to(*federate, self.index - 1);
+            self.bring_up_to(*federate, self.index.previous());
             let Some(member) = self.members.get_mut(federate) else {
                 continue;
             };
@@ -387,7 +387,10 @@ impl Execution {
             return;
         }
         // The request that is being served may stand behind this; those before it do not.
-        let by_then = |m: &Member| m.requests - u64::from(m.last_request_at > index);
+        let by_then = |m: &Member| match m.last_request_at > index {
+            true => m.requests.previous(),
+            false => m.requests,
+        };
         let requests = self
             .members
             .iter()

@@ -17,7 +17,7 @@ use crate::exception::throw;
 use crate::federation::modules;
 use crate::handles::HandleMap;
 use crate::message::{
-    After, Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, Request,
+    After, Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, LogIndex, Request,
     RequestBody, RequestNumber, ResignAction, Snapshot,
 };
 use crate::object::advisories::InstanceSwitches;
@@ -76,11 +76,11 @@ pub struct Federate {
     pub(crate) order: Ordering,
     pub(crate) members: BTreeMap<FederateHandle, FederateInformation>,
     /// All members' subscriptions as of the applied log.
-    pub(crate) subscriptions: Subscriptions,
+    pub(crate) subscriptions: Subscriptions<LogIndex>,
     pub(crate) routes: Routes,
     pub(crate) pace: Pace,
-    /// Own subscriptions as of the last call; "since" is the number of the request.
-    pub(crate) mine: Subscriptions,
+    /// Own subscriptions as of the last call.
+    pub(crate) mine: Subscriptions<RequestNumber>,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
     pub(crate) switches: InstanceSwitches,
@@ -174,7 +174,7 @@ impl Federate {
             counters: Counters::default(),
             scratch: Default::default(),
             receivers: Vec::new(),
-            requests: 0,
+            requests: RequestNumber::default(),
             resigned: false,
             fenceable: BTreeSet::new(),
             out: VecDeque::new(),
@@ -483,12 +483,12 @@ impl Federate {
 
     /// The number that the next request will have.
     pub(crate) fn next_request(&self) -> RequestNumber {
-        self.requests + 1
+        self.requests.next()
     }
 
     /// Puts a request into the log.
     pub(crate) fn request(&mut self, body: RequestBody) {
-        self.requests += 1;
+        self.requests = self.requests.next();
         self.out.push_back(Output::Request(Request {
             fenced: Vec::new(),
             body,
@@ -498,7 +498,7 @@ impl Federate {
     /// Puts a request into the log that ends something: data sent before it must be handled
     /// before it, so every link of its own used since its last fence is fenced first.
     pub(crate) fn ending_request(&mut self, body: RequestBody) {
-        let request = self.requests + 1;
+        let request = self.requests.next();
         let after = self.after();
         let fenced: Vec<_> = std::mem::take(&mut self.fenceable).into_iter().collect();
         for to in &fenced {

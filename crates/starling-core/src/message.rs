@@ -5,12 +5,51 @@ use crate::{
     InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice, RegionHandle,
     SentRegions, SentRegionsBuf, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
 };
+use std::fmt;
 
-/// A request's number: the how many-th of its federate since it joined, from 1.
-pub type RequestNumber = u64;
+/// Ordinal of a request among its federate's requests since it joined, from 1; 0 stands for none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RequestNumber(pub u64);
 
-/// Position in a federation execution's control log, from 1.
-pub type LogIndex = u64;
+/// Position in a federation execution's control log, from 1; 0 is before its first entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LogIndex(pub u64);
+
+impl RequestNumber {
+    /// The number of the request after this one.
+    pub fn next(self) -> Self {
+        RequestNumber(self.0 + 1)
+    }
+
+    /// The number of the request before this one; 0 has none.
+    pub(crate) fn previous(self) -> Self {
+        RequestNumber(self.0.saturating_sub(1))
+    }
+}
+
+impl LogIndex {
+    /// The position after this one.
+    pub fn next(self) -> Self {
+        LogIndex(self.0 + 1)
+    }
+
+    /// The position before this one; 0 has none.
+    pub(crate) fn previous(self) -> Self {
+        LogIndex(self.0.saturating_sub(1))
+    }
+}
+
+impl fmt::Display for RequestNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for LogIndex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
 
 /// A FOM module or MIM as it was read: the name it was asked for by, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]

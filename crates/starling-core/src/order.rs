@@ -107,7 +107,9 @@ impl Ordering {
 
     /// Own requests that are in the applied part of the log.
     pub(crate) fn own_requests(&self) -> RequestNumber {
-        self.senders.get(&self.me).map_or(0, |s| s.requests)
+        self.senders
+            .get(&self.me)
+            .map_or(RequestNumber::default(), |s| s.requests)
     }
 
     pub(crate) fn entry(&mut self, entry: Entry) {

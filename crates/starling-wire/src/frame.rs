@@ -1,6 +1,6 @@
 //! Frames: what stands on a link.
 
-use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::{After, Data, DataBody, FromExecutive, PeerInfo, ToExecutive};
 use starling_core::{
     FederateHandle, InteractionClassHandle, ObjectInstanceHandle, SentRegions, Transportation,
@@ -206,8 +206,8 @@ pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
             DataBody::Fence { .. } => FENCE,
         });
         data.sender.put(out);
-        put_number(out, data.after.requests);
-        put_number(out, data.after.index);
+        data.after.requests.put(out);
+        data.after.index.put(out);
         match data.body {
             DataBody::Update {
                 instance,
@@ -237,7 +237,7 @@ pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
                 put_bytes(out, tag);
                 out.extend_from_slice(values.as_bytes());
             }
-            DataBody::Fence { request } => put_number(out, request),
+            DataBody::Fence { request } => request.put(out),
         }
     });
 }

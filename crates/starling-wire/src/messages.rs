@@ -68,14 +68,20 @@ handles!(
     DimensionHandle
 );
 
-impl Wire for FederateHandle {
-    fn put(&self, out: &mut Vec<u8>) {
-        self.0.put(out);
-    }
-    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(FederateHandle(u32::get(from)?))
-    }
+macro_rules! numbers {
+    ($($name:ident),*) => {$(
+        impl Wire for $name {
+            fn put(&self, out: &mut Vec<u8>) {
+                self.0.put(out);
+            }
+            fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+                Ok($name(Wire::get(from)?))
+            }
+        }
+    )*};
 }
+
+numbers!(FederateHandle, LogIndex, RequestNumber);
 
 /// Registrar, then number: small numbers, few bytes.
 impl Wire for ObjectInstanceHandle {

@@ -25,6 +25,14 @@ fn federate() -> impl Strategy<Value = FederateHandle> {
     any::<u32>().prop_map(FederateHandle)
 }
 
+fn request_number() -> impl Strategy<Value = RequestNumber> {
+    any::<u64>().prop_map(RequestNumber)
+}
+
+fn log_index() -> impl Strategy<Value = LogIndex> {
+    any::<u64>().prop_map(LogIndex)
+}
+
 fn federates() -> impl Strategy<Value = Vec<FederateHandle>> {
     vec(federate(), 0..4)
 }
@@ -130,7 +138,7 @@ fn ownership_request() -> impl Strategy<Value = RequestBody> {
                 tag,
             }
         ),
-        (instance(), attributes(), any::<u64>(), tag()).prop_map(
+        (instance(), attributes(), log_index(), tag()).prop_map(
             |(instance, attributes, seen, tag)| DenyOwnershipRelease {
                 instance,
                 attributes,
@@ -531,9 +539,9 @@ fn ownership_entry() -> impl Strategy<Value = EntryBody> {
 }
 
 fn snapshot() -> impl Strategy<Value = Snapshot> {
-    let head = (federate(), text(), text(), text(), any::<u64>(), modules());
+    let head = (federate(), text(), text(), text(), log_index(), modules());
     let lists = (
-        vec((federate_information(), any::<u64>()), 0..3),
+        vec((federate_information(), request_number()), 0..3),
         vec((federate(), object_class(), subscribed()), 0..3),
         vec((federate(), interaction_class(), subscription()), 0..3),
     );
@@ -564,7 +572,7 @@ fn status() -> impl Strategy<Value = FederationStatus> {
         text(),
         vec(text(), 0..3),
         any::<u64>(),
-        any::<u64>(),
+        log_index(),
         vec((federate_information(), peer_info()), 0..3),
     );
     fields.prop_map(
@@ -581,7 +589,7 @@ fn status() -> impl Strategy<Value = FederationStatus> {
 
 fn from_executive() -> impl Strategy<Value = FromExecutive> {
     use FromExecutive::*;
-    let entry = (any::<u64>(), federate(), any::<u64>(), entry_body());
+    let entry = (log_index(), federate(), request_number(), entry_body());
     let entry = entry.prop_map(|(index, origin, request, body)| {
         FromExecutive::Entry(starling_core::message::Entry {
             index,
@@ -590,7 +598,7 @@ fn from_executive() -> impl Strategy<Value = FromExecutive> {
             body,
         })
     });
-    let mark = (any::<u64>(), vec((federate(), any::<u64>()), 0..4));
+    let mark = (log_index(), vec((federate(), request_number()), 0..4));
     let mark = mark.prop_map(|(index, requests)| {
         FromExecutive::Watermark(starling_core::message::Watermark { index, requests })
     });
@@ -669,8 +677,8 @@ proptest! {
         kind in 0u8..3,
         best_effort: bool,
         sender in federate(),
-        requests: u64,
-        index: u64,
+        requests in request_number(),
+        index in log_index(),
         instance in instance(),
         class in interaction_class(),
         tag in tag(),

@@ -44,8 +44,8 @@ fn update_with_two_bytes_of_overhead_per_value() {
     let data = Data {
         sender: FederateHandle(3),
         after: After {
-            requests: 7,
-            index: 130,
+            requests: RequestNumber(7),
+            index: LogIndex(130),
         },
         body: DataBody::Update {
             instance: ObjectInstanceHandle::new(FederateHandle(3), 9),
@@ -117,10 +117,12 @@ fn fence() {
     let data = Data {
         sender: FederateHandle(2),
         after: After {
-            requests: 1,
-            index: 2,
+            requests: RequestNumber(1),
+            index: LogIndex(2),
         },
-        body: DataBody::Fence { request: 3 },
+        body: DataBody::Fence {
+            request: RequestNumber(3),
+        },
     };
     let mut out = Vec::new();
     put_data(&mut out, &data);
@@ -145,8 +147,8 @@ fn request_to_register() {
 #[test]
 fn watermark() {
     let mark = Watermark {
-        index: 20,
-        requests: vec![(FederateHandle(2), 5)],
+        index: LogIndex(20),
+        requests: vec![(FederateHandle(2), RequestNumber(5))],
     };
     let mut out = Vec::new();
     put_from_executive(&mut out, &FromExecutive::Watermark(mark));

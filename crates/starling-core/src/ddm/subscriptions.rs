@@ -2,7 +2,7 @@
 
 use super::Defaults;
 use super::index::{Ranges, RegionIndex};
-use crate::message::{AttributeRegions, LogIndex, Range, RegionSpecification, RegionSubscription};
+use crate::message::{AttributeRegions, Range, RegionSpecification, RegionSubscription};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle,
 };
@@ -10,32 +10,54 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a class is subscribed with a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct How {
+pub(crate) struct How<N> {
     pub(crate) active: bool,
     /// Update rate designator, empty for none.
     pub(crate) rate: String,
-    /// The log index from which on it has been subscribed so.
-    pub(crate) since: LogIndex,
+    /// From when on it has been subscribed so.
+    pub(crate) since: N,
 }
 
 /// What one region is subscribed with.
-#[derive(Default)]
-struct Uses {
-    objects: BTreeMap<(ObjectClassHandle, AttributeHandle), How>,
-    interactions: BTreeMap<InteractionClassHandle, How>,
+struct Uses<N> {
+    objects: BTreeMap<(ObjectClassHandle, AttributeHandle), How<N>>,
+    interactions: BTreeMap<InteractionClassHandle, How<N>>,
 }
 
-/// With since when each has been subscribed with; the earliest comes first.
-type Regions = BTreeSet<(LogIndex, RegionHandle)>;
+impl<N> Default for Uses<N> {
+    fn default() -> Self {
+        Uses {
+            objects: BTreeMap::new(),
+            interactions: BTreeMap::new(),
+        }
+    }
+}
 
-/// Of all joined federates.
-#[derive(Default)]
-pub(crate) struct RegionSubscriptions {
+/// Each region with since when it has been subscribed with; the earliest comes first.
+type Regions<N> = BTreeSet<(N, RegionHandle)>;
+
+type ObjectRegions<N> = BTreeMap<(FederateHandle, AttributeHandle), Regions<N>>;
+
+/// The part of [`Subscriptions`](crate::declaration::Subscriptions) that is with regions; `N` as
+/// there.
+pub(crate) struct RegionSubscriptions<N> {
     rates: bool,
     index: RegionIndex,
-    uses: BTreeMap<RegionHandle, Uses>,
-    objects: BTreeMap<ObjectClassHandle, BTreeMap<(FederateHandle, AttributeHandle), Regions>>,
-    interactions: BTreeMap<InteractionClassHandle, BTreeMap<FederateHandle, Regions>>,
+    uses: BTreeMap<RegionHandle, Uses<N>>,
+    objects: BTreeMap<ObjectClassHandle, ObjectRegions<N>>,
+    interactions: BTreeMap<InteractionClassHandle, BTreeMap<FederateHandle, Regions<N>>>,
+}
+
+impl<N> Default for RegionSubscriptions<N> {
+    fn default() -> Self {
+        RegionSubscriptions {
+            rates: false,
+            index: RegionIndex::default(),
+            uses: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            interactions: BTreeMap::new(),
+        }
+    }
 }
 
 fn of(federate: FederateHandle) -> std::ops::RangeInclusive<(FederateHandle, AttributeHandle)> {
@@ -43,7 +65,7 @@ fn of(federate: FederateHandle) -> std::ops::RangeInclusive<(FederateHandle, Att
     (federate, first)..=(federate, last)
 }
 
-impl RegionSubscriptions {
+impl<N: Copy + Ord> RegionSubscriptions<N> {
     /// Notes committed ranges before they are first subscribed with, or new ones; the former.
     pub(crate) fn commit(&mut self, region: RegionHandle, ranges: Ranges) -> Option<Ranges> {
         let former = self.index.get(region).cloned();
@@ -81,7 +103,7 @@ impl RegionSubscriptions {
         list: &[AttributeRegions],
         active: bool,
         rate: &str,
-        index: LogIndex,
+        now: N,
     ) {
         self.rates |= !rate.is_empty();
         for (attribute, region) in AttributeRegions::pairs(list) {
@@ -89,7 +111,7 @@ impl RegionSubscriptions {
             let how = uses.objects.entry((class, attribute)).or_insert(How {
                 active,
                 rate: String::new(),
-                since: index,
+                since: now,
             });
             how.active = active;
             rate.clone_into(&mut how.rate);
@@ -123,20 +145,21 @@ impl RegionSubscriptions {
         }
     }
 
-    /// Likewise for an interaction class.
+    /// Subscribes to an interaction class with regions whose ranges are known; replaces how, where
+    /// it is so already.
     pub(crate) fn subscribe_interaction(
         &mut self,
         class: InteractionClassHandle,
         regions: &[RegionHandle],
         active: bool,
-        index: LogIndex,
+        now: N,
     ) {
         for region in regions {
             let uses = self.uses.entry(*region).or_default();
             let how = uses.interactions.entry(class).or_insert(How {
                 active,
                 rate: String::new(),
-                since: index,
+                since: now,
             });
             how.active = active;
             let at_class = self.interactions.entry(class).or_default();
@@ -145,7 +168,7 @@ impl RegionSubscriptions {
         }
     }
 
-    /// Likewise for an interaction class.
+    /// Ends subscriptions to an interaction class; there may be none.
     pub(crate) fn unsubscribe_interaction(
         &mut self,
         class: InteractionClassHandle,
@@ -169,7 +192,7 @@ impl RegionSubscriptions {
     }
 
     fn drop_unused(&mut self, region: RegionHandle) {
-        let unused = |u: &Uses| u.objects.is_empty() && u.interactions.is_empty();
+        let unused = |u: &Uses<N>| u.objects.is_empty() && u.interactions.is_empty();
         if self.uses.get(&region).is_some_and(unused) {
             self.uses.remove(&region);
             self.index.remove(region);
@@ -211,7 +234,7 @@ impl RegionSubscriptions {
     pub(crate) fn at_object_class(
         &self,
         class: ObjectClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, N)> {
         let at_class = self.objects.get(&class).into_iter().flatten();
         at_class.filter_map(|((federate, attribute), regions)| {
             Some((*federate, *attribute, regions.first()?.0))
@@ -251,7 +274,7 @@ impl RegionSubscriptions {
         region: RegionHandle,
         class: ObjectClassHandle,
         attribute: AttributeHandle,
-    ) -> Option<&How> {
+    ) -> Option<&How<N>> {
         self.uses.get(&region)?.objects.get(&(class, attribute))
     }
 
@@ -269,7 +292,7 @@ impl RegionSubscriptions {
         &self,
         region: RegionHandle,
         class: InteractionClassHandle,
-    ) -> Option<&How> {
+    ) -> Option<&How<N>> {
         self.uses.get(&region)?.interactions.get(&class)
     }
 
@@ -288,7 +311,7 @@ impl RegionSubscriptions {
     pub(crate) fn at_interaction_class(
         &self,
         class: InteractionClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, LogIndex)> {
+    ) -> impl Iterator<Item = (FederateHandle, N)> {
         let at_class = self.interactions.get(&class).into_iter().flatten();
         at_class.filter_map(|(federate, regions)| Some((*federate, regions.first()?.0)))
     }
@@ -356,13 +379,13 @@ impl RegionSubscriptions {
         all.collect()
     }
 
-    /// From a snapshot at this log index.
+    /// From a snapshot which holds from `now` on.
     pub(crate) fn restore(
         &mut self,
         regions: Vec<RegionSpecification>,
         objects: Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>>,
         interactions: Vec<RegionSubscription<InteractionClassHandle, ()>>,
-        index: LogIndex,
+        now: N,
     ) {
         for specification in regions {
             self.commit(specification.region, specification.ranges.into());
@@ -372,10 +395,10 @@ impl RegionSubscriptions {
                 attributes: vec![s.attribute],
                 regions: vec![s.region],
             };
-            self.subscribe_object(s.class, &[pair], s.active, &s.rate, index);
+            self.subscribe_object(s.class, &[pair], s.active, &s.rate, now);
         }
         for s in interactions {
-            self.subscribe_interaction(s.class, &[s.region], s.active, index);
+            self.subscribe_interaction(s.class, &[s.region], s.active, now);
         }
     }
 }

@@ -3,6 +3,7 @@
 //! `docs/decisions/update-rates.md`.
 
 use super::Subscriptions;
+use crate::message::LogIndex;
 use crate::{Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Values};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub(crate) type Rated = Vec<(FederateHandle, Periods)>;
 /// subscription there asks for.
 pub(super) fn rated(
     model: &ObjectModel,
-    subscriptions: &Subscriptions,
+    subscriptions: &Subscriptions<LogIndex>,
     class: ObjectClassHandle,
 ) -> Rated {
     let mut all: BTreeMap<FederateHandle, Periods> = BTreeMap::new();

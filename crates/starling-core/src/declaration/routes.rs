@@ -64,7 +64,7 @@ impl Routes {
     pub(crate) fn rated(
         &mut self,
         model: &ObjectModel,
-        subscriptions: &Subscriptions,
+        subscriptions: &Subscriptions<LogIndex>,
         class: ObjectClassHandle,
     ) -> &Rated {
         let of_class = self.rated.entry(class);
@@ -80,7 +80,7 @@ impl Routes {
     pub(crate) fn update(
         &mut self,
         model: &ObjectModel,
-        subscriptions: &Subscriptions,
+        subscriptions: &Subscriptions<LogIndex>,
         (sender, sender_applied): (FederateHandle, LogIndex),
         class: ObjectClassHandle,
         values: Values<'_>,
@@ -112,7 +112,7 @@ impl Routes {
     pub(crate) fn interaction(
         &mut self,
         model: &ObjectModel,
-        subscriptions: &Subscriptions,
+        subscriptions: &Subscriptions<LogIndex>,
         (sender, sender_applied): (FederateHandle, LogIndex),
         class: InteractionClassHandle,
         to: &mut Vec<FederateHandle>,
@@ -131,7 +131,7 @@ impl Routes {
 
 fn object_route(
     model: &ObjectModel,
-    subscriptions: &Subscriptions,
+    subscriptions: &Subscriptions<LogIndex>,
     class: ObjectClassHandle,
 ) -> ObjectRoute {
     let mut route: BTreeMap<(FederateHandle, LogIndex), SlotSet> = BTreeMap::new();
@@ -155,7 +155,7 @@ fn object_route(
 
 fn interaction_route(
     model: &ObjectModel,
-    subscriptions: &Subscriptions,
+    subscriptions: &Subscriptions<LogIndex>,
     class: InteractionClassHandle,
 ) -> Vec<(FederateHandle, LogIndex)> {
     let mut route = Vec::new();

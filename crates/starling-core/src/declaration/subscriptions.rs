@@ -1,7 +1,7 @@
 //! Who subscribes to what: the same table at the executive and at every member.
 
 use crate::ddm::subscriptions::RegionSubscriptions;
-use crate::message::{LogIndex, SubscribedAttribute, Subscription};
+use crate::message::{SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -9,24 +9,34 @@ use std::collections::BTreeMap;
 type ByClass<C, S> = BTreeMap<C, BTreeMap<FederateHandle, S>>;
 
 /// What a federate subscribes to at one object class.
-#[derive(Default)]
-struct AtClass {
+struct AtClass<N> {
     attributes: Vec<SubscribedAttribute>,
-    /// For each attribute, the log index from which on it has been subscribed.
-    since: Vec<LogIndex>,
+    /// For each attribute, from when on it has been subscribed.
+    since: Vec<N>,
 }
 
-/// Subscriptions of all joined federates.
-#[derive(Default)]
-pub(crate) struct Subscriptions {
-    objects: ByClass<ObjectClassHandle, AtClass>,
-    interactions: ByClass<InteractionClassHandle, (Subscription, LogIndex)>,
+/// Subscriptions. `N` says from when on each holds: a log index in a table of what the log says
+/// of all joined federates, a request number in a federate's table of its own calls.
+pub(crate) struct Subscriptions<N> {
+    objects: ByClass<ObjectClassHandle, AtClass<N>>,
+    interactions: ByClass<InteractionClassHandle, (Subscription, N)>,
     /// Those with regions.
-    pub(crate) regions: RegionSubscriptions,
+    pub(crate) regions: RegionSubscriptions<N>,
     rates: bool,
 }
 
-impl Subscriptions {
+impl<N> Default for Subscriptions<N> {
+    fn default() -> Self {
+        Subscriptions {
+            objects: BTreeMap::new(),
+            interactions: BTreeMap::new(),
+            regions: RegionSubscriptions::default(),
+            rates: false,
+        }
+    }
+}
+
+impl<N: Copy + Ord> Subscriptions<N> {
     /// Whether anybody has ever subscribed at an update rate.
     pub(crate) fn has_rates(&self) -> bool {
         self.rates || self.regions.has_rates()
@@ -46,39 +56,41 @@ impl Subscriptions {
         without.chain(self.regions.rates_at(class))
     }
 
-    /// Replaces `federate`'s subscription at `class`, at this log index; none ends it.
+    /// Replaces `federate`'s subscription at `class`, from `now` on; none ends it.
     pub(crate) fn set_object(
         &mut self,
         federate: FederateHandle,
         class: ObjectClassHandle,
         attributes: Vec<SubscribedAttribute>,
-        index: LogIndex,
+        now: N,
     ) {
         self.rates |= attributes.iter().any(|a| !a.rate.is_empty());
         let at_class = self.objects.entry(class).or_default();
-        let before = at_class.remove(&federate).unwrap_or_default();
+        let before = at_class.remove(&federate);
         if attributes.is_empty() {
             return;
         }
         let since = |a: &SubscribedAttribute| {
-            let mut former = before.attributes.iter().zip(&before.since);
+            let mut former = before
+                .iter()
+                .flat_map(|b| b.attributes.iter().zip(&b.since));
             let held = former.find(|(f, _)| f.attribute == a.attribute);
-            held.map_or(index, |(_, since)| *since)
+            held.map_or(now, |(_, since)| *since)
         };
         let since = attributes.iter().map(since).collect();
         at_class.insert(federate, AtClass { attributes, since });
     }
 
-    /// Replaces `federate`'s subscription of an interaction class, at this log index.
+    /// Replaces `federate`'s subscription of an interaction class, from `now` on.
     pub(crate) fn set_interaction(
         &mut self,
         federate: FederateHandle,
         class: InteractionClassHandle,
         subscription: Subscription,
-        index: LogIndex,
+        now: N,
     ) {
         let at_class = self.interactions.entry(class).or_default();
-        let since = at_class.remove(&federate).map_or(index, |(_, since)| since);
+        let since = at_class.remove(&federate).map_or(now, |(_, since)| since);
         if subscription != Subscription::None {
             at_class.insert(federate, (subscription, since));
         }
@@ -124,7 +136,7 @@ impl Subscriptions {
         federate: FederateHandle,
         class: ObjectClassHandle,
         attribute: AttributeHandle,
-    ) -> Option<LogIndex> {
+    ) -> Option<N> {
         let at = self.objects.get(&class)?.get(&federate)?;
         let position = at
             .attributes
@@ -139,7 +151,7 @@ impl Subscriptions {
         &self,
         federate: FederateHandle,
         class: InteractionClassHandle,
-    ) -> Option<LogIndex> {
+    ) -> Option<N> {
         let (_, since) = self.interactions.get(&class)?.get(&federate)?;
         Some(*since)
     }
@@ -177,7 +189,7 @@ impl Subscriptions {
     pub(crate) fn at_object_class(
         &self,
         class: ObjectClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, N)> {
         let with = self.regions.at_object_class(class);
         self.at_object_class_without_regions(class).chain(with)
     }
@@ -186,7 +198,7 @@ impl Subscriptions {
     pub(crate) fn at_object_class_without_regions(
         &self,
         class: ObjectClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, LogIndex)> {
+    ) -> impl Iterator<Item = (FederateHandle, AttributeHandle, N)> {
         let federates = self.objects.get(&class).into_iter().flatten();
         federates.flat_map(|(federate, at)| {
             let since = at.attributes.iter().zip(&at.since);
@@ -222,7 +234,7 @@ impl Subscriptions {
     pub(crate) fn at_interaction_class(
         &self,
         class: InteractionClassHandle,
-    ) -> impl Iterator<Item = (FederateHandle, LogIndex)> {
+    ) -> impl Iterator<Item = (FederateHandle, N)> {
         let federates = self.interactions.get(&class).into_iter().flatten();
         let without = federates.map(|(federate, (_, since))| (*federate, *since));
         without.chain(self.regions.at_interaction_class(class))

@@ -113,7 +113,7 @@ impl Execution {
             self.grow_instances();
         }
 
-        self.index += 1;
+        self.index = self.index.next();
         self.last_federate += 1;
         let handle = FederateHandle(self.last_federate);
         let name = name.unwrap_or_else(|| {
@@ -128,8 +128,8 @@ impl Execution {
             info,
             name: name.clone(),
             kind,
-            requests: 0,
-            last_request_at: 0,
+            requests: Default::default(),
+            last_request_at: Default::default(),
             told: self.index,
             resign_directive: fdd_directive(&self.model),
             switches: InstanceSwitches {
@@ -178,7 +178,7 @@ impl Execution {
         let Some(member) = self.members.get(&federate) else {
             return;
         };
-        self.index += 1;
+        self.index = self.index.next();
         let action = member.resign_directive;
         self.resign(&Cause::rti(), federate, action, Some(reason.to_owned()));
     }

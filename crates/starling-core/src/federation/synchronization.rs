@@ -76,7 +76,7 @@ impl Execution {
             announced.push((label.clone(), point.tag.clone()));
         }
         for (label, tag) in announced {
-            self.index += 1;
+            self.index = self.index.next();
             let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
             self.tell(&Cause::rti(), &[joiner], &announce);
         }

@@ -1,7 +1,7 @@
 //! Object management at the executive.
 
 use crate::execution::{Cause, Execution};
-use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody};
+use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody, RequestNumber};
 use crate::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
     ProtocolError, Transportation,
@@ -349,7 +349,10 @@ impl Execution {
             )));
         }
         // Receivers would hold it for ever.
-        let made = self.members.get(&sender).map_or(0, |m| m.requests);
+        let made = self
+            .members
+            .get(&sender)
+            .map_or(RequestNumber::default(), |m| m.requests);
         if data.after.index > self.index || data.after.requests > made {
             return Err(ProtocolError(format!(
                 "{sender} sent a frame after its request {} and log index {}; they are at {made} and {}",
@@ -435,7 +438,7 @@ impl Execution {
         };
         let again = to.iter().filter(|f| instance.locally_deleted.contains(f));
         for federate in again.copied().collect::<Vec<_>>() {
-            self.index += 1;
+            self.index = self.index.next();
             self.discover(&Cause::rti(), federate, &[handle]);
         }
         self.advise(&Cause::rti());

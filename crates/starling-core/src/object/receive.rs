@@ -459,7 +459,7 @@ impl Federate {
         }
         let attributes = self.model.object_class(sent);
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
-        let mut from = 0;
+        let mut from = LogIndex::default();
         let map = attributes.iter().map(|a| {
             let since = self.attribute_wanted(received, *a)?;
             from = from.max(since);
@@ -485,7 +485,7 @@ impl Federate {
             return ready.map.clone();
         }
         // The sent class or its nearest superclass that is subscribed (§6.13).
-        let mut from = 0;
+        let mut from = LogIndex::default();
         let mut received = None;
         let mut at = self.model.interaction_class(sent);
         while let Some(class) = at {

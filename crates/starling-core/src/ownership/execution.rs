@@ -26,8 +26,8 @@ struct Candidate {
     /// By Attribute Ownership Acquisition If Available (§7.9), else by Acquisition (§7.8).
     if_available: bool,
     tag: Vec<u8>,
-    /// Log index of the request for which the present owner is asked to release it; 0 for none.
-    release_at: LogIndex,
+    /// Log index of the request for which the present owner is asked to release it, if it is.
+    release_at: Option<LogIndex>,
 }
 
 /// What a request brings about, to be told when all of it is decided.
@@ -154,7 +154,7 @@ impl Execution {
         transfer.tag = tag.to_vec();
         // It is asked to confirm now, not to release.
         for candidate in &mut transfer.candidates {
-            candidate.release_at = 0;
+            candidate.release_at = None;
         }
         if let Some(first) = transfer.candidates.first() {
             transfer.asked = true;
@@ -191,7 +191,7 @@ impl Execution {
                 federate: me,
                 if_available,
                 tag: tag.to_vec(),
-                release_at: if transfer.divesting { 0 } else { index },
+                release_at: (!transfer.divesting).then_some(index),
             };
             match transfer.candidates.iter_mut().find(|c| c.federate == me) {
                 Some(former) => *former = candidate,
@@ -231,7 +231,8 @@ impl Execution {
         let mut effects = Effects::default();
         for at in self.owned_places(cause.origin, instance, attributes) {
             let transfer = self.transfer_mut(at);
-            let denied = |c: &Candidate| !c.if_available && (1..=seen).contains(&c.release_at);
+            let denied =
+                |c: &Candidate| !c.if_available && c.release_at.is_some_and(|at| at <= seen);
             let (denied, left) = std::mem::take(&mut transfer.candidates)
                 .into_iter()
                 .partition(denied);
@@ -425,7 +426,7 @@ impl Execution {
             if c.if_available {
                 effects.tell(OwnershipNotice::Unavailable, c.federate, at, &[]);
             } else {
-                c.release_at = index;
+                c.release_at = Some(index);
                 effects.tell(OwnershipNotice::ReleaseRequested, owner, at, &c.tag);
             }
             !c.if_available
