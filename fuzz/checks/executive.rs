@@ -58,7 +58,7 @@ impl Play {
                 text: FOM.to_vec(),
             }],
             mim: None,
-            time: String::new(),
+            time_implementation: String::new(),
         };
         let join = ToExecutive::Join {
             name: Some("observer".into()),

@@ -282,7 +282,7 @@ impl FederateAmbassador for Table {
                     .iter()
                     .map(|f| StarlingFederation {
                         name: StarlingText::of(&f.name),
-                        time: StarlingText::of(&f.time),
+                        time: StarlingText::of(&f.time_implementation),
                     })
                     .collect();
                 let report = c.report_federation_executions;

@@ -52,7 +52,7 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             printable(&federation.name),
             federation.federates.len(),
             federation.instances,
-            federation.time,
+            federation.time_implementation,
             federation.log,
             printable(&federation.modules.join(", "))
         );
@@ -110,7 +110,7 @@ fn json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         format!(
             "{{\"name\": {:?}, \"time\": {:?}, \"instances\": {}, \"log\": {}, \"modules\": [{}], \"federates\": [{}]}}",
             Json(&f.name),
-            Json(&f.time),
+            Json(&f.time_implementation),
             f.instances,
             f.log,
             modules.join(", "),

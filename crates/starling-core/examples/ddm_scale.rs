@@ -100,7 +100,7 @@ impl World {
                 text: FOM.as_bytes().to_vec(),
             }],
             mim: None,
-            time: String::new(),
+            time_implementation: String::new(),
         };
         self.executive.receive(peer, create).unwrap();
         for n in 1..3 {

@@ -51,7 +51,7 @@ pub(crate) struct Member {
 /// Who a log entry comes from.
 #[derive(Clone)]
 pub(crate) struct Cause {
-    pub(crate) origin: FederateHandle,
+    pub(crate) sender: FederateHandle,
     pub(crate) request: RequestNumber,
 }
 
@@ -59,7 +59,7 @@ impl Cause {
     /// The RTI itself.
     pub(crate) fn rti() -> Self {
         Cause {
-            origin: FederateHandle::RTI,
+            sender: FederateHandle::RTI,
             request: RequestNumber::default(),
         }
     }
@@ -67,7 +67,7 @@ impl Cause {
 
 pub(crate) struct Execution {
     pub(crate) name: String,
-    pub(crate) time: String,
+    pub(crate) time_implementation: String,
     pub(crate) modules: Vec<ModuleSource>,
     pub(crate) model: ObjectModel,
     pub(crate) members: BTreeMap<FederateHandle, Member>,
@@ -95,13 +95,13 @@ pub(crate) struct Execution {
 impl Execution {
     pub(crate) fn new(
         name: String,
-        time: String,
+        time_implementation: String,
         modules: Vec<ModuleSource>,
         model: ObjectModel,
     ) -> Self {
         Execution {
             name,
-            time,
+            time_implementation,
             modules,
             model,
             members: BTreeMap::new(),
@@ -136,7 +136,7 @@ impl Execution {
         member.requests = member.requests.next();
         member.last_request_at = index;
         let cause = Cause {
-            origin: federate,
+            sender: federate,
             request: member.requests,
         };
         // First, so that all that the request brings about stands behind its fences.
@@ -200,7 +200,7 @@ impl Execution {
                 Ok(())
             }
             RequestBody::SetResignDirective(directive) => {
-                self.member_mut(cause.origin)?.resign_directive = directive;
+                self.member_mut(cause.sender)?.resign_directive = directive;
                 Ok(())
             }
             RequestBody::ChangeAttributeTransportation {
@@ -329,7 +329,7 @@ impl Execution {
                 Ok(())
             }
             RequestBody::Resign(action) => {
-                self.resign(cause, cause.origin, action, None);
+                self.resign(cause, cause.sender, action, None);
                 Ok(())
             }
         }
@@ -364,7 +364,7 @@ impl Execution {
             member.told = self.index;
             let entry = Entry {
                 index: self.index,
-                origin: cause.origin,
+                sender: cause.sender,
                 request: cause.request,
                 body: body.clone(),
             };

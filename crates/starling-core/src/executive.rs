@@ -70,9 +70,9 @@ impl Executive {
                 federation,
                 modules,
                 mim,
-                time,
+                time_implementation,
             } => {
-                let done = self.create(federation, modules, mim, time);
+                let done = self.create(federation, modules, mim, time_implementation);
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             ToExecutive::DestroyFederation { federation } => {
@@ -198,7 +198,7 @@ impl Executive {
         name: String,
         modules: Vec<ModuleSource>,
         mim: Option<ModuleSource>,
-        time: String,
+        time_implementation: String,
     ) -> Result<(), Exception> {
         if self.names.contains_key(&name) {
             return Err(Exception::new(
@@ -206,7 +206,7 @@ impl Executive {
                 format!("federation execution '{name}' exists already"),
             ));
         }
-        let execution = Execution::create(name.clone(), modules, mim, time)?;
+        let execution = Execution::create(name.clone(), modules, mim, time_implementation)?;
         self.last_execution += 1;
         self.names.insert(name, self.last_execution);
         self.executions.insert(self.last_execution, execution);

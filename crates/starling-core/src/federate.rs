@@ -70,7 +70,7 @@ pub struct Federate {
     pub(crate) me: FederateHandle,
     pub(crate) name: String,
     pub(crate) federation: String,
-    pub(crate) time: String,
+    pub(crate) time_implementation: String,
     pub(crate) model: ObjectModel,
     pub(crate) path: DataPath,
     pub(crate) order: Ordering,
@@ -137,7 +137,7 @@ impl Federate {
             me: snapshot.handle,
             name: snapshot.name,
             federation: snapshot.federation,
-            time: snapshot.time,
+            time_implementation: snapshot.time_implementation,
             resign_directive: crate::federation::federate::fdd_directive(&model),
             model,
             path,
@@ -198,7 +198,7 @@ impl Federate {
 
     /// The name of the federation execution's logical time implementation.
     pub fn logical_time_implementation(&self) -> &str {
-        &self.time
+        &self.time_implementation
     }
 
     /// The FDD as of the applied log.
@@ -286,7 +286,7 @@ impl Federate {
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
-        let origin = entry.origin;
+        let sender = entry.sender;
         match entry.body {
             EntryBody::FederateJoined { federate, modules } => {
                 if !modules.is_empty() {
@@ -310,8 +310,8 @@ impl Federate {
             }
             EntryBody::ObjectSubscription { class, attributes } => {
                 self.subscriptions
-                    .set_object(origin, class, attributes, entry.index);
-                self.subscription_applied(origin);
+                    .set_object(sender, class, attributes, entry.index);
+                self.subscription_applied(sender);
                 self.advise_subscribed(class);
             }
             EntryBody::InteractionSubscription {
@@ -319,8 +319,8 @@ impl Federate {
                 subscription,
             } => {
                 self.subscriptions
-                    .set_interaction(origin, class, subscription, entry.index);
-                self.subscription_applied(origin);
+                    .set_interaction(sender, class, subscription, entry.index);
+                self.subscription_applied(sender);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::RegionsCommitted(list) => self.apply_region_commits(list),
@@ -336,13 +336,13 @@ impl Federate {
                     table.commit(s.region, s.ranges.into());
                 }
                 table.subscribe_object(class, &regions, active, &rate, entry.index);
-                self.subscription_applied(origin);
+                self.subscription_applied(sender);
                 self.advise_subscribed(class);
             }
             EntryBody::ObjectRegionUnsubscription { class, regions } => {
                 let table = &mut self.subscriptions.regions;
                 table.unsubscribe_object(class, &regions);
-                self.subscription_applied(origin);
+                self.subscription_applied(sender);
                 self.advise_subscribed(class);
             }
             EntryBody::InteractionRegionSubscription {
@@ -356,13 +356,13 @@ impl Federate {
                     table.commit(s.region, s.ranges.into());
                 }
                 table.subscribe_interaction(class, &regions, active, entry.index);
-                self.subscription_applied(origin);
+                self.subscription_applied(sender);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::InteractionRegionUnsubscription { class, regions } => {
                 let table = &mut self.subscriptions.regions;
                 table.unsubscribe_interaction(class, &regions);
-                self.subscription_applied(origin);
+                self.subscription_applied(sender);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::NamesReserved {
@@ -464,10 +464,10 @@ impl Federate {
         Ok(())
     }
 
-    fn subscription_applied(&mut self, origin: FederateHandle) {
+    fn subscription_applied(&mut self, sender: FederateHandle) {
         self.routes.clear();
         self.regions.routes.clear();
-        if origin == self.me {
+        if sender == self.me {
             self.maps.clear();
         }
     }

@@ -87,7 +87,7 @@ pub enum ToExecutive {
         /// The MIM if not the standard one.
         mim: Option<ModuleSource>,
         /// Name of the logical time implementation; empty for HLAfloat64Time.
-        time: String,
+        time_implementation: String,
     },
     /// Destroy Federation Execution, §4.6.
     DestroyFederation {
@@ -550,7 +550,7 @@ pub struct FederationInformation {
     /// Its name.
     pub name: String,
     /// Its logical time implementation.
-    pub time: String,
+    pub time_implementation: String,
 }
 
 /// "Why does this federate get nothing of that?"
@@ -581,7 +581,7 @@ pub struct FederationStatus {
     /// Its name.
     pub name: String,
     /// Its logical time implementation.
-    pub time: String,
+    pub time_implementation: String,
     /// Designators of its MIM and FOM modules.
     pub modules: Vec<String>,
     /// Object instances now known.
@@ -613,7 +613,7 @@ pub struct Snapshot {
     /// The federation execution's name.
     pub federation: String,
     /// Logical time implementation.
-    pub time: String,
+    pub time_implementation: String,
     /// The snapshot holds the log up to here.
     pub index: LogIndex,
     /// MIM, then FOM modules, in the order of merging.
@@ -638,7 +638,7 @@ pub struct Entry {
     /// Its place in the log.
     pub index: LogIndex,
     /// Whose request it was.
-    pub origin: FederateHandle,
+    pub sender: FederateHandle,
     /// That request's number; 0 if the RTI itself made the entry.
     pub request: RequestNumber,
     /// What it says.
@@ -662,14 +662,14 @@ pub enum EntryBody {
         /// Why, if it did not resign of itself.
         fault: Option<String>,
     },
-    /// `origin` now subscribes to these attributes at this class. Audience: all.
+    /// `sender` now subscribes to these attributes at this class. Audience: all.
     ObjectSubscription {
         /// At this class.
         class: ObjectClassHandle,
         /// All of them.
         attributes: Vec<SubscribedAttribute>,
     },
-    /// `origin` now subscribes so to this interaction class. Audience: all.
+    /// `sender` now subscribes so to this interaction class. Audience: all.
     InteractionSubscription {
         /// Which.
         class: InteractionClassHandle,
@@ -750,7 +750,7 @@ pub enum EntryBody {
     },
     /// Regions that are subscribed with have new ranges. Audience: all.
     RegionsCommitted(Vec<RegionSpecification>),
-    /// `origin` now subscribes at this class with these regions, too. Audience: all.
+    /// `sender` now subscribes at this class with these regions, too. Audience: all.
     ObjectRegionSubscription {
         /// Which.
         class: ObjectClassHandle,
@@ -763,14 +763,14 @@ pub enum EntryBody {
         /// Update rate designator, empty for none.
         rate: String,
     },
-    /// `origin` no longer subscribes at this class with these regions. Audience: all.
+    /// `sender` no longer subscribes at this class with these regions. Audience: all.
     ObjectRegionUnsubscription {
         /// Which.
         class: ObjectClassHandle,
         /// Attributes with regions.
         regions: Vec<AttributeRegions>,
     },
-    /// `origin` now subscribes to this interaction class with these regions, too. Audience: all.
+    /// `sender` now subscribes to this interaction class with these regions, too. Audience: all.
     InteractionRegionSubscription {
         /// Which.
         class: InteractionClassHandle,
@@ -779,7 +779,7 @@ pub enum EntryBody {
         /// False for a passive subscription.
         active: bool,
     },
-    /// `origin` no longer subscribes to this interaction class with these regions. Audience: all.
+    /// `sender` no longer subscribes to this interaction class with these regions. Audience: all.
     InteractionRegionUnsubscription {
         /// Which.
         class: InteractionClassHandle,

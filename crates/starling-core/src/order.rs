@@ -2,7 +2,7 @@
 //! nothing before its cause, whichever links carried it.
 //!
 //! Invariants:
-//! - the log is applied in order; an entry whose request was fenced on its origin's own link
+//! - the log is applied in order; an entry whose request was fenced on its sender's own link
 //!   waits for that fence, and the rest of the log with it;
 //! - a data frame waits until its sender's requests and the log index it names are applied, and
 //!   the later frames of that sender with it; other senders are not held up;
@@ -196,7 +196,7 @@ impl Ordering {
                     let Some(Control::Entry(entry)) = self.control.pop_front() else {
                         unreachable!("it was just seen there")
                     };
-                    self.request_applied(entry.origin, entry.request);
+                    self.request_applied(entry.sender, entry.request);
                     self.applied = self.applied.max(entry.index);
                     return Some(Ordered::Entry(entry));
                 }
@@ -207,7 +207,7 @@ impl Ordering {
     fn fence_has_come(&self, entry: &Entry) -> bool {
         let come = |s: &Sender| s.fence >= entry.request || (s.ended && s.held.is_empty());
         // Nothing comes any more from one whose resignation is applied.
-        !self.direct || self.senders.get(&entry.origin).is_none_or(come)
+        !self.direct || self.senders.get(&entry.sender).is_none_or(come)
     }
 
     fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {

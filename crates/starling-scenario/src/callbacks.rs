@@ -25,7 +25,10 @@ pub(crate) fn events(
         Callback::ConnectionLost { fault } => ("connectionLost", vec![text(fault)]),
         Callback::ReportFederationExecutions(list) => {
             let pair = |name: &String, time| Value::Pair(name.clone(), Box::new(text(time)));
-            let list = list.iter().map(|f| pair(&f.name, &f.time)).collect();
+            let list = list
+                .iter()
+                .map(|f| pair(&f.name, &f.time_implementation))
+                .collect();
             ("reportFederationExecutions", vec![Value::Set(list)])
         }
         Callback::SynchronizationPointRegistered { label, failure } => match failure {

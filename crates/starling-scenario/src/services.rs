@@ -631,7 +631,7 @@ fn create(c: &mut Call<'_>, with_mim: bool) -> Result {
         federation,
         modules,
         mim,
-        time,
+        time_implementation: time,
     };
     c.network.ask(c.peer, create)?;
     Ok(vec![])

@@ -75,7 +75,7 @@ impl Run {
             federation: "F".into(),
             modules: vec![source("fom")],
             mim: Some(source("mim")),
-            time: String::new(),
+            time_implementation: String::new(),
         };
         self.network.send_up(peer, &create);
         while self.step() {}

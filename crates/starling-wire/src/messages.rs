@@ -210,15 +210,15 @@ fields! {
     PeerInfo { pid, host, program, version, path }
     Request { fenced, body }
     SubscribedAttribute { attribute, active, rate }
-    FederationInformation { name, time }
+    FederationInformation { name, time_implementation }
     FederateInformation { handle, name, kind }
-    FederationStatus { name, time, modules, instances, log, federates }
+    FederationStatus { name, time_implementation, modules, instances, log, federates }
     Snapshot {
-        handle, name, federation, time, index, modules, federates, object_subscriptions,
+        handle, name, federation, time_implementation, index, modules, federates, object_subscriptions,
         interaction_subscriptions, regions, object_region_subscriptions,
         interaction_region_subscriptions
     }
-    Entry { index, origin, request, body }
+    Entry { index, sender, request, body }
     Discovery { instance, registered_class, known_class, name, producer }
     Watermark { index, requests }
     RegionSpecification { region, ranges }
@@ -235,7 +235,7 @@ variants! {
         4 ReleaseRequested, 5 AssumptionRequested,
     }
     ToExecutive {
-        1 CreateFederation { federation, modules, mim, time },
+        1 CreateFederation { federation, modules, mim, time_implementation },
         2 DestroyFederation { federation },
         3 ListFederations,
         4 Join { name, kind, federation, modules },

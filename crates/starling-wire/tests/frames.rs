@@ -379,7 +379,7 @@ fn to_executive() -> impl Strategy<Value = ToExecutive> {
                 federation,
                 modules,
                 mim,
-                time,
+                time_implementation: time,
             }
         }),
         text().prop_map(|federation| DestroyFederation { federation }),
@@ -554,7 +554,7 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
         handle: head.0,
         name: head.1,
         federation: head.2,
-        time: head.3,
+        time_implementation: head.3,
         index: head.4,
         modules: head.5,
         federates: lists.0,
@@ -578,7 +578,7 @@ fn status() -> impl Strategy<Value = FederationStatus> {
     fields.prop_map(
         |(name, time, modules, instances, log, federates)| FederationStatus {
             name,
-            time,
+            time_implementation: time,
             modules,
             instances,
             log,
@@ -590,10 +590,10 @@ fn status() -> impl Strategy<Value = FederationStatus> {
 fn from_executive() -> impl Strategy<Value = FromExecutive> {
     use FromExecutive::*;
     let entry = (log_index(), federate(), request_number(), entry_body());
-    let entry = entry.prop_map(|(index, origin, request, body)| {
+    let entry = entry.prop_map(|(index, sender, request, body)| {
         FromExecutive::Entry(starling_core::message::Entry {
             index,
-            origin,
+            sender,
             request,
             body,
         })
@@ -607,8 +607,10 @@ fn from_executive() -> impl Strategy<Value = FromExecutive> {
         holds,
         detail,
     });
-    let information =
-        (text(), text()).prop_map(|(name, time)| FederationInformation { name, time });
+    let information = (text(), text()).prop_map(|(name, time)| FederationInformation {
+        name,
+        time_implementation: time,
+    });
     prop_oneof![
         of(exception()).prop_map(|e| Done(e.map_or(Ok(()), Err))),
         vec(information, 0..4).prop_map(Federations),

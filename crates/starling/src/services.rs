@@ -44,7 +44,7 @@ impl RtiAmbassador {
                 federation: federation.to_owned(),
                 modules: modules::read_all(modules)?,
                 mim: mim.map(|m| modules::read(m, missing)).transpose()?,
-                time: time.to_owned(),
+                time_implementation: time.to_owned(),
             })
         })();
         let message = message.map_err(|e| e.in_service(service))?;

@@ -118,10 +118,10 @@ impl Execution {
         cause: &Cause,
         region: RegionHandle,
     ) -> Result<(), ProtocolError> {
-        if region.creator() != cause.origin {
+        if region.creator() != cause.sender {
             return Err(ProtocolError(format!(
                 "{} deleted {region}, which it has not created",
-                cause.origin
+                cause.sender
             )));
         }
         if self.regions.updates.is_used(region) || self.subscriptions.regions.is_used(region) {
@@ -130,7 +130,7 @@ impl Execution {
         self.regions.committed.remove(&region);
         if self.model.switches().convey_region_designator_sets {
             let mut others = self.everyone();
-            others.retain(|f| *f != cause.origin);
+            others.retain(|f| *f != cause.sender);
             self.tell(cause, &others, &EntryBody::RegionDeleted(region));
         }
         Ok(())
@@ -211,7 +211,7 @@ impl Execution {
         rate: String,
     ) -> Result<(), ProtocolError> {
         self.require_pairs(cause, class, &regions)?;
-        let former: BTreeSet<_> = self.subscriptions.attributes(cause.origin, class).collect();
+        let former: BTreeSet<_> = self.subscriptions.attributes(cause.sender, class).collect();
         let named: BTreeSet<_> = AttributeRegions::pairs(&regions).map(|(_, r)| r).collect();
         let specifications = self.specifications(named.iter().copied());
         let table = &mut self.subscriptions.regions;
@@ -234,7 +234,7 @@ impl Execution {
         // A new attribute opens all that is updated with the default region, too.
         let mut attributes = regions.iter().flat_map(|r| &r.attributes);
         if attributes.any(|a| !former.contains(a)) {
-            self.touch_known(cause.origin, class);
+            self.touch_known(cause.sender, class);
             self.discover_below(cause, class);
             return Ok(());
         }
@@ -263,8 +263,8 @@ impl Execution {
         let everyone = self.everyone();
         let unsubscribed = EntryBody::ObjectRegionUnsubscription { class, regions };
         self.tell(cause, &everyone, &unsubscribed);
-        self.touch_known(cause.origin, class);
-        let mut left = self.subscriptions.attributes(cause.origin, class);
+        self.touch_known(cause.sender, class);
+        let mut left = self.subscriptions.attributes(cause.sender, class);
         if left.next().is_none() {
             drop(left);
             // A superclass is the candidate now.
@@ -355,7 +355,7 @@ impl Execution {
                         .iter()
                         .any(|r| overlap(r, with, Defaults::of(&self.model)))
                 };
-                if owner != cause.origin && (default || updated.any(meets)) {
+                if owner != cause.sender && (default || updated.any(meets)) {
                     wanted.push((owner, *handle, *attribute));
                 }
             }
@@ -479,25 +479,25 @@ impl Execution {
             r.lower < r.upper && bound.is_some_and(|b| r.upper <= b)
         };
         let ascending = ranges.windows(2).all(|w| w[0].dimension < w[1].dimension);
-        if region.creator() != cause.origin || !ascending || !ranges.iter().all(legal) {
+        if region.creator() != cause.sender || !ascending || !ranges.iter().all(legal) {
             return Err(ProtocolError(format!(
                 "{} committed {specification:?}, which is not its own or has illegal ranges",
-                cause.origin
+                cause.sender
             )));
         }
         Ok(())
     }
 
-    /// Regions of the origin's own, committed before.
+    /// The sender's own regions, committed before.
     fn require_known(&self, cause: &Cause, regions: &[RegionHandle]) -> Result<(), ProtocolError> {
         let known = |r: &&RegionHandle| {
-            r.creator() == cause.origin && self.regions.committed.contains_key(r)
+            r.creator() == cause.sender && self.regions.committed.contains_key(r)
         };
         match regions.iter().find(|r| !known(r)) {
             None => Ok(()),
             Some(r) => Err(ProtocolError(format!(
                 "{} used {r}, which it has not committed",
-                cause.origin
+                cause.sender
             ))),
         }
     }

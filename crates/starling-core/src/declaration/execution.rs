@@ -20,7 +20,7 @@ impl Execution {
             list
         };
         let now = with_privilege(attributes.clone());
-        let published = &mut self.member_mut(cause.origin)?.published;
+        let published = &mut self.member_mut(cause.sender)?.published;
         let before = match attributes.is_empty() {
             true => published.remove(&class),
             false => published.insert(class, attributes),
@@ -45,7 +45,7 @@ impl Execution {
         published: bool,
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
-        let member = self.member_mut(cause.origin)?;
+        let member = self.member_mut(cause.sender)?;
         if published {
             member.published_interactions.insert(class);
         } else {
@@ -64,7 +64,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().map(|a| a.attribute))?;
         self.subscriptions
-            .set_object(cause.origin, class, attributes.clone(), self.index);
+            .set_object(cause.sender, class, attributes.clone(), self.index);
         self.routes.clear();
         let everyone = self.everyone();
         self.tell(
@@ -72,7 +72,7 @@ impl Execution {
             &everyone,
             &EntryBody::ObjectSubscription { class, attributes },
         );
-        self.touch_known(cause.origin, class);
+        self.touch_known(cause.sender, class);
         self.discover_below(cause, class);
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
         self.subscriptions
-            .set_interaction(cause.origin, class, subscription, self.index);
+            .set_interaction(cause.sender, class, subscription, self.index);
         self.routes.clear();
         let everyone = self.everyone();
         self.tell(

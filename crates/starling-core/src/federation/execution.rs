@@ -21,17 +21,17 @@ impl Execution {
         name: String,
         modules: Vec<ModuleSource>,
         mim: Option<ModuleSource>,
-        time: String,
+        time_implementation: String,
     ) -> Result<Self, Exception> {
-        let time = if time.is_empty() {
+        let time_implementation = if time_implementation.is_empty() {
             TIMES[0].to_owned()
         } else {
-            time
+            time_implementation
         };
-        if !TIMES.contains(&time.as_str()) {
+        if !TIMES.contains(&time_implementation.as_str()) {
             throw!(
                 CouldNotCreateLogicalTimeFactory,
-                "there is no logical time implementation '{time}'; there are {}",
+                "there is no logical time implementation '{time_implementation}'; there are {}",
                 TIMES.join(" and ")
             );
         }
@@ -46,14 +46,14 @@ impl Execution {
             }
         }
         let model = modules::build(&sources)?;
-        Ok(Execution::new(name, time, sources, model))
+        Ok(Execution::new(name, time_implementation, sources, model))
     }
 
     /// For List Federation Executions, §4.7.
     pub(crate) fn information(&self) -> FederationInformation {
         FederationInformation {
             name: self.name.clone(),
-            time: self.time.clone(),
+            time_implementation: self.time_implementation.clone(),
         }
     }
 
@@ -61,7 +61,7 @@ impl Execution {
     pub(crate) fn status(&self) -> FederationStatus {
         FederationStatus {
             name: self.name.clone(),
-            time: self.time.clone(),
+            time_implementation: self.time_implementation.clone(),
             modules: self.modules.iter().map(|m| m.designator.clone()).collect(),
             instances: self.instances.len() as u64,
             log: self.index,
@@ -161,7 +161,7 @@ impl Execution {
             handle,
             name,
             federation: self.name.clone(),
-            time: self.time.clone(),
+            time_implementation: self.time_implementation.clone(),
             index: self.index,
             modules: self.modules.clone(),
             federates: federates.collect(),

@@ -49,7 +49,7 @@ impl Execution {
             label: label.clone(),
             failure,
         };
-        self.tell(cause, &[cause.origin], &registered);
+        self.tell(cause, &[cause.sender], &registered);
         if failure.is_some() {
             return;
         }
@@ -90,9 +90,9 @@ impl Execution {
         successfully: bool,
     ) {
         if let Some(point) = self.synchronization_points.get_mut(label)
-            && point.waiting.remove(&cause.origin)
+            && point.waiting.remove(&cause.sender)
         {
-            point.achieved.insert(cause.origin, successfully);
+            point.achieved.insert(cause.sender, successfully);
             self.complete_synchronization_point(cause, label);
         }
     }

@@ -73,7 +73,7 @@ impl Execution {
 
     /// A member's switches about instance attributes, §10.35 to §10.38.
     pub(crate) fn set_instance_switches(&mut self, cause: &Cause, switches: InstanceSwitches) {
-        if let Some(member) = self.members.get_mut(&cause.origin) {
+        if let Some(member) = self.members.get_mut(&cause.sender) {
             member.switches = switches;
             self.touch_all();
         }

@@ -42,7 +42,7 @@ impl Execution {
     pub(crate) fn reserve_names(&mut self, cause: &Cause, names: Vec<String>, multiple: bool) {
         let succeeded = names.iter().all(|n| !self.names.contains_key(n));
         if succeeded {
-            let by = NameUse::ReservedBy(cause.origin);
+            let by = NameUse::ReservedBy(cause.sender);
             self.names.extend(names.iter().map(|n| (n.clone(), by)));
         }
         let answer = EntryBody::NamesReserved {
@@ -50,13 +50,13 @@ impl Execution {
             multiple,
             succeeded,
         };
-        self.tell(cause, &[cause.origin], &answer);
+        self.tell(cause, &[cause.sender], &answer);
     }
 
     /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
     pub(crate) fn release_names(&mut self, cause: &Cause, names: &[String]) {
         for name in names {
-            if self.names.get(name) == Some(&NameUse::ReservedBy(cause.origin)) {
+            if self.names.get(name) == Some(&NameUse::ReservedBy(cause.sender)) {
                 self.names.remove(name);
             }
         }
@@ -71,24 +71,24 @@ impl Execution {
         name: Option<String>,
         regions: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
-        if instance.registrar() != cause.origin || self.instances.contains_key(&instance) {
+        if instance.registrar() != cause.sender || self.instances.contains_key(&instance) {
             return Err(ProtocolError(format!(
                 "{} registered {instance}, which is not its next handle",
-                cause.origin
+                cause.sender
             )));
         }
-        let published = self.member_mut(cause.origin)?.published.get(&class);
+        let published = self.member_mut(cause.sender)?.published.get(&class);
         let Some(published) = published.cloned() else {
             return Err(ProtocolError(format!(
                 "{} registered an instance of class {class}, which it does not publish",
-                cause.origin
+                cause.sender
             )));
         };
         if let Some(name) = &name {
-            if self.names.get(name) != Some(&NameUse::ReservedBy(cause.origin)) {
+            if self.names.get(name) != Some(&NameUse::ReservedBy(cause.sender)) {
                 return Err(ProtocolError(format!(
                     "{} registered '{name}', which it has not reserved",
-                    cause.origin
+                    cause.sender
                 )));
             }
             self.names.insert(name.clone(), NameUse::Instance(instance));
@@ -99,7 +99,7 @@ impl Execution {
         let owners = attributes
             .iter()
             .map(|a| match published.contains(a) || Some(*a) == privilege {
-                true => cause.origin,
+                true => cause.sender,
                 false => FederateHandle::RTI,
             })
             .collect();
@@ -108,7 +108,7 @@ impl Execution {
             name,
             owners,
             updates: 0,
-            known: BTreeMap::from([(cause.origin, class)]),
+            known: BTreeMap::from([(cause.sender, class)]),
             locally_deleted: BTreeSet::new(),
             transportations: BTreeMap::new(),
         };
@@ -121,10 +121,10 @@ impl Execution {
         Ok(())
     }
 
-    /// Lets the origin of a new subscription discover what it now can.
+    /// Lets the federate of a new subscription discover what it now can.
     pub(crate) fn discover_below(&mut self, cause: &Cause, class: ObjectClassHandle) {
         let found = self.instances_below(class);
-        self.discover(cause, cause.origin, &found);
+        self.discover(cause, cause.sender, &found);
     }
 
     /// Instances registered as a class or a subclass, ascending.
@@ -222,8 +222,8 @@ impl Execution {
         handle: ObjectInstanceHandle,
         tag: Vec<u8>,
     ) {
-        if self.owner(handle, self.privilege_to_delete()) == Some(cause.origin) {
-            self.remove_instance(cause, handle, cause.origin, &tag);
+        if self.owner(handle, self.privilege_to_delete()) == Some(cause.sender) {
+            self.remove_instance(cause, handle, cause.sender, &tag);
         }
     }
 
@@ -260,12 +260,12 @@ impl Execution {
     /// Local Delete Object Instance, §6.16.
     pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
         if let Some(instance) = self.instances.get_mut(&handle) {
-            instance.known.remove(&cause.origin);
-            instance.locally_deleted.insert(cause.origin);
-            self.forget_own_associations(handle, cause.origin);
+            instance.known.remove(&cause.sender);
+            instance.locally_deleted.insert(cause.sender);
+            self.forget_own_associations(handle, cause.sender);
             self.touch(handle);
         }
-        self.forget_offers(cause.origin, handle);
+        self.forget_offers(cause.sender, handle);
     }
 
     /// Request Attribute Value Update of an instance, §6.19.
@@ -305,7 +305,7 @@ impl Execution {
         for handle in instances {
             for attribute in attributes {
                 let owner = self.owner(*handle, Some(*attribute));
-                if let Some(owner) = owner.filter(|o| *o != cause.origin) {
+                if let Some(owner) = owner.filter(|o| *o != cause.sender) {
                     wanted.push((owner, *handle, *attribute));
                 }
             }

@@ -60,7 +60,7 @@ impl Execution {
         transportation: Transportation,
     ) {
         for attribute in &attributes {
-            let owned = self.owner(instance, Some(*attribute)) == Some(cause.origin);
+            let owned = self.owner(instance, Some(*attribute)) == Some(cause.sender);
             if let Some(slot) = self.slot(instance, *attribute).filter(|_| owned)
                 && let Some(known) = self.instances.get_mut(&instance)
             {
@@ -72,7 +72,7 @@ impl Execution {
             attributes,
             transportation,
         };
-        self.tell(cause, &[cause.origin], &changed);
+        self.tell(cause, &[cause.sender], &changed);
     }
 
     /// Query Attribute Transportation Type, §6.25.
@@ -93,7 +93,7 @@ impl Execution {
                 attribute,
                 transportation,
             };
-            self.tell(cause, &[cause.origin], &report);
+            self.tell(cause, &[cause.sender], &report);
         }
     }
 
@@ -104,14 +104,14 @@ impl Execution {
         class: InteractionClassHandle,
         transportation: Transportation,
     ) {
-        if let Some(member) = self.members.get_mut(&cause.origin) {
+        if let Some(member) = self.members.get_mut(&cause.sender) {
             member.transportations.insert(class, transportation);
         }
         let changed = EntryBody::InteractionTransportationChanged {
             class,
             transportation,
         };
-        self.tell(cause, &[cause.origin], &changed);
+        self.tell(cause, &[cause.sender], &changed);
     }
 
     /// Query Interaction Transportation Type, §6.29.
@@ -133,7 +133,7 @@ impl Execution {
                 class,
                 transportation,
             };
-            self.tell(cause, &[cause.origin], &report);
+            self.tell(cause, &[cause.sender], &report);
         }
     }
 }

@@ -89,7 +89,7 @@ impl Execution {
         tag: &[u8],
     ) {
         let mut effects = Effects::default();
-        let places = self.owned_places(cause.origin, instance, attributes);
+        let places = self.owned_places(cause.sender, instance, attributes);
         match how {
             Divestiture::Unconditional => {
                 for at in places {
@@ -98,7 +98,7 @@ impl Execution {
             }
             Divestiture::Negotiated => {
                 for at in places {
-                    self.negotiate(&mut effects, cause.origin, at, tag);
+                    self.negotiate(&mut effects, cause.sender, at, tag);
                 }
             }
             Divestiture::Confirmed | Divestiture::IfWanted => {
@@ -141,7 +141,7 @@ impl Execution {
             attributes: divested.iter().map(|at| at.2).collect(),
             unwanted: unwanted.iter().map(|at| at.2).collect(),
         };
-        self.tell(cause, &[cause.origin], &answer);
+        self.tell(cause, &[cause.sender], &answer);
     }
 
     /// Negotiated Attribute Ownership Divestiture, §7.3.
@@ -174,7 +174,7 @@ impl Execution {
         tag: &[u8],
     ) {
         let mut effects = Effects::default();
-        let me = cause.origin;
+        let me = cause.sender;
         let known = self.instances.get(&instance);
         if known.is_none_or(|i| !i.known.contains_key(&me)) {
             return;
@@ -229,7 +229,7 @@ impl Execution {
         tag: &[u8],
     ) {
         let mut effects = Effects::default();
-        for at in self.owned_places(cause.origin, instance, attributes) {
+        for at in self.owned_places(cause.sender, instance, attributes) {
             let transfer = self.transfer_mut(at);
             let denied =
                 |c: &Candidate| !c.if_available && c.release_at.is_some_and(|at| at <= seen);
@@ -254,10 +254,10 @@ impl Execution {
         attributes: &[AttributeHandle],
     ) {
         let mut effects = Effects::default();
-        for at in self.owned_places(cause.origin, instance, attributes) {
+        for at in self.owned_places(cause.sender, instance, attributes) {
             let transfer = self.transfer_mut(at);
             if std::mem::take(&mut transfer.divesting) {
-                self.keep_with(&mut effects, cause.origin, at);
+                self.keep_with(&mut effects, cause.sender, at);
             }
         }
         self.settle_ownership(cause, effects);
@@ -272,7 +272,7 @@ impl Execution {
         attributes: &[AttributeHandle],
     ) {
         let mut effects = Effects::default();
-        let me = cause.origin;
+        let me = cause.sender;
         for at in self.places(instance, attributes) {
             if self.owner_at(at) != me {
                 effects.tell(OwnershipNotice::AcquisitionCancelled, me, at, &[]);
@@ -299,7 +299,7 @@ impl Execution {
             .collect();
         if !owners.is_empty() {
             let report = EntryBody::OwnershipReport { instance, owners };
-            self.tell(cause, &[cause.origin], &report);
+            self.tell(cause, &[cause.sender], &report);
         }
     }
 
@@ -310,7 +310,7 @@ impl Execution {
         class: ObjectClassHandle,
         attributes: &[AttributeHandle],
     ) {
-        let me = cause.origin;
+        let me = cause.sender;
         let mut effects = Effects::default();
         for instance in self.known_at(me, class) {
             for at in self.places(instance, attributes) {
@@ -328,9 +328,9 @@ impl Execution {
         attributes: &[AttributeHandle],
     ) {
         let mut effects = Effects::default();
-        for instance in self.known_at(cause.origin, class) {
+        for instance in self.known_at(cause.sender, class) {
             for at in self.places(instance, attributes) {
-                self.offer_to(&mut effects, cause.origin, at);
+                self.offer_to(&mut effects, cause.sender, at);
             }
         }
         self.settle_ownership(cause, effects);

@@ -94,7 +94,7 @@ impl Federation {
                 text: fom(switches).into_bytes(),
             }],
             mim: None,
-            time: String::new(),
+            time_implementation: String::new(),
         };
         new.executive.receive(peer, create).unwrap();
         let (_, done) = new.executive.poll_output().expect("an answer");

@@ -140,7 +140,7 @@ impl Client {
                 text: FOM.into(),
             }],
             mim: None,
-            time: String::new(),
+            time_implementation: String::new(),
         });
         match self.until(|m| matches!(m, FromExecutive::Done(_))) {
             FromExecutive::Done(done) => done.map_err(|e| e.to_string()),

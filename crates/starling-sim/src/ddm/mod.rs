@@ -119,7 +119,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         federation: "F".into(),
         modules: vec![source("regions")],
         mim: Some(source("mim")),
-        time: String::new(),
+        time_implementation: String::new(),
     };
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
