@@ -3,6 +3,7 @@
 //! Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no rtiexec reached.
 
 mod config;
+mod document;
 mod fom;
 mod ps;
 mod query;
@@ -40,6 +41,11 @@ enum Command {
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
+    /// Print the completion script of a shell
+    Completions(document::Completions),
+    /// Write the manual pages of this program
+    #[command(hide = true)]
+    Man(document::ManPages),
 }
 
 fn main() -> ExitCode {
@@ -49,6 +55,8 @@ fn main() -> ExitCode {
         Command::Why(arguments) => why::run(&arguments),
         Command::Fom(command) => fom::run(&command),
         Command::Config(command) => config::run(&command),
+        Command::Completions(arguments) => document::completions(&arguments),
+        Command::Man(arguments) => document::man_pages(&arguments),
     }
 }
 
