@@ -1,16 +1,26 @@
-# make demo      builds, runs a benchmark federation, shows the results
-# make test      every test of the project
-# make install PREFIX=/where
-# make bench     prints figures beside the raw limit of the same run
-# make lint | build | campaign SEEDS=100000 | fuzz SECONDS=300
+# make                       builds the RTI; installs what is missing for that
+# make install PREFIX=/where installs what was built; builds nothing, so that root may do it
+# make uninstall PREFIX=/where
+# make demo                  runs a benchmark federation, shows the results
+# make test                  every test of the project
+# make bench                 prints figures beside the raw limit of the same run
+# make conformance           runs the conformance suite, writes docs/conformance.md
+# make vendor                a source archive that builds without a network
+# make lint | format | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
+#
+# PYTHON=/usr/bin/python3.12 names another Python, JOBS=4 how many compilers run at once.
 PREFIX ?= /usr/local
 SEEDS ?= 100000
 SECONDS ?= 300
+JOBS ?= $(shell nproc)
 BUILD := build
+export PYTHON
 # Where rustup puts Rust.
 export PATH := $(or $(CARGO_HOME),$(HOME)/.cargo)/bin:$(PATH)
 VENV := $(BUILD)/venv
 MAKEFLAGS += --no-print-directory
+# Each step uses all CPUs by itself, and says what is missing before the next begins.
+.NOTPARALLEL:
 # A test that hangs ends the run with an error instead of holding it for ever.
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
@@ -18,9 +28,13 @@ LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance bench/federates bench/limits examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
-.PHONY: demo test lint format setup setup-tests build unit sim cpp cpp-test venv bench-python install campaign bench
+.PHONY: all demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
+    bench-python install uninstall vendor campaign bench
 
-demo: setup bmfed venv
+all: setup stage
+	@echo "Starling is built. Next: 'make install PREFIX=/where/you/want/it', or 'make demo'."
+
+demo: setup-bench venv bmfed
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
 	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) --out $(BUILD)/demo
 
@@ -29,6 +43,9 @@ test: setup-tests lint unit sim cpp-test bmfed bench-python
 
 setup:
 	@scripts/setup
+
+setup-bench:
+	@scripts/setup bench
 
 setup-tests:
 	@scripts/setup tests
@@ -39,17 +56,14 @@ lint: venv
 	cargo xtask generate --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance
-	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance
+	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance scripts/licences
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance scripts/licences
 
 # Rewrites all sources as `make lint` wants them.
 format: venv
 	cargo fmt --all
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance
-
-build:
-	cargo build --workspace --locked
+	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance scripts/licences
 
 unit:
 	cargo test --workspace --locked --exclude starling-sim --no-run
@@ -60,25 +74,35 @@ sim:
 	cargo test --release --locked -p starling-sim --no-run
 	$(LIMIT) cargo test --release --locked -p starling-sim
 
-# The C++ libraries with their tests, staged in build/stage as they would be installed.
+# The libraries and the program, staged in build/stage as they would be installed.
+stage:
+	cmake -S . -B $(BUILD)/cpp > /dev/null
+	cmake --build $(BUILD)/cpp --parallel $(JOBS) --target starling
+	cmake --install $(BUILD)/cpp --prefix $(abspath $(BUILD)/stage) > /dev/null
+
+# The same with the C++ tests.
 cpp:
-	cmake -S . -B $(BUILD)/cpp -DCMAKE_INSTALL_PREFIX=$(abspath $(BUILD)/stage) > /dev/null
-	cmake --build $(BUILD)/cpp --parallel 2
-	cmake --install $(BUILD)/cpp > /dev/null
+	cmake -S . -B $(BUILD)/cpp -DSTARLING_TESTS=ON > /dev/null
+	cmake --build $(BUILD)/cpp --parallel $(JOBS)
+	cmake --install $(BUILD)/cpp --prefix $(abspath $(BUILD)/stage) > /dev/null
 
 cpp-test: cpp
 	ctest --test-dir $(BUILD)/cpp --output-on-failure --timeout 300
 
+conformance: setup-tests cpp
+	ctest --test-dir $(BUILD)/cpp --output-on-failure --timeout 300 -R '^conformance' -E page
+	cmake --build $(BUILD)/cpp --target conformance_page
+
 .PHONY: bmfed limits
-bmfed: cpp
+bmfed: stage
 	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
-	cmake --build $(BUILD)/bmfed --parallel 2
+	cmake --build $(BUILD)/bmfed --parallel $(JOBS)
 
-limits: cpp
+limits: stage
 	cmake -S bench/limits -B $(BUILD)/limits -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
-	cmake --build $(BUILD)/limits --parallel 2
+	cmake --build $(BUILD)/limits --parallel $(JOBS)
 
-bench: setup limits venv
+bench: setup-bench venv limits
 	$(VENV)/bin/python -m starling_bench.limits --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench
 
@@ -90,8 +114,24 @@ bench-python: venv bmfed limits
 	    LIMITS=$(abspath $(BUILD)/limits) \
 	    $(LIMIT) $(VENV)/bin/pytest -q bench/tests
 
-install: cpp
-	cmake --install $(BUILD)/cpp --prefix $(PREFIX)
+# cmake leaves its own list in the build folder; root's would be in its user's way.
+install:
+	@[ -x $(BUILD)/cpp/bin/starling ] && [ -e $(BUILD)/cpp/librti1516e.so ] || \
+	    { echo "nothing is built yet; do: 'make', then 'make install'" >&2; exit 1; }
+	@cmake --install $(BUILD)/cpp --prefix "$$(realpath -m -- "$(PREFIX)")" > /dev/null
+	@rm -f $(BUILD)/cpp/install_manifest.txt
+	@echo "installed in $(PREFIX); the libraries are in $(PREFIX)/lib, the program is $(PREFIX)/bin/starling"
+
+uninstall:
+	@scripts/uninstall "$(DESTDIR)$$(realpath -m -- "$(PREFIX)")"
+
+vendor:
+	@scripts/vendor $(BUILD)
+
+# Types what the README tells a newcomer to type, in a copy of this tree.
+.PHONY: readme-check
+readme-check:
+	@scripts/readme-check
 
 campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300
