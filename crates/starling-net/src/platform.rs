@@ -130,10 +130,42 @@ fn option<T: Numbers>(fd: BorrowedFd<'_>, level: i32, name: i32) -> io::Result<T
     Ok(value)
 }
 
-/// How long ago the host at the other end of a TCP stream last acknowledged anything.
-pub(crate) fn last_acknowledged(fd: BorrowedFd<'_>) -> io::Result<Duration> {
+/// What the system knows of the answers of the host at the other end of a TCP stream.
+pub(crate) fn answers(fd: BorrowedFd<'_>) -> io::Result<Answers> {
     let info: libc::tcp_info = option(fd, libc::IPPROTO_TCP, libc::TCP_INFO)?;
-    Ok(Duration::from_millis(info.tcpi_last_ack_recv.into()))
+    let ms = |n: u32| Duration::from_millis(n.into());
+    Ok(Answers {
+        last: ms(info.tcpi_last_ack_recv),
+        sent: ms(info.tcpi_last_data_sent),
+        retransmits: info.tcpi_retransmits,
+        probes: info.tcpi_probes,
+    })
+}
+
+/// What a host has said lately on one TCP stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answers {
+    /// How long ago its last acknowledgement came.
+    pub last: Duration,
+    /// How long ago data was last sent to it, again or for the first time.
+    pub sent: Duration,
+    /// How often in a row the same data was sent without progress.
+    pub retransmits: u8,
+    /// Questions whether its closed window is open again that it has not answered.
+    pub probes: u8,
+}
+
+impl Answers {
+    /// Whether the host answers: false if nothing came from it for `time` although it was asked
+    /// more than once.
+    ///
+    /// Silence alone says nothing: while a process does not read, its host's window closes, and
+    /// the system asks at intervals that double up to two minutes. One answer may be lost, and
+    /// the last question may be on its way; two that remain without answer tell.
+    pub(crate) fn within(self, time: Duration) -> bool {
+        let again = self.retransmits > 1 && self.last > self.sent;
+        self.last < time || !(again || self.probes > 1)
+    }
 }
 
 /// Runs what may write to a pipe. If nobody reads that any more, the write gives an error, never
@@ -313,6 +345,27 @@ pub(crate) mod tests {
         assert_eq!(process_state(u32::MAX), ProcessState::Gone);
         assert!(process_name(std::process::id()).is_some());
         assert!(!host_name().is_empty());
+    }
+
+    #[test]
+    fn a_host_is_silent_if_it_was_asked_twice() {
+        let second = Duration::from_secs(1);
+        let answers = |last: u32, sent: u32, retransmits, probes| {
+            let signs = Answers {
+                last: second * last,
+                sent: second * sent,
+                retransmits,
+                probes,
+            };
+            signs.within(5 * second)
+        };
+        assert!(answers(4, 0, 3, 0), "not for long");
+        assert!(answers(100, 100, 0, 0), "it was not asked");
+        assert!(answers(100, 120, 0, 1), "its answer may be on the way");
+        assert!(!answers(100, 120, 0, 2), "window closed, cable cut");
+        assert!(answers(100, 3, 1, 0));
+        assert!(!answers(100, 3, 2, 0), "cable cut");
+        assert!(answers(6, 6, 4, 0), "it takes nothing, but says so");
     }
 
     #[test]

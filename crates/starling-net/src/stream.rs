@@ -65,13 +65,13 @@ impl Stream {
         }
     }
 
-    /// Whether the operating system of the peer's host showed life within `time`, whatever its
-    /// process does; none where this can't be told.
-    pub fn host_answered_within(&self, time: Duration) -> Option<bool> {
+    /// Whether the operating system of the peer's host answers, whatever its process does: not if
+    /// nothing came from it for `time` although it was asked repeatedly. None where this can't be
+    /// told. While heartbeats are sent a host that can't be reached is noticed within `time` and
+    /// a few seconds; if its window was closed before, within three times as long as that was.
+    pub fn host_answers(&self, time: Duration) -> Option<bool> {
         match self {
-            Self::Tcp(_) => platform::last_acknowledged(self.as_fd())
-                .ok()
-                .map(|t| t < time),
+            Self::Tcp(_) => Some(platform::answers(self.as_fd()).ok()?.within(time)),
             Self::Unix(_) => None,
         }
     }
@@ -121,5 +121,29 @@ impl AsRawFd for Stream {
 impl fmt::Display for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.peer().path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Endpoint, Link, Listener, Waiter, dial};
+
+    #[test]
+    fn a_host_answers_though_its_process_reads_nothing() {
+        let listener = Listener::bind(&Endpoint::loopback(0)).unwrap();
+        let client = dial(&listener.endpoint().unwrap(), Duration::from_secs(10)).unwrap();
+        let waiter = Waiter::new().unwrap();
+        let mut link = Link::new(client);
+        // The window closes; the system asks at intervals that double, so the last answer gets
+        // older than any time that is shorter than the interval.
+        let time = Duration::from_secs(1);
+        while platform::answers(link.as_fd()).unwrap().last < time {
+            link.writer.out().resize(1 << 20, 0);
+            link.writer.flush().unwrap();
+            let pause = Some(Duration::from_millis(20));
+            waiter.wait(&mut [], pause).unwrap();
+        }
+        assert_eq!(link.stream().host_answers(time), Some(true));
     }
 }

@@ -76,10 +76,7 @@ fn a_tcp_link_carries_everything_in_order_and_knows_its_peer() {
     let server = accept(&listener);
     assert!(client.peer().path.starts_with("tcp 127.0.0.1:"));
     assert_eq!(client.peer().process, None);
-    assert_eq!(
-        server.host_answered_within(Duration::from_secs(3600)),
-        Some(true)
-    );
+    assert_eq!(server.host_answers(Duration::from_secs(3600)), Some(true));
     transfer(Link::new(client), Link::new(server), 20_000_000);
 
     let error = Listener::bind(&endpoint).unwrap_err();

@@ -70,7 +70,7 @@ impl Server {
         let signs = Signs {
             silent,
             process: connection.local_pid.map(process_state),
-            host_answers: stream.host_answered_within(recently),
+            host_answers: stream.host_answers(recently),
         };
         Some(judge(signs, paused))
     }

@@ -429,7 +429,7 @@ impl State {
         }
         // Its host acknowledges heartbeats as long as it can be reached.
         let recently = (self.timeout / 2).max(2 * self.heartbeat);
-        if self.writer.stream().host_answered_within(recently) == Some(false) {
+        if self.writer.stream().host_answers(recently) == Some(false) {
             self.end(&format!(
                 "nothing came from rtiexec for {:.1} s, nor from its host (fault.timeout_s)",
                 silent.as_secs_f64()
