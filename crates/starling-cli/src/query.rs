@@ -4,7 +4,9 @@ use crate::UNREACHABLE;
 use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
 use starling_net::{Fill, Link, Waiter, Watch, find, host_name};
 use starling_rid::{CONNECT_TIMEOUT_S, Sources};
-use starling_wire::{Frame, Hello, VERSION, put_hello, put_to_executive, split_frame};
+use starling_wire::{
+    Frame, Hello, VERSION, put_hello, put_to_executive, read_welcome, split_frame,
+};
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
@@ -17,10 +19,10 @@ pub(crate) fn query(designator: &str, program: &str, question: &ToExecutive) -> 
     let settings = settings.map_err(|e| (e.to_string(), 2))?;
     let reach = find(&settings).map_err(|e| (e.to_string(), UNREACHABLE))?;
     let end = Instant::now() + Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S) + 5.0);
-    let place = reach.endpoint.to_string();
+    let (place, whom) = (reach.endpoint.to_string(), reach.whom());
     match ask(Link::new(reach.stream), program, question, end) {
         Ok((rtiexec, answer)) => Ok((place, rtiexec, answer)),
-        Err(why) => Err((format!("{place}: {why}"), UNREACHABLE)),
+        Err(why) => Err((format!("{whom}: {why}"), UNREACHABLE)),
     }
 }
 
@@ -42,22 +44,25 @@ fn ask(
     put_hello(link.writer.out(), &Hello { version, info });
     put_to_executive(link.writer.out(), question);
     let waiter = Waiter::new().map_err(|e| e.to_string())?;
-    let mut rtiexec = None;
+    let mut rtiexec: Option<PeerInfo> = None;
     loop {
         link.writer.flush().map_err(|e| e.to_string())?;
-        let split = split_frame(link.reader.inbox()).map_err(|e| e.to_string())?;
-        if let Some((frame, size)) = split {
-            match Frame::decode(frame).map_err(|e| e.to_string())? {
-                Frame::Welcome(welcome) => match welcome.refusal {
-                    Some(refusal) => return Err(format!("refused: {refusal}")),
-                    None => rtiexec = Some(welcome.info),
+        let inbox = link.reader.inbox();
+        let used = match &rtiexec {
+            None => read_welcome(inbox)?.map(|(welcome, used)| {
+                rtiexec = Some(welcome.info);
+                used
+            }),
+            Some(info) => match split_frame(inbox).map_err(|e| e.to_string())? {
+                Some((frame, used)) => match Frame::decode(frame).map_err(|e| e.to_string())? {
+                    Frame::FromExecutive(answer) => return Ok((info.clone(), answer)),
+                    _ => Some(used),
                 },
-                Frame::FromExecutive(answer) => {
-                    return Ok((rtiexec.unwrap_or_default(), answer));
-                }
-                _ => {}
-            }
-            link.reader.consume(size);
+                None => None,
+            },
+        };
+        if let Some(used) = used {
+            link.reader.consume(used);
             continue;
         }
         let left = end.saturating_duration_since(Instant::now());

@@ -5,6 +5,7 @@
 //! and all use it, and no idle rtiexec ends under a connection.
 
 use crate::dial::dial;
+use crate::platform::process_name;
 use crate::run_dir::RunDir;
 use crate::start::{find_program, spawn};
 use crate::stream::Stream;
@@ -25,6 +26,19 @@ pub struct Reach {
     pub endpoint: Endpoint,
     /// How it came about.
     pub how: Reached,
+}
+
+impl Reach {
+    /// Where it goes, and to which process if the system tells, for messages.
+    pub fn whom(&self) -> String {
+        match self.stream.peer().process {
+            Some((pid, _)) => {
+                let name = process_name(pid).unwrap_or_else(|| "unknown".into());
+                format!("{} (process {pid}, {name})", self.endpoint)
+            }
+            None => self.endpoint.to_string(),
+        }
+    }
 }
 
 /// How an rtiexec was reached.

@@ -4,7 +4,9 @@ use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
 use starling_core::{PeerId, ProtocolError};
 use starling_net::LinkReader;
-use starling_wire::{Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame};
+use starling_wire::{
+    Foreign, Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 use tracing::{debug, info, warn};
@@ -27,6 +29,11 @@ impl Server {
                 break;
             }
             let known = connection.info.is_some();
+            if !known && let Some(foreign) = Foreign::recognise(reader.inbox()) {
+                connection.writer.out().extend(foreign.answer());
+                connection.flush(now);
+                return Err(Ending::Fault(format!("it speaks {foreign}")));
+            }
             let limit = if known {
                 self.config.frame_bytes_max
             } else {

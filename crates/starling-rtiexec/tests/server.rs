@@ -74,16 +74,44 @@ fn a_malformed_peer_is_cut_off_and_told_why_while_others_go_on() {
         assert!(format!("{said:?}").contains(why), "{bytes:?}: {said:?}");
         bad.until_closed();
     }
-    // Strangers, among them one that speaks another protocol.
-    for bytes in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[1, 0, 0, 0, 3]] {
-        let mut stranger = Client::stranger(&server);
-        stranger.link.writer.out().extend_from_slice(bytes);
-        stranger.send_all();
-        stranger.until_closed();
-    }
+    // A stranger.
+    let mut stranger = Client::stranger(&server);
+    stranger
+        .link
+        .writer
+        .out()
+        .extend_from_slice(&[1, 0, 0, 0, 3]);
+    stranger.send_all();
+    stranger.until_closed();
     sender.send(7);
     sender.send_all();
     assert_eq!(receiver.next_number(), 7);
+}
+
+#[test]
+fn who_speaks_another_protocol_gets_an_answer_of_his_own() {
+    let server = run(|_| {});
+    let tls = [0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3];
+    for (said, begin, end) in [
+        (
+            &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
+            &b"HTTP/1.1 400 "[..],
+            &b"serves.\n"[..],
+        ),
+        (&b"HEAD"[..], b"HTTP/1.1 400 ", b"serves.\n"),
+        (&tls, &[0x15, 3], &[2, 70]),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", b"This is rtiexec", b"serves.\n"),
+    ] {
+        let mut stranger = Client::stranger(&server);
+        stranger.link.writer.out().extend_from_slice(said);
+        stranger.send_all();
+        stranger.until_closed();
+        let answer = stranger.link.reader.inbox();
+        assert!(
+            answer.starts_with(begin) && answer.ends_with(end),
+            "{answer:?}"
+        );
+    }
 }
 
 #[test]

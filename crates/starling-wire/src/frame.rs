@@ -40,7 +40,7 @@ pub struct Hello {
 }
 
 /// The answer to a Hello.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Welcome {
     /// The version of the format that the executive speaks.
     pub version: u32,

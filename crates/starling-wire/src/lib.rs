@@ -7,6 +7,7 @@
 
 mod codec;
 mod frame;
+mod greeting;
 mod messages;
 
 pub use codec::WireError;
@@ -14,3 +15,4 @@ pub use frame::{
     FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, put_data, put_from_executive,
     put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
 };
+pub use greeting::{Foreign, read_welcome};

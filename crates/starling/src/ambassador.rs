@@ -345,9 +345,10 @@ fn open(settings: &Settings, alone: bool) -> Result<(Connection, Waiter), OpenEr
     let reached = reach(settings).map_err(|e| OpenError::Refused(e.to_string()))?;
     let waiter = Waiter::with_alarm().map_err(|e| OpenError::Refused(e.to_string()));
     let (waiter, alarm) = waiter?;
+    let whom = reached.whom();
     let link = Link::new(reached.stream);
-    let connection = Connection::open(link, settings, (waiter.waker(), alarm), alone)?;
-    Ok((connection, waiter))
+    let connection = Connection::open(link, settings, (waiter.waker(), alarm), alone);
+    Ok((connection.map_err(|e| e.with(&whom))?, waiter))
 }
 
 /// What an evoking thread works on.

@@ -15,7 +15,8 @@ use starling_rid::{
     LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, split_frame,
+    Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, read_welcome,
+    split_frame,
 };
 use std::collections::VecDeque;
 use std::io;
@@ -543,6 +544,16 @@ pub(crate) enum OpenError {
     Refused(String),
 }
 
+impl OpenError {
+    /// With whom it happened.
+    pub(crate) fn with(self, whom: &str) -> Self {
+        match self {
+            Self::Ended(why) => Self::Ended(format!("{whom}: {why}")),
+            Self::Refused(why) => Self::Refused(format!("{whom}: {why}")),
+        }
+    }
+}
+
 fn shake_hands(
     read: &mut ReadSide,
     writer: &mut LinkWriter,
@@ -552,7 +563,8 @@ fn shake_hands(
     let ended = |e: io::Error| OpenError::Ended(e.to_string());
     writer.flush().map_err(ended)?;
     loop {
-        if let Some(used) = welcome(read.reader.inbox()).map_err(OpenError::Refused)? {
+        let welcome = read_welcome(read.reader.inbox());
+        if let Some((_, used)) = welcome.map_err(OpenError::Refused)? {
             read.reader.consume(used);
             return Ok(());
         }
@@ -569,33 +581,12 @@ fn shake_hands(
         }
         if watch[0].readable
             && read.reader.fill().map_err(ended)? == Fill::Closed
-            && matches!(welcome(read.reader.inbox()), Ok(None))
+            && matches!(read_welcome(read.reader.inbox()), Ok(None))
         {
             let why = "it closed the connection during the handshake";
             return Err(OpenError::Ended(why.into()));
         }
     }
-}
-
-/// How many bytes the welcome takes, if it has come; or why rtiexec does not want this federate.
-fn welcome(inbox: &[u8]) -> Result<Option<usize>, String> {
-    let Some((frame, used)) = split_frame(inbox).map_err(|e| e.to_string())? else {
-        return Ok(None);
-    };
-    let welcome = match Frame::decode(frame).map_err(|e| e.to_string())? {
-        Frame::Welcome(welcome) => welcome,
-        other => return Err(format!("instead of a welcome, rtiexec sent {other:?}")),
-    };
-    if let Some(why) = welcome.refusal {
-        return Err(format!("rtiexec refuses the connection: {why}"));
-    }
-    if welcome.version != VERSION {
-        return Err(format!(
-            "rtiexec {} speaks wire format {}, this library {VERSION}; install the same version on both sides",
-            welcome.info.version, welcome.version
-        ));
-    }
-    Ok(Some(used))
 }
 
 fn about_this_process() -> PeerInfo {
