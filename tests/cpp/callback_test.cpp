@@ -267,5 +267,43 @@ TEST_P(Callbacks, MayCallServicesExceptThoseThatTheStandardForbids) {
     a.leave();
 }
 
+/// While it lives, standard error takes nothing.
+class NoStandardError {
+public:
+    NoStandardError() : former_(dup(2)) {
+        int const full = open("/dev/full", O_WRONLY);
+        dup2(full, 2);
+        close(full);
+    }
+    ~NoStandardError() {
+        dup2(former_, 2);
+        close(former_);
+    }
+
+private:
+    int const former_;
+};
+
+TEST_P(Callbacks, GoOnThoughWhatAFederateThrewCanNotBeReported) {
+    Federate a, b(GetParam());
+    a.join(L"A");
+    b.join(L"B");
+    a.settle();
+    ObjectInstanceHandle const instance = a.rti->registerObjectInstance(a.soda);
+    EXPECT_EQ(b.next().substr(0, 8), L"discover");
+    b.within = [](std::wstring const &) { throw std::runtime_error("wrong"); };
+    {
+        NoStandardError const none;
+        for (int i = 0; i < 10; ++i) {
+            a.update(instance, std::to_string(i));
+            EXPECT_EQ(b.next(), L"reflect " + std::to_wstring(i));
+        }
+    }
+    // Nobody is left inside of a callback.
+    b.within = nullptr;
+    b.leave();
+    a.leave();
+}
+
 }
 }

@@ -11,7 +11,9 @@ use starling::{
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// An rtiexec of the test's own; ended with it.
@@ -27,11 +29,16 @@ impl Rtiexec {
     }
 
     fn start_with(setting: &str, value: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
+        Self::run(command.env(setting, value))
+    }
+
+    /// `command` ends with the program.
+    fn run(command: &mut Command) -> Self {
         let run_dir = tempfile::tempdir().unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+        let mut child = command
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
             .arg(run_dir.path())
-            .env(setting, value)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -432,12 +439,7 @@ fn what_waits_for_a_federate_that_does_not_evoke_is_bounded() {
         a.rti.evoke_callback(0.01).unwrap();
         b.rti.evoke_callback(0.01).unwrap();
     }
-    let waiting = || {
-        let queued = b
-            .rti
-            .call(Service::GetObjectClassHandle, |f, _| Ok(f.queued_bytes()));
-        queued.unwrap()
-    };
+    let waiting = || b.rti.waiting_bytes();
     let value = vec![7; 100_000];
     std::thread::scope(|scope| {
         let (rti, value) = (&a.rti, &value);
@@ -562,4 +564,219 @@ fn a_bundle_leaves_though_its_sender_calls_nothing_more() {
             expected += 1;
         }
     }
+}
+
+/// Hears of federation executions, and asks again from within each callback, `left` times: the
+/// next one is there before the callback is over.
+struct Asking {
+    rti: Weak<RtiAmbassador>,
+    left: usize,
+    heard: Arc<AtomicUsize>,
+}
+
+impl FederateAmbassador for Asking {
+    fn deliver(&mut self, _: Callback) -> Result<(), String> {
+        self.heard.fetch_add(1, Ordering::Relaxed);
+        if self.left > 0 {
+            self.left -= 1;
+            ask(&self.rti.upgrade().unwrap());
+        }
+        Ok(())
+    }
+}
+
+fn ask(rti: &RtiAmbassador) {
+    rti.list_federation_executions().unwrap();
+    // The executive answers in order.
+    rti.destroy_federation_execution("none").unwrap_err();
+}
+
+#[test]
+fn evoking_many_ends_though_callbacks_never_do() {
+    const MANY: usize = 20_000;
+    let rtiexec = Rtiexec::start();
+    for (min, max) in [(0.0, 0.0), (0.05, 0.0), (0.0, 0.05), (0.05, 0.01)] {
+        let rti = Arc::new(RtiAmbassador::new());
+        let heard = Arc::new(AtomicUsize::new(0));
+        let asking = Asking {
+            rti: Arc::downgrade(&rti),
+            left: MANY,
+            heard: heard.clone(),
+        };
+        rti.connect(Box::new(asking), CallbackModel::Evoked, &rtiexec.address)
+            .unwrap();
+        ask(&rti);
+        assert!(rti.evoke_multiple_callbacks(min, max).unwrap());
+        let heard = heard.load(Ordering::Relaxed);
+        match (min, max) {
+            (0.0, 0.0) => assert_eq!(heard, 1, "what was there at the call"),
+            _ => assert!(heard < MANY, "{min} {max}"),
+        }
+    }
+}
+
+/// Resident memory of this process.
+fn resident_bytes() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with("VmRSS")).unwrap();
+    let kb = line.split_whitespace().nth(1).unwrap();
+    1024 * kb.parse::<usize>().unwrap()
+}
+
+#[test]
+fn what_waits_for_a_federate_that_only_sends_is_bounded() {
+    const LIMIT: usize = 1 << 20;
+    const UPDATES: usize = 10_000;
+    let value = vec![7; 100_000];
+    let rtiexec = Rtiexec::start();
+    let model = CallbackModel::Evoked;
+    let settings = format!("{};limits.callback_queue_bytes={LIMIT}", rtiexec.address);
+    let both = [
+        Federate::join(&settings, model, "A"),
+        Federate::join(&settings, model, "B"),
+    ];
+    let soda = both[0].class("Food.Drink.Soda");
+    let flavor = both[0].attribute(soda, "Flavor");
+    let instances = both.each_ref().map(|federate| {
+        federate.publish(soda, &[flavor]);
+        federate.subscribe(soda, &[flavor]);
+        federate.register(soda)
+    });
+    let reflected = |federate: &Federate, size: usize| {
+        let of_size = |c: &Callback| match c {
+            Callback::ReflectAttributeValues { values, .. } => {
+                values.iter().any(|(_, v)| v.len() == size)
+            }
+            _ => false,
+        };
+        federate.heard.try_iter().filter(of_size).count()
+    };
+    // Each has applied the other's subscription when the other hears it.
+    let mut hears = [false; 2];
+    while hears != [true; 2] {
+        for n in 0..2 {
+            both[n].update(instances[n], flavor, b"first");
+            both[n].rti.evoke_callback(0.01).unwrap();
+            hears[n] |= reflected(&both[n], 5) > 0;
+        }
+    }
+    let before = resident_bytes();
+    let refused = AtomicUsize::new(0);
+    let most = AtomicUsize::new(0);
+    let done = AtomicUsize::new(0);
+    let sent = std::thread::scope(|scope| {
+        let threads = [0, 1].map(|n| {
+            let (value, refused, most, done) = (&value[..], &refused, &most, &done);
+            let rti = &both[n].rti;
+            let instance = instances[n];
+            scope.spawn(move || {
+                let mut sent = 0;
+                while sent < UPDATES && refused.load(Ordering::Relaxed) == 0 {
+                    let update = rti.call(Service::UpdateAttributeValues, |f, send| {
+                        f.update_attribute_values(instance, &[(flavor, value)], b"", send)
+                    });
+                    most.fetch_max(rti.waiting_bytes(), Ordering::Relaxed);
+                    match update {
+                        Ok(()) => sent += 1,
+                        Err(why) => {
+                            assert_eq!(why.kind, ExceptionKind::RTIinternalError);
+                            let text = why.message;
+                            assert!(text.contains("limits.callback_queue_bytes"), "{text}");
+                            most.fetch_max(resident_bytes() - before, Ordering::Relaxed);
+                            refused.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+                // The other may wait for this one to take what it has sent.
+                while done.load(Ordering::Relaxed) < 2 {
+                    rti.evoke_callback(0.01).unwrap();
+                }
+                sent
+            })
+        });
+        threads.map(|t| t.join().unwrap())
+    });
+    assert!(refused.load(Ordering::Relaxed) > 0);
+    let most = most.load(Ordering::Relaxed);
+    // Queues of both, their links' buffers, and what other tests of this process hold.
+    assert!(
+        most < 200 * LIMIT,
+        "{most} bytes for {} MB sent",
+        UPDATES / 10
+    );
+    // Nothing that was not refused is lost, and all goes on.
+    for n in 0..2 {
+        let mut got = 0;
+        while got < sent[1 - n] {
+            both[n].rti.evoke_callback(10.0).unwrap();
+            got += reflected(&both[n], value.len());
+        }
+        assert_eq!(got, sent[1 - n]);
+        both[n].update(instances[n], flavor, b"last");
+    }
+}
+
+#[test]
+fn what_is_too_large_for_rtiexec_throws_and_the_federate_goes_on() {
+    const MOST: usize = 1 << 20;
+    let rtiexec = Rtiexec::start_with("STARLING_LIMITS_FRAME_BYTES", &MOST.to_string());
+    let model = CallbackModel::Evoked;
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    let instance = a.register(soda);
+    let large = vec![7; MOST];
+    let update = a.rti.call(Service::UpdateAttributeValues, |f, send| {
+        f.update_attribute_values(instance, &[(flavor, &large)], b"", send)
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let module = directory.path().join("large.xml");
+    std::fs::write(&module, &large).unwrap();
+    let module = [module.display().to_string()];
+    let create = a
+        .rti
+        .create_federation_execution("Other", &module, None, "");
+    for refused in [update, create] {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
+        let text = refused.message;
+        assert!(
+            text.contains("1048576 bytes (limits.frame_bytes of rtiexec); nothing was sent"),
+            "{text}"
+        );
+    }
+    // The connection is as it was.
+    ask(&a.rti);
+    a.update(instance, flavor, &large[..MOST / 2]);
+    ask(&a.rti);
+}
+
+#[test]
+fn a_frame_for_which_there_is_no_memory_ends_only_its_sender() {
+    let program = env!("CARGO_BIN_EXE_starling");
+    let mut limited = Command::new("sh");
+    limited.args(["-c", "ulimit -v 150000; exec \"$0\" \"$@\"", program]);
+    let rtiexec = Rtiexec::run(&mut limited);
+    let model = CallbackModel::Evoked;
+    let a = Federate::join(&rtiexec.address, model, "A");
+    let b = Federate::join(&rtiexec.address, model, "B");
+    let soda = a.class("Food.Drink.Soda");
+    let flavor = a.attribute(soda, "Flavor");
+    a.publish(soda, &[flavor]);
+    b.subscribe(soda, &[flavor]);
+    let instance = a.register(soda);
+    while b.heard.try_recv().is_err() {
+        b.rti.evoke_callback(0.01).unwrap();
+    }
+    ask(&a.rti);
+    let large = vec![7; 100_000_000];
+    // It may notice while it still sends, or after.
+    let _ = a.rti.call(Service::UpdateAttributeValues, |f, send| {
+        f.update_attribute_values(instance, &[(flavor, &large)], b"", send)
+    });
+    while !matches!(a.next(), Callback::ConnectionLost { .. }) {}
+    ask(&b.rti);
+    Federate::join(&rtiexec.address, model, "C");
 }

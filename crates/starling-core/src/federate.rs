@@ -107,7 +107,11 @@ pub struct Federate {
     pub(crate) counters: Counters,
     pub(crate) scratch: [ValuesBuf; 2],
     pub(crate) receivers: Vec<FederateHandle>,
+    /// The largest frame that the executive takes.
+    frame_bytes_max: usize,
     requests: RequestNumber,
+    /// It has asked to resign: nothing is delivered to it any more.
+    resigning: bool,
     resigned: bool,
     fenceable: BTreeSet<FederateHandle>,
     out: VecDeque<Output>,
@@ -174,7 +178,9 @@ impl Federate {
             counters: Counters::default(),
             scratch: Default::default(),
             receivers: Vec::new(),
+            frame_bytes_max: usize::MAX,
             requests: RequestNumber::default(),
+            resigning: false,
             resigned: false,
             fenceable: BTreeSet::new(),
             out: VecDeque::new(),
@@ -211,6 +217,11 @@ impl Federate {
         self.resigned
     }
 
+    /// Sets the largest frame that the executive takes, in bytes; before this is called, any.
+    pub fn set_frame_bytes_max(&mut self, bytes: usize) {
+        self.frame_bytes_max = bytes;
+    }
+
     /// What became of data so far.
     pub fn counters(&self) -> Counters {
         self.counters
@@ -239,7 +250,13 @@ impl Federate {
     /// A data frame, from the executive's stream or a peer's link.
     pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
         match self.order.data(data)? {
-            Now::Handle => self.apply_data(data),
+            Now::Handle => {
+                self.apply_data(data)?;
+                if self.resigning {
+                    self.drop_callbacks();
+                }
+                Ok(())
+            }
             Now::Wait => self.apply_ready(),
             Now::Refuse => {
                 self.counters.from_removed += 1;
@@ -270,6 +287,11 @@ impl Federate {
         !self.queue.is_empty()
     }
 
+    /// How many callbacks may wait for delivery.
+    pub fn callbacks(&self) -> usize {
+        self.queue.len()
+    }
+
     /// What waits for delivery of values and tags, in bytes, about.
     pub fn queued_bytes(&self) -> usize {
         self.queued_bytes
@@ -282,7 +304,21 @@ impl Federate {
                 Ordered::Data(data) => self.apply_data(&data.borrow())?,
             }
         }
+        if self.resigning {
+            self.drop_callbacks();
+        }
         Ok(())
+    }
+
+    /// The federate resigns: after the first callback that is dropped no other is delivered.
+    pub(crate) fn stop_delivery(&mut self) {
+        self.resigning = true;
+        self.drop_callbacks();
+    }
+
+    fn drop_callbacks(&mut self) {
+        self.queue.clear();
+        self.queued_bytes = 0;
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
@@ -512,6 +548,23 @@ impl Federate {
         self.requests = request;
         self.out
             .push_back(Output::Request(Request { fenced, body }));
+    }
+
+    /// Whether values, tag and regions of so many bytes fit into one frame.
+    pub(crate) fn require_fits(&self, bytes: usize) -> Result<(), Exception> {
+        /// What else stands in a data frame takes no more, but for the receivers that it names.
+        const HEAD_BYTES: usize = 64;
+        const RECEIVER_BYTES: usize = 5;
+        let more = HEAD_BYTES + RECEIVER_BYTES * self.members.len();
+        if bytes.saturating_add(more) > self.frame_bytes_max {
+            throw!(
+                RTIinternalError,
+                "{bytes} bytes of values, tag and regions are more than one message may hold: \
+                 {} bytes (limits.frame_bytes of rtiexec); nothing was sent",
+                self.frame_bytes_max
+            );
+        }
+        Ok(())
     }
 
     /// Hands a data frame out, or counts it where nobody wants it.

@@ -58,6 +58,11 @@ impl ValuesBuf {
         self.0.clear();
     }
 
+    /// How many bytes the run takes.
+    pub fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether it holds no value.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

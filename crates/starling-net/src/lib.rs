@@ -25,7 +25,8 @@ pub use dial::dial;
 pub use link::{Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
-    ProcessState, host_name, process_name, process_state, raise_descriptor_limit, user_id,
+    ProcessState, host_name, process_name, process_stamp, process_state, raise_descriptor_limit,
+    user_id,
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};

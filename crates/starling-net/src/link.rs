@@ -51,8 +51,11 @@ impl LinkReader {
     }
 
     /// Reads once what is there, without waiting.
+    ///
+    /// # Errors
+    /// What the system says; `OutOfMemory` if there is no room for what has come of a frame.
     pub fn fill(&mut self) -> io::Result<Fill> {
-        self.make_room();
+        self.make_room()?;
         self.calls += 1;
         let room = self.buffer.len() - self.end;
         match self.stream.receive(&mut self.buffer[self.end..]) {
@@ -102,10 +105,10 @@ impl LinkReader {
     }
 
     /// The buffer grows only as bytes come, never by an announced length.
-    fn make_room(&mut self) {
+    fn make_room(&mut self) -> io::Result<()> {
         let kept = self.end - self.start;
         if self.buffer.len() - self.end >= READ_BYTES / 2 {
-            return;
+            return Ok(());
         }
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -113,9 +116,18 @@ impl LinkReader {
             self.end = kept;
         }
         if self.buffer.len() - kept < READ_BYTES {
-            self.buffer
-                .resize((2 * kept).max(READ_BYTES) + READ_BYTES, 0);
+            let wanted = (2 * kept).max(READ_BYTES) + READ_BYTES;
+            if self
+                .buffer
+                .try_reserve_exact(wanted - self.buffer.len())
+                .is_err()
+            {
+                let why = format!("no memory for a frame of more than {kept} bytes");
+                return Err(io::Error::new(io::ErrorKind::OutOfMemory, why));
+            }
+            self.buffer.resize(wanted, 0);
         }
+        Ok(())
     }
 }
 

@@ -12,6 +12,8 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 pub(crate) use rustix::event::PollFd;
@@ -195,6 +197,49 @@ pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         result
     }
+}
+
+/// A number of this process, never 0: every child that it forks has another. Costs no system call.
+pub fn process_stamp() -> u64 {
+    static PAGE: OnceLock<Option<&AtomicU64>> = OnceLock::new();
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let Some(stamp) = PAGE.get_or_init(page_wiped_by_fork) else {
+        return std::process::id().into();
+    };
+    match stamp.load(Ordering::Relaxed) {
+        0 => {
+            // The parent's count goes on in the child.
+            let fresh = LAST.fetch_add(1, Ordering::Relaxed) + 1;
+            match stamp.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => fresh,
+                Err(other) => other,
+            }
+        }
+        known => known,
+    }
+}
+
+/// Memory that is zero again in a forked child, if the system offers it.
+fn page_wiped_by_fork() -> Option<&'static AtomicU64> {
+    use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
+    const PAGE_BYTES: usize = 4096;
+    let access = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a new mapping of one page at least, zero, aligned to a page and never unmapped: fit
+    // for an atomic number for the rest of the process.
+    unsafe {
+        let page =
+            mmap_anonymous(std::ptr::null_mut(), PAGE_BYTES, access, MapFlags::PRIVATE).ok()?;
+        madvise(page, PAGE_BYTES, Advice::LinuxWipeOnFork).ok()?;
+        Some(AtomicU64::from_ptr(page.cast()))
+    }
+}
+
+/// Closes this process's copy of what a descriptor stands for; the number stays taken, so that
+/// whoever still has it does no harm.
+pub(crate) fn detach_descriptor(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let nothing = File::open("/dev/null")?;
+    // SAFETY: both descriptors are open; what `fd` stood for is not used any more.
+    check(unsafe { libc::dup3(nothing.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) }).map(|_| ())
 }
 
 /// The user this process runs as.

@@ -85,6 +85,13 @@ impl Stream {
         };
     }
 
+    /// Closes this process's copy only, in a child that was forked: the connection is its
+    /// parent's, and goes on.
+    pub fn leave_to_parent(&self) {
+        // Without a descriptor to spare it stays open until the process ends.
+        let _ = platform::detach_descriptor(self.as_fd());
+    }
+
     pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         retry(|| platform::send(self.as_fd(), bytes))
     }

@@ -60,11 +60,11 @@ settings! {
     RTIEXEC_IDLE_EXIT_S: f64 = "rtiexec.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "0",
         "rtiexec ends after this long without connection and federation execution; 0: never.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 32), "bytes", "268435456",
-        "rtiexec cuts a federate off that sends a larger message.";
+        "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
         "Bytes that may wait for one receiver; beyond it, its senders are slowed down.";
     LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",
-        "Values and tags that may wait in a federate for it to evoke; beyond it, its links are no longer read for it meanwhile, and its senders are slowed down.";
+        "Values and tags that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "0",
         "A receiver that holds up its senders for this long is resigned; 0: never, senders wait.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

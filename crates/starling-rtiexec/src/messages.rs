@@ -99,6 +99,7 @@ impl Server {
 
     fn welcome(&mut self, n: usize, hello: Hello) -> Result<(), Ending> {
         let about = self.about.clone();
+        let frame_bytes_max = self.config.frame_bytes_max as u64;
         let Some(connection) = self.connection(n) else {
             return Ok(());
         };
@@ -124,6 +125,7 @@ impl Server {
                 version: VERSION,
                 info: about,
                 refusal: refusal.clone(),
+                frame_bytes_max,
             },
         );
         if let Some(refusal) = refusal {

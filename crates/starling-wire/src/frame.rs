@@ -48,6 +48,8 @@ pub struct Welcome {
     pub info: PeerInfo,
     /// Why the connection is refused, if it is.
     pub refusal: Option<String>,
+    /// The largest frame that it takes, in bytes: whoever sends a larger one is cut off.
+    pub frame_bytes_max: u64,
 }
 
 /// A decoded frame. Data borrows from the receiver's buffer.
@@ -101,6 +103,7 @@ impl<'a> Frame<'a> {
                     version: Wire::get(&mut from)?,
                     info: Wire::get(&mut from)?,
                     refusal: Wire::get(&mut from)?,
+                    frame_bytes_max: Wire::get(&mut from)?,
                 })
             }
             HEARTBEAT => Frame::Heartbeat,
@@ -276,6 +279,7 @@ pub fn put_welcome(out: &mut Vec<u8>, welcome: &Welcome) {
         welcome.version.put(out);
         welcome.info.put(out);
         welcome.refusal.put(out);
+        welcome.frame_bytes_max.put(out);
     });
 }
 

@@ -661,13 +661,13 @@ proptest! {
     }
 
     #[test]
-    fn greetings_come_back(version: u32, info in peer_info(), refusal in of(text())) {
+    fn greetings_come_back(version: u32, info in peer_info(), refusal in of(text()), frame_bytes_max: u64) {
         let hello = Hello { version, info: info.clone() };
         let mut out = Vec::new();
         put_hello(&mut out, &hello);
         refused_when_cut(&out);
         prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Hello(hello));
-        let welcome = Welcome { version, info, refusal };
+        let welcome = Welcome { version, info, refusal, frame_bytes_max };
         let mut out = Vec::new();
         put_welcome(&mut out, &welcome);
         refused_when_cut(&out);

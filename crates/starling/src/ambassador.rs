@@ -4,10 +4,10 @@ use crate::background::Background;
 use crate::connection::{Connection, OpenError};
 use parking_lot::Mutex;
 use starling_core::{Callback, DataOut, Exception, ExceptionKind, Federate, Service};
-use starling_net::{Link, Waiter, reach};
+use starling_net::{Link, Waiter, process_stamp, reach};
 use starling_rid::{CALLBACKS_IO, Settings, Sources};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -47,6 +47,9 @@ struct Connected {
 #[derive(Default)]
 pub struct RtiAmbassador {
     connected: Mutex<Option<Connected>>,
+    /// The process that has connected, by `process_stamp`; 0: none. A forked child has no part in
+    /// its parent's connection, and must not even lock it.
+    process: AtomicU64,
     /// One service at a time waits for the executive's word.
     pub(crate) asking: Mutex<()>,
 }
@@ -71,6 +74,7 @@ impl RtiAmbassador {
             let why = "this ambassador is connected already".to_owned();
             throw(ExceptionKind::AlreadyConnected, why)
         };
+        self.leave_to_parent();
         let former = {
             let mut connected = self.connected.lock();
             if let Some(former) = &*connected {
@@ -127,6 +131,7 @@ impl RtiAmbassador {
                 Some(thread.map_err(|e| failed(format!("no thread: {e}")))?)
             }
         };
+        self.process.store(process_stamp(), Ordering::Relaxed);
         *connected = Some(Connected {
             connection,
             delivery,
@@ -137,8 +142,10 @@ impl RtiAmbassador {
         Ok(())
     }
 
-    /// Disconnect, §4.3. Disconnecting what is not connected is allowed.
+    /// Disconnect, §4.3. Disconnecting what is not connected is allowed; so it is in a forked
+    /// child, where it leaves the connection to the parent.
     pub fn disconnect(&self) -> Result<(), Exception> {
+        self.leave_to_parent();
         let service = Service::Disconnect;
         let Some((connection, delivery, _)) = self.parts() else {
             return Ok(());
@@ -162,6 +169,13 @@ impl RtiAmbassador {
         parts.is_some_and(|(connection, ..)| connection.state.lock().lost.is_none())
     }
 
+    /// Bytes of values and tags that wait for the federate to evoke; 0 if it is not joined.
+    pub fn waiting_bytes(&self) -> usize {
+        self.parts().map_or(0, |(connection, ..)| {
+            connection.state.lock().waiting_bytes()
+        })
+    }
+
     /// Runs a service of the joined federate: everything that needs no answer of the executive.
     /// `work` gets the core's federate and where to put data frames.
     pub fn call<T>(
@@ -170,6 +184,9 @@ impl RtiAmbassador {
         work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
         // The data plane comes this way: one look at who is connected, one lock of the state.
+        if !self.is_here() {
+            return Err(self.not_here(service));
+        }
         let connection = match &*self.connected.lock() {
             Some(connected) => connected.connection.clone(),
             None => return Err(not_connected(None, service)),
@@ -177,6 +194,11 @@ impl RtiAmbassador {
         let mut state = connection.state.lock();
         if let Some(why) = &state.lost {
             return Err(not_connected(Some(why), service));
+        }
+        // Who resigns reads on, but keeps nothing.
+        if service != Service::ResignFederationExecution {
+            let room = connection.require_room(&mut state);
+            room.map_err(|e| e.in_service(service))?;
         }
         let result = match state.serve(work) {
             Some(result) => result,
@@ -210,8 +232,8 @@ impl RtiAmbassador {
     }
 
     /// Evoke Multiple Callbacks, §10.42: delivers callbacks for at least `min_s` seconds, and on
-    /// while there are any up to `max_s`. With 0 and 0: flushes, and delivers what is there.
-    /// True if there are more.
+    /// while there are any up to `max_s` (or `min_s`, if that is more). With 0 and 0: delivers
+    /// what is there at the call. True if there are more.
     pub fn evoke_multiple_callbacks(&self, min_s: f64, max_s: f64) -> Result<bool, Exception> {
         let service = Service::EvokeMultipleCallbacks;
         let Some((connection, delivery)) = self.evoking(service)? else {
@@ -221,17 +243,24 @@ impl RtiAmbassador {
         let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
         connection.state.lock().flush();
         connection.pump(Some(start), |state| state.has_callbacks());
-        loop {
-            while deliver_one(&connection, &delivery) {
-                if max_s > 0.0 && Instant::now() >= max {
+        if max == start {
+            // Callbacks that come meanwhile must not keep it here.
+            let there = connection.state.lock().callbacks();
+            for _ in 0..there {
+                if !deliver_one(&connection, &delivery) {
                     break;
                 }
             }
-            connection.state.lock().flush();
-            if Instant::now() >= min || !connection.pump(Some(min), |s| s.has_callbacks()) {
-                break;
+        } else {
+            loop {
+                while deliver_one(&connection, &delivery) && Instant::now() < max {}
+                connection.state.lock().flush();
+                if Instant::now() >= min || !connection.pump(Some(min), |s| s.has_callbacks()) {
+                    break;
+                }
             }
         }
+        connection.state.lock().flush();
         let more = connection.state.lock().has_callbacks();
         Ok(more)
     }
@@ -264,6 +293,9 @@ impl RtiAmbassador {
     }
 
     fn parts(&self) -> Option<(Arc<Connection>, Arc<Delivery>, CallbackModel)> {
+        if !self.is_here() {
+            return None;
+        }
         let connected = self.connected.lock();
         let c = connected.as_ref()?;
         Some((c.connection.clone(), c.delivery.clone(), c.model))
@@ -272,13 +304,41 @@ impl RtiAmbassador {
     /// The connection, or NotConnected.
     pub(crate) fn connection(&self, service: Service) -> Result<Arc<Connection>, Exception> {
         let Some((connection, ..)) = self.parts() else {
-            return Err(not_connected(None, service));
+            return Err(self.not_here(service));
         };
         let lost = connection.state.lock().lost.clone();
         match lost {
             None => Ok(connection),
             Some(why) => Err(not_connected(Some(&why), service)),
         }
+    }
+
+    /// Whether this process has connected.
+    fn is_here(&self) -> bool {
+        self.process.load(Ordering::Relaxed) == process_stamp()
+    }
+
+    fn not_here(&self, service: Service) -> Exception {
+        let why = "this process was forked from the one that has connected, and is not connected";
+        let forked = self.process.load(Ordering::Relaxed) != 0 && !self.is_here();
+        match forked {
+            true => Exception::new(ExceptionKind::NotConnected, why).in_service(service),
+            false => not_connected(None, service),
+        }
+    }
+
+    /// In a forked child: forgets the connection, of which only the parent has the threads.
+    fn leave_to_parent(&self) {
+        if self.process.load(Ordering::Relaxed) == 0 || self.is_here() {
+            return;
+        }
+        // If a thread of the parent's held the lock it stays held here.
+        if let Some(mut connected) = self.connected.try_lock()
+            && let Some(former) = connected.take()
+        {
+            former.leave_to_parent();
+        }
+        self.process.store(0, Ordering::Relaxed);
     }
 
     /// CallNotAllowedFromWithinCallback, if so.
@@ -292,13 +352,23 @@ impl RtiAmbassador {
 
 impl Drop for RtiAmbassador {
     fn drop(&mut self) {
-        if let Some(former) = self.connected.get_mut().take() {
-            former.end();
+        let here = self.is_here();
+        match self.connected.get_mut().take() {
+            Some(former) if here => former.end(),
+            Some(former) => former.leave_to_parent(),
+            None => {}
         }
     }
 }
 
 impl Connected {
+    /// In a forked child. The parent's thread does not run here, and its share of the connection
+    /// is never given up; nothing may be locked, told or waited for.
+    fn leave_to_parent(self) {
+        self.connection.leave_to_parent();
+        std::mem::forget(self);
+    }
+
     /// Ends the connection. After it no callback runs, except one that this is called from. No
     /// lock is held while it waits: callbacks may call services until they return.
     fn end(mut self) {
@@ -316,7 +386,21 @@ impl Connected {
     }
 }
 
+/// Until it is dropped, its thread is inside a callback.
+struct Inside<'a>(&'a AtomicUsize);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
 impl Delivery {
+    fn enter(&self) -> Inside<'_> {
+        self.inside.store(this_thread(), Ordering::Relaxed);
+        Inside(&self.inside)
+    }
+
     fn is_inside(&self) -> bool {
         // Only this thread writes its own number.
         self.inside.load(Ordering::Relaxed) == this_thread()
@@ -370,13 +454,12 @@ fn deliver_one(connection: &Connection, delivery: &Delivery) -> bool {
     let Some(callback) = connection.state.lock().next_callback() else {
         return false;
     };
-    delivery.inside.store(this_thread(), Ordering::Relaxed);
+    let _inside = delivery.enter();
     if let Err(why) = federate.deliver(callback) {
         starling_net::say(format_args!(
             "starling: the federate threw from a callback: {why}"
         ));
     }
-    delivery.inside.store(0, Ordering::Relaxed);
     true
 }
 

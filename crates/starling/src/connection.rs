@@ -8,18 +8,19 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
 use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
 use starling_net::{
-    Alarm, Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Waiter, Waker, Watch,
+    Alarm, Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Stream, Waiter, Waker, Watch,
 };
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S,
     LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    Frame, Hello, VERSION, put_data, put_heartbeat, put_hello, put_to_executive, read_welcome,
-    split_frame,
+    FRAME_BYTES_MAX, Frame, Hello, VERSION, Welcome, put_data, put_heartbeat, put_hello,
+    put_to_executive, read_welcome, split_frame,
 };
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -49,7 +50,12 @@ pub(crate) struct State {
     /// When something last came from rtiexec.
     heard: Instant,
     timeout: Duration,
+    /// `limits.callback_queue_bytes`.
     callback_queue: usize,
+    /// No warning that more waits than that: it was given, or is not wanted.
+    warned: bool,
+    /// The largest frame that rtiexec takes.
+    frame_bytes_max: usize,
 }
 
 /// What the reading thread holds.
@@ -72,6 +78,8 @@ pub(crate) struct Connection {
     /// Wakes it when a bundle is due.
     alarm: Alarm,
     send_queue: usize,
+    /// For a forked child, which must not take locks that another thread of its parent held.
+    stream: Arc<Stream>,
 }
 
 impl Connection {
@@ -99,7 +107,7 @@ impl Connection {
             patience: Patience::new(spin),
         };
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
-        shake_hands(&mut read, &mut writer, now + timeout)?;
+        let welcome = shake_hands(&mut read, &mut writer, now + timeout)?;
         let mut bundling = Bundling::of(settings);
         if alone {
             bundling.bytes = 0;
@@ -120,8 +128,13 @@ impl Connection {
             timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
             callback_queue: usize::try_from(settings.get(LIMITS_CALLBACK_QUEUE_BYTES))
                 .unwrap_or(usize::MAX),
+            warned: crate::notes::is_quiet(settings),
+            frame_bytes_max: usize::try_from(welcome.frame_bytes_max)
+                .unwrap_or(usize::MAX)
+                .min(FRAME_BYTES_MAX),
         };
         Ok(Connection {
+            stream: state.writer.stream().clone(),
             state: Mutex::new(state),
             changed: Condvar::new(),
             read: Mutex::new(read),
@@ -244,6 +257,7 @@ impl Connection {
                     state.bundle.turned();
                 }
                 state.take_frames(&mut read.reader);
+                state.warn_if_full();
             }
             Ok(Fill::Closed) => {
                 state.take_frames(&mut read.reader);
@@ -254,7 +268,8 @@ impl Connection {
     }
 
     /// After something was appended: writes by the bundling rule, and waits while the queue is
-    /// full, reading meanwhile, so that two full senders can't block each other.
+    /// full, reading meanwhile, so that two full senders can't block each other; but not without
+    /// bound: see [`State::require_room`].
     pub(crate) fn sent(&self, mut state: MutexGuard<'_, State>) {
         let (was_due, was_blocked) = (state.bundle.due(), state.bundle.is_blocked());
         let (pending, now) = state.written();
@@ -272,7 +287,7 @@ impl Connection {
         }
         if full {
             let limit = self.send_queue / 2;
-            self.pump(None, |state| state.flush() <= limit);
+            self.pump(None, |state| state.flush() <= limit || state.is_overfull());
         }
     }
 
@@ -280,8 +295,20 @@ impl Connection {
     pub(crate) fn ask(&self, message: &ToExecutive) -> Result<Answer, Exception> {
         {
             let state = &mut *self.state.lock();
+            state.require_room(0)?;
             state.answer = None;
-            put_to_executive(state.writer.out(), message);
+            let out = state.writer.out();
+            let start = out.len();
+            put_to_executive(out, message);
+            let (bytes, most) = (out.len() - start, state.frame_bytes_max);
+            if bytes > most {
+                out.truncate(start);
+                let why = format!(
+                    "{bytes} bytes, with all FOM modules, are more than one message may hold: \
+                     {most} bytes (limits.frame_bytes of rtiexec); nothing was sent"
+                );
+                return Err(Exception::new(ExceptionKind::RTIinternalError, why));
+            }
             state.flush();
         }
         let mut answer = None;
@@ -293,6 +320,16 @@ impl Connection {
             let why = self.state.lock().lost.clone().unwrap_or_default();
             Exception::new(ExceptionKind::RTIinternalError, why)
         })
+    }
+
+    /// Whether a service may go on that sends and, where rtiexec does not take it, reads on.
+    pub(crate) fn require_room(&self, state: &mut State) -> Result<(), Exception> {
+        state.require_room(self.send_queue)
+    }
+
+    /// Leaves the connection to the parent of this forked child. Takes no lock.
+    pub(crate) fn leave_to_parent(&self) {
+        self.stream.leave_to_parent();
     }
 
     /// Ends the connection, from this side.
@@ -309,6 +346,16 @@ impl Connection {
 }
 
 impl State {
+    /// How many callbacks may be there to deliver.
+    pub(crate) fn callbacks(&self) -> usize {
+        let of_federate = self.federate.as_ref().map_or(0, Federate::callbacks);
+        if self.enabled {
+            self.own.len() + of_federate
+        } else {
+            0
+        }
+    }
+
     /// Whether a callback may be there to deliver.
     pub(crate) fn has_callbacks(&self) -> bool {
         let of_federate = self.federate.as_ref().is_some_and(Federate::has_callbacks);
@@ -415,10 +462,50 @@ impl State {
         }
     }
 
+    /// Values and tags that wait for the federate.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.federate.as_ref().map_or(0, Federate::queued_bytes)
+    }
+
     /// Whether more waits for the federate than is to be read for it while it is elsewhere.
     pub(crate) fn is_full(&self) -> bool {
-        let waiting = self.federate.as_ref().map_or(0, Federate::queued_bytes);
-        waiting > self.callback_queue
+        self.waiting_bytes() > self.callback_queue
+    }
+
+    /// Whether so much waits for the federate that nothing more is read while it only sends.
+    fn is_overfull(&self) -> bool {
+        self.waiting_bytes() > self.callback_queue.saturating_mul(2)
+    }
+
+    /// Refuses what would have to read on without bound: twice `limits.callback_queue_bytes` wait
+    /// for the federate already, and more than `send_queue` bytes for rtiexec to take.
+    pub(crate) fn require_room(&mut self, send_queue: usize) -> Result<(), Exception> {
+        if self.writer.pending() < send_queue || !self.is_overfull() || self.flush() < send_queue {
+            return Ok(());
+        }
+        let waiting = self.waiting_bytes();
+        let why = format!(
+            "{waiting} bytes of callbacks wait for this federate, more than twice the {} of \
+             limits.callback_queue_bytes, and it would have to read on: evoke (or enable) \
+             callbacks first",
+            self.callback_queue
+        );
+        Err(Exception::new(ExceptionKind::RTIinternalError, why))
+    }
+
+    /// Says once that callbacks pile up.
+    fn warn_if_full(&mut self) {
+        if self.warned || !self.is_full() {
+            return;
+        }
+        self.warned = true;
+        let name = self.federate.as_ref().map_or("", Federate::name);
+        starling_net::say(format_args!(
+            "starling: warning: more than {} bytes of callbacks wait for federate '{name}' \
+             (limits.callback_queue_bytes): evoke (or enable) callbacks; those who send to it are \
+             slowed down meanwhile",
+            self.callback_queue
+        ));
     }
 
     /// Nothing is there to read. An rtiexec that was silent for too long is lost if its host is:
@@ -475,7 +562,9 @@ impl State {
             FromExecutive::Joined(snapshot) => {
                 // The federate must be there before the next frame of this batch.
                 let federate = Federate::new((*snapshot).clone(), DataPath::Executive);
-                self.federate = Some(federate.map_err(|e| e.0)?);
+                let mut federate = federate.map_err(|e| e.0)?;
+                federate.set_frame_bytes_max(self.frame_bytes_max);
+                self.federate = Some(federate);
                 self.answer = Some(Answer::Joined(snapshot));
             }
             FromExecutive::Federations(list) => {
@@ -558,15 +647,15 @@ fn shake_hands(
     read: &mut ReadSide,
     writer: &mut LinkWriter,
     deadline: Instant,
-) -> Result<(), OpenError> {
+) -> Result<Welcome, OpenError> {
     let stream = read.reader.stream().clone();
     let ended = |e: io::Error| OpenError::Ended(e.to_string());
     writer.flush().map_err(ended)?;
     loop {
         let welcome = read_welcome(read.reader.inbox());
-        if let Some((_, used)) = welcome.map_err(OpenError::Refused)? {
+        if let Some((welcome, used)) = welcome.map_err(OpenError::Refused)? {
             read.reader.consume(used);
-            return Ok(());
+            return Ok(welcome);
         }
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {

@@ -8,9 +8,14 @@ use std::collections::BTreeSet;
 static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 const SHOWN_MAX: usize = 1000;
 
+/// Whether `log.level` asks for no warnings and notes.
+pub(crate) fn is_quiet(settings: &Settings) -> bool {
+    matches!(settings.get(LOG_LEVEL).as_str(), "off" | "error")
+}
+
 /// Writes each note to standard error once per process, unless `log.level` asks for silence.
 pub(crate) fn show(settings: &Settings) {
-    if matches!(settings.get(LOG_LEVEL).as_str(), "off" | "error") {
+    if is_quiet(settings) {
         return;
     }
     for note in unseen(&mut SHOWN.lock(), settings.notes()) {

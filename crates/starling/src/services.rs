@@ -149,6 +149,8 @@ impl RtiAmbassador {
         request: impl FnOnce(&mut Federate) -> Result<RequestNumber, Exception>,
     ) -> Result<Vec<AttributeHandle>, Exception> {
         let connection = self.connection(service)?;
+        let room = connection.state.lock().require_room(0);
+        room.map_err(|e| e.in_service(service))?;
         let request = self.call(service, |federate, _| request(federate))?;
         connection.state.lock().flush();
         let mut answer = None;

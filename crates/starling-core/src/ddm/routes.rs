@@ -84,6 +84,18 @@ impl Federate {
         true
     }
 
+    /// Bytes of the largest passel: of its values and regions, at most.
+    pub(crate) fn largest_passel(&self, passels: &Passels) -> usize {
+        const REGION_BYTES: usize = 16;
+        const RANGE_BYTES: usize = 15;
+        let of_region = |r: &RegionHandle| {
+            REGION_BYTES + RANGE_BYTES * self.committed(*r).map_or(0, |ranges| ranges.len())
+        };
+        let of_passel =
+            |p: &Passel| p.values.bytes() + p.regions.iter().map(of_region).sum::<usize>();
+        passels.0.iter().map(of_passel).max().unwrap_or(0)
+    }
+
     /// Sends an update's passels.
     pub(crate) fn send_passels(
         &mut self,
@@ -182,6 +194,7 @@ impl Federate {
             self.regions.note_sent(regions);
         }
         let with = self.sent_regions(&to, regions);
+        self.require_fits(buffer.bytes() + tag.len() + with.sent().as_bytes().len())?;
         let body = DataBody::Interaction {
             class,
             transportation,

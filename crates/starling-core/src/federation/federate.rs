@@ -23,8 +23,7 @@ impl Federate {
                 "resign action {action:?} does not cancel acquisitions, and {why}"
             );
         }
-        self.queue.clear();
-        self.queued_bytes = 0;
+        self.stop_delivery();
         self.ending_request(RequestBody::Resign(action));
         Ok(())
     }

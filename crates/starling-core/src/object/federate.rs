@@ -169,7 +169,14 @@ impl Federate {
         let [mut reliable, mut best_effort] = std::mem::take(&mut self.scratch);
         let mut passels = Passels::default();
         let (buffers, passels_of) = ((&mut reliable, &mut best_effort), &mut passels);
-        let checked = self.fill_update(instance, values, buffers, passels_of);
+        let mut checked = self.fill_update(instance, values, buffers, passels_of);
+        if let Ok((_, false)) = checked {
+            let without_regions = reliable.bytes().max(best_effort.bytes());
+            let largest = without_regions.max(self.largest_passel(&passels));
+            if let Err(too_large) = self.require_fits(largest + tag.len()) {
+                checked = Err(too_large);
+            }
+        }
         if let Ok((_, true)) = checked {
             self.counters.of_deleted += 1;
         } else if let Ok((class, false)) = checked {
@@ -273,7 +280,9 @@ impl Federate {
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
         let [mut buffer, other] = std::mem::take(&mut self.scratch);
-        let checked = self.fill_interaction(class, values, &mut buffer);
+        let checked = self
+            .fill_interaction(class, values, &mut buffer)
+            .and_then(|how| self.require_fits(buffer.bytes() + tag.len()).map(|()| how));
         if let Ok(transportation) = checked {
             let mut to = std::mem::take(&mut self.receivers);
             self.routes.interaction(
