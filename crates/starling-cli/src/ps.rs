@@ -56,6 +56,13 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             federation.log,
             printable(&federation.modules.join(", "))
         );
+        if federation.refused > 0 {
+            let _ = writeln!(
+                out,
+                "  {} update(s) and deletion(s) of who does not own were dropped",
+                federation.refused
+            );
+        }
         let heading = [
             "HANDLE", "FEDERATE", "TYPE", "PROGRAM", "PROCESS", "VERSION", "PATH",
         ];
@@ -108,11 +115,12 @@ fn json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             )
         });
         format!(
-            "{{\"name\": {:?}, \"time\": {:?}, \"instances\": {}, \"log\": {}, \"modules\": [{}], \"federates\": [{}]}}",
+            "{{\"name\": {:?}, \"time\": {:?}, \"instances\": {}, \"log\": {}, \"refused\": {}, \"modules\": [{}], \"federates\": [{}]}}",
             Json(&f.name),
             Json(&f.time_implementation),
             f.instances,
             f.log,
+            f.refused,
             modules.join(", "),
             federates.collect::<Vec<_>>().join(", ")
         )

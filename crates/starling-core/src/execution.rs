@@ -87,6 +87,8 @@ pub(crate) struct Execution {
     pub(crate) synchronization_points: BTreeMap<String, SynchronizationPoint>,
     /// Data frames that have come, by class sent; only of classes in the FDD.
     pub(crate) interactions_sent: HandleMap<InteractionClassHandle, u64>,
+    /// Deletions and updates by federates that do not own what it takes, dropped.
+    pub(crate) refused: u64,
     pub(crate) receivers: Vec<FederateHandle>,
     out: Vec<(PeerId, FromExecutive)>,
     left: Vec<PeerId>,
@@ -118,6 +120,7 @@ impl Execution {
             transfers: BTreeMap::new(),
             synchronization_points: BTreeMap::new(),
             interactions_sent: HandleMap::default(),
+            refused: 0,
             receivers: Vec::new(),
             out: Vec::new(),
             left: Vec::new(),

@@ -17,6 +17,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// don't.
 type ExecutionId = u64;
 
+/// How many federation executions a message names.
+const NAMES_SHOWN: usize = 10;
+
 struct Peer {
     info: PeerInfo,
     member_of: Option<(ExecutionId, FederateHandle)>,
@@ -117,14 +120,11 @@ impl Executive {
             (name, _) => all.find(|e| e.name == name),
         };
         let Some(execution) = found else {
-            let names: Vec<_> = self.names.keys().map(|n| format!("'{n}'")).collect();
-            let detail = match (question.federation.as_str(), names.is_empty()) {
+            let there_are = there_are(self.names.keys());
+            let detail = match (question.federation.as_str(), self.names.is_empty()) {
                 (_, true) => "there is no federation execution".to_owned(),
-                ("", _) => format!(
-                    "name one of the federation executions: {}",
-                    names.join(", ")
-                ),
-                (name, _) => format!("there is no '{name}'; there are {}", names.join(", ")),
+                ("", _) => format!("name one of the federation executions: {there_are}"),
+                (name, _) => format!("there is no '{name}'; {there_are}"),
             };
             let link = "federation execution".to_owned();
             let holds = false;
@@ -317,14 +317,22 @@ impl Executive {
 }
 
 fn no_federation<'a>(name: &str, existing: impl Iterator<Item = &'a String>) -> Exception {
-    let existing: Vec<_> = existing.map(|n| format!("'{n}'")).collect();
-    let there = if existing.is_empty() {
-        "there is none".to_owned()
-    } else {
-        format!("there are {}", existing.join(", "))
-    };
     Exception::new(
         ExceptionKind::FederationExecutionDoesNotExist,
-        format!("there is no federation execution '{name}' ({there})"),
+        format!(
+            "there is no federation execution '{name}' ({})",
+            there_are(existing)
+        ),
     )
+}
+
+/// Which federation executions exist, for a message: the first names and the number of the others.
+fn there_are<'a>(existing: impl Iterator<Item = &'a String>) -> String {
+    let mut existing = existing.map(|n| format!("'{n}'"));
+    let named: Vec<_> = existing.by_ref().take(NAMES_SHOWN).collect();
+    match (named.len(), existing.count()) {
+        (0, _) => "there is none".into(),
+        (_, 0) => format!("there are {}", named.join(", ")),
+        (_, more) => format!("there are {} and {more} more", named.join(", ")),
+    }
 }

@@ -588,6 +588,9 @@ pub struct FederationStatus {
     pub instances: u64,
     /// Length of its control log.
     pub log: LogIndex,
+    /// Deletions and updates by federates that do not own what it takes, dropped: not 0 only if
+    /// something else than this library takes part.
+    pub refused: u64,
     /// Its joined federates.
     pub federates: Vec<(FederateInformation, PeerInfo)>,
 }

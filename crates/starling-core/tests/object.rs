@@ -3,8 +3,8 @@
 mod common;
 
 use common::Federation;
-use starling_core::message::ResignAction;
-use starling_core::{Callback, ExceptionKind};
+use starling_core::message::{DataBody, FromExecutive, PeerInfo, ResignAction, ToExecutive};
+use starling_core::{Callback, ExceptionKind, Executive, PeerId, Transportation, ValuesBuf};
 
 #[test]
 fn requests_for_values_that_wait_together_are_one_callback() {
@@ -154,4 +154,77 @@ fn what_does_not_fit_into_a_message_is_refused_before_anything_is_sent() {
     })
     .unwrap();
     assert_eq!(f.callbacks("B").len(), 1);
+}
+
+#[test]
+fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    f.join("C");
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    for (name, published) in [("A", &list[..1]), ("B", &list[..])] {
+        f.call(name, |f, _| {
+            f.publish_object_class_attributes(class, published)
+        })
+        .unwrap();
+    }
+    f.call("C", |f, _| {
+        f.subscribe_object_class_attributes(class, &list, true, "")
+    })
+    .unwrap();
+    // A owns x and nobody y.
+    let instance = f
+        .call("A", |f, _| f.register_object_instance(class, None))
+        .unwrap();
+    f.callbacks("C");
+    let x = f.federate("A").model().object_class(class).unwrap();
+    let (x, y) = (x.slot(list[0]).unwrap(), x.slot(list[1]).unwrap());
+    let mut forged = |name: &str, slots: &[u32]| {
+        let mut values = ValuesBuf::default();
+        for slot in slots {
+            values.push(*slot, b"1");
+        }
+        let update = DataBody::Update {
+            instance,
+            transportation: Transportation::Reliable,
+            values: values.values(),
+            tag: b"",
+            regions: None,
+        };
+        (f.forge(name, update).len(), f.status().refused)
+    };
+    assert_eq!(forged("A", &[x]), (1, 0));
+    assert_eq!(forged("B", &[x]), (0, 1));
+    assert_eq!(forged("A", &[x, y]), (0, 2));
+    assert_eq!(forged("A", &[1000]), (0, 3));
+}
+
+#[test]
+fn a_refusal_names_ten_federation_executions_at_most() {
+    let mut executive = Executive::new();
+    executive.connected(PeerId(1), PeerInfo::default());
+    let mut refused = |federations: usize| {
+        while executive.federations() < federations {
+            let create = ToExecutive::CreateFederation {
+                federation: format!("F{:02}", executive.federations()),
+                modules: vec![],
+                mim: None,
+                time_implementation: String::new(),
+            };
+            executive.receive(PeerId(1), create).unwrap();
+            executive.poll_output();
+        }
+        let federation = "G".into();
+        let destroy = ToExecutive::DestroyFederation { federation };
+        executive.receive(PeerId(1), destroy).unwrap();
+        match executive.poll_output() {
+            Some((_, FromExecutive::Done(Err(why)))) => why.to_string(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(refused(0).ends_with("(there is none)"));
+    assert!(refused(2).ends_with("(there are 'F00', 'F01')"));
+    assert!(refused(10).ends_with("'F08', 'F09')"));
+    assert!(refused(30).ends_with("'F08', 'F09' and 20 more)"));
 }

@@ -7,7 +7,9 @@
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
 
+use crate::liveness::may_stand_still;
 use crate::server::Server;
+use starling_net::process_state;
 use std::time::Instant;
 use tracing::{info, warn};
 
@@ -90,10 +92,14 @@ impl Server {
 
     /// Warns of a slow receiver, or gives the reason to end it.
     pub(crate) fn check_stall(&mut self, receiver: usize, now: Instant) -> Option<String> {
-        let limit = self.config.send_stall;
+        let (limit, paused) = (self.config.send_stall, self.config.paused);
         let to = self.connection(receiver)?;
         let since = now.duration_since(to.full_since?);
         if limit.is_some_and(|limit| since >= limit) {
+            let process = to.local_pid.map(process_state);
+            if may_stand_still(process, to.kept.is_some(), paused) {
+                return None;
+            }
             return Some(format!(
                 "it has held up {} sender(s) for {:.1} s (limits.send_stall_s)",
                 to.holds.len(),
@@ -107,8 +113,12 @@ impl Server {
                 .into_iter()
                 .filter_map(|s| Some(self.connection(s)?.name()))
                 .collect();
+            let end = limit.map_or("limits.send_stall_s is 0: they wait".into(), |limit| {
+                let limit = limit.as_secs_f64();
+                format!("after {limit} s of it it is resigned (limits.send_stall_s)")
+            });
             warn!(
-                "{name} takes its messages too slowly and holds up {}",
+                "{name} takes its messages too slowly and holds up {}; {end}",
                 held.join("; ")
             );
         }

@@ -80,6 +80,17 @@ pub fn judge(signs: Signs, paused: Paused) -> Verdict {
     }
 }
 
+/// Whether a peer stands still by leave: it is stopped, and the setting keeps those. `process` is
+/// its state if it runs on this host, `kept` whether it is silent for longer than the time-out.
+pub(crate) fn may_stand_still(process: Option<ProcessState>, kept: bool, paused: Paused) -> bool {
+    match process {
+        Some(ProcessState::Debugged) => paused != Paused::Resign,
+        Some(ProcessState::Stopped) => paused == Paused::Keep,
+        Some(ProcessState::Running | ProcessState::Gone) => false,
+        None => kept && paused == Paused::Keep,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,6 +119,19 @@ mod tests {
         assert!(!dead(Some(Debugged), None, KeepDebugged));
         assert!(!dead(Some(Stopped), None, Keep) && !dead(Some(Debugged), None, Keep));
         assert!(dead(None, Some(true), KeepDebugged) && !dead(None, Some(true), Keep));
+    }
+
+    #[test]
+    fn who_is_stopped_may_stand_still_where_it_is_kept() {
+        use Paused::*;
+        let may = |process| {
+            [Resign, KeepDebugged, Keep].map(|paused| may_stand_still(process, true, paused))
+        };
+        assert_eq!(may(Some(Debugged)), [false, true, true]);
+        assert_eq!(may(Some(Stopped)), [false, false, true]);
+        assert_eq!(may(Some(Running)), [false; 3]);
+        assert_eq!(may(None), [false, false, true]);
+        assert!(!may_stand_still(None, false, Keep), "it runs: it is heard");
     }
 
     #[test]

@@ -212,7 +212,7 @@ fields! {
     SubscribedAttribute { attribute, active, rate }
     FederationInformation { name, time_implementation }
     FederateInformation { handle, name, kind }
-    FederationStatus { name, time_implementation, modules, instances, log, federates }
+    FederationStatus { name, time_implementation, modules, instances, log, refused, federates }
     Snapshot {
         handle, name, federation, time_implementation, index, modules, federates, object_subscriptions,
         interaction_subscriptions, regions, object_region_subscriptions,

@@ -573,15 +573,17 @@ fn status() -> impl Strategy<Value = FederationStatus> {
         vec(text(), 0..3),
         any::<u64>(),
         log_index(),
+        any::<u64>(),
         vec((federate_information(), peer_info()), 0..3),
     );
     fields.prop_map(
-        |(name, time, modules, instances, log, federates)| FederationStatus {
+        |(name, time, modules, instances, log, refused, federates)| FederationStatus {
             name,
             time_implementation: time,
             modules,
             instances,
             log,
+            refused,
             federates,
         },
     )

@@ -65,6 +65,7 @@ impl Execution {
             modules: self.modules.iter().map(|m| m.designator.clone()).collect(),
             instances: self.instances.len() as u64,
             log: self.index,
+            refused: self.refused,
             federates: self
                 .members
                 .iter()

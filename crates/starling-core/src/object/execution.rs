@@ -224,6 +224,8 @@ impl Execution {
     ) {
         if self.owner(handle, self.privilege_to_delete()) == Some(cause.sender) {
             self.remove_instance(cause, handle, cause.sender, &tag);
+        } else if self.instances.contains_key(&handle) {
+            self.refused += 1;
         }
     }
 
@@ -363,13 +365,23 @@ impl Execution {
         to.clear();
         let regions = match data.body {
             DataBody::Update {
-                instance, regions, ..
+                instance,
+                regions,
+                values,
+                ..
             } => {
                 let Some(known) = self.instances.get_mut(&instance) else {
                     // Deleted at this point of the log; every receiver is told so before.
                     self.receivers = to;
                     return Ok(());
                 };
+                // Its LRC knows what it owns, since it gives away only by requests on this link.
+                let owns = |slot: u32| known.owners.get(slot as usize) == Some(&sender);
+                if !values.iter().all(|(slot, _)| owns(slot)) {
+                    self.refused += 1;
+                    self.receivers = to;
+                    return Ok(());
+                }
                 known.updates += 1;
                 regions
             }

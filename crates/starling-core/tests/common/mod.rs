@@ -4,7 +4,8 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use starling_core::message::{
-    Finding, FromExecutive, ModuleSource, OwnedData, PeerInfo, Question, ResignAction, ToExecutive,
+    After, Data, DataBody, FederationStatus, Finding, FromExecutive, ModuleSource, OwnedData,
+    PeerInfo, Question, ResignAction, ToExecutive,
 };
 use starling_core::{
     AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle,
@@ -312,6 +313,40 @@ impl Federation {
         self.executive
             .disconnected(gone.peer, "its connection ended");
         self.run();
+    }
+
+    /// Sends a data frame as it is, past the federate's own checks; returns who gets it.
+    pub fn forge(&mut self, name: &str, body: DataBody<'_>) -> Vec<PeerId> {
+        self.run();
+        let after = After {
+            requests: Default::default(),
+            index: self.status().log,
+        };
+        let data = Data {
+            sender: self.federate(name).handle(),
+            after,
+            body,
+        };
+        let mut to = Vec::new();
+        let peer = self.members[name].peer;
+        self.executive.data(peer, &data, &mut to).unwrap();
+        self.deliver();
+        to
+    }
+
+    /// What `starling ps` is told.
+    pub fn status(&mut self) -> FederationStatus {
+        let peer = self.connect();
+        self.executive
+            .receive(peer, ToExecutive::QueryStatus)
+            .unwrap();
+        loop {
+            match self.executive.poll_output() {
+                Some((_, FromExecutive::Status(mut list))) => return list.remove(0),
+                Some(_) => {}
+                None => panic!("no answer"),
+            }
+        }
     }
 
     /// The links of `starling why` as lines; the last may fail.
