@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from . import report, tsf
+from . import idle, report, tsf
 from .adapters import adapter_for
 from .conduct import Conductor
 from .errors import FAILED, OK, BenchError
@@ -29,6 +29,10 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Directory for results.")] = None,
     bmfed: Annotated[str | None, typer.Option(help="The benchmark federate's program.")] = None,
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of the RTI.")] = None,
+    idle_wait: Annotated[
+        float,
+        typer.Option(help="Wait at most so many seconds until other programs leave the CPUs idle."),
+    ] = 60,
 ) -> None:
     """Runs every sequence of a file; results go to a directory with report.html."""
     console = Console()
@@ -46,7 +50,7 @@ def run(
     except BenchError as e:
         _complain(e)
         raise typer.Exit(e.exit_code) from None
-    code = asyncio.run(_run_all(sequences, conductor, store, console))
+    code = asyncio.run(_run_all(sequences, conductor, store, console, idle_wait))
     raise typer.Exit(code)
 
 
@@ -70,7 +74,7 @@ def _complain(error: BenchError) -> None:
 
 
 async def _run_all(
-    sequences: tsf.File, conductor: Conductor, store: Store, console: Console
+    sequences: tsf.File, conductor: Conductor, store: Store, console: Console, idle_wait_s: float
 ) -> int:
     """Runs all, reports what there is, whatever happened; returns the exit code."""
     task = asyncio.current_task()
@@ -88,6 +92,8 @@ async def _run_all(
     interrupted = False
     with contextlib.suppress(asyncio.CancelledError):
         interrupted = True
+        if not await idle.wait(idle_wait_s, lambda text: console.print(text, highlight=False)):
+            console.print("they are not; each sample is judged by what others do meanwhile")
         await _sequences(sequences, conductor, store, console, errors)
         interrupted = False
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.parsers import expat
 
+from . import idle
 from .adapters import Adapter, Prepared
 from .errors import FAILED, UNREACHABLE, USAGE, BenchError
 from .launcher import Launcher, Running, require_local
@@ -179,6 +180,7 @@ class _Master:
     ) -> None:  # fmt: skip
         self._store, self._sequence, self._execution = store, sequence, execution
         self._progress, self._record = progress, record
+        self._cpus = idle.Watch()
         self.at = "before the first test"
         self.conducts = False
         self.heard_s = time.monotonic()
@@ -194,7 +196,9 @@ class _Master:
             elif event["event"] == "test":
                 self.conducts = True
                 self.at = f"during test {event.get('test')} of {event.get('of')}"
+                self._cpus.others()
             elif event["event"] == "sample":
+                event = event | {"others_cpu": self._cpus.others()}
                 row = self._store.add(self._sequence.name, self._execution.name, event)
                 event = row | {"event": "sample"}
             self._progress(event)

@@ -12,6 +12,7 @@ matplotlib.use("svg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from . import idle
 from .store import Store, cannot_write
 
 plt.rcParams.update(
@@ -99,14 +100,8 @@ def versions(store: Store) -> list[str]:
 
 
 def busy(store: Store) -> list[str]:
-    """A warning if other programs were running."""
-    load, cpus = store.run["machine"]["load"][0], store.run["machine"]["cpus"] or 1
-    if load <= cpus / 2:
-        return []
-    return [
-        f"The machine was busy when the run began (load {load:.1f} on {cpus} CPUs): these figures "
-        "say little about the RTI."
-    ]
+    """A warning if other programs were running during the samples."""
+    return idle.note([row["others_cpu"] for row in store.rows])
 
 
 def _verdict(store: Store, summaries: list[dict]) -> str:

@@ -27,7 +27,6 @@ def machine() -> dict:
         "host": platform.node(),
         "kernel": platform.release(),
         "cpus": os.cpu_count(),
-        "load": [round(x, 2) for x in os.getloadavg()],
         "python": platform.python_version(),
         "container": Path("/.dockerenv").exists(),
     }

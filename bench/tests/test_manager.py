@@ -56,7 +56,8 @@ def start(tmp_path: Path, text: str) -> subprocess.Popen:
     (tmp_path / "f.xml").write_text("<objectModel/>")
     (tmp_path / "t.tsf.toml").write_text(text)
     return subprocess.Popen(
-        [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out"],
+        [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out",
+         "--idle-wait", "0"],
         cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
@@ -98,6 +99,8 @@ def test_a_good_run_gives_tables_csv_and_report(tmp_path):
     assert (code, err) == (0, "")
     assert "Round trip" in out and "updates/s" in out and "received" in out
     assert len(rows(tmp_path)) == 8 * 3
+    shares = [row["others_cpu"] for row in rows(tmp_path)]
+    assert all(share == "" or 0 <= float(share) <= 1 for share in shares)
     summaries = json.loads((tmp_path / "out" / "summary.json").read_text())
     assert len(summaries) == 8
     trips = summaries[0]["rtt_ms"]

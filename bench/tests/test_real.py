@@ -73,7 +73,7 @@ class Run:
         env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
         self.manager = subprocess.Popen(
             [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml",
-             "--bmfed", BMFED, "--rti-root", RTI_ROOT, "--out", self.out],
+             "--bmfed", BMFED, "--rti-root", RTI_ROOT, "--out", self.out, "--idle-wait", "0"],
             cwd=self.directory, env=env | {"TMPDIR": str(self.directory)}, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip

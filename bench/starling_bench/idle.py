@@ -1,0 +1,122 @@
+"""What other programs do with the CPUs: waiting until they are idle, and judging samples by it.
+
+The load average would not do: it also counts what this run does, and for minutes what ended before.
+"""
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+# Others' share of all CPUs from which on figures are theirs as much as the RTI's.
+BUSY = 0.1
+# They are idle when that many windows in a row are.
+WINDOW_S, WINDOWS = 0.5, 4
+
+
+@dataclass(frozen=True)
+class Reading:
+    """CPU time since the machine started, in ticks."""
+
+    all: int  # what the CPUs could have given
+    used: int  # what they gave to anybody, or the hypervisor took
+    own: int  # what this process and those below it got, and those of them that ended
+
+    def others_since(self, earlier: "Reading") -> float | None:
+        """Others' share of all CPUs between two readings; None: too short a time to tell."""
+        passed = self.all - earlier.all
+        if passed < os.cpu_count() * TICKS_PER_S // 10:
+            return None
+        others = (self.used - earlier.used) - (self.own - earlier.own)
+        # The counters tick: a share can come out slightly negative.
+        return min(max(others / passed, 0.0), 1.0)
+
+
+def read() -> Reading:
+    """The counters now."""
+    first = Path("/proc/stat").read_text().split("\n", 1)[0]
+    user, nice, system, idle, iowait, irq, softirq, steal = map(int, first.split()[1:9])
+    used = user + nice + system + irq + softirq + steal
+    return Reading(used + idle + iowait, used, sum(map(_ticks, _family(os.getpid()))))
+
+
+def _family(pid: int) -> list[int]:
+    """A process and all below it. Those that a federate leaves behind are below the manager."""
+    family = [pid]
+    for member in family:
+        for task in Path(f"/proc/{member}/task").glob("*/children"):
+            with contextlib.suppress(OSError):  # It may just have ended.
+                family += map(int, task.read_text().split())
+    return family
+
+
+def _ticks(pid: int) -> int:
+    """CPU time of a process, its threads, and its children that ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0  # It has just ended: what it used counts at its parent from now on.
+    return sum(map(int, fields[11:15]))
+
+
+class Watch:
+    """What others use, from one call of `others` to the next."""
+
+    def __init__(self, reader: Callable[[], Reading] | None = None) -> None:
+        self._read = reader or read
+        self._last = self._read()
+
+    def others(self) -> float | None:
+        """Their share of all CPUs since the last call that gave one; None: too early to tell."""
+        now = self._read()
+        share = now.others_since(self._last)
+        if share is not None:
+            self._last = now
+        return share
+
+
+async def wait(
+    limit_s: float,
+    tell: Callable[[str], None],
+    reader: Callable[[], Reading] | None = None,
+    pause: Callable[[float], object] = asyncio.sleep,
+    clock: Callable[[], float] = time.monotonic,
+) -> bool:
+    """Until others leave the CPUs alone, at most for `limit_s`; says so when that takes a while.
+
+    Returns whether they did. With 0 it does not wait and returns True.
+    """
+    end = clock() + limit_s
+    watch, quiet, told = Watch(reader), 0, False
+    while limit_s > 0 and quiet < WINDOWS:
+        await pause(WINDOW_S)
+        share = watch.others()
+        if share is None:
+            continue
+        quiet = quiet + 1 if share < BUSY else 0
+        if quiet == 0 and not told:
+            tell(
+                f"other programs use {share:.0%} of the CPUs: "
+                f"waiting until they are idle, at most {limit_s:.0f} s"
+            )
+            told = True
+        if quiet < WINDOWS and clock() >= end:
+            return False
+    return True
+
+
+def note(shares: list[float | None]) -> list[str]:
+    """What to tell readers of figures whose samples others accompanied with these shares."""
+    known = [share for share in shares if share is not None]
+    busy = [share for share in known if share >= BUSY]
+    if not busy:
+        return []
+    return [
+        f"Other programs were busy during {len(busy)} of {len(known)} samples (up to "
+        f"{max(busy):.0%} of the CPUs, column others_cpu of results.csv): these samples say little "
+        "about the RTI."
+    ]

@@ -1,0 +1,147 @@
+"""Others' share of the CPUs: told from the run's own, waited for, and judged."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+
+from starling_bench import conduct, idle
+
+SECOND = idle.TICKS_PER_S * (os.cpu_count() or 1)
+# Uses one CPU for half a second of CPU time.
+BURN = "import time\nwhile time.process_time() < 0.5: pass\n"
+
+
+class Machine:
+    """A made-up machine: the share that others use in each window, the last one for ever."""
+
+    def __init__(self, *shares: float) -> None:
+        self.shares = list(shares)
+        self.now_s = 0.0
+        self.reading = idle.Reading(0, 0, 0)
+        self.told: list[str] = []
+
+    async def pause(self, seconds: float) -> None:
+        self.now_s += seconds
+        share = self.shares.pop(0) if len(self.shares) > 1 else self.shares[0]
+        passed, r = int(SECOND * seconds), self.reading
+        # This run itself uses a fifth of the machine meanwhile.
+        self.reading = idle.Reading(
+            r.all + passed, r.used + int(passed * (share + 0.2)), r.own + int(passed * 0.2)
+        )
+
+    def wait(self, limit_s: float) -> bool:
+        return asyncio.run(
+            idle.wait(
+                limit_s, self.told.append, lambda: self.reading, self.pause, lambda: self.now_s
+            )
+        )
+
+
+def test_waits_until_others_are_idle_and_says_so_once():
+    machine = Machine(0.9, 0.5, 0.0, 0.0, 0.4, 0.0)
+    assert machine.wait(60)
+    assert machine.now_s == (5 + idle.WINDOWS) * idle.WINDOW_S
+    assert machine.told == [
+        "other programs use 90% of the CPUs: waiting until they are idle, at most 60 s"
+    ]
+
+
+def test_an_idle_machine_is_used_without_a_word():
+    machine = Machine(0.01)
+    assert machine.wait(60)
+    assert machine.now_s == idle.WINDOWS * idle.WINDOW_S
+    assert machine.told == []
+
+
+def test_waiting_is_bounded():
+    machine = Machine(0.8)
+    assert not machine.wait(10)
+    assert machine.now_s == 10
+
+
+def test_without_a_limit_to_wait_for_nothing_is_read():
+    machine = Machine(0.8)
+    assert machine.wait(0)
+    assert machine.now_s == 0
+
+
+def measure(code: str) -> list[int]:
+    """Runs code in a process that prints used and own ticks of what it does."""
+    script = (
+        "import subprocess, sys\nfrom starling_bench import idle\nbefore = idle.read()\n"
+        f"{code}\nafter = idle.read()\n"
+        "print(after.used - before.used, after.own - before.own)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, BURN], check=True, capture_output=True, text=True
+    )
+    return list(map(int, done.stdout.split()))
+
+
+def test_what_a_child_uses_is_the_runs_own_while_it_runs_and_afterwards():
+    half = idle.TICKS_PER_S * 0.5
+    _, own = measure("subprocess.run([sys.executable, '-c', sys.argv[1]])")
+    assert own >= half - 2
+    alive = (
+        "child = subprocess.Popen([sys.executable, '-c', sys.argv[1] + 'print(1, flush=True)\\n'"
+        "'input()'], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\nchild.stdout.readline()\n"
+    )
+    _, own = measure(alive)
+    assert own >= half - 2
+
+
+def test_what_a_stranger_uses_is_others():
+    # The stranger burns between a line it is sent and a line it sends.
+    burner = "import sys\nsys.stdin.readline()\n" + BURN + "print('done', flush=True)\ninput()\n"
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", burner],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        pass_fds=(),
+    )
+    try:
+        to, told = stranger.stdin.fileno(), stranger.stdout.fileno()
+        script = (
+            "import os\nfrom starling_bench import idle\nbefore = idle.read()\n"
+            f"os.write({to}, b'go\\n')\nos.read({told}, 5)\nafter = idle.read()\n"
+            "print(after.used - before.used - (after.own - before.own))\n"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            check=True, capture_output=True, text=True, pass_fds=(to, told),
+        )  # fmt: skip
+    finally:
+        stranger.kill()
+        stranger.wait()
+        stranger.stdin.close()
+        stranger.stdout.close()
+    assert int(done.stdout) >= idle.TICKS_PER_S * 0.5 - 3
+
+
+def test_samples_are_judged_by_their_own_time():
+    assert idle.note([None, 0.0, 0.05]) == []
+    (text,) = idle.note([None, 0.02, 0.5, 0.3])
+    assert "during 2 of 3 samples (up to 50%" in text
+
+
+def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):
+    readings = [(0, 0, 0), (SECOND, SECOND, 0), (2 * SECOND, SECOND * 3 // 2, SECOND // 4)]
+    monkeypatch.setattr(idle, "read", lambda: idle.Reading(*readings.pop(0)))
+    rows = []
+    store = SimpleNamespace(add=lambda sequence, execution, event: rows.append(event) or event)
+    named = SimpleNamespace(name="x")
+    master = conduct._Master(store, named, named, lambda event: None, {})
+    master.hear({"event": "test", "test": 1, "of": 1})
+    master.hear({"event": "sample", "sample": 1})
+    master.check()
+    assert [row["others_cpu"] for row in rows] == [0.25]
+
+
+def test_too_short_a_time_says_nothing_and_is_counted_later():
+    readings = [idle.Reading(0, 0, 0), idle.Reading(SECOND // 100, SECOND // 100, 0)]
+    readings.append(idle.Reading(SECOND, SECOND // 2, 0))
+    watch = idle.Watch(lambda: readings.pop(0))
+    assert watch.others() is None
+    assert watch.others() == 0.5
