@@ -10,6 +10,7 @@
 
 mod bundle;
 mod dial;
+mod file;
 mod link;
 mod listener;
 mod platform;
@@ -22,6 +23,7 @@ mod wait;
 
 pub use bundle::{Bundle, Bundling};
 pub use dial::dial;
+pub use file::read_file;
 pub use link::{Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
