@@ -2,19 +2,37 @@
 
 use crate::{fail, print};
 use clap::Subcommand;
-use starling_fom::{Difference, InteractionClass, Module, ObjectClass, ObjectModel};
-use starling_fom::{Order, Transportation, compose, parse, standard_model};
+use serde_json::{Value, json};
+use starling_fom::{
+    Check, Difference, FomError, InteractionClass, MODULE_BYTES_MAX, Module, ObjectClass,
+    ObjectModel, Order, Place, Problems, STANDARD_MIM_DESIGNATOR, Transportation, compose, parse,
+    standard_mim, standard_model,
+};
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the modules are refused, 2 wrong usage.\n\
+    With --strict, warnings refuse them, as with the setting fom.check = strict.";
+const DIFF_EXIT_CODES: &str =
+    "Exit codes: 0 they say the same, 1 they differ or can't be read, 2 wrong usage.";
 
 /// Subcommands of `starling fom`.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Merge modules with the MIM and print all problems
+    /// Merge modules with the MIM as createFederationExecution does, and print all problems
+    #[command(after_help = EXIT_CODES)]
     Check(Files),
     /// Show classes with handles, transportation and order
-    Show(Files),
+    #[command(after_help = EXIT_CODES)]
+    Show {
+        #[command(flatten)]
+        files: Files,
+        /// Show what the MIM defines, too
+        #[arg(long)]
+        with_mim: bool,
+    },
     /// Write the merged modules as one FOM module, with their prose
+    #[command(after_help = EXIT_CODES)]
     Merge {
         #[command(flatten)]
         files: Files,
@@ -22,12 +40,16 @@ pub(crate) enum Command {
         #[arg(short, long)]
         output: Option<PathBuf>,
     },
-    /// Compare two modules by meaning, without prose
+    /// Compare two modules by meaning, without prose; conflicts that keep them from merging first
+    #[command(after_help = DIFF_EXIT_CODES)]
     Diff {
-        /// The first module
+        /// The first module, or HLAstandardMIM
         first: PathBuf,
         /// The second module
         second: PathBuf,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -40,62 +62,104 @@ pub(crate) struct Files {
     /// A MIM instead of the standard one
     #[arg(long)]
     mim: Option<PathBuf>,
+    /// Refuse what is a warning otherwise
+    #[arg(long)]
+    strict: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Files {
+    fn check(&self) -> Check {
+        match self.strict {
+            true => Check::Strict,
+            false => Check::Lenient,
+        }
+    }
 }
 
 /// Runs `starling fom`.
 pub(crate) fn run(command: &Command) -> ExitCode {
     match command {
         Command::Check(files) => check(files),
-        Command::Show(files) => match model(files) {
-            Ok(model) => print(&tree(&model)),
-            Err(problems) => report(&problems),
+        Command::Show { files, with_mim } => match model(files) {
+            Ok(model) if files.json => print_json(&shown(&model, *with_mim)),
+            Ok(model) => print(&tree(&model, *with_mim)),
+            Err(problems) => refused(files, &problems),
         },
         Command::Merge { files, output } => match merge(files) {
             Ok(xml) => write(&xml, output.as_ref()),
-            Err(problems) => report(&problems),
+            Err(problems) => refused(files, &problems),
         },
-        Command::Diff { first, second } => match (read(first), read(second)) {
-            (Ok(first), Ok(second)) => diff(&first, &second),
+        Command::Diff {
+            first,
+            second,
+            json,
+        } => match (read(first), read(second)) {
+            (Ok(first), Ok(second)) => diff(&first, &second, *json),
             (first, second) => {
-                let problems = [first.err(), second.err()].into_iter().flatten();
-                report(&problems.collect::<Vec<_>>())
+                let errors = [first.err(), second.err()].into_iter().flatten().collect();
+                let problems = Problems {
+                    errors,
+                    ..Problems::default()
+                };
+                report(&problems, Check::Lenient)
             }
         },
     }
 }
 
 fn check(files: &Files) -> ExitCode {
-    let (model, mut problems) = load(files);
-    problems.extend(
-        model
-            .iter()
-            .flat_map(ObjectModel::undefined_data_types)
-            .map(|p| p.to_string()),
-    );
+    let (model, problems) = load(files);
+    let accepted = problems.refused(files.check()).is_none();
+    if files.json {
+        print_json(&json!({
+            "accepted": accepted,
+            "object_classes": model.as_ref().map(|m| m.object_classes().count()),
+            "interaction_classes": model.as_ref().map(|m| m.interaction_classes().count()),
+            "problems": problems_json(&problems),
+        }));
+        return ExitCode::from(u8::from(!accepted));
+    }
     match model {
-        Some(model) if problems.is_empty() => print(&format!(
-            "{} modules with the MIM: {} object classes, {} interaction classes, no problem\n",
-            files.files.len(),
-            model.object_classes().count(),
-            model.interaction_classes().count()
-        )),
-        _ => report(&problems),
+        Some(model) if accepted => {
+            warn(&problems);
+            let warnings = match problems.warnings.len() {
+                0 => "no problem".to_owned(),
+                n => count(n, "warning"),
+            };
+            print(&format!(
+                "{} with the MIM: {} object classes, {} interaction classes, {warnings}\n",
+                count(files.files.len(), "module"),
+                model.object_classes().count(),
+                model.interaction_classes().count()
+            ))
+        }
+        _ => report(&problems, files.check()),
     }
 }
 
+fn count(n: usize, what: &str) -> String {
+    let s = if n == 1 { "" } else { "s" };
+    format!("{n} {what}{s}")
+}
+
 /// The modules as one, if they merge with the MIM.
-fn merge(files: &Files) -> Result<String, Vec<String>> {
+fn merge(files: &Files) -> Result<String, Problems> {
     let model = model(files)?;
+    let one = |error| Problems {
+        errors: vec![error],
+        ..Problems::default()
+    };
     let module = |file: &PathBuf| {
         let bytes = bytes(file)?;
-        let name = file.display().to_string();
-        let module = parse(&name, &bytes).map_err(|e| e.to_string())?;
-        Ok((module, bytes))
+        Ok((parse(&file.display().to_string(), &bytes)?, bytes))
     };
-    let modules: Result<Vec<_>, String> = files.files.iter().map(module).collect();
+    let modules: Result<Vec<_>, FomError> = files.files.iter().map(module).collect();
     let name = model.modules()[1..].join(" + ");
-    let composed = modules.and_then(|m| compose(&m, &name).map_err(|e| e.to_string()));
-    composed.map_err(|problem| vec![problem])
+    let composed = modules.and_then(|m| compose(&m, &name));
+    composed.map_err(one)
 }
 
 fn write(text: &str, output: Option<&PathBuf>) -> ExitCode {
@@ -108,14 +172,59 @@ fn write(text: &str, output: Option<&PathBuf>) -> ExitCode {
     }
 }
 
-fn diff(first: &Module, second: &Module) -> ExitCode {
+fn diff(first: &Module, second: &Module, json: bool) -> ExitCode {
     let (one, two) = (first.meaning(), second.meaning());
-    let at = |module: &Module, line: Option<u32>| {
-        let line = line.map_or(String::new(), |l| format!(":{l}"));
-        format!("{}{line}", module.designator())
+    let at = |module: &Module, line: Option<u32>| Place {
+        module: module.designator().to_owned(),
+        line: line.unwrap_or(0),
     };
+    // What the message about it is of: also an attribute that the one inherits from the other.
+    let both = [first.clone(), second.clone()];
+    let with = match first.designator() {
+        STANDARD_MIM_DESIGNATOR => &both[1..],
+        _ => &both,
+    };
+    let (_, problems) = standard_model().try_merge(with);
+    let conflicts: Vec<_> = problems
+        .errors
+        .iter()
+        .chain(&problems.warnings)
+        .filter(|p| p.first().is_some())
+        .collect();
     let differences = one.differences(&two);
+    let differ = !differences.is_empty() || !conflicts.is_empty();
+    if json {
+        let row = |d: &Difference| {
+            let (what, how) = match d {
+                Difference::OnlyFirst(what) | Difference::OnlySecond(what) => (what, None),
+                Difference::Both(what, how) => (what, Some(how.trim_start())),
+            };
+            let place = |module, line: Option<u32>| line.map(|l| place_json(&at(module, Some(l))));
+            json!({
+                "definition": what,
+                "first": place(first, one.line(what)),
+                "second": place(second, two.line(what)),
+                "difference": how,
+            })
+        };
+        print_json(&json!({
+            "conflicts": conflicts.iter().map(|p| problem_json(p)).collect::<Vec<_>>(),
+            "differences": differences.iter().map(row).collect::<Vec<_>>(),
+        }));
+        return ExitCode::from(u8::from(differ));
+    }
     let mut out = String::new();
+    for conflict in conflicts {
+        let word = if conflict.is_harmless() {
+            "warning"
+        } else {
+            "conflict"
+        };
+        out += &format!("{word}: {}\n    at {}", conflict.what(), conflict.at());
+        let first = conflict.first().map(|first| format!(" and {first}"));
+        out += &first.unwrap_or_default();
+        out.push('\n');
+    }
     for difference in &differences {
         out += &match difference {
             Difference::OnlyFirst(what) => {
@@ -133,100 +242,211 @@ fn diff(first: &Module, second: &Module) -> ExitCode {
         };
     }
     print(&out);
-    ExitCode::from(u8::from(!differences.is_empty()))
+    ExitCode::from(u8::from(differ))
 }
 
 /// The model as far as the modules merge (none without a MIM), and all problems.
-fn load(files: &Files) -> (Option<ObjectModel>, Vec<String>) {
-    let mut problems = Vec::new();
+fn load(files: &Files) -> (Option<ObjectModel>, Problems) {
+    let mut unread = Vec::new();
     let mut modules = Vec::new();
     for file in &files.files {
         match read(file) {
             Ok(module) => modules.push(module),
-            Err(problem) => problems.push(problem),
+            Err(problem) => unread.push(problem),
         }
     }
     let mim = match &files.mim {
         None => Ok(standard_model().clone()),
-        Some(file) => read(file).and_then(|mim| ObjectModel::new(&mim).map_err(|e| e.to_string())),
+        Some(file) => read(file).and_then(|mim| ObjectModel::new(&mim)),
     };
-    match mim {
+    let (model, mut problems) = match mim {
         Ok(mim) => {
-            let (model, found) = mim.try_merge(&modules);
-            problems.extend(found.iter().map(ToString::to_string));
+            let (model, problems) = mim.try_merge(&modules);
             (Some(model), problems)
         }
         Err(problem) => {
-            problems.push(problem);
-            (None, problems)
+            unread.push(problem);
+            (None, Problems::default())
         }
-    }
+    };
+    problems.errors.splice(..0, unread);
+    (model, problems)
 }
 
-fn model(files: &Files) -> Result<ObjectModel, Vec<String>> {
+/// The model, if it is accepted.
+fn model(files: &Files) -> Result<ObjectModel, Problems> {
     match load(files) {
-        (Some(model), problems) if problems.is_empty() => Ok(model),
+        (Some(model), problems) if problems.refused(files.check()).is_none() => Ok(model),
         (_, problems) => Err(problems),
     }
 }
 
-fn read(file: &PathBuf) -> Result<Module, String> {
-    parse(&file.display().to_string(), &bytes(file)?).map_err(|e| e.to_string())
-}
-
-fn bytes(file: &PathBuf) -> Result<Vec<u8>, String> {
-    std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))
-}
-
-fn report(problems: &[String]) -> ExitCode {
-    for problem in problems {
-        starling_net::say(problem);
+fn read(file: &PathBuf) -> Result<Module, FomError> {
+    // As messages name it.
+    if file.as_os_str() == STANDARD_MIM_DESIGNATOR && !file.exists() {
+        return parse(STANDARD_MIM_DESIGNATOR, standard_mim().as_bytes());
     }
-    let s = if problems.len() == 1 { "" } else { "s" };
-    fail(format!("{} problem{s}", problems.len()), 1)
+    parse(&file.display().to_string(), &bytes(file)?)
 }
 
-fn tree(model: &ObjectModel) -> String {
+fn bytes(file: &PathBuf) -> Result<Vec<u8>, FomError> {
+    let bytes = starling_net::read_file(file, MODULE_BYTES_MAX);
+    bytes.map_err(|e| FomError::unopened(&file.display().to_string(), e))
+}
+
+fn refused(files: &Files, problems: &Problems) -> ExitCode {
+    if files.json {
+        print_json(&json!({ "problems": problems_json(problems) }));
+        return ExitCode::from(1);
+    }
+    report(problems, files.check())
+}
+
+fn warn(problems: &Problems) {
+    for problem in &problems.warnings {
+        starling_net::say(format_args!("{problem}"));
+    }
+}
+
+fn report(problems: &Problems, check: Check) -> ExitCode {
+    for problem in &problems.errors {
+        starling_net::say(format_args!("{problem}"));
+    }
+    warn(problems);
+    let (errors, warnings) = (problems.errors.len(), problems.warnings.len());
+    let refused = match check {
+        Check::Lenient => count(errors, "problem"),
+        Check::Strict => count(errors + warnings, "problem"),
+    };
+    fail(refused, 1)
+}
+
+fn print_json(value: &Value) -> ExitCode {
+    print(&format!("{value:#}\n"))
+}
+
+fn place_json(place: &Place) -> Value {
+    json!({ "module": place.module, "line": place.line })
+}
+
+fn problem_json(problem: &FomError) -> Value {
+    json!({
+        "code": problem.code().text(),
+        "severity": if problem.is_harmless() { "warning" } else { "error" },
+        "what": problem.what(),
+        "at": place_json(problem.at()),
+        "first": problem.first().map(place_json),
+        "do": problem.action(),
+    })
+}
+
+fn problems_json(problems: &Problems) -> Vec<Value> {
+    let all = problems.errors.iter().chain(&problems.warnings);
+    all.map(problem_json).collect()
+}
+
+/// The merged model: with the MIM all of it, else what the modules add and the classes above it.
+fn shown(model: &ObjectModel, with_mim: bool) -> Value {
+    let dimensions = |of: &[starling_fom::DimensionHandle]| -> Vec<String> {
+        let names = of.iter().filter_map(|d| model.dimension(*d));
+        names.map(|d| d.name.clone()).collect()
+    };
+    let objects = model.object_classes();
+    let objects = objects.filter(|c| with_mim || !model.is_class_of_mim(c.handle));
+    let object = |c: &ObjectClass| {
+        let own = c.attributes.iter().filter_map(|a| model.attribute(*a));
+        let own = own.filter(|a| a.class == c.handle);
+        let attributes = own.map(|a| {
+            json!({
+                "name": a.name,
+                "handle": a.handle.raw(),
+                "transportation": transportation(a.transportation),
+                "order": order(a.order),
+                "dimensions": dimensions(&a.dimensions),
+            })
+        });
+        json!({
+            "name": c.name,
+            "handle": c.handle.raw(),
+            "attributes": attributes.collect::<Vec<_>>(),
+        })
+    };
+    let interactions = model.interaction_classes();
+    let interactions = interactions.filter(|c| with_mim || !model.is_interaction_of_mim(c.handle));
+    let interaction = |c: &InteractionClass| {
+        let own = c.parameters.iter().filter_map(|p| model.parameter(*p));
+        let own = own.filter(|p| p.class == c.handle);
+        let parameters = own.map(|p| json!({ "name": p.name, "handle": p.handle.raw() }));
+        json!({
+            "name": c.name,
+            "handle": c.handle.raw(),
+            "transportation": transportation(c.transportation),
+            "order": order(c.order),
+            "dimensions": dimensions(&c.dimensions),
+            "parameters": parameters.collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "object_classes": objects.map(object).collect::<Vec<_>>(),
+        "interaction_classes": interactions.map(interaction).collect::<Vec<_>>(),
+    })
+}
+
+fn tree(model: &ObjectModel, with_mim: bool) -> String {
     let mut out = String::from("object classes\n");
     if let Some(root) = model.object_classes().next() {
-        object_class(model, root, 1, &mut out);
+        out += &object_class(model, root, 1, with_mim);
     }
     out += "interaction classes\n";
     if let Some(root) = model.interaction_classes().next() {
-        interaction_class(model, root, 1, &mut out);
+        out += &interaction_class(model, root, 1, with_mim);
     }
     out
 }
 
-fn object_class(model: &ObjectModel, class: &ObjectClass, depth: usize, out: &mut String) {
+/// Empty for a class of the MIM below which the modules add nothing.
+fn object_class(model: &ObjectModel, class: &ObjectClass, depth: usize, with_mim: bool) -> String {
     let indent = "  ".repeat(depth);
-    *out += &format!("{indent}{} ({})\n", last(&class.name), class.handle);
+    let mut out = format!("{indent}{} ({})\n", last(&class.name), class.handle);
+    let of_mim = !with_mim && model.is_class_of_mim(class.handle);
     let own = class.attributes.iter().filter_map(|a| model.attribute(*a));
-    for a in own.filter(|a| a.class == class.handle) {
+    for a in own.filter(|a| a.class == class.handle && !of_mim) {
         let how = travel(a.transportation, a.order);
-        *out += &format!("{indent}- {} ({}) {how}\n", a.name, a.handle);
+        out += &format!("{indent}- {} ({}) {how}\n", a.name, a.handle);
     }
-    for child in class.children.iter().filter_map(|c| model.object_class(*c)) {
-        object_class(model, child, depth + 1, out);
+    let children = class.children.iter().filter_map(|c| model.object_class(*c));
+    let below: String = children
+        .map(|child| object_class(model, child, depth + 1, with_mim))
+        .collect();
+    match of_mim && below.is_empty() {
+        true => String::new(),
+        false => out + &below,
     }
 }
 
+/// Likewise.
 fn interaction_class(
     model: &ObjectModel,
     class: &InteractionClass,
     depth: usize,
-    out: &mut String,
-) {
+    with_mim: bool,
+) -> String {
     let indent = "  ".repeat(depth);
     let how = travel(class.transportation, class.order);
-    *out += &format!("{indent}{} ({}) {how}\n", last(&class.name), class.handle);
+    let mut out = format!("{indent}{} ({}) {how}\n", last(&class.name), class.handle);
+    let of_mim = !with_mim && model.is_interaction_of_mim(class.handle);
     let own = class.parameters.iter().filter_map(|p| model.parameter(*p));
-    for p in own.filter(|p| p.class == class.handle) {
-        *out += &format!("{indent}- {} ({})\n", p.name, p.handle);
+    for p in own.filter(|p| p.class == class.handle && !of_mim) {
+        out += &format!("{indent}- {} ({})\n", p.name, p.handle);
     }
     let children = class.children.iter();
-    for child in children.filter_map(|c| model.interaction_class(*c)) {
-        interaction_class(model, child, depth + 1, out);
+    let below: String = children
+        .filter_map(|c| model.interaction_class(*c))
+        .map(|child| interaction_class(model, child, depth + 1, with_mim))
+        .collect();
+    match of_mim && below.is_empty() {
+        true => String::new(),
+        false => out + &below,
     }
 }
 
@@ -234,10 +454,20 @@ fn last(qualified: &str) -> &str {
     qualified.rsplit('.').next().unwrap_or(qualified)
 }
 
-fn travel(transportation: Transportation, order: Order) -> String {
-    let how = match transportation {
+fn transportation(how: Transportation) -> &'static str {
+    match how {
         Transportation::Reliable => "HLAreliable",
         Transportation::BestEffort => "HLAbestEffort",
-    };
-    format!("{how} {order:?}")
+    }
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::Receive => "Receive",
+        Order::TimeStamp => "TimeStamp",
+    }
+}
+
+fn travel(how: Transportation, in_order: Order) -> String {
+    format!("{} {}", transportation(how), order(in_order))
 }

@@ -1,6 +1,6 @@
 //! `starling fom` on real and broken modules.
 
-use starling_fom::{ObjectModel, parse, standard_model};
+use starling_fom::{Check, ObjectModel, parse, standard_model};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -57,16 +57,20 @@ fn check_prints_all_problems() {
     for place in [
         "at broken/bad-order.xml:6\n",
         "at broken/not-closed.xml:4\n",
-        "no-such-file.xml: No such file",
+        "'no-such-file.xml' can't be opened: No such file",
     ] {
         assert!(error.contains(place), "{place}: {error}");
     }
 }
 
 #[test]
-fn check_reports_undefined_data_types() {
+fn what_the_rti_accepts_is_a_warning() {
     let out = fom(&["check", "rpr/RPR-Base_v2.0.xml"]);
-    assert_eq!(out.status.code(), Some(1));
+    assert_eq!(out.status.code(), Some(0));
+    assert!(text(&out.stdout).contains(" warnings\n"));
+    let strict = fom(&["check", "--strict", "rpr/RPR-Base_v2.0.xml"]);
+    assert_eq!(strict.status.code(), Some(1));
+    assert_eq!(strict.stdout, b"");
     let error = text(&out.stderr);
     assert!(error.contains("STL-FOM-013"), "{error}");
     assert!(error.contains("is defined by no module"), "{error}");
@@ -92,7 +96,7 @@ fn merged(files: &[&str]) -> ObjectModel {
         .map(|f| parse(f, &std::fs::read(folder.join(f)).unwrap()).unwrap())
         .collect();
     let mut model = standard_model().clone();
-    model.merge(&modules).unwrap();
+    model.merge(&modules, Check::Lenient).unwrap();
     model
 }
 
@@ -104,7 +108,9 @@ fn what_merge_writes_says_the_same() {
         assert!(out.status.success(), "{}", text(&out.stderr));
         let written = parse("merged.xml", &out.stdout).unwrap_or_else(|e| panic!("{e}"));
         let mut again = standard_model().clone();
-        again.merge(&[written]).unwrap_or_else(|e| panic!("{e}"));
+        again
+            .merge(&[written], Check::Lenient)
+            .unwrap_or_else(|e| panic!("{e}"));
         let before = merged(files).meaning();
         assert_eq!(before.differences(&again.meaning()), []);
         assert_ne!(before, standard_model().meaning());
@@ -162,7 +168,9 @@ fn diff_tells_what_differs() {
     assert_eq!(out.status.code(), Some(1));
     assert_eq!(
         text(&out.stdout),
-        "! attribute HLAobjectRoot.Boat.Speed: order Receive vs TimeStamp\n    \
+        "conflict: class 'HLAobjectRoot.Boat', attribute 'Speed': order Receive vs TimeStamp\n    \
+         at broken/attribute-order.b.xml:6 and broken/attribute-order.a.xml:6\n\
+         ! attribute HLAobjectRoot.Boat.Speed: order Receive vs TimeStamp\n    \
          at broken/attribute-order.a.xml:6 and broken/attribute-order.b.xml:6\n"
     );
     let out = fom(&[
@@ -172,6 +180,109 @@ fn diff_tells_what_differs() {
     ]);
     assert_eq!(
         text(&out.stdout),
-        "- attribute HLAobjectRoot.Boat.Course\n    at broken/attribute-missing.a.xml:7\n"
+        "conflict: class 'HLAobjectRoot.Boat': attribute 'Course' of the former definition is \
+         missing here\n    at broken/attribute-missing.b.xml:5 and broken/attribute-missing.a.xml:7\n\
+         - attribute HLAobjectRoot.Boat.Course\n    at broken/attribute-missing.a.xml:7\n"
     );
+}
+
+/// The command that the message about a conflict advises shows that conflict.
+#[test]
+fn the_advised_diff_shows_the_conflict() {
+    for files in [
+        &[
+            "broken/attribute-order.a.xml",
+            "broken/attribute-order.b.xml",
+        ][..],
+        &[
+            "broken/attribute-inherited-late.a.xml",
+            "broken/attribute-inherited-late.b.xml",
+        ],
+        // With the standard MIM.
+        &["broken/standard-transportation-changed.xml"],
+    ] {
+        let arguments: Vec<_> = ["check"].iter().chain(files).copied().collect();
+        let out = fom(&arguments);
+        let error = text(&out.stderr);
+        let what = error.lines().next().unwrap().split("FDD: ").nth(1).unwrap();
+        let advice = error.lines().find(|l| l.starts_with("  do: ")).unwrap();
+        let command = advice.split("starling fom ").nth(1).unwrap();
+        let arguments: Vec<_> = command.split(' ').collect();
+        let out = fom(&arguments);
+        assert_eq!(out.status.code(), Some(1));
+        let shown = text(&out.stdout);
+        assert!(shown.starts_with(&format!("conflict: {what}\n")), "{shown}");
+    }
+}
+
+#[test]
+fn show_leaves_the_mim_out() {
+    let out = fom(&["show", RESTAURANT]);
+    let all = fom(&["show", "--with-mim", RESTAURANT]);
+    for of_mim in ["HLAmanager", "HLAprivilegeToDeleteObject"] {
+        assert!(!text(&out.stdout).contains(of_mim));
+        assert!(text(&all.stdout).contains(of_mim));
+    }
+    assert!(text(&out.stdout).contains("  HLAobjectRoot (1)\n"));
+}
+
+#[test]
+fn json_says_what_the_text_says() {
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_slice(&fom(arguments).stdout).unwrap()
+    };
+    let of = json(&[
+        "check",
+        "--json",
+        "broken/bad-order.xml",
+        "rpr/RPR-Base_v2.0.xml",
+    ]);
+    assert_eq!(of["accepted"], false);
+    let problem = &of["problems"][0];
+    assert_eq!(problem["code"], "STL-FOM-010");
+    assert_eq!(problem["severity"], "error");
+    assert_eq!(problem["at"]["module"], "broken/bad-order.xml");
+    assert_eq!(problem["at"]["line"], 6);
+    assert_eq!(of["problems"][1]["severity"], "warning");
+    let of = json(&["show", "--json", "fleet/Fleet.xml"]);
+    let classes = of["object_classes"].as_array().unwrap();
+    assert_eq!(classes[0]["name"], "HLAobjectRoot.Vehicle");
+    let of = json(&[
+        "diff",
+        "--json",
+        "broken/attribute-missing.a.xml",
+        "broken/attribute-missing.b.xml",
+    ]);
+    assert_eq!(of["conflicts"][0]["code"], "STL-FOM-012");
+    let difference = &of["differences"][0];
+    assert_eq!(
+        difference["definition"],
+        "attribute HLAobjectRoot.Boat.Course"
+    );
+    assert_eq!(difference["first"]["line"], 7);
+    assert_eq!(difference["second"], serde_json::Value::Null);
+}
+
+#[test]
+fn help_says_the_exit_codes() {
+    for command in ["check", "show", "merge", "diff"] {
+        let out = fom(&[command, "--help"]);
+        assert!(text(&out.stdout).contains("Exit codes: 0 "), "{command}");
+    }
+}
+
+#[test]
+fn a_pipe_is_refused_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let pipe = dir.path().join("pipe");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let out = fom(&["check", pipe.to_str().unwrap()]);
+    assert!(text(&out.stderr).contains("it is no regular file\n"));
+    assert_eq!(out.status.code(), Some(1));
 }

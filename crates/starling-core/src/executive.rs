@@ -5,11 +5,13 @@
 //! peer's stream before a data frame that came after that input.
 
 use crate::execution::Execution;
+use crate::federation::modules::{MergedModules, ModuleMerge};
 use crate::message::{
     Data, FederationInformation, FederationStatus, Finding, FromExecutive, ModuleSource, PeerInfo,
     Question, ToExecutive,
 };
 use crate::{Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
+use starling_fom::Check;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -34,12 +36,18 @@ pub struct Executive {
     names: BTreeMap<String, ExecutionId>,
     last_execution: ExecutionId,
     out: VecDeque<(PeerId, FromExecutive)>,
+    check: Check,
 }
 
 impl Executive {
     /// An executive without federation executions.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// How modules are checked from now on.
+    pub fn set_check(&mut self, check: Check) {
+        self.check = check;
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -66,8 +74,50 @@ impl Executive {
         Some((&execution.name, execution.federate_name(handle)?, handle))
     }
 
+    /// Takes the FOM modules out of a message, if it has any that are needed. Merging them takes
+    /// time: it can be done on another thread, while other messages are received, and the result
+    /// be given to [`receive_merged`](Self::receive_merged) with the message; what else the same
+    /// peer sends waits meanwhile. Modules that another federate brings to the federation execution
+    /// in between make that merge them again.
+    pub fn take_modules(&self, message: &mut ToExecutive) -> Option<ModuleMerge> {
+        match message {
+            ToExecutive::CreateFederation {
+                federation,
+                modules,
+                mim,
+                ..
+            } => {
+                let new = !self.names.contains_key(federation);
+                let take = || (std::mem::take(modules), mim.take());
+                let (modules, mim) = new.then(take)?;
+                Some(Execution::modules_to_create(modules, mim, self.check))
+            }
+            ToExecutive::Join {
+                federation,
+                modules,
+                ..
+            } => {
+                let execution = self.executions.get(self.names.get(federation)?)?;
+                let modules = std::mem::take(modules);
+                Some(execution.modules_to_join(modules, self.check))
+            }
+            _ => None,
+        }
+    }
+
     /// A control message. On an error the peer's connection must be ended, with `disconnected`.
-    pub fn receive(&mut self, peer: PeerId, message: ToExecutive) -> Result<(), ProtocolError> {
+    pub fn receive(&mut self, peer: PeerId, mut message: ToExecutive) -> Result<(), ProtocolError> {
+        let merged = self.take_modules(&mut message).map(ModuleMerge::run);
+        self.receive_merged(peer, message, merged)
+    }
+
+    /// Likewise one whose modules were taken and have been merged.
+    pub fn receive_merged(
+        &mut self,
+        peer: PeerId,
+        message: ToExecutive,
+        merged: Option<MergedModules>,
+    ) -> Result<(), ProtocolError> {
         match message {
             ToExecutive::CreateFederation {
                 federation,
@@ -75,7 +125,10 @@ impl Executive {
                 mim,
                 time_implementation,
             } => {
-                let done = self.create(federation, modules, mim, time_implementation);
+                let check = self.check;
+                let merge = || Execution::modules_to_create(modules, mim, check).run();
+                let merged = || merged.unwrap_or_else(merge);
+                let done = self.create(federation, merged, time_implementation);
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             ToExecutive::DestroyFederation { federation } => {
@@ -101,7 +154,7 @@ impl Executive {
                 kind,
                 federation,
                 modules,
-            } => self.join(peer, name, kind, federation, modules)?,
+            } => self.join(peer, name, kind, federation, (modules, merged))?,
             ToExecutive::Request(request) => {
                 let (id, federate) = self.membership(peer)?;
                 self.contained(id, |execution| execution.request(federate, request))??;
@@ -196,8 +249,7 @@ impl Executive {
     fn create(
         &mut self,
         name: String,
-        modules: Vec<ModuleSource>,
-        mim: Option<ModuleSource>,
+        merged: impl FnOnce() -> MergedModules,
         time_implementation: String,
     ) -> Result<(), Exception> {
         if self.names.contains_key(&name) {
@@ -206,7 +258,7 @@ impl Executive {
                 format!("federation execution '{name}' exists already"),
             ));
         }
-        let execution = Execution::create(name.clone(), modules, mim, time_implementation)?;
+        let execution = Execution::create(name.clone(), merged, time_implementation)?;
         self.last_execution += 1;
         self.names.insert(name, self.last_execution);
         self.executions.insert(self.last_execution, execution);
@@ -238,7 +290,7 @@ impl Executive {
         name: Option<String>,
         kind: String,
         federation: String,
-        modules: Vec<ModuleSource>,
+        (modules, merged): (Vec<ModuleSource>, Option<MergedModules>),
     ) -> Result<(), ProtocolError> {
         let state = self.peers.get(&peer);
         let state = state.ok_or_else(|| ProtocolError("it never shook hands".into()))?;
@@ -252,7 +304,11 @@ impl Executive {
             self.out.push_back((peer, refusal));
             return Ok(());
         };
-        let joined = self.contained(id, |e| e.join(peer, info, name, kind, modules))?;
+        let check = self.check;
+        let joined = self.contained(id, |e| {
+            let merged = merged.unwrap_or_else(|| e.modules_to_join(modules, check).run());
+            e.join(peer, info, name, kind, merged, check)
+        })?;
         self.take_outputs(id);
         match joined {
             Ok(handle) => {

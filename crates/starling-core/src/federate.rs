@@ -120,7 +120,7 @@ pub struct Federate {
 impl Federate {
     /// A federate that has just joined.
     pub fn new(snapshot: Snapshot, path: DataPath) -> Result<Self, ProtocolError> {
-        let model = modules::build(&snapshot.modules)
+        let model = modules::rebuild(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
         let switches = model.switches().clone();
         let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
@@ -509,7 +509,7 @@ impl Federate {
     }
 
     fn grow(&mut self, sources: &[crate::message::ModuleSource]) -> Result<(), ProtocolError> {
-        modules::merge(&mut self.model, sources)
+        modules::extend(&mut self.model, sources)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
         self.routes.clear();
         self.regions.routes.clear();

@@ -33,14 +33,15 @@ pub use exception::{Exception, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, DataPath, Federate, Output};
 pub use federation::SynchronizationPointFailure;
+pub use federation::modules::{MergedModules, ModuleMerge};
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
 pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId, RegionHandle};
 pub use object::advisories::InstanceSwitches;
 pub use ownership::{Divestiture, OwnershipNotice};
 pub use starling_fom::{
-    AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectModel,
-    Order, ParameterHandle, Transportation,
+    AttributeHandle, Check, DimensionHandle, FomError, InteractionClassHandle, MODULE_BYTES_MAX,
+    ObjectClassHandle, ObjectModel, Order, ParameterHandle, Transportation,
 };
 pub use support::ServiceGroup;
 pub use values::{InvalidValues, Values, ValuesBuf};

@@ -1,14 +1,9 @@
 //! Modules that merge, as one FOM module in XML with all that they say, prose included.
 
-use crate::module::{DEPTH_MAX, options};
+use crate::module::read;
+use crate::xml::Element;
 use crate::{FomError, Module, Place};
-use roxmltree::{Document, Node};
 use std::collections::{BTreeMap, BTreeSet};
-
-const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
-
-/// Room for the deepest classes with the deepest definitions that a module may have.
-const NESTED_MAX: usize = 2 * DEPTH_MAX + 8;
 
 /// Elements in the order of 1516.2's schema within whatever holds them, and whether they hold
 /// definitions of several modules. All else is one definition, equal wherever it stands.
@@ -54,45 +49,32 @@ const ORDER: [(&str, bool); 39] = [
     ("referenceDataTypes", true),
 ];
 
-/// An element, free of the document that it was read from.
-struct Element {
-    tag: String,
-    attributes: Vec<(String, String)>,
-    text: String,
-    children: Vec<Element>,
-}
-
 /// One FOM module in XML that says all that these modules say, in their own words; merged with the
 /// same MIM it means the same. The modules are given as read, with the bytes that each was read
 /// from, and are known to merge (1516.1-2010 Annex C). The first definition of anything is kept; so
 /// is the first module's identification, with the name `name` and every module as a
 /// `Composed_From` reference. Notes whose labels collide get labels of their own. XML comments are
-/// dropped. Elements nested more deeply than any model needs are refused.
+/// dropped.
 pub fn compose(modules: &[(Module, Vec<u8>)], name: &str) -> Result<String, FomError> {
-    let mut composed: Option<Element> = None;
+    let mut composed: Option<Composed> = None;
     let mut labels = BTreeSet::new();
     for (number, (module, bytes)) in modules.iter().enumerate() {
-        let refused = |code, line, what: String| {
-            let module = module.designator().to_owned();
-            FomError::unreadable(code, Place { module, line }, what)
-        };
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.trim_start_matches('\u{feff}');
-        let document = Document::parse_with_options(text, options(text));
-        let document = document.map_err(|e| refused("STL-FOM-004", e.pos().row, e.to_string()))?;
-        let mut root = element(document.root_element(), 0).map_err(|node| {
-            let line = document.text_pos_at(node.range().start).row;
-            let what = format!("elements are nested more than {NESTED_MAX} deep");
-            refused("STL-FOM-001", line, what)
+        let mut root = read(bytes).map_err(|fault| {
+            let place = Place {
+                module: module.designator().to_owned(),
+                line: fault.line,
+            };
+            FomError::new(fault.code, place, fault.what)
         })?;
         relabel(&mut root, &mut labels, number + 1);
         match &mut composed {
-            None => composed = Some(root),
+            None => composed = Some(Composed::of(root)),
             Some(composed) => composed.add_all(root.children),
         }
     }
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-    if let Some(mut composed) = composed {
+    if let Some(composed) = composed {
+        let mut composed = composed.finish();
         let designators = modules.iter().map(|(m, _)| m.designator());
         composed.identify(name, designators);
         composed.write(0, &mut out);
@@ -100,43 +82,69 @@ pub fn compose(modules: &[(Module, Vec<u8>)], name: &str) -> Result<String, FomE
     Ok(out)
 }
 
-/// A copy, or the node that is nested too deeply.
-fn element<'a, 'i>(node: Node<'a, 'i>, depth: usize) -> Result<Element, Node<'a, 'i>> {
-    if depth > NESTED_MAX {
-        return Err(node);
+/// An element to which those of further modules are added.
+struct Composed {
+    /// Without children, if it is a container.
+    own: Element,
+    children: Vec<Composed>,
+    /// Children by tag and what tells them from their siblings.
+    index: BTreeMap<(String, String), usize>,
+}
+
+impl Composed {
+    fn of(mut own: Element) -> Self {
+        let children = match is_container(&own.tag) {
+            true => std::mem::take(&mut own.children),
+            false => Vec::new(),
+        };
+        let mut composed = Composed {
+            own,
+            children: Vec::new(),
+            index: BTreeMap::new(),
+        };
+        for child in children {
+            composed.add(child);
+        }
+        composed
     }
-    let mut attributes = Vec::new();
-    if node.parent_element().is_none() {
-        let default = node.namespaces().find(|n| n.name().is_none());
-        attributes.extend(default.map(|n| ("xmlns".to_owned(), n.uri().to_owned())));
-        let mut located = node.attributes();
-        if located.any(|a| a.namespace() == Some(SCHEMA_INSTANCE)) {
-            attributes.push(("xmlns:xsi".into(), SCHEMA_INSTANCE.into()));
+
+    fn add_all(&mut self, children: Vec<Element>) {
+        // Switches are one table, of the first module that has it.
+        if self.own.tag == "switches" {
+            return;
+        }
+        for child in children {
+            self.add(child);
         }
     }
-    for attribute in node.attributes() {
-        let name = match attribute.namespace() {
-            None => attribute.name().to_owned(),
-            Some(SCHEMA_INSTANCE) => format!("xsi:{}", attribute.name()),
-            Some(_) => continue,
-        };
-        attributes.push((name, attribute.value().to_owned()));
+
+    fn add(&mut self, child: Element) {
+        let key = (child.tag.clone(), child.key().to_owned());
+        match self.index.get(&key) {
+            Some(at) if is_container(&child.tag) => self.children[*at].add_all(child.children),
+            // A definition of the same: the first is kept.
+            Some(_) => {}
+            None => {
+                self.index.insert(key, self.children.len());
+                self.children.push(Composed::of(child));
+            }
+        }
     }
-    let children: Vec<Element> = node
-        .children()
-        .filter(Node::is_element)
-        .map(|child| element(child, depth + 1))
-        .collect::<Result<_, _>>()?;
-    let text = match children.is_empty() {
-        true => node.children().filter_map(|c| c.text()).collect(),
-        false => String::new(),
-    };
-    Ok(Element {
-        tag: node.tag_name().name().to_owned(),
-        attributes,
-        text,
-        children,
-    })
+
+    /// In the order of the schema; what that does not know comes last.
+    fn finish(self) -> Element {
+        let mut own = self.own;
+        if is_container(&own.tag) {
+            let rank = |c: &Element| ORDER.iter().position(|(t, _)| *t == c.tag);
+            own.children = self.children.into_iter().map(Composed::finish).collect();
+            own.children.sort_by_key(|c| rank(c).unwrap_or(ORDER.len()));
+        }
+        own
+    }
+}
+
+fn is_container(tag: &str) -> bool {
+    ORDER.contains(&(tag, true))
 }
 
 /// Gives notes labels that no module before has, and renames what refers to them.
@@ -188,48 +196,12 @@ impl Element {
         }
     }
 
-    fn is_container(&self) -> bool {
-        ORDER.contains(&(self.tag.as_str(), true))
-    }
-
-    fn add_all(&mut self, children: Vec<Element>) {
-        // Switches are one table, of the first module that has it.
-        if self.tag == "switches" {
-            return;
-        }
-        for child in children {
-            self.add(child);
-        }
-    }
-
-    fn add(&mut self, child: Element) {
-        let same = |c: &&mut Element| c.tag == child.tag && c.key() == child.key();
-        match self.children.iter_mut().find(same) {
-            Some(there) if there.is_container() => there.add_all(child.children),
-            Some(_) => {}
-            None => {
-                let rank = |tag: &str| ORDER.iter().position(|(t, _)| *t == tag);
-                let before = |c: &Element| rank(&c.tag) <= rank(&child.tag);
-                let at = match rank(&child.tag) {
-                    None => self.children.len(),
-                    Some(_) => self
-                        .children
-                        .iter()
-                        .rposition(before)
-                        .map_or(0, |at| at + 1),
-                };
-                self.children.insert(at, child);
-            }
-        }
-    }
-
     /// Names it, and what it was composed from.
     fn identify<'a>(&mut self, name: &str, designators: impl Iterator<Item = &'a str>) {
         let leaf = |tag: &str, text: &str| Element {
             tag: tag.to_owned(),
-            attributes: vec![],
             text: text.to_owned(),
-            children: vec![],
+            ..Element::default()
         };
         if !self.children.iter().any(|c| c.tag == "modelIdentification") {
             self.children.insert(0, leaf("modelIdentification", ""));

@@ -15,19 +15,22 @@ mod meaning;
 mod merge;
 mod model;
 mod module;
+mod nearest;
 mod switches;
+mod xml;
 
 pub use compose::compose;
-pub use error::{FomError, FomErrorKind, Place};
+pub use error::{Check, Code, FomError, FomErrorKind, Place};
 pub use handles::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,
 };
 pub use meaning::{Difference, Meaning};
 pub use model::{
-    Attribute, Dimension, InteractionClass, ObjectClass, ObjectModel, Order, Parameter, TableEntry,
-    Transportation,
+    Attribute, Dimension, InteractionClass, ObjectClass, ObjectModel, Order, Parameter, Problems,
+    TableEntry, Transportation,
 };
 pub use module::{MODULE_BYTES_MAX, Module, parse};
+pub use nearest::nearest;
 pub use switches::{AutomaticResignAction, Switches};
 
 /// The name by which federates ask for the built-in MIM.

@@ -1,14 +1,14 @@
 //! What a module or model says, definition by definition, without prose: for comparing.
 
 use crate::merge::difference;
-use crate::module::{ClassDef, Fields};
+use crate::module::ClassDef;
 use crate::{Module, ObjectModel, Switches};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Definitions by what they define, as `attribute HLAobjectRoot.Boat.Speed`.
 #[derive(Clone, Debug, Default)]
 pub struct Meaning {
-    rows: BTreeMap<String, Fields>,
+    rows: BTreeMap<String, BTreeSet<(String, String)>>,
     /// Where a module says it.
     lines: BTreeMap<String, u32>,
 }
@@ -40,8 +40,9 @@ impl Meaning {
         for (what, was) in &self.rows {
             match second.rows.get(what) {
                 None => found.push(Difference::OnlyFirst(what.clone())),
-                Some(is) => found
-                    .extend(difference(was, is).map(|text| Difference::Both(what.clone(), text))),
+                Some(is) => found.extend(
+                    difference(was, is).map(|(_, text)| Difference::Both(what.clone(), text)),
+                ),
             }
         }
         let new = second
@@ -57,15 +58,11 @@ impl Meaning {
         self.lines.get(what).copied()
     }
 
-    fn add(&mut self, what: String, fields: &Fields, dimensions: Option<&[String]>) {
+    fn add(&mut self, what: String, fields: &[(String, String)], dimensions: Option<&[String]>) {
         let row = self.rows.entry(what).or_default();
-        for field in fields {
-            if !row.contains(field) {
-                row.push(field.clone());
-            }
-        }
+        row.extend(fields.iter().cloned());
         for name in dimensions.unwrap_or_default() {
-            row.push(("dimensions".into(), name.clone()));
+            row.insert(("dimensions".into(), name.clone()));
         }
     }
 
@@ -79,7 +76,7 @@ impl Meaning {
             if let Some(line) = line {
                 self.at(&what, line);
             }
-            self.add(what, &vec![("".into(), value)], None);
+            self.add(what, &[("".into(), value)], None);
         }
     }
 

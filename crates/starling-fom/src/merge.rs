@@ -4,36 +4,57 @@
 //! - a class that is there may be repeated as scaffolding (no attributes or parameters), or with
 //!   exactly the same ones; scaffolding may be filled in once;
 //! - a row of any other table may be repeated if it says the same;
-//! - the switches table of the first module that has one holds.
+//! - the switches table of the first module that has one holds;
+//! - what differs without changing any exchange of data is told, and the first definition holds;
+//! - where a module of 1516-2000 repeats the MIM in the words of that edition, the MIM holds.
+//!
+//! All of it is linear in the size of the modules, but for what they inherit: that is bounded.
 
+use crate::error::short;
 use crate::handles::*;
 use crate::model::*;
 use crate::module::{ClassDef, EntryDef, Fields, MemberDef};
-use crate::{FomError, Module, Place};
+use crate::{Code, FomError, Module, Place};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-/// Fields of a member whose difference is a conflict.
-const MEMBER_FIELDS: [&str; 6] = [
-    "dataType",
-    "updateType",
-    "ownership",
-    "sharing",
-    "transportation",
-    "order",
+/// Fields of a member of which two definitions may not differ, and whether that is harmless: the
+/// RTI does not enforce them.
+const MEMBER_FIELDS: [(&str, bool); 6] = [
+    ("dataType", false),
+    ("transportation", false),
+    ("order", false),
+    ("updateType", true),
+    ("ownership", true),
+    ("sharing", true),
 ];
+
+/// A definition that is there, for comparing with another of the same.
+struct Known<'a> {
+    fields: &'a Fields,
+    dimensions: Vec<String>,
+    origin: Origin,
+    inherited: bool,
+}
 
 impl ObjectModel {
     /// Merges what can be merged, and says what can't.
-    pub(crate) fn merge_into(&mut self, module: &Module, problems: &mut Vec<FomError>) {
+    pub(crate) fn merge_into(&mut self, module: &Module, problems: &mut Problems) {
         self.modules.push(module.designator.clone());
         // Tables first: classes refer to dimensions and transportations.
         for entry in &module.entries {
-            problems.extend(self.merge_entry(entry).err());
+            if problems.is_full() {
+                return;
+            }
+            if let Err(problem) = self.merge_entry(entry, module.is_of_2000) {
+                problems.add(problem);
+            }
         }
         if let Some(root) = &module.objects {
-            self.merge_object_class(root, None, problems);
+            self.merge_object_class(root, None, module.is_of_2000, problems);
         }
         if let Some(root) = &module.interactions {
-            self.merge_interaction_class(root, None, problems);
+            self.merge_interaction_class(root, None, module.is_of_2000, problems);
         }
         if let Some((switches, _)) = &module.switches
             && !self.switches_set
@@ -48,66 +69,67 @@ impl ObjectModel {
             module: mim.designator.clone(),
             line: 1,
         };
-        let root = self.object_classes.first().map(|c| c.handle);
-        let privilege = root.and_then(|r| self.attribute_by_name(r, "HLAprivilegeToDeleteObject"));
+        let root = self.object_classes().next();
+        let privilege = root.and_then(|r| r.own.get("HLAprivilegeToDeleteObject"));
         if privilege.is_none() || self.interaction_classes.is_empty() {
             let what = "it is no MIM: it must define HLAobjectRoot with the attribute HLAprivilegeToDeleteObject, and HLAinteractionRoot";
-            return Err(FomError::unreadable("STL-FOM-009", place, what));
+            return Err(FomError::new(Code::NotAMim, place, what));
         }
         Ok(())
     }
 
-    fn merge_entry(&mut self, new: &EntryDef) -> Result<(), FomError> {
+    fn merge_entry(&mut self, new: &EntryDef, of_2000: bool) -> Result<(), FomError> {
         let origin = self.origin(new.line);
-        let rows = self.tables.entry(new.table).or_default();
-        if let Some(old) = rows.get(&new.name) {
-            let (old_origin, difference) = (old.origin, difference(&old.fields, &new.fields));
-            return match difference {
-                None => Ok(()),
-                Some(d) => {
-                    let what = format!("{} '{}': {d}", new.table, new.name);
-                    Err(FomError::conflict(
-                        what,
-                        self.place(origin),
-                        self.place(old_origin),
-                    ))
-                }
+        let old = self.tables.get(new.table).and_then(|t| t.get(&new.name));
+        if let Some(old) = old {
+            if of_2000 && is_of_mim(old.origin) {
+                return Ok(());
+            }
+            let Some((_, difference)) = difference(&old.fields, &new.fields) else {
+                return Ok(());
             };
+            // The standard's prose: its quotation marks differ from tool to tool.
+            let counts = |(path, _): &&(String, String)| path != "encoding";
+            let counting =
+                |fields: &Fields| -> Fields { fields.iter().filter(counts).cloned().collect() };
+            let prose = old.field("kind") == Some("basicData")
+                && self::difference(&counting(&old.fields), &counting(&new.fields)).is_none();
+            let code = match prose {
+                true => Code::Difference,
+                false => Code::Conflict,
+            };
+            let what = format!("{} '{}': {difference}", new.table, new.name);
+            let (at, first) = (self.place(origin), self.place(old.origin));
+            return Err(FomError::conflict(code, what, at, first));
         }
-        let entry = TableEntry {
-            fields: new.fields.clone(),
-            origin,
-        };
-        rows.insert(new.name.clone(), entry);
         match new.table {
             "dimension" => self.add_dimension(new, origin)?,
             "update rate" => {
                 let rate = field(&new.fields, "rate").and_then(|r| r.parse::<f64>().ok());
                 if !rate.is_some_and(|r| r.is_finite() && r > 0.0) {
                     let what = format!("update rate '{}' has no rate above 0", new.name);
-                    return Err(FomError::unreadable(
-                        "STL-FOM-010",
-                        self.place(origin),
-                        what,
-                    ));
+                    return Err(FomError::new(Code::BadValue, self.place(origin), what));
                 }
             }
             "transportation" => {
                 let reliable = field(&new.fields, "reliable").unwrap_or("Yes");
                 if !matches!(reliable, "Yes" | "No") {
                     let what = format!(
-                        "transportation '{}' is reliable '{reliable}'; it is Yes or No",
-                        new.name
+                        "transportation '{}' is reliable '{}'; it is Yes or No",
+                        new.name,
+                        short(reliable)
                     );
-                    return Err(FomError::unreadable(
-                        "STL-FOM-010",
-                        self.place(origin),
-                        what,
-                    ));
+                    return Err(FomError::new(Code::BadValue, self.place(origin), what));
                 }
             }
             _ => {}
         }
+        let entry = TableEntry {
+            fields: new.fields.clone(),
+            origin,
+        };
+        let rows = self.tables.entry(new.table).or_default();
+        Arc::make_mut(rows).insert(new.name.clone(), Arc::new(entry));
         Ok(())
     }
 
@@ -116,23 +138,26 @@ impl ObjectModel {
             None => u32::MAX,
             Some(text) => text.parse().ok().filter(|b| *b > 0).ok_or_else(|| {
                 let what = format!(
-                    "dimension '{}' has the upper bound '{text}'; it is a whole number from 1 to 4294967295",
-                    new.name
+                    "dimension '{}' has the upper bound '{}'; it is a whole number from 1 to 4294967295",
+                    new.name,
+                    short(text)
                 );
-                FomError::unreadable("STL-FOM-010", self.place(origin), what)
+                FomError::new(Code::BadValue, self.place(origin), what)
             })?,
         };
         let value = field(&new.fields, "value").unwrap_or("Excluded");
         let default_range = default_range(value, upper_bound).ok_or_else(|| {
             let what = format!(
-                "dimension '{}' has the value '{value}' when unspecified; it is a range like [0..3), a single value like [2), or Excluded, within the upper bound {upper_bound}",
-                new.name
+                "dimension '{}' has the value '{}' when unspecified; it is a range like [0..3), a single value like [2), or Excluded, within the upper bound {upper_bound}",
+                new.name,
+                short(value)
             );
-            FomError::unreadable("STL-FOM-010", self.place(origin), what)
+            FomError::new(Code::BadValue, self.place(origin), what)
         });
         let handle = self.dimension_handle(&new.name);
         self.undefined.remove(&handle);
         if let Some(d) = handle.index().and_then(|i| self.dimensions.get_mut(i)) {
+            let d = Arc::make_mut(d);
             d.upper_bound = upper_bound;
             d.default_range = default_range?;
         }
@@ -145,51 +170,55 @@ impl ObjectModel {
             return known.handle;
         }
         let handle = DimensionHandle::of_index(self.dimensions.len());
-        self.dimensions.push(Dimension {
+        self.dimension_names.insert(name.to_owned(), handle);
+        self.dimensions.push(Arc::new(Dimension {
             handle,
             name: name.to_owned(),
             upper_bound: u32::MAX,
             default_range: None,
-        });
+        }));
         handle
     }
 
     /// Checks and settles references, once all modules of a set are in.
-    pub(crate) fn resolve(&mut self, problems: &mut Vec<FomError>) {
+    pub(crate) fn resolve(&mut self, problems: &mut Problems) {
         for (dimension, (what, origin)) in &self.undefined {
             let name = self.dimension(*dimension).map_or("", |d| &d.name);
-            let what = format!("{what}: dimension '{name}' is defined by no module");
-            let at = self.place(*origin);
-            problems.push(FomError::inconsistent("STL-FOM-011", at, what));
+            let what = format!(
+                "{what}: dimension '{}' is defined by no module{}",
+                short(name),
+                self.nearest_dimension(name)
+            );
+            problems.add(FomError::new(Code::Undefined, self.place(*origin), what));
         }
         let mut settled = |how: Result<Transportation, FomError>| {
             how.unwrap_or_else(|error| {
-                problems.push(error);
+                problems.add(error);
                 Transportation::Reliable
             })
         };
-        let attributes: Vec<_> = self
-            .attributes
-            .iter()
-            .map(|a| {
+        let attributes = self.attributes.iter().map(|a| {
+            let what = || {
                 let class = self.object_class(a.class).map_or("", |c| &c.name);
-                let what = || format!("class '{class}', attribute '{}'", a.name);
-                settled(self.transportation(&what, &a.fields, a.origin))
-            })
-            .collect();
-        let interactions: Vec<_> = self
-            .interaction_classes
-            .iter()
-            .map(|c| {
-                let what = || format!("interaction class '{}'", c.name);
-                settled(self.transportation(&what, &c.fields, c.origin))
-            })
-            .collect();
+                format!("class '{class}', attribute '{}'", a.name)
+            };
+            settled(self.transportation(&what, &a.fields, a.origin))
+        });
+        let attributes: Vec<_> = attributes.collect();
+        let interactions = self.interaction_classes.iter().map(|c| {
+            let what = || format!("interaction class '{}'", c.name);
+            settled(self.transportation(&what, &c.fields, c.origin))
+        });
+        let interactions: Vec<_> = interactions.collect();
         for (attribute, how) in self.attributes.iter_mut().zip(attributes) {
-            attribute.transportation = how;
+            if attribute.transportation != how {
+                Arc::make_mut(attribute).transportation = how;
+            }
         }
         for (class, how) in self.interaction_classes.iter_mut().zip(interactions) {
-            class.transportation = how;
+            if class.transportation != how {
+                Arc::make_mut(class).transportation = how;
+            }
         }
     }
 
@@ -197,104 +226,157 @@ impl ObjectModel {
         &mut self,
         new: &ClassDef,
         parent: Option<ObjectClassHandle>,
-        problems: &mut Vec<FomError>,
+        of_2000: bool,
+        problems: &mut Problems,
     ) {
-        let name = self.qualified(
-            parent.and_then(|p| self.object_class(p)).map(|p| &p.name),
-            new,
-        );
-        let handle = match self.object_names.get(&name) {
-            Some(handle) => *handle,
-            None => self.add_object_class(&name, new, parent),
+        if problems.is_full() {
+            return;
+        }
+        let known = match parent.and_then(|p| self.object_class(p)) {
+            Some(parent) => parent.child_names.get(&new.name).copied(),
+            None => self.object_classes.first().map(|root| root.handle),
         };
-        problems.extend(self.fill_object_class(&name, handle, new).err());
+        let known = match known {
+            Some(handle) => Ok(handle),
+            None => self.add_object_class(new, parent),
+        };
+        let handle = match known {
+            Ok(handle) => handle,
+            Err(problem) => return problems.add(problem),
+        };
+        if let Err(problem) = self.fill_object_class(handle, new, of_2000, problems) {
+            problems.add(problem);
+        }
         for child in &new.children {
-            self.merge_object_class(child, Some(handle), problems);
+            self.merge_object_class(child, Some(handle), of_2000, problems);
         }
     }
 
     fn fill_object_class(
         &mut self,
-        name: &str,
         handle: ObjectClassHandle,
         new: &ClassDef,
+        of_2000: bool,
+        problems: &mut Problems,
     ) -> Result<(), FomError> {
         let index = handle.index().expect("handles of the model have an index");
         let class = &self.object_classes[index];
-        let (old_origin, own) = (class.origin, class.own);
-        self.same_sharing(name, &class.fields, new, old_origin)?;
+        if of_2000 && self.is_class_of_mim(handle) {
+            return Ok(());
+        }
+        let (name, old_origin) = (class.name.clone(), class.origin);
+        self.same_sharing("class", &name, &class.fields, new, old_origin, problems);
+        if class.own.is_empty() {
+            let below = self.object_classes_below(handle);
+            let wanted: BTreeSet<&str> = new.members.iter().map(|m| m.name.as_str()).collect();
+            let hidden: BTreeMap<String, AttributeHandle> = below[1..]
+                .iter()
+                .filter_map(|c| self.object_class(*c))
+                .flat_map(|c| &c.own)
+                .filter(|(name, _)| wanted.contains(name.as_str()))
+                .map(|(name, handle)| (name.clone(), *handle))
+                .collect();
+            for member in &new.members {
+                let known = self.attribute_by_name(handle, &member.name);
+                let known = known.and_then(|a| self.known_attribute(a, handle));
+                if let Some(known) = known {
+                    self.again(&name, "attribute", &known, member, problems)?;
+                    continue;
+                }
+                let twin = hidden.get(&member.name).and_then(|a| self.attribute(*a));
+                if let Some(a) = twin {
+                    let below = self.object_class(a.class).map_or("", |c| &c.name);
+                    return Err(self.hidden(&name, "attribute", member, below, a.origin));
+                }
+                self.add_attribute(handle, &name, &below, member)?;
+            }
+        } else if !new.members.is_empty() {
+            let find = |name: &str| {
+                let known = self.attribute_by_name(handle, name)?;
+                self.known_attribute(known, handle)
+            };
+            let own: Vec<&str> = class.own.keys().map(String::as_str).collect();
+            self.same_members("attribute", &name, &find, &own, new, old_origin, problems)?;
+        }
         let origin = self.origin(new.line);
         let class = &mut self.object_classes[index];
-        if adopt(&mut class.fields, &new.fields) {
+        if lacks(&class.fields, &new.fields) {
+            let class = Arc::make_mut(class);
+            adopt(&mut class.fields, &new.fields);
             class.origin = origin;
-        }
-        if !new.members.is_empty() {
-            let old: Vec<_> = self
-                .attributes
-                .iter()
-                .filter(|a| a.class == handle)
-                .map(|a| {
-                    (
-                        a.name.clone(),
-                        a.fields.clone(),
-                        self.names_of(&a.dimensions),
-                        a.origin,
-                    )
-                })
-                .collect();
-            if own == 0 {
-                for (i, member) in new.members.iter().enumerate() {
-                    self.no_twin(name, "attribute", &new.members[..i], member)?;
-                    self.no_inherited(name, handle, member)?;
-                    self.add_attribute(handle, name, member)?;
-                }
-                self.object_classes[index].own = new.members.len();
-            } else {
-                self.same_members(name, "attribute", &old, new, old_origin)?;
-            }
         }
         Ok(())
     }
 
+    fn known_attribute(
+        &self,
+        attribute: AttributeHandle,
+        at: ObjectClassHandle,
+    ) -> Option<Known<'_>> {
+        let a = self.attribute(attribute)?;
+        Some(Known {
+            fields: &a.fields,
+            dimensions: self.names_of(&a.dimensions),
+            origin: a.origin,
+            inherited: a.class != at,
+        })
+    }
+
+    /// A class and all below it.
+    fn object_classes_below(&self, class: ObjectClassHandle) -> Vec<ObjectClassHandle> {
+        let mut all = vec![class];
+        let mut next = 0;
+        while let Some(class) = all.get(next).and_then(|c| self.object_class(*c)) {
+            all.extend(&class.children);
+            next += 1;
+        }
+        all
+    }
+
     fn add_object_class(
         &mut self,
-        name: &str,
         new: &ClassDef,
         parent: Option<ObjectClassHandle>,
-    ) -> ObjectClassHandle {
+    ) -> Result<ObjectClassHandle, FomError> {
         let handle = ObjectClassHandle::of_index(self.object_classes.len());
-        let inherited = parent.and_then(|p| self.object_class(p));
-        let inherited = inherited.map(|p| (p.attributes.clone(), p.slots.clone()));
-        let (attributes, slots) = inherited.unwrap_or_default();
-        self.object_classes.push(ObjectClass {
+        let above = parent.and_then(|p| self.object_class(p));
+        let name = qualified(above.map(|p| p.name.as_str()), &new.name);
+        let attributes = above.map(|p| p.attributes.clone()).unwrap_or_default();
+        self.require_room(attributes.len(), name.len(), new.line)?;
+        self.object_classes.push(Arc::new(ObjectClass {
             handle,
-            name: name.to_owned(),
+            name,
             parent,
             children: Vec::new(),
             attributes,
-            slots,
+            child_names: BTreeMap::new(),
+            own: BTreeMap::new(),
             fields: new.fields.clone(),
-            own: 0,
             origin: self.origin(new.line),
-        });
+        }));
         if let Some(p) = parent.and_then(ObjectClassHandle::index) {
-            self.object_classes[p].children.push(handle);
+            let parent = Arc::make_mut(&mut self.object_classes[p]);
+            parent.children.push(handle);
+            parent.child_names.insert(new.name.clone(), handle);
         }
-        self.object_names.insert(name.to_owned(), handle);
-        handle
+        Ok(handle)
     }
 
+    /// `below` is the class with all below it: subclasses that came before this definition get it
+    /// at the end.
     fn add_attribute(
         &mut self,
         class: ObjectClassHandle,
         class_name: &str,
+        below: &[ObjectClassHandle],
         new: &MemberDef,
     ) -> Result<(), FomError> {
         let what = format!("class '{class_name}', attribute '{}'", new.name);
         let order = self.order(&what, &new.fields, new.line)?;
+        self.require_room(below.len(), 0, new.line)?;
         let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line);
         let handle = AttributeHandle::of_index(self.attributes.len());
-        self.attributes.push(Attribute {
+        self.attributes.push(Arc::new(Attribute {
             handle,
             name: new.name.clone(),
             class,
@@ -303,14 +385,15 @@ impl ObjectModel {
             dimensions,
             fields: new.fields.clone(),
             origin: self.origin(new.line),
-        });
-        // Subclasses that came before this definition get it at the end.
-        let mut below = vec![class];
-        while let Some(c) = below.pop() {
-            if let Some(c) = c.index().and_then(|i| self.object_classes.get_mut(i)) {
-                append(&mut c.attributes, &mut c.slots, handle, handle.raw());
-                below.extend(&c.children);
-            }
+        }));
+        for c in below.iter().filter_map(|c| c.index()) {
+            Arc::make_mut(&mut self.object_classes[c])
+                .attributes
+                .push(handle);
+        }
+        if let Some(c) = class.index() {
+            let own = &mut Arc::make_mut(&mut self.object_classes[c]).own;
+            own.insert(new.name.clone(), handle);
         }
         Ok(())
     }
@@ -319,93 +402,151 @@ impl ObjectModel {
         &mut self,
         new: &ClassDef,
         parent: Option<InteractionClassHandle>,
-        problems: &mut Vec<FomError>,
+        of_2000: bool,
+        problems: &mut Problems,
     ) {
-        let parent_class = parent.and_then(|p| self.interaction_class(p));
-        let name = self.qualified(parent_class.map(|p| &p.name), new);
-        let handle = match self.interaction_names.get(&name) {
-            Some(handle) => *handle,
-            None => self.add_interaction_class(&name, new, parent),
+        if problems.is_full() {
+            return;
+        }
+        let known = match parent.and_then(|p| self.interaction_class(p)) {
+            Some(parent) => parent.child_names.get(&new.name).copied(),
+            None => self.interaction_classes.first().map(|root| root.handle),
         };
-        problems.extend(self.fill_interaction_class(&name, handle, new).err());
+        let known = match known {
+            Some(handle) => Ok(handle),
+            None => self.add_interaction_class(new, parent),
+        };
+        let handle = match known {
+            Ok(handle) => handle,
+            Err(problem) => return problems.add(problem),
+        };
+        if let Err(problem) = self.fill_interaction_class(handle, new, of_2000, problems) {
+            problems.add(problem);
+        }
         for child in &new.children {
-            self.merge_interaction_class(child, Some(handle), problems);
+            self.merge_interaction_class(child, Some(handle), of_2000, problems);
         }
     }
 
     fn fill_interaction_class(
         &mut self,
-        name: &str,
         handle: InteractionClassHandle,
         new: &ClassDef,
+        of_2000: bool,
+        problems: &mut Problems,
     ) -> Result<(), FomError> {
         let index = handle.index().expect("handles of the model have an index");
         let class = &self.interaction_classes[index];
-        let (old_origin, own) = (class.origin, class.own);
-        self.same_sharing(name, &class.fields, new, old_origin)?;
-        self.same_travel(name, &class.fields, new, old_origin)?;
+        if of_2000 && self.is_interaction_of_mim(handle) {
+            return Ok(());
+        }
+        let (name, old_origin) = (class.name.clone(), class.origin);
+        self.same_sharing("class", &name, &class.fields, new, old_origin, problems);
+        self.same_travel(&name, &class.fields, new, old_origin)?;
         let what = format!("interaction class '{name}'");
         self.order(&what, &new.fields, new.line)?;
         if let Some(is) = &new.dimensions {
             let was = self.names_of(&class.dimensions);
             if !class.dimensions_given {
                 let dimensions = self.dimension_handles(&what, Some(is), new.line);
-                let class = &mut self.interaction_classes[index];
+                let class = Arc::make_mut(&mut self.interaction_classes[index]);
                 (class.dimensions, class.dimensions_given) = (dimensions, true);
             } else if *is != was && !new.members.is_empty() {
                 let what = format!("{what}: dimensions {} vs {}", list(&was), list(is));
-                let at = self.place(self.origin(new.line));
-                return Err(FomError::conflict(what, at, self.place(old_origin)));
+                let (at, first) = (self.place(self.origin(new.line)), self.place(old_origin));
+                return Err(FomError::conflict(Code::Conflict, what, at, first));
             }
         }
-        self.adopt_fields(index, new)?;
-        if !new.members.is_empty() {
-            let old: Vec<_> = self
-                .parameters
+        // What former scaffolding left open holds as said now.
+        let origin = self.origin(new.line);
+        let class = &mut self.interaction_classes[index];
+        if lacks(&class.fields, &new.fields) {
+            let class = Arc::make_mut(class);
+            adopt(&mut class.fields, &new.fields);
+            class.origin = origin;
+        }
+        let class = &self.interaction_classes[index];
+        let order = self.order(&what, &class.fields, new.line)?;
+        if class.order != order {
+            Arc::make_mut(&mut self.interaction_classes[index]).order = order;
+        }
+        let class = &self.interaction_classes[index];
+        if class.own.is_empty() {
+            let below = self.interaction_classes_below(handle);
+            let wanted: BTreeSet<&str> = new.members.iter().map(|m| m.name.as_str()).collect();
+            let hidden: BTreeMap<String, ParameterHandle> = below[1..]
                 .iter()
-                .filter(|p| p.class == handle)
-                .map(|p| (p.name.clone(), p.fields.clone(), Vec::new(), p.origin))
+                .filter_map(|c| self.interaction_class(*c))
+                .flat_map(|c| &c.own)
+                .filter(|(name, _)| wanted.contains(name.as_str()))
+                .map(|(name, handle)| (name.clone(), *handle))
                 .collect();
-            if own == 0 {
-                for (i, member) in new.members.iter().enumerate() {
-                    self.no_twin(name, "parameter", &new.members[..i], member)?;
-                    self.no_inherited_parameter(name, handle, member)?;
-                    self.add_parameter(handle, member);
+            for member in &new.members {
+                let known = self.parameter_by_name(handle, &member.name);
+                let known = known.and_then(|p| self.known_parameter(p, handle));
+                if let Some(known) = known {
+                    self.again(&name, "parameter", &known, member, problems)?;
+                    continue;
                 }
-                self.interaction_classes[index].own = new.members.len();
-            } else {
-                self.same_members(name, "parameter", &old, new, old_origin)?;
+                let twin = hidden.get(&member.name).and_then(|p| self.parameter(*p));
+                if let Some(a) = twin {
+                    let below = self.interaction_class(a.class).map_or("", |c| &c.name);
+                    return Err(self.hidden(&name, "parameter", member, below, a.origin));
+                }
+                self.add_parameter(handle, &below, member)?;
             }
+        } else if !new.members.is_empty() {
+            let find = |name: &str| {
+                let known = self.parameter_by_name(handle, name)?;
+                self.known_parameter(known, handle)
+            };
+            let own: Vec<&str> = class.own.keys().map(String::as_str).collect();
+            self.same_members("parameter", &name, &find, &own, new, old_origin, problems)?;
         }
         Ok(())
     }
 
-    /// What former scaffolding left open holds as said now.
-    fn adopt_fields(&mut self, index: usize, new: &ClassDef) -> Result<(), FomError> {
-        let origin = self.origin(new.line);
-        let class = &mut self.interaction_classes[index];
-        if adopt(&mut class.fields, &new.fields) {
-            class.origin = origin;
+    fn known_parameter(
+        &self,
+        parameter: ParameterHandle,
+        at: InteractionClassHandle,
+    ) -> Option<Known<'_>> {
+        let a = self.parameter(parameter)?;
+        Some(Known {
+            fields: &a.fields,
+            dimensions: Vec::new(),
+            origin: a.origin,
+            inherited: a.class != at,
+        })
+    }
+
+    /// A class and all below it.
+    fn interaction_classes_below(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Vec<InteractionClassHandle> {
+        let mut all = vec![class];
+        let mut next = 0;
+        while let Some(class) = all.get(next).and_then(|c| self.interaction_class(*c)) {
+            all.extend(&class.children);
+            next += 1;
         }
-        let class = &self.interaction_classes[index];
-        let order = self.order(&class.name, &class.fields, new.line)?;
-        self.interaction_classes[index].order = order;
-        Ok(())
+        all
     }
 
     fn add_interaction_class(
         &mut self,
-        name: &str,
         new: &ClassDef,
         parent: Option<InteractionClassHandle>,
-    ) -> InteractionClassHandle {
+    ) -> Result<InteractionClassHandle, FomError> {
         let handle = InteractionClassHandle::of_index(self.interaction_classes.len());
-        let inherited = parent.and_then(|p| self.interaction_class(p));
-        let inherited = inherited.map(|p| (p.parameters.clone(), p.slots.clone()));
-        let (parameters, slots) = inherited.unwrap_or_default();
-        self.interaction_classes.push(InteractionClass {
+        let above = parent.and_then(|p| self.interaction_class(p));
+        let name = qualified(above.map(|p| p.name.as_str()), &new.name);
+        let parameters = above.map(|p| p.parameters.clone()).unwrap_or_default();
+        self.require_room(parameters.len(), name.len(), new.line)?;
+        self.interaction_classes.push(Arc::new(InteractionClass {
             handle,
-            name: name.to_owned(),
+            name,
             parent,
             children: Vec::new(),
             parameters,
@@ -413,34 +554,46 @@ impl ObjectModel {
             order: Order::Receive,
             dimensions: Vec::new(),
             dimensions_given: false,
-            slots,
+            child_names: BTreeMap::new(),
+            own: BTreeMap::new(),
             fields: Fields::new(),
-            own: 0,
             origin: self.origin(new.line),
-        });
+        }));
         if let Some(p) = parent.and_then(InteractionClassHandle::index) {
-            self.interaction_classes[p].children.push(handle);
+            let parent = Arc::make_mut(&mut self.interaction_classes[p]);
+            parent.children.push(handle);
+            parent.child_names.insert(new.name.clone(), handle);
         }
-        self.interaction_names.insert(name.to_owned(), handle);
-        handle
+        Ok(handle)
     }
 
-    fn add_parameter(&mut self, class: InteractionClassHandle, new: &MemberDef) {
+    /// `below` is the class with all below it: subclasses that came before this definition get it
+    /// at the end.
+    fn add_parameter(
+        &mut self,
+        class: InteractionClassHandle,
+        below: &[InteractionClassHandle],
+        new: &MemberDef,
+    ) -> Result<(), FomError> {
+        self.require_room(below.len(), 0, new.line)?;
         let handle = ParameterHandle::of_index(self.parameters.len());
-        self.parameters.push(Parameter {
+        self.parameters.push(Arc::new(Parameter {
             handle,
             name: new.name.clone(),
             class,
             fields: new.fields.clone(),
             origin: self.origin(new.line),
-        });
-        let mut below = vec![class];
-        while let Some(c) = below.pop() {
-            if let Some(c) = c.index().and_then(|i| self.interaction_classes.get_mut(i)) {
-                append(&mut c.parameters, &mut c.slots, handle, handle.raw());
-                below.extend(&c.children);
-            }
+        }));
+        for c in below.iter().filter_map(|c| c.index()) {
+            Arc::make_mut(&mut self.interaction_classes[c])
+                .parameters
+                .push(handle);
         }
+        if let Some(c) = class.index() {
+            let own = &mut Arc::make_mut(&mut self.interaction_classes[c]).own;
+            own.insert(new.name.clone(), handle);
+        }
+        Ok(())
     }
 
     fn transportation(
@@ -457,11 +610,13 @@ impl ObjectModel {
                 Some(_) => Ok(Transportation::Reliable),
                 None => {
                     let what = format!(
-                        "{}: transportation '{name}' is defined by no module",
-                        what()
+                        "{}: transportation '{}' is defined by no module{}",
+                        what(),
+                        short(name),
+                        self.nearest_transportation(name)
                     );
                     let at = self.place(origin);
-                    Err(FomError::inconsistent("STL-FOM-011", at, what))
+                    Err(FomError::new(Code::Undefined, at, what))
                 }
             },
         }
@@ -472,9 +627,12 @@ impl ObjectModel {
             None | Some("Receive" | "receive" | "HLAreceive") => Ok(Order::Receive),
             Some("TimeStamp" | "timestamp" | "Timestamp" | "HLAtimeStamp") => Ok(Order::TimeStamp),
             Some(other) => {
-                let what = format!("{what}: order is '{other}'; it is Receive or TimeStamp");
+                let what = format!(
+                    "{what}: order is '{}'; it is Receive or TimeStamp",
+                    short(other)
+                );
                 let at = self.place(self.origin(line));
-                Err(FomError::unreadable("STL-FOM-010", at, what))
+                Err(FomError::new(Code::BadValue, at, what))
             }
         }
     }
@@ -503,14 +661,42 @@ impl ObjectModel {
         names.map(|d| d.name.clone()).collect()
     }
 
+    /// What modules inherit is not linear in their size, so it is bounded: room for so many available
+    /// members and bytes of names, or TooLarge.
+    fn require_room(&mut self, available: usize, name: usize, line: u32) -> Result<(), FomError> {
+        let place = |model: &Self| model.place(model.origin(line));
+        if self.available + available > AVAILABLE_MAX {
+            let what = format!(
+                "with what is inherited there are more than {AVAILABLE_MAX} attributes and parameters"
+            );
+            return Err(FomError::new(Code::TooLarge, place(self), what));
+        }
+        if self.name_bytes + name > NAME_BYTES_MAX {
+            let what =
+                format!("the full names of all classes have more than {NAME_BYTES_MAX} bytes");
+            return Err(FomError::new(Code::TooLarge, place(self), what));
+        }
+        self.available += available;
+        self.name_bytes += name;
+        Ok(())
+    }
+
+    /// The roots and MOM classes are scaffolding in most modules, whatever they say of sharing.
     fn same_sharing(
         &self,
+        kind: &str,
         name: &str,
         old: &Fields,
         new: &ClassDef,
         first: Origin,
-    ) -> Result<(), FomError> {
-        self.same_field("class", name, "sharing", old, new, first)
+        problems: &mut Problems,
+    ) {
+        if let Err(what) = same_field(kind, name, "sharing", old, new)
+            && !new.members.is_empty()
+        {
+            let (at, first) = (self.place(self.origin(new.line)), self.place(first));
+            problems.add(FomError::conflict(Code::Difference, what, at, first));
+        }
     }
 
     fn same_travel(
@@ -520,154 +706,100 @@ impl ObjectModel {
         new: &ClassDef,
         first: Origin,
     ) -> Result<(), FomError> {
-        self.same_field("interaction class", name, "transportation", old, new, first)?;
-        self.same_field("interaction class", name, "order", old, new, first)
-    }
-
-    fn same_field(
-        &self,
-        kind: &str,
-        name: &str,
-        path: &str,
-        old: &Fields,
-        new: &ClassDef,
-        first: Origin,
-    ) -> Result<(), FomError> {
-        let (Some(was), Some(is)) = (field(old, path), field(&new.fields, path)) else {
-            return Ok(());
-        };
-        // The roots and MOM classes are scaffolding in most modules, whatever they say of sharing.
-        if was == is || (path == "sharing" && new.members.is_empty()) {
-            return Ok(());
+        for path in ["transportation", "order"] {
+            same_field("interaction class", name, path, old, new).map_err(|what| {
+                let (at, first) = (self.place(self.origin(new.line)), self.place(first));
+                FomError::conflict(Code::Conflict, what, at, first)
+            })?;
         }
-        let what = format!("{kind} '{name}': {path} {was} vs {is}");
-        let at = self.place(self.origin(new.line));
-        Err(FomError::conflict(what, at, self.place(first)))
+        Ok(())
     }
 
-    fn same_members(
+    /// A repeated definition has the same members, and says the same of them.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "attributes and parameters share it"
+    )]
+    fn same_members<'a>(
         &self,
-        class: &str,
         kind: &str,
-        old: &[(String, Fields, Vec<String>, Origin)],
+        class: &str,
+        find: &dyn Fn(&str) -> Option<Known<'a>>,
+        own: &[&str],
         new: &ClassDef,
         first: Origin,
+        problems: &mut Problems,
     ) -> Result<(), FomError> {
-        for (i, member) in new.members.iter().enumerate() {
-            self.no_twin(class, kind, &new.members[..i], member)?;
+        let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
+        for member in &new.members {
             let at = || self.place(self.origin(member.line));
-            let Some((_, fields, dimensions, origin)) = old.iter().find(|o| o.0 == member.name)
-            else {
+            if let Some(line) = seen.insert(&member.name, member.line) {
+                let first = self.place(self.origin(line));
+                return Err(twice(class, kind, member, at(), first));
+            }
+            let Some(known) = find(&member.name) else {
                 let what = format!(
                     "class '{class}': {kind} '{}' is not in the former definition of the class",
                     member.name
                 );
-                return Err(FomError::conflict(what, at(), self.place(first)));
+                let first = self.place(first);
+                return Err(FomError::conflict(Code::Conflict, what, at(), first));
             };
-            let conflict = |text: String| {
+            if known.inherited {
+                self.again(class, kind, &known, member, problems)?;
+                continue;
+            }
+            if let Some((code, text)) = differs(&known, member) {
                 let what = format!("class '{class}', {kind} '{}': {text}", member.name);
-                FomError::conflict(what, at(), self.place(*origin))
-            };
-            for path in MEMBER_FIELDS {
-                if let (Some(was), Some(is)) = (field(fields, path), field(&member.fields, path))
-                    && was != is
-                {
-                    return Err(conflict(format!("{path} {was} vs {is}")));
+                let error = FomError::conflict(code, what, at(), self.place(known.origin));
+                match error.is_harmless() {
+                    true => problems.add(error),
+                    false => return Err(error),
                 }
             }
-            if let Some(is) = &member.dimensions
-                && is != dimensions
-            {
-                return Err(conflict(format!(
-                    "dimensions {} vs {}",
-                    list(dimensions),
-                    list(is)
-                )));
-            }
         }
-        match old
-            .iter()
-            .find(|o| new.members.iter().all(|m| m.name != o.0))
-        {
+        match own.iter().find(|name| !seen.contains_key(*name)) {
             None => Ok(()),
-            Some((missing, _, _, origin)) => {
+            Some(missing) => {
                 let what = format!(
                     "class '{class}': {kind} '{missing}' of the former definition is missing here"
                 );
                 let at = self.place(self.origin(new.line));
-                Err(FomError::conflict(what, at, self.place(*origin)))
+                let first = find(missing).map_or(first, |known| known.origin);
+                let first = self.place(first);
+                Err(FomError::conflict(Code::Conflict, what, at, first))
             }
         }
     }
 
-    fn no_twin(
+    /// A class defines what it has: twice in its own definition, or what it inherits, which is let
+    /// pass if it says the same.
+    fn again(
         &self,
         class: &str,
         kind: &str,
-        before: &[MemberDef],
+        known: &Known<'_>,
         new: &MemberDef,
+        problems: &mut Problems,
     ) -> Result<(), FomError> {
-        match before.iter().find(|m| m.name == new.name) {
-            None => Ok(()),
-            Some(twin) => {
-                let what = format!("class '{class}' has the {kind} '{}' twice", new.name);
-                let at = self.place(self.origin(new.line));
-                Err(FomError::conflict(
-                    what,
-                    at,
-                    self.place(self.origin(twin.line)),
-                ))
-            }
+        let (at, first) = (self.place(self.origin(new.line)), self.place(known.origin));
+        if !known.inherited {
+            return Err(twice(class, kind, new, at, first));
         }
-    }
-
-    fn no_inherited(
-        &self,
-        class: &str,
-        handle: ObjectClassHandle,
-        new: &MemberDef,
-    ) -> Result<(), FomError> {
-        let inherited = self.attribute_by_name(handle, &new.name);
-        if let Some(a) = inherited.and_then(|a| self.attribute(a)) {
-            return Err(self.hides(class, "attribute", new, a.origin));
-        }
-        // A subclass that came before this definition may have it too.
-        let twin = self.attributes.iter().find(|a| {
-            a.name == new.name && a.class != handle && self.is_subclass_or_same(a.class, handle)
-        });
-        match twin.and_then(|a| Some((a, self.object_class(a.class)?))) {
-            None => Ok(()),
-            Some((a, below)) => Err(self.hidden(class, "attribute", new, &below.name, a.origin)),
-        }
-    }
-
-    fn no_inherited_parameter(
-        &self,
-        class: &str,
-        handle: InteractionClassHandle,
-        new: &MemberDef,
-    ) -> Result<(), FomError> {
-        let inherited = self.parameter_by_name(handle, &new.name);
-        if let Some(p) = inherited.and_then(|p| self.parameter(p)) {
-            return Err(self.hides(class, "parameter", new, p.origin));
-        }
-        let prefix = format!("{class}.");
-        let twin = self.parameters.iter().find_map(|p| {
-            let below = self.interaction_class(p.class)?;
-            (p.name == new.name && below.name.starts_with(&prefix)).then_some((p, below))
-        });
-        match twin {
-            None => Ok(()),
-            Some((p, below)) => Err(self.hidden(class, "parameter", new, &below.name, p.origin)),
-        }
-    }
-
-    fn hides(&self, class: &str, kind: &str, new: &MemberDef, origin: Origin) -> FomError {
         let what = format!(
             "class '{class}' defines the {kind} '{}', which it inherits",
             new.name
         );
-        FomError::conflict(what, self.place(self.origin(new.line)), self.place(origin))
+        match differs(known, new) {
+            Some((Code::Conflict, how)) => {
+                let what = format!("{what}: {how}");
+                Err(FomError::conflict(Code::Conflict, what, at, first))
+            }
+            _ => {
+                problems.add(FomError::conflict(Code::Difference, what, at, first));
+                Ok(())
+            }
+        }
     }
 
     fn hidden(
@@ -682,14 +814,8 @@ impl ObjectModel {
             "class '{class}' defines the {kind} '{}', which its subclass '{below}' has too",
             new.name
         );
-        FomError::conflict(what, self.place(self.origin(new.line)), self.place(origin))
-    }
-
-    fn qualified(&self, parent: Option<&String>, new: &ClassDef) -> String {
-        match parent {
-            Some(parent) => format!("{parent}.{}", new.name),
-            None => new.name.clone(),
-        }
+        let at = self.place(self.origin(new.line));
+        FomError::conflict(Code::Conflict, what, at, self.place(origin))
     }
 
     /// A line of the module that is being merged.
@@ -705,6 +831,67 @@ impl ObjectModel {
     }
 }
 
+fn is_of_mim(origin: Origin) -> bool {
+    origin.0 == 0
+}
+
+fn qualified(parent: Option<&str>, name: &str) -> String {
+    match parent {
+        Some(parent) => format!("{parent}.{name}"),
+        None => name.to_owned(),
+    }
+}
+
+fn twice(class: &str, kind: &str, new: &MemberDef, at: Place, first: Place) -> FomError {
+    let what = format!("class '{class}' has the {kind} '{}' twice", new.name);
+    FomError::conflict(Code::Conflict, what, at, first)
+}
+
+/// What both say of a class is the same, or how it differs.
+fn same_field(
+    kind: &str,
+    name: &str,
+    path: &str,
+    old: &Fields,
+    new: &ClassDef,
+) -> Result<(), String> {
+    match (field(old, path), field(&new.fields, path)) {
+        (Some(was), Some(is)) if was != is => Err(format!(
+            "{kind} '{name}': {path} {} vs {}",
+            short(was),
+            short(is)
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// In what a definition differs from the one that is there, and how badly.
+fn differs(known: &Known<'_>, new: &MemberDef) -> Option<(Code, String)> {
+    let privilege = new.name == "HLAprivilegeToDeleteObject";
+    let differing = MEMBER_FIELDS.iter().filter_map(|(path, harmless)| {
+        let (was, is) = (field(known.fields, path)?, field(&new.fields, path)?);
+        let harmless = *harmless || (privilege && *path == "order");
+        let code = match harmless {
+            true => Code::Difference,
+            false => Code::Conflict,
+        };
+        (was != is).then(|| (code, format!("{path} {} vs {}", short(was), short(is))))
+    });
+    let dimensions = new
+        .dimensions
+        .as_ref()
+        .filter(|is| **is != known.dimensions);
+    let dimensions = dimensions.map(|is| {
+        let text = format!("dimensions {} vs {}", list(&known.dimensions), list(is));
+        (Code::Conflict, text)
+    });
+    // The fields that count come first.
+    let (conflicts, others): (Vec<_>, Vec<_>) = differing
+        .chain(dimensions)
+        .partition(|(code, _)| *code == Code::Conflict);
+    conflicts.into_iter().chain(others).next()
+}
+
 /// Reads a dimension's value when unspecified (1516.2-2010 §4.7): `[lower..upper)`, `[only)` or
 /// `Excluded`.
 fn default_range(text: &str, upper_bound: u32) -> Option<Option<(u32, u32)>> {
@@ -712,7 +899,11 @@ fn default_range(text: &str, upper_bound: u32) -> Option<Option<(u32, u32)>> {
         return Some(None);
     }
     let bounds = text.strip_prefix('[')?.strip_suffix(')')?;
-    let number = |text: &str| text.trim().parse::<u32>().ok();
+    // 1516-2000 writes whole numbers as 3.0, too.
+    let number = |text: &str| {
+        let text = text.trim();
+        text.strip_suffix(".0").unwrap_or(text).parse::<u32>().ok()
+    };
     let (lower, upper) = match bounds.split_once("..") {
         Some((lower, upper)) => (number(lower)?, number(upper)?),
         None => (number(bounds)?, number(bounds)?.checked_add(1)?),
@@ -720,49 +911,62 @@ fn default_range(text: &str, upper_bound: u32) -> Option<Option<(u32, u32)>> {
     (lower < upper && upper <= upper_bound).then_some(Some((lower, upper)))
 }
 
-/// Takes over what is not said yet; whether there was any.
-fn adopt(fields: &mut Fields, new: &Fields) -> bool {
-    let before = fields.len();
+/// Whether a definition leaves open what another says.
+fn lacks(fields: &Fields, new: &Fields) -> bool {
+    new.iter().any(|(path, _)| field(fields, path).is_none())
+}
+
+/// Takes over what is not said yet.
+fn adopt(fields: &mut Fields, new: &Fields) {
     for (path, value) in new {
         if field(fields, path).is_none() {
             fields.push((path.clone(), value.clone()));
         }
     }
-    fields.len() > before
 }
 
-fn append<H: PartialEq>(list: &mut Vec<H>, slots: &mut Vec<(u32, u32)>, handle: H, raw: u32) {
-    let slot = u32::try_from(list.len()).expect("tables are bounded far below 2^32");
-    list.push(handle);
-    let at = slots.partition_point(|(h, _)| *h < raw);
-    slots.insert(at, (raw, slot));
-}
-
-/// The first difference between two rows, as `field: was vs is`. Their order says nothing.
-pub(crate) fn difference(old: &Fields, new: &Fields) -> Option<String> {
+/// In which field two rows differ first, and how, as `field: was vs is`. Their order says nothing.
+pub(crate) fn difference<'a, F>(old: &'a F, new: &'a F) -> Option<(&'a str, String)>
+where
+    F: PartialEq,
+    &'a F: IntoIterator<Item = &'a (String, String)>,
+{
     if old == new {
         return None;
     }
-    let values = |fields: &Fields, path: &str| {
-        let all = fields.iter().filter(|(p, _)| p == path);
-        all.map(|(_, v)| v.clone()).collect::<Vec<_>>().join(", ")
+    let values = |fields: &'a F| {
+        let mut values = BTreeMap::<&str, Vec<&str>>::new();
+        for (path, value) in fields {
+            values.entry(path).or_default().push(value);
+        }
+        values
     };
-    for (path, _) in old.iter().chain(new) {
-        let (was, is) = (values(old, path), values(new, path));
+    let (was, is) = (values(old), values(new));
+    let text = |values: Option<&Vec<&str>>| values.map(|v| short(&v.join(", ")));
+    for (path, _) in old.into_iter().chain(new) {
+        let (was, is) = (was.get(path.as_str()), is.get(path.as_str()));
         if was != is {
-            return Some(match (was.as_str(), is.as_str()) {
-                (only, "") => format!("{path} {only} only in the first definition"),
-                ("", only) => format!("{path} {only} only in the second definition"),
-                _ => format!("{path} {was} vs {is}"),
-            });
+            let how = match (text(was), text(is)) {
+                (Some(was), Some(is)) => format!("{path} {was} vs {is}"),
+                (was, None) => {
+                    let only = was.unwrap_or_default();
+                    format!("{path} {only} only in the first definition")
+                }
+                (None, Some(only)) => format!("{path} {only} only in the second definition"),
+            };
+            return Some((path, how));
         }
     }
     None
 }
 
+/// Names for a message; of many the first.
 fn list(names: &[String]) -> String {
-    match names.is_empty() {
-        true => "none".into(),
-        false => names.join(", "),
+    const MAX: usize = 10;
+    let shown: Vec<_> = names.iter().take(MAX).map(|n| short(n)).collect();
+    match names.len() {
+        0 => "none".into(),
+        1..=MAX => shown.join(", "),
+        more => format!("{} and {} more", shown.join(", "), more - MAX),
     }
 }

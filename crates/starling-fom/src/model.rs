@@ -1,9 +1,11 @@
 //! The merged object model, and look-ups in it.
 
+use crate::error::short;
 use crate::handles::*;
 use crate::module::Fields;
-use crate::{FomError, Module, Switches};
+use crate::{Check, Code, FomError, Module, Switches};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How values travel (the FDD's own transportation types map to one of these by `reliable`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,11 +40,12 @@ pub struct ObjectClass {
     /// Its subclasses.
     pub children: Vec<ObjectClassHandle>,
     /// All available attributes, inherited ones included. Grows at the end only: an attribute's
-    /// position is its slot.
+    /// position is its slot. Ascending, since handles are given in the order of definition.
     pub attributes: Vec<AttributeHandle>,
-    pub(crate) slots: Vec<(u32, u32)>,
+    pub(crate) child_names: BTreeMap<String, ObjectClassHandle>,
+    /// What it declares itself.
+    pub(crate) own: BTreeMap<String, AttributeHandle>,
     pub(crate) fields: Fields,
-    pub(crate) own: usize,
     pub(crate) origin: Origin,
 }
 
@@ -58,8 +61,11 @@ pub struct InteractionClass {
     /// Its subclasses.
     pub children: Vec<InteractionClassHandle>,
     /// All available parameters, inherited ones included. Grows at the end only: a parameter's
-    /// position is its slot.
+    /// position is its slot. Ascending, since handles are given in the order of definition.
     pub parameters: Vec<ParameterHandle>,
+    pub(crate) child_names: BTreeMap<String, InteractionClassHandle>,
+    /// What it declares itself.
+    pub(crate) own: BTreeMap<String, ParameterHandle>,
     /// How it travels.
     pub transportation: Transportation,
     /// Its preferred order.
@@ -67,9 +73,7 @@ pub struct InteractionClass {
     /// Its available dimensions.
     pub dimensions: Vec<DimensionHandle>,
     pub(crate) dimensions_given: bool,
-    pub(crate) slots: Vec<(u32, u32)>,
     pub(crate) fields: Fields,
-    pub(crate) own: usize,
     pub(crate) origin: Origin,
 }
 
@@ -138,25 +142,75 @@ impl TableEntry {
     }
 }
 
+/// Most available attributes of all object classes together, inherited ones counted at each class;
+/// likewise of parameters. RPR 2.0 has 5,000.
+pub(crate) const AVAILABLE_MAX: usize = 4_000_000;
+/// Most bytes of all class names together, each fully qualified.
+pub(crate) const NAME_BYTES_MAX: usize = 64 << 20;
+
+type Rows = BTreeMap<String, Arc<TableEntry>>;
+
 /// A MIM with the FOM modules merged into it: the FDD of a federation execution.
 ///
 /// Handles are given in order of definition and never change; merging the same modules in the
-/// same order gives the same handles everywhere.
+/// same order gives the same handles everywhere. A clone shares what neither it nor the original
+/// changes afterwards, so that a thousand federation executions have one MIM in memory.
 #[derive(Clone, Debug, Default)]
 pub struct ObjectModel {
     pub(crate) modules: Vec<String>,
-    pub(crate) object_classes: Vec<ObjectClass>,
-    pub(crate) interaction_classes: Vec<InteractionClass>,
-    pub(crate) attributes: Vec<Attribute>,
-    pub(crate) parameters: Vec<Parameter>,
-    pub(crate) dimensions: Vec<Dimension>,
-    pub(crate) object_names: BTreeMap<String, ObjectClassHandle>,
-    pub(crate) interaction_names: BTreeMap<String, InteractionClassHandle>,
-    pub(crate) tables: BTreeMap<&'static str, BTreeMap<String, TableEntry>>,
+    /// How many classes the MIM has: object classes, interaction classes.
+    mim: (usize, usize),
+    pub(crate) object_classes: Vec<Arc<ObjectClass>>,
+    pub(crate) interaction_classes: Vec<Arc<InteractionClass>>,
+    pub(crate) attributes: Vec<Arc<Attribute>>,
+    pub(crate) parameters: Vec<Arc<Parameter>>,
+    pub(crate) dimensions: Vec<Arc<Dimension>>,
+    pub(crate) dimension_names: BTreeMap<String, DimensionHandle>,
+    pub(crate) tables: BTreeMap<&'static str, Arc<Rows>>,
     pub(crate) switches: Switches,
     pub(crate) switches_set: bool,
     /// Dimensions that are referred to (by what, where) and not yet defined.
     pub(crate) undefined: BTreeMap<DimensionHandle, (String, Origin)>,
+    /// Available attributes and parameters, at all classes.
+    pub(crate) available: usize,
+    pub(crate) name_bytes: usize,
+}
+
+/// What is wrong with modules: of each kind the first so many.
+#[derive(Debug, Default)]
+pub struct Problems {
+    /// What is refused.
+    pub errors: Vec<FomError>,
+    /// What only [`Check::Strict`] refuses.
+    pub warnings: Vec<FomError>,
+}
+
+impl Problems {
+    const MAX: usize = 200;
+
+    pub(crate) fn add(&mut self, problem: FomError) {
+        let list = match problem.is_harmless() {
+            true => &mut self.warnings,
+            false => &mut self.errors,
+        };
+        if list.len() < Self::MAX {
+            list.push(problem);
+        }
+    }
+
+    /// Enough is wrong to stop reading.
+    pub(crate) fn is_full(&self) -> bool {
+        self.errors.len() >= Self::MAX
+    }
+
+    /// The first that is refused by this check.
+    pub fn refused(&self, check: Check) -> Option<&FomError> {
+        let warnings = match check {
+            Check::Lenient => &[][..],
+            Check::Strict => &self.warnings,
+        };
+        self.errors.iter().chain(warnings).next()
+    }
 }
 
 impl ObjectModel {
@@ -164,72 +218,92 @@ impl ObjectModel {
     /// HLAinteractionRoot.
     pub fn new(mim: &Module) -> Result<Self, FomError> {
         let mut model = ObjectModel::default();
-        let mut problems = Vec::new();
+        let mut problems = Problems::default();
         model.merge_into(mim, &mut problems);
-        problems.extend(model.require_roots(mim).err());
+        if let Err(error) = model.require_roots(mim) {
+            problems.add(error);
+        }
         model.resolve(&mut problems);
-        match problems.into_iter().next() {
+        model.mim = (model.object_classes.len(), model.interaction_classes.len());
+        match problems.errors.into_iter().next() {
             None => Ok(model),
             Some(first) => Err(first),
         }
     }
 
-    /// Merges FOM modules given together (1516.1-2010 Annex C): they may refer to each other in
-    /// any order. On an error the model is as before.
-    pub fn merge(&mut self, modules: &[Module]) -> Result<(), FomError> {
-        let (next, problems) = self.try_merge(modules);
-        match problems.into_iter().next() {
-            None => *self = next,
-            Some(first) => return Err(first),
-        }
-        Ok(())
+    /// Whether the MIM defines this class.
+    pub fn is_class_of_mim(&self, class: ObjectClassHandle) -> bool {
+        class.index().is_some_and(|i| i < self.mim.0)
     }
 
-    /// What would come of `merge`, and all that is wrong with it; a problem leaves out the
+    /// Whether the MIM defines this class.
+    pub fn is_interaction_of_mim(&self, class: InteractionClassHandle) -> bool {
+        class.index().is_some_and(|i| i < self.mim.1)
+    }
+
+    /// Merges FOM modules given together (1516.1-2010 Annex C): they may refer to each other in
+    /// any order. Gives what was let pass; on an error the model is as before.
+    pub fn merge(&mut self, modules: &[Module], check: Check) -> Result<Vec<FomError>, FomError> {
+        let (next, problems) = self.try_merge(modules);
+        if let Some(first) = problems.refused(check) {
+            return Err(first.clone());
+        }
+        *self = next;
+        Ok(problems.warnings)
+    }
+
+    /// What would come of `merge`, and what is wrong with it; a problem leaves out the
     /// definition that has it.
-    pub fn try_merge(&self, modules: &[Module]) -> (ObjectModel, Vec<FomError>) {
+    pub fn try_merge(&self, modules: &[Module]) -> (ObjectModel, Problems) {
         let mut next = self.clone();
-        let mut problems = Vec::new();
+        let mut problems = Problems::default();
         for module in modules {
             next.merge_into(module, &mut problems);
         }
         next.resolve(&mut problems);
+        for missing in next.undefined_data_types(self.modules.len()) {
+            problems.add(missing);
+        }
         (next, problems)
     }
 
-    /// References to data types that no module defines. `merge` allows them (nothing that an RTI
-    /// does depends on them); federates that decode by the FDD don't.
-    pub fn undefined_data_types(&self) -> Vec<FomError> {
+    /// References of modules from this number on to data types that no module defines. Nothing
+    /// that an RTI does depends on them; what federates that decode by the FDD do does.
+    fn undefined_data_types(&self, from: usize) -> impl Iterator<Item = FomError> {
         let known = self.tables.get("data type");
-        let missing = |what: String, fields: &Fields, origin: Origin| {
+        let missing = move |what: &dyn Fn() -> String, fields: &Fields, origin: Origin| {
             let refers =
                 |path: &str| matches!(path.rsplit('.').next(), Some("dataType" | "representation"));
             let names = fields.iter().filter(|(path, _)| refers(path));
-            let unknown = names.filter(|(_, n)| !known.is_some_and(|k| k.contains_key(n)));
-            let errors = unknown.map(|(_, name)| {
-                let what = format!("{what}: data type '{name}' is defined by no module");
-                FomError::inconsistent("STL-FOM-013", self.place(origin), what)
-            });
-            errors.collect::<Vec<_>>()
+            let mut unknown = names.filter(|(_, n)| !known.is_some_and(|k| k.contains_key(n)));
+            let (_, name) = unknown.next().filter(|_| origin.0 >= from)?;
+            let what = format!(
+                "{}: data type '{}' is defined by no module{}",
+                what(),
+                short(name),
+                self.nearest_data_type(name)
+            );
+            let code = Code::UndefinedDataType;
+            Some(FomError::new(code, self.place(origin), what))
         };
-        let attributes = self.attributes.iter().map(|a| {
-            let class = self.object_class(a.class).map_or("", |c| &c.name);
-            let what = format!("class '{class}', attribute '{}'", a.name);
-            missing(what, &a.fields, a.origin)
+        let attributes = self.attributes.iter().filter_map(move |a| {
+            let what = || {
+                let class = self.object_class(a.class).map_or("", |c| &c.name);
+                format!("class '{class}', attribute '{}'", a.name)
+            };
+            missing(&what, &a.fields, a.origin)
         });
-        let parameters = self.parameters.iter().map(|p| {
-            let class = self.interaction_class(p.class).map_or("", |c| &c.name);
-            let what = format!("class '{class}', parameter '{}'", p.name);
-            missing(what, &p.fields, p.origin)
+        let parameters = self.parameters.iter().filter_map(move |p| {
+            let what = || {
+                let class = self.interaction_class(p.class).map_or("", |c| &c.name);
+                format!("class '{class}', parameter '{}'", p.name)
+            };
+            missing(&what, &p.fields, p.origin)
         });
-        let rows = self
-            .tables
-            .iter()
-            .flat_map(|(table, rows)| rows.iter().map(move |(name, row)| (*table, name, row)));
-        let rows = rows.map(|(table, name, row)| {
-            missing(format!("{table} '{name}'"), &row.fields, row.origin)
+        let rows = self.tables().filter_map(move |(table, name, row)| {
+            missing(&|| format!("{table} '{name}'"), &row.fields, row.origin)
         });
-        attributes.chain(parameters).chain(rows).flatten().collect()
+        attributes.chain(parameters).chain(rows).take(Problems::MAX)
     }
 
     /// Designators of the merged modules, the MIM first.
@@ -239,45 +313,47 @@ impl ObjectModel {
 
     /// A class by its handle.
     pub fn object_class(&self, handle: ObjectClassHandle) -> Option<&ObjectClass> {
-        self.object_classes.get(handle.index()?)
+        self.object_classes.get(handle.index()?).map(Arc::as_ref)
     }
 
     /// All object classes, HLAobjectRoot first.
-    pub fn object_classes(&self) -> impl Iterator<Item = &ObjectClass> {
-        self.object_classes.iter()
+    pub fn object_classes(&self) -> impl Iterator<Item = &ObjectClass> + Clone {
+        self.object_classes.iter().map(Arc::as_ref)
     }
 
     /// A class by its fully qualified name, with or without `HLAobjectRoot.`.
     pub fn object_class_by_name(&self, name: &str) -> Option<&ObjectClass> {
-        let handle = self.object_names.get(name).or_else(|| {
-            let qualified = format!("HLAobjectRoot.{name}");
-            self.object_names.get(&qualified)
-        })?;
-        self.object_class(*handle)
+        let root = self.object_classes().next()?;
+        let steps = below(&root.name, name);
+        steps.into_iter().flatten().try_fold(root, |class, step| {
+            self.object_class(*class.child_names.get(step)?)
+        })
     }
 
     /// A class by its handle.
     pub fn interaction_class(&self, handle: InteractionClassHandle) -> Option<&InteractionClass> {
-        self.interaction_classes.get(handle.index()?)
+        self.interaction_classes
+            .get(handle.index()?)
+            .map(Arc::as_ref)
     }
 
     /// All interaction classes, HLAinteractionRoot first.
-    pub fn interaction_classes(&self) -> impl Iterator<Item = &InteractionClass> {
-        self.interaction_classes.iter()
+    pub fn interaction_classes(&self) -> impl Iterator<Item = &InteractionClass> + Clone {
+        self.interaction_classes.iter().map(Arc::as_ref)
     }
 
     /// A class by its fully qualified name, with or without `HLAinteractionRoot.`.
     pub fn interaction_class_by_name(&self, name: &str) -> Option<&InteractionClass> {
-        let handle = self.interaction_names.get(name).or_else(|| {
-            let qualified = format!("HLAinteractionRoot.{name}");
-            self.interaction_names.get(&qualified)
-        })?;
-        self.interaction_class(*handle)
+        let root = self.interaction_classes().next()?;
+        let steps = below(&root.name, name);
+        steps.into_iter().flatten().try_fold(root, |class, step| {
+            self.interaction_class(*class.child_names.get(step)?)
+        })
     }
 
     /// An attribute by its handle.
     pub fn attribute(&self, handle: AttributeHandle) -> Option<&Attribute> {
-        self.attributes.get(handle.index()?)
+        self.attributes.get(handle.index()?).map(Arc::as_ref)
     }
 
     /// An available attribute of a class by its name.
@@ -286,13 +362,19 @@ impl ObjectModel {
         class: ObjectClassHandle,
         name: &str,
     ) -> Option<AttributeHandle> {
-        let mut available = self.object_class(class)?.attributes.iter().copied();
-        available.find(|a| self.attribute(*a).is_some_and(|a| a.name == name))
+        let mut at = self.object_class(class);
+        while let Some(c) = at {
+            if let Some(own) = c.own.get(name) {
+                return Some(*own);
+            }
+            at = c.parent.and_then(|p| self.object_class(p));
+        }
+        None
     }
 
     /// A parameter by its handle.
     pub fn parameter(&self, handle: ParameterHandle) -> Option<&Parameter> {
-        self.parameters.get(handle.index()?)
+        self.parameters.get(handle.index()?).map(Arc::as_ref)
     }
 
     /// An available parameter of a class by its name.
@@ -301,18 +383,24 @@ impl ObjectModel {
         class: InteractionClassHandle,
         name: &str,
     ) -> Option<ParameterHandle> {
-        let mut available = self.interaction_class(class)?.parameters.iter().copied();
-        available.find(|p| self.parameter(*p).is_some_and(|p| p.name == name))
+        let mut at = self.interaction_class(class);
+        while let Some(c) = at {
+            if let Some(own) = c.own.get(name) {
+                return Some(*own);
+            }
+            at = c.parent.and_then(|p| self.interaction_class(p));
+        }
+        None
     }
 
     /// A dimension by its handle.
     pub fn dimension(&self, handle: DimensionHandle) -> Option<&Dimension> {
-        self.dimensions.get(handle.index()?)
+        self.dimensions.get(handle.index()?).map(Arc::as_ref)
     }
 
     /// A dimension by its name.
     pub fn dimension_by_name(&self, name: &str) -> Option<&Dimension> {
-        self.dimensions.iter().find(|d| d.name == name)
+        self.dimension(*self.dimension_names.get(name)?)
     }
 
     /// An update rate by its designator, in updates per second.
@@ -330,7 +418,7 @@ impl ObjectModel {
     pub fn tables(&self) -> impl Iterator<Item = (&'static str, &str, &TableEntry)> {
         self.tables
             .iter()
-            .flat_map(|(table, rows)| rows.iter().map(|(name, e)| (*table, name.as_str(), e)))
+            .flat_map(|(table, rows)| rows.iter().map(|(name, e)| (*table, name.as_str(), &**e)))
     }
 
     /// Whether `class` is `ancestor` or one of its subclasses.
@@ -369,20 +457,32 @@ impl ObjectModel {
 impl ObjectClass {
     /// The position of an attribute in `attributes`.
     pub fn slot(&self, attribute: AttributeHandle) -> Option<u32> {
-        slot(&self.slots, attribute.raw())
+        self.attributes
+            .binary_search(&attribute)
+            .ok()
+            .map(|at| at as u32)
     }
 }
 
 impl InteractionClass {
     /// The position of a parameter in `parameters`.
     pub fn slot(&self, parameter: ParameterHandle) -> Option<u32> {
-        slot(&self.slots, parameter.raw())
+        self.parameters
+            .binary_search(&parameter)
+            .ok()
+            .map(|at| at as u32)
     }
 }
 
-fn slot(slots: &[(u32, u32)], raw: u32) -> Option<u32> {
-    let at = slots.binary_search_by_key(&raw, |(h, _)| *h).ok()?;
-    Some(slots[at].1)
+/// The steps from the root class to a class; none if the name is the root's. The root's own name may
+/// be left out.
+fn below<'n>(root: &str, name: &'n str) -> Option<std::str::Split<'n, char>> {
+    let rest = match name.strip_prefix(root) {
+        Some("") => return None,
+        Some(rest) => rest.strip_prefix('.').unwrap_or(name),
+        None => name,
+    };
+    Some(rest.split('.'))
 }
 
 pub(crate) fn field<'a>(fields: &'a Fields, path: &str) -> Option<&'a str> {

@@ -1,15 +1,16 @@
 //! One module as it stands in its file: the XML turned into definitions with their lines.
 
-use crate::{FomError, Place, Switches};
-use roxmltree::{Document, Node, ParsingOptions};
+use crate::model::field;
+use crate::xml::{self, Element, Fault};
+use crate::{Code, FomError, Place, Switches};
 use std::collections::BTreeSet;
 
 /// The largest module, 64 MiB; the largest known one (RPR enumerations) has 0.6.
 pub const MODULE_BYTES_MAX: usize = 64 << 20;
-/// Most XML nodes of a module.
-const NODES_MAX: u32 = 4_000_000;
 /// Deepest nesting of classes or of a table entry.
 pub(crate) const DEPTH_MAX: usize = 200;
+/// Longest path to a field within a definition.
+const PATH_BYTES_MAX: usize = 10_000;
 
 /// A parsed module. What it says is checked against others when it is merged.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct Module {
     pub(crate) interactions: Option<ClassDef>,
     pub(crate) entries: Vec<EntryDef>,
     pub(crate) switches: Option<(Switches, u32)>,
+    /// Of 1516-2000: what the MIM defines too is in the words of that edition.
+    pub(crate) is_of_2000: bool,
 }
 
 /// An object or interaction class.
@@ -73,55 +76,57 @@ impl Module {
     }
 }
 
-/// Reads a module.
+/// Reads a module. What is wrong names the line; the first problem ends it.
 pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
-    let mut reader = Reader {
-        designator,
-        lines: Vec::new(),
+    let place = |line| Place {
+        module: designator.to_owned(),
+        line,
     };
+    let root = read(bytes).map_err(|fault| {
+        let Fault { code, line, what } = fault;
+        FomError::new(code, place(line), what)
+    })?;
+    let is_of_2000 = root.attribute("DTDversion").is_some();
+    let reader = Reader {
+        designator,
+        is_of_2000,
+    };
+    reader.module(&root)
+}
+
+/// The elements of a module.
+pub(crate) fn read(bytes: &[u8]) -> Result<Element, Fault> {
+    let fault = |code, line, what: String| Fault { code, line, what };
     if bytes.len() > MODULE_BYTES_MAX {
         let what = format!(
             "it has {} bytes; at most {MODULE_BYTES_MAX} are read",
             bytes.len()
         );
-        return Err(FomError::unreadable("STL-FOM-001", reader.place(1), what));
+        return Err(fault(Code::TooLarge, 1, what));
     }
     let text = std::str::from_utf8(bytes).map_err(|e| {
-        let line = 1 + bytes[..e.valid_up_to()]
-            .iter()
-            .filter(|b| **b == b'\n')
-            .count();
-        let what = "it is not UTF-8 text; FOM modules are XML in UTF-8";
-        FomError::unreadable("STL-FOM-002", reader.place(line as u32), what)
+        let before = &bytes[..e.valid_up_to()];
+        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+        fault(Code::NotUtf8, line as u32, "it is not UTF-8 text".into())
     })?;
     let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with(['(', ';']) {
-        let what = "it is an HLA 1.3 FED file; an XML FOM module of IEEE 1516 is needed";
-        return Err(FomError::unreadable("STL-FOM-003", reader.place(1), what));
+        let what = "it is an HLA 1.3 FED file, not XML".to_owned();
+        return Err(fault(Code::FedFile, 1, what));
     }
-    let document = Document::parse_with_options(text, options(text)).map_err(|e| {
-        let what = format!("it is not well-formed XML: {e}");
-        FomError::unreadable("STL-FOM-004", reader.place(e.pos().row), what)
-    })?;
-    let breaks = text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
-    reader.lines = breaks.map(|(at, _)| at).collect();
-    reader.module(&document)
-}
-
-/// Bounds on what XML may ask for.
-pub(crate) fn options(text: &str) -> ParsingOptions<'_> {
-    ParsingOptions {
-        allow_dtd: text.contains("<!DOCTYPE") && !text.contains("<!ENTITY"),
-        nodes_limit: NODES_MAX,
-        ..ParsingOptions::default()
-    }
+    xml::read(text)
 }
 
 struct Reader<'a> {
     designator: &'a str,
-    /// Where lines end. Asking roxmltree for a line costs a walk over all text before it.
-    lines: Vec<usize>,
+    is_of_2000: bool,
 }
+
+/// Dimensions of the MIM as 1516-2000 names them.
+const DIMENSIONS_OF_2000: [(&str, &str); 2] = [
+    ("Federate", "HLAfederate"),
+    ("ServiceGroup", "HLAserviceGroup"),
+];
 
 impl Reader<'_> {
     fn place(&self, line: u32) -> Place {
@@ -131,31 +136,31 @@ impl Reader<'_> {
         }
     }
 
-    fn module(&self, document: &Document<'_>) -> Result<Module, FomError> {
-        let root = document.root_element();
+    fn module(&self, root: &Element) -> Result<Module, FomError> {
         let mut module = Module {
             designator: self.designator.to_owned(),
             objects: None,
             interactions: None,
             entries: Vec::new(),
             switches: None,
+            is_of_2000: self.is_of_2000,
         };
-        if !root.tag_name().name().eq_ignore_ascii_case("objectModel") {
+        if !root.name().eq_ignore_ascii_case("objectModel") {
             let what = format!(
                 "its root element is <{}>; a FOM module's is <objectModel>",
-                root.tag_name().name()
+                root.name()
             );
-            return Err(FomError::unreadable("STL-FOM-005", self.here(root), what));
+            return Err(FomError::new(Code::NotAnObjectModel, self.here(root), what));
         }
-        for part in elements(root) {
-            match part.tag_name().name() {
+        for part in &root.children {
+            match part.name() {
                 "objects" => module.objects = self.root_class(part, "objectClass")?,
                 "interactions" => {
                     module.interactions = self.root_class(part, "interactionClass")?
                 }
-                "switches" => module.switches = Some((self.switches(part)?, self.line(part))),
+                "switches" => module.switches = Some((self.switches(part)?, part.line)),
                 "dataTypes" => {
-                    for table in elements(part) {
+                    for table in &part.children {
                         self.entries(table, "data type", &mut module.entries)?;
                     }
                 }
@@ -173,23 +178,18 @@ impl Reader<'_> {
         Ok(module)
     }
 
-    fn line(&self, node: Node<'_, '_>) -> u32 {
-        let start = node.range().start;
-        self.lines.partition_point(|end| *end < start) as u32 + 1
+    fn here(&self, node: &Element) -> Place {
+        self.place(node.line)
     }
 
-    fn here(&self, node: Node<'_, '_>) -> Place {
-        self.place(self.line(node))
-    }
-
-    fn root_class(&self, part: Node<'_, '_>, tag: &str) -> Result<Option<ClassDef>, FomError> {
-        let mut roots = elements(part).filter(|e| e.tag_name().name() == tag);
+    fn root_class(&self, part: &Element, tag: &str) -> Result<Option<ClassDef>, FomError> {
+        let mut roots = part.children.iter().filter(|e| e.name() == tag);
         let Some(root) = roots.next() else {
             return Ok(None);
         };
         if let Some(second) = roots.next() {
-            let what = format!("<{}> has a second root class", part.tag_name().name());
-            return Err(FomError::unreadable("STL-FOM-008", self.here(second), what));
+            let what = format!("<{}> has a second root class", part.name());
+            return Err(FomError::new(Code::BadRoot, self.here(second), what));
         }
         let class = self.class(root, tag, 0)?;
         let wanted = match tag {
@@ -198,15 +198,15 @@ impl Reader<'_> {
         };
         if class.name != wanted {
             let what = format!("the root class is '{}', not {wanted}", class.name);
-            return Err(FomError::unreadable("STL-FOM-008", self.here(root), what));
+            return Err(FomError::new(Code::BadRoot, self.here(root), what));
         }
         Ok(Some(class))
     }
 
-    fn class(&self, node: Node<'_, '_>, tag: &str, depth: usize) -> Result<ClassDef, FomError> {
+    fn class(&self, node: &Element, tag: &str, depth: usize) -> Result<ClassDef, FomError> {
         if depth >= DEPTH_MAX {
             let what = format!("classes are nested more than {DEPTH_MAX} deep");
-            return Err(FomError::unreadable("STL-FOM-001", self.here(node), what));
+            return Err(FomError::new(Code::TooLarge, self.here(node), what));
         }
         let member_tag = match tag {
             "objectClass" => "attribute",
@@ -215,24 +215,24 @@ impl Reader<'_> {
         let name = self.name(node, tag)?;
         if name.contains('.') {
             let what = format!("the class name '{name}' contains a dot, which separates classes");
-            return Err(FomError::unreadable("STL-FOM-006", self.here(node), what));
+            return Err(FomError::new(Code::BadName, self.here(node), what));
         }
         let mut class = ClassDef {
             name,
-            line: self.line(node),
+            line: node.line,
             fields: self.own_fields(node),
             dimensions: self.dimensions(node),
             members: Vec::new(),
             children: Vec::new(),
         };
-        for child in elements(node) {
-            let child_tag = child.tag_name().name();
+        for child in &node.children {
+            let child_tag = child.name();
             if child_tag == tag {
                 class.children.push(self.class(child, tag, depth + 1)?);
             } else if child_tag == member_tag {
                 class.members.push(MemberDef {
                     name: self.name(child, member_tag)?,
-                    line: self.line(child),
+                    line: child.line,
                     fields: self.own_fields(child),
                     dimensions: self.dimensions(child),
                 });
@@ -243,70 +243,78 @@ impl Reader<'_> {
 
     fn entries(
         &self,
-        part: Node<'_, '_>,
+        part: &Element,
         table: &'static str,
         out: &mut Vec<EntryDef>,
     ) -> Result<(), FomError> {
-        for row in elements(part) {
+        for row in &part.children {
             let mut fields = Fields::new();
             self.flatten(row, String::new(), 0, &mut fields)?;
             fields.retain(|(path, _)| path != "label");
-            let tag = row.tag_name().name();
+            // A tag or time whose data type is NA says nothing.
+            if matches!(table, "time" | "tag") && field(&fields, "dataType").is_none() {
+                continue;
+            }
+            let tag = row.name();
             let name = match table {
                 "time" | "tag" => tag.to_owned(),
                 "synchronization point" => self.named(row, tag, "label")?,
                 _ => self.name(row, tag)?,
             };
+            let is_old = |(old, _): &(&str, &str)| *old == name;
+            if table == "dimension" && self.is_of_2000 && DIMENSIONS_OF_2000.iter().any(is_old) {
+                continue;
+            }
             if table == "data type" {
                 fields.insert(0, ("kind".into(), tag.to_owned()));
             }
             out.push(EntryDef {
                 table,
                 name,
-                line: self.line(row),
+                line: row.line,
                 fields,
             });
         }
         Ok(())
     }
 
-    fn switches(&self, part: Node<'_, '_>) -> Result<Switches, FomError> {
+    fn switches(&self, part: &Element) -> Result<Switches, FomError> {
         let mut switches = Switches::default();
-        let set = |switches: &mut Switches, name: &str, value: &str, at: Node<'_, '_>| {
+        let set = |switches: &mut Switches, name: &str, value: &str, at: &Element| {
             let value = value.trim();
             switches.set(name, value, &self.here(at))
         };
-        for attribute in part.attributes() {
-            set(&mut switches, attribute.name(), attribute.value(), part)?;
+        for (name, value) in part.attributes() {
+            set(&mut switches, name, value, part)?;
         }
-        for e in elements(part) {
-            let value = e.attributes().find(|a| a.name() != "notes");
-            let value = value.map(|a| a.value()).or(e.text()).unwrap_or_default();
-            set(&mut switches, e.tag_name().name(), value, e)?;
+        for e in &part.children {
+            let value = e.attributes().find(|(name, _)| *name != "notes");
+            let value = value.map_or(e.text.as_str(), |(_, value)| value);
+            set(&mut switches, e.name(), value, e)?;
         }
         Ok(switches)
     }
 
-    fn name(&self, node: Node<'_, '_>, tag: &str) -> Result<String, FomError> {
+    fn name(&self, node: &Element, tag: &str) -> Result<String, FomError> {
         self.named(node, tag, "name")
     }
 
-    fn named(&self, node: Node<'_, '_>, tag: &str, field: &str) -> Result<String, FomError> {
+    fn named(&self, node: &Element, tag: &str, field: &str) -> Result<String, FomError> {
         match value(node, field) {
             Some(name) if name.len() <= 1000 => Ok(name),
             Some(_) => {
                 let what = format!("the {field} of this <{tag}> is longer than 1000 bytes");
-                Err(FomError::unreadable("STL-FOM-001", self.here(node), what))
+                Err(FomError::new(Code::TooLarge, self.here(node), what))
             }
             None => {
                 let what = format!("this <{tag}> has no {field}");
-                Err(FomError::unreadable("STL-FOM-006", self.here(node), what))
+                Err(FomError::new(Code::BadName, self.here(node), what))
             }
         }
     }
 
     /// The simple fields of a class or member.
-    fn own_fields(&self, node: Node<'_, '_>) -> Fields {
+    fn own_fields(&self, node: &Element) -> Fields {
         [
             "dataType",
             "updateType",
@@ -320,44 +328,54 @@ impl Reader<'_> {
         .collect()
     }
 
-    fn dimensions(&self, node: Node<'_, '_>) -> Option<Vec<String>> {
+    fn dimensions(&self, node: &Element) -> Option<Vec<String>> {
         if let Some(list) = node.attribute("dimensions") {
             let names = list.split([' ', ',']).filter(|n| !matches!(*n, "" | "NA"));
-            return Some(names.map(str::to_owned).collect());
+            let old = DIMENSIONS_OF_2000.iter().filter(|_| self.is_of_2000);
+            let now = |name: &str| {
+                let known = old.clone().find(|(old, _)| *old == name);
+                known.map_or(name, |(_, now)| now).to_owned()
+            };
+            return Some(names.map(now).collect());
         }
-        let list = elements(node).find(|e| e.tag_name().name() == "dimensions")?;
-        let names = elements(list).filter_map(|d| d.text());
-        let names = names.map(|n| n.trim().to_owned());
+        let list = node.child("dimensions")?;
+        let names = list.children.iter().map(|n| n.text.trim().to_owned());
         Some(names.filter(|n| !n.is_empty() && n != "NA").collect())
     }
 
     fn flatten(
         &self,
-        node: Node<'_, '_>,
+        node: &Element,
         path: String,
         depth: usize,
         out: &mut Fields,
     ) -> Result<(), FomError> {
         if depth >= DEPTH_MAX {
             let what = format!("elements are nested more than {DEPTH_MAX} deep");
-            return Err(FomError::unreadable("STL-FOM-001", self.here(node), what));
+            return Err(FomError::new(Code::TooLarge, self.here(node), what));
+        }
+        if path.len() > PATH_BYTES_MAX {
+            let what = format!(
+                "the names of nested elements are longer than {PATH_BYTES_MAX} bytes together"
+            );
+            return Err(FomError::new(Code::TooLarge, self.here(node), what));
         }
         let join = |name: &str| match path.is_empty() {
             true => name.to_owned(),
             false => format!("{path}.{name}"),
         };
         let prose = |name: &str| PROSE.contains(&name) && (depth == 0 || name != "name");
-        for a in node.attributes().filter(|a| !prose(a.name())) {
-            push(out, join(a.name()), a.value());
+        for (name, value) in node.attributes().filter(|(name, _)| !prose(name)) {
+            push(out, join(name), value);
         }
         let mut number = 0;
         let mut seen = BTreeSet::new();
-        for e in elements(node) {
-            let name = e.tag_name().name();
+        for e in &node.children {
+            let name = e.name();
             if prose(name) {
                 continue;
             }
-            if elements(e).next().is_some() {
+            if !e.children.is_empty() {
                 number += 1;
                 let step = match (name, value(e, "name")) {
                     // Their order says nothing, unlike that of fields. What is no name keeps its
@@ -373,7 +391,7 @@ impl Reader<'_> {
                 };
                 self.flatten(e, join(&step), depth + 1, out)?;
             } else {
-                push(out, join(name), e.text().unwrap_or_default());
+                push(out, join(name), &e.text);
             }
         }
         Ok(())
@@ -387,14 +405,9 @@ fn push(out: &mut Fields, path: String, value: &str) {
     }
 }
 
-fn elements<'a, 'i>(node: Node<'a, 'i>) -> impl Iterator<Item = Node<'a, 'i>> {
-    node.children().filter(Node::is_element)
-}
-
 /// A field as a child element or an XML attribute; none if empty or NA.
-fn value(node: Node<'_, '_>, field: &str) -> Option<String> {
-    let child = elements(node).find(|e| e.tag_name().name() == field);
-    let text = child.and_then(|e| e.text()).or(node.attribute(field))?;
-    let text = text.trim();
+fn value(node: &Element, field: &str) -> Option<String> {
+    let child = node.child(field).map(|e| e.text.as_str());
+    let text = child.or_else(|| node.attribute(field))?.trim();
     (!matches!(text, "" | "NA")).then(|| text.to_owned())
 }

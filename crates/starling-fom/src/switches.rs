@@ -1,6 +1,6 @@
 //! The switches table (1516.2-2010 §4.10).
 
-use crate::{FomError, Place};
+use crate::{Code, FomError, Place};
 
 /// What becomes of a federate that is lost (§4.1.1 automatic resign directive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Switches {
         if name.eq_ignore_ascii_case("automaticResignAction") {
             self.automatic_resign_action = resign_action(value).ok_or_else(|| {
                 let what = format!("automaticResignAction is '{value}', which is no resign action");
-                FomError::unreadable("STL-FOM-007", at.clone(), what)
+                FomError::new(Code::BadSwitch, at.clone(), what)
             })?;
             return Ok(());
         }
@@ -113,7 +113,7 @@ impl Switches {
             "false" | "0" | "disabled" => false,
             _ => {
                 let what = format!("switch {name} is '{value}'; it is true or false");
-                return Err(FomError::unreadable("STL-FOM-007", at.clone(), what));
+                return Err(FomError::new(Code::BadSwitch, at.clone(), what));
             }
         };
         Ok(())

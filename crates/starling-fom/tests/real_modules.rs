@@ -1,6 +1,6 @@
 //! Published modules load and merge.
 
-use starling_fom::{Module, ObjectModel, parse, standard_mim};
+use starling_fom::{Check, Module, ObjectModel, parse, standard_mim};
 use std::path::PathBuf;
 
 fn data(path: &str) -> Module {
@@ -17,7 +17,9 @@ fn mim() -> ObjectModel {
 fn merged(paths: &[&str]) -> ObjectModel {
     let mut model = mim();
     let modules: Vec<_> = paths.iter().map(|p| data(p)).collect();
-    model.merge(&modules).unwrap_or_else(|e| panic!("{e}"));
+    model
+        .merge(&modules, Check::Lenient)
+        .unwrap_or_else(|e| panic!("{e}"));
     model
 }
 
@@ -85,7 +87,7 @@ fn one_by_one_gives_the_handles_of_all_at_once() {
     let at_once = merged(&RPR);
     let mut one_by_one = mim();
     for path in RPR {
-        one_by_one.merge(&[data(path)]).unwrap();
+        one_by_one.merge(&[data(path)], Check::Lenient).unwrap();
     }
     let handles = |m: &ObjectModel| -> Vec<_> {
         m.object_classes()
@@ -120,13 +122,16 @@ fn a_conflict_names_both_places_and_changes_nothing() {
     let mut model = merged(&["restaurant/RestaurantFOMmodule-2010.xml"]);
     let before = model.object_classes().count();
     let error = model
-        .merge(&[data("restaurant/RestaurantSOMmodule-2010.xml")])
+        .merge(
+            &[data("restaurant/RestaurantSOMmodule-2010.xml")],
+            Check::Lenient,
+        )
         .unwrap_err();
     assert_eq!(
         error.to_string(),
         "STL-FOM-012 inconsistent FDD: update rate 'Low': rate 10.56 vs 0.2\n  \
          at restaurant/RestaurantSOMmodule-2010.xml:744; first defined at restaurant/RestaurantFOMmodule-2010.xml:562\n  \
-         do: starling fom diff restaurant/RestaurantFOMmodule-2010.xml restaurant/RestaurantSOMmodule-2010.xml"
+         do: remove one of the two definitions, or make them alike; starling fom diff restaurant/RestaurantFOMmodule-2010.xml restaurant/RestaurantSOMmodule-2010.xml"
     );
     assert_eq!(model.object_classes().count(), before);
 }

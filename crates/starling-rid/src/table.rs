@@ -67,6 +67,8 @@ settings! {
         "Values and tags that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "120",
         "A receiver that holds up its senders for this long is resigned, after a warning, unless it is stopped and fault.paused keeps it; 0: never, senders wait.";
+    FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
+        "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
         "How much rtiexec logs. off and error also silence the notes of federates on ignored settings.";
     LOG_FILE: String = "log.file", Kind::Text, "", "",

@@ -1,10 +1,12 @@
 //! What rtiexec takes from the settings.
 
 use crate::liveness::Paused;
+use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
-    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, LIMITS_FRAME_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_SEND_STALL_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
+    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FRAME_BYTES,
+    LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
+    Settings,
 };
 use std::time::Duration;
 
@@ -27,6 +29,8 @@ pub struct Config {
     pub timeout: Duration,
     /// What becomes of those whose process is stopped.
     pub paused: Paused,
+    /// What is done about doubtful FOM modules.
+    pub check: Check,
     /// The largest message of a peer.
     pub frame_bytes_max: usize,
     /// Bytes that may wait for a receiver before its senders are held up.
@@ -49,6 +53,10 @@ impl Config {
             heartbeat: time(FAULT_HEARTBEAT_S),
             timeout: time(FAULT_TIMEOUT_S),
             paused: Paused::of(&settings.get(FAULT_PAUSED)),
+            check: match settings.get(FOM_CHECK).as_str() {
+                "strict" => Check::Strict,
+                _ => Check::Lenient,
+            },
             frame_bytes_max: settings.get(LIMITS_FRAME_BYTES) as usize,
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),

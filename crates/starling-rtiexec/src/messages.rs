@@ -2,7 +2,7 @@
 
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
-use starling_core::{PeerId, ProtocolError};
+use starling_core::{MergedModules, ModuleMerge, PeerId, ProtocolError};
 use starling_net::LinkReader;
 use starling_wire::{
     Foreign, Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame,
@@ -139,7 +139,7 @@ impl Server {
         Ok(())
     }
 
-    fn control(&mut self, n: usize, message: ToExecutive) -> Result<(), Ending> {
+    fn control(&mut self, n: usize, mut message: ToExecutive) -> Result<(), Ending> {
         let asked = match &message {
             ToExecutive::CreateFederation {
                 federation,
@@ -170,7 +170,14 @@ impl Server {
         }
         // The core contains what goes wrong in a federation execution; this, what does outside.
         let executive = AssertUnwindSafe(&mut self.executive);
-        let result = catch_unwind(move || { executive }.receive(PeerId(n as u64), message));
+        let result = catch_unwind(move || {
+            let AssertUnwindSafe(executive) = { executive };
+            let merged = executive.take_modules(&mut message).map(ModuleMerge::run);
+            for warning in merged.iter().flat_map(MergedModules::warnings) {
+                warn!("{warning}");
+            }
+            executive.receive_merged(PeerId(n as u64), message, merged)
+        });
         let result = result.unwrap_or_else(|_| {
             let what = "an internal error of the RTI in handling its request";
             Err(ProtocolError(what.into()))

@@ -93,10 +93,12 @@ impl Server {
                 )
                 .map_err(failed)?;
         }
+        let mut executive = Executive::new();
+        executive.set_check(config.check);
         let waker = mio::Waker::new(poll.registry(), STOP).map_err(failed)?;
         Ok(Self {
             config,
-            executive: Executive::new(),
+            executive,
             receivers: Vec::new(),
             connections: Vec::new(),
             idle_since: Instant::now(),

@@ -2,20 +2,22 @@
 
 use percent_encoding::percent_decode_str;
 use starling_core::message::ModuleSource;
-use starling_core::{Exception, ExceptionKind};
+use starling_core::{Exception, ExceptionKind, FomError, MODULE_BYTES_MAX};
+use starling_net::read_file;
 use std::path::PathBuf;
 
 /// Reads a module by path or `file:` URL. `missing` is what is thrown if it can't be opened.
 pub(crate) fn read(designator: &str, missing: ExceptionKind) -> Result<ModuleSource, Exception> {
-    let path = path_of(designator)
-        .map_err(|why| Exception::new(missing, format!("'{designator}' can't be opened: {why}")))?;
-    let text = std::fs::read(&path).map_err(|error| {
+    let unopened = |path: &str, why: String| {
+        let error = FomError::unopened(path, why);
+        Exception::new(missing, error.to_string())
+    };
+    let path = path_of(designator).map_err(|why| unopened(designator, why))?;
+    // One byte more than is accepted is read, so that whoever reads it says so.
+    let text = read_file(&path, MODULE_BYTES_MAX).map_err(|error| {
         let here = std::env::current_dir().map_or_else(|_| "?".into(), |d| d.display().to_string());
-        let text = format!(
-            "'{}' can't be opened: {error} (working directory {here})",
-            path.display()
-        );
-        Exception::new(missing, text)
+        let path = path.display().to_string();
+        unopened(&path, format!("{error} (working directory {here})"))
     })?;
     Ok(ModuleSource {
         designator: designator.to_owned(),

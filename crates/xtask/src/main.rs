@@ -5,6 +5,7 @@
 mod c_header;
 mod cpp_bodies;
 mod cpp_headers;
+mod messages;
 mod rust_tables;
 
 use anyhow::{Context, Result, bail};
@@ -69,6 +70,7 @@ fn main() -> Result<()> {
     files.extend(cpp_headers::generate()?);
     files.extend(cpp_bodies::generate()?);
     files.push(c_header::generate()?);
+    files.push(messages::generate());
     for file in files {
         let path = root().join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();

@@ -165,7 +165,8 @@ impl Federate {
         if !rate.is_empty() && self.model.update_rate(rate).is_none() {
             throw!(
                 InvalidUpdateRateDesignator,
-                "the FDD has no update rate '{rate}'"
+                "the FDD has no update rate '{rate}'{}",
+                self.model.nearest_update_rate(rate)
             );
         }
         Ok(())

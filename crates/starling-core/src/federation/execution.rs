@@ -1,7 +1,7 @@
 //! Federation management at the executive.
 
 use super::federate::fdd_directive;
-use super::modules;
+use super::modules::{MergedModules, ModuleMerge};
 use crate::exception::throw;
 use crate::execution::{Cause, Execution, Member};
 use crate::message::{
@@ -11,16 +11,46 @@ use crate::message::{
 use crate::object::advisories::InstanceSwitches;
 use crate::object::execution::NameUse;
 use crate::{Exception, FederateHandle, PeerId};
+use starling_fom::Check;
 
 /// Logical time implementations that every federate has (§12.4).
 const TIMES: [&str; 2] = ["HLAfloat64Time", "HLAinteger64Time"];
 
 impl Execution {
+    /// The modules of Create Federation Execution, the MIM first.
+    pub(crate) fn modules_to_create(
+        modules: Vec<ModuleSource>,
+        mim: Option<ModuleSource>,
+        check: Check,
+    ) -> ModuleMerge {
+        let mim = mim.unwrap_or_else(|| ModuleSource {
+            designator: starling_fom::STANDARD_MIM_DESIGNATOR.to_owned(),
+            text: Vec::new(),
+        });
+        let mut sources = vec![mim];
+        sources.extend(modules);
+        ModuleMerge {
+            base: None,
+            sources: once(sources),
+            check,
+        }
+    }
+
+    /// Those of Join Federation Execution that the federation execution does not have yet.
+    pub(crate) fn modules_to_join(&self, modules: Vec<ModuleSource>, check: Check) -> ModuleMerge {
+        let mut added = once(modules);
+        added.retain(|module| !self.modules.contains(module));
+        ModuleMerge {
+            base: Some(self.model.clone()),
+            sources: added,
+            check,
+        }
+    }
+
     /// Create Federation Execution, 1516.1-2010 §4.5.
     pub(crate) fn create(
         name: String,
-        modules: Vec<ModuleSource>,
-        mim: Option<ModuleSource>,
+        merged: impl FnOnce() -> MergedModules,
         time_implementation: String,
     ) -> Result<Self, Exception> {
         let time_implementation = if time_implementation.is_empty() {
@@ -35,17 +65,8 @@ impl Execution {
                 TIMES.join(" and ")
             );
         }
-        let mim = mim.unwrap_or_else(|| ModuleSource {
-            designator: starling_fom::STANDARD_MIM_DESIGNATOR.to_owned(),
-            text: Vec::new(),
-        });
-        let mut sources = vec![mim];
-        for module in modules {
-            if !sources.contains(&module) {
-                sources.push(module);
-            }
-        }
-        let model = modules::build(&sources)?;
+        let merged = merged();
+        let (sources, model) = (merged.sources, merged.model?);
         Ok(Execution::new(name, time_implementation, sources, model))
     }
 
@@ -91,7 +112,8 @@ impl Execution {
         info: PeerInfo,
         name: Option<String>,
         kind: String,
-        modules: Vec<ModuleSource>,
+        mut merged: MergedModules,
+        check: Check,
     ) -> Result<FederateHandle, Exception> {
         let used = |name: &str| self.members.values().any(|m| m.name == name);
         if let Some(name) = name.as_ref().filter(|n| used(n)) {
@@ -101,14 +123,14 @@ impl Execution {
                 self.name
             );
         }
-        let mut added: Vec<ModuleSource> = Vec::new();
-        for module in modules {
-            if !self.modules.contains(&module) && !added.contains(&module) {
-                added.push(module);
-            }
+        if merged.base != self.modules.len() {
+            // Another federate has brought modules meanwhile.
+            merged = self.modules_to_join(merged.sources, check).run();
         }
+        let added = merged.sources;
+        let model = merged.model?;
         if !added.is_empty() {
-            modules::merge(&mut self.model, &added)?;
+            self.model = model;
             self.modules.extend(added.iter().cloned());
             self.routes.clear();
             self.grow_instances();
@@ -219,6 +241,17 @@ impl Execution {
         self.advise_no_more(federate);
         self.advise(cause);
     }
+}
+
+/// Without repetitions.
+fn once(modules: Vec<ModuleSource>) -> Vec<ModuleSource> {
+    let mut once: Vec<ModuleSource> = Vec::with_capacity(modules.len());
+    for module in modules {
+        if !once.contains(&module) {
+            once.push(module);
+        }
+    }
+    once
 }
 
 impl Member {

@@ -1,44 +1,117 @@
 //! FOM modules and the MIM: from sources to an object model.
+//!
+//! Reading and merging large modules takes seconds, so it is apart from the executive: whoever
+//! drives that may do it on another thread ([`Executive::take_modules`](crate::Executive)).
 
 use crate::message::ModuleSource;
 use crate::{Exception, ExceptionKind};
-use starling_fom::{FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
+use starling_fom::{Check, FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
+
+/// Most modules of a federation execution, the MIM included.
+const MODULES_MAX: usize = 1000;
 
 /// Which role a module was given in; the exceptions differ.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+enum Role {
     Fom,
     Mim,
 }
 
-/// The object model of a MIM and FOM modules, merged in this order.
-pub(crate) fn build(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> {
-    let (mim, modules) = sources
-        .split_first()
-        .ok_or_else(|| Exception::new(ExceptionKind::ErrorReadingMIM, "there is no MIM"))?;
-    // The built-in MIM travels by name only.
-    let mut model = match mim.text.is_empty() && mim.designator == STANDARD_MIM_DESIGNATOR {
-        true => starling_fom::standard_model().clone(),
-        false => ObjectModel::new(&parse(mim, Role::Mim)?).map_err(|e| exception(e, Role::Mim))?,
-    };
-    merge(&mut model, modules)?;
-    Ok(model)
+/// Modules that a message brought, to be merged. Holds no reference to the executive and takes
+/// time in proportion to their size, so it can run on any thread.
+pub struct ModuleMerge {
+    /// What they are merged into; none: the first of them is the MIM.
+    pub(crate) base: Option<ObjectModel>,
+    pub(crate) sources: Vec<ModuleSource>,
+    pub(crate) check: Check,
 }
 
-/// Merges further FOM modules; on an error the model is as before.
-pub(crate) fn merge(model: &mut ObjectModel, modules: &[ModuleSource]) -> Result<(), Exception> {
+/// Modules that were merged, or why they can't be.
+pub struct MergedModules {
+    /// How many modules the base had: with as many it is still the same.
+    pub(crate) base: usize,
+    pub(crate) sources: Vec<ModuleSource>,
+    pub(crate) model: Result<ObjectModel, Exception>,
+    warnings: Vec<FomError>,
+}
+
+impl ModuleMerge {
+    /// Reads and merges them.
+    pub fn run(self) -> MergedModules {
+        let base = self.base.as_ref().map_or(0, |base| base.modules().len());
+        let merged = build(self.base, &self.sources, self.check);
+        let (model, warnings) = match merged {
+            Ok((model, warnings)) => (Ok(model), warnings),
+            Err(refusal) => (Err(refusal), Vec::new()),
+        };
+        MergedModules {
+            base,
+            sources: self.sources,
+            model,
+            warnings,
+        }
+    }
+}
+
+impl MergedModules {
+    /// What was let pass with a warning, for the log.
+    pub fn warnings(&self) -> &[FomError] {
+        &self.warnings
+    }
+}
+
+/// The object model of a MIM and FOM modules, merged in this order, as somebody else has accepted
+/// them.
+pub(crate) fn rebuild(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> {
+    Ok(build(None, sources, Check::Lenient)?.0)
+}
+
+/// Merges further FOM modules that somebody else has accepted.
+pub(crate) fn extend(model: &mut ObjectModel, modules: &[ModuleSource]) -> Result<(), Exception> {
+    *model = build(Some(model.clone()), modules, Check::Lenient)?.0;
+    Ok(())
+}
+
+fn build(
+    base: Option<ObjectModel>,
+    sources: &[ModuleSource],
+    check: Check,
+) -> Result<(ObjectModel, Vec<FomError>), Exception> {
+    let (mut model, modules) = match base {
+        Some(base) => (base, sources),
+        None => {
+            let (mim, modules) = sources
+                .split_first()
+                .ok_or_else(|| Exception::new(ExceptionKind::ErrorReadingMIM, "there is no MIM"))?;
+            (start(mim)?, modules)
+        }
+    };
+    if model.modules().len() + modules.len() > MODULES_MAX {
+        let text = format!("a federation execution has at most {MODULES_MAX} FOM modules");
+        return Err(Exception::new(ExceptionKind::ErrorReadingFDD, text));
+    }
     let modules: Vec<_> = modules
         .iter()
         .map(|source| parse(source, Role::Fom))
         .collect::<Result<_, _>>()?;
-    model.merge(&modules).map_err(|e| exception(e, Role::Fom))
+    let merged = model.merge(&modules, check);
+    let warnings = merged.map_err(|e| exception(e, Role::Fom))?;
+    Ok((model, warnings))
+}
+
+fn start(mim: &ModuleSource) -> Result<ObjectModel, Exception> {
+    // The built-in MIM travels by name only.
+    if mim.text.is_empty() && mim.designator == STANDARD_MIM_DESIGNATOR {
+        return Ok(starling_fom::standard_model().clone());
+    }
+    ObjectModel::new(&parse(mim, Role::Mim)?).map_err(|e| exception(e, Role::Mim))
 }
 
 fn exception(error: FomError, role: Role) -> Exception {
     let kind = match (error.kind(), role) {
-        (FomErrorKind::Inconsistent, Role::Fom) => ExceptionKind::InconsistentFDD,
-        (_, Role::Fom) => ExceptionKind::ErrorReadingFDD,
         (_, Role::Mim) => ExceptionKind::ErrorReadingMIM,
+        (FomErrorKind::Unreadable, Role::Fom) => ExceptionKind::ErrorReadingFDD,
+        (_, Role::Fom) => ExceptionKind::InconsistentFDD,
     };
     Exception::new(kind, error.to_string())
 }

@@ -5,7 +5,7 @@ use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
 };
-use starling_fom::{InteractionClass, ObjectClass};
+use starling_fom::{InteractionClass, ObjectClass, nearest};
 
 impl Federate {
     /// Get Federate Handle, 1516.1-2010 §10.4.
@@ -14,8 +14,9 @@ impl Federate {
             Some(member) => Ok(member.handle),
             None => throw!(
                 NameNotFound,
-                "no federate named '{name}' has joined '{}'",
-                self.federation
+                "no federate named '{name}' has joined '{}'{}",
+                self.federation,
+                nearest(name, self.members.values().map(|m| m.name.as_str()))
             ),
         }
     }
@@ -36,7 +37,11 @@ impl Federate {
     pub fn object_class_handle(&self, name: &str) -> Result<ObjectClassHandle, Exception> {
         match self.model.object_class_by_name(name) {
             Some(class) => Ok(class.handle),
-            None => throw!(NameNotFound, "the FDD has no object class '{name}'"),
+            None => throw!(
+                NameNotFound,
+                "the FDD has no object class '{name}'{}",
+                self.model.nearest_object_class(name)
+            ),
         }
     }
 
@@ -78,7 +83,12 @@ impl Federate {
         let known = self.valid_object_class(class)?;
         match self.model.attribute_by_name(class, name) {
             Some(handle) => Ok(handle),
-            None => throw!(NameNotFound, "'{}' has no attribute '{name}'", known.name),
+            None => throw!(
+                NameNotFound,
+                "'{}' has no attribute '{name}'{}",
+                known.name,
+                self.model.nearest_attribute(class, name)
+            ),
         }
     }
 
@@ -98,7 +108,8 @@ impl Federate {
             Some(rate) => Ok(rate),
             None => throw!(
                 InvalidUpdateRateDesignator,
-                "the FDD has no update rate '{designator}'"
+                "the FDD has no update rate '{designator}'{}",
+                self.model.nearest_update_rate(designator)
             ),
         }
     }
@@ -124,7 +135,11 @@ impl Federate {
     ) -> Result<InteractionClassHandle, Exception> {
         match self.model.interaction_class_by_name(name) {
             Some(class) => Ok(class.handle),
-            None => throw!(NameNotFound, "the FDD has no interaction class '{name}'"),
+            None => throw!(
+                NameNotFound,
+                "the FDD has no interaction class '{name}'{}",
+                self.model.nearest_interaction_class(name)
+            ),
         }
     }
 
@@ -145,7 +160,12 @@ impl Federate {
         let known = self.valid_interaction_class(class)?;
         match self.model.parameter_by_name(class, name) {
             Some(handle) => Ok(handle),
-            None => throw!(NameNotFound, "'{}' has no parameter '{name}'", known.name),
+            None => throw!(
+                NameNotFound,
+                "'{}' has no parameter '{name}'{}",
+                known.name,
+                self.model.nearest_parameter(class, name)
+            ),
         }
     }
 
@@ -196,7 +216,11 @@ impl Federate {
     pub fn dimension_handle(&self, name: &str) -> Result<DimensionHandle, Exception> {
         match self.model.dimension_by_name(name) {
             Some(dimension) => Ok(dimension.handle),
-            None => throw!(NameNotFound, "the FDD has no dimension '{name}'"),
+            None => throw!(
+                NameNotFound,
+                "the FDD has no dimension '{name}'{}",
+                self.model.nearest_dimension(name)
+            ),
         }
     }
 

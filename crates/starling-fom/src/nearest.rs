@@ -1,0 +1,100 @@
+//! The nearest name to one that is not there, for messages.
+
+use crate::ObjectModel;
+
+/// Most names that are compared: a message is not worth more.
+const COMPARED_MAX: usize = 2_000;
+/// Longest name that is compared, in characters.
+const LENGTH_MAX: usize = 200;
+
+/// `; nearest is 'Boat'` if a candidate is close enough to be meant, else nothing: the end of a
+/// message. Of many candidates the first are compared.
+pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let wanted = wanted.to_lowercase();
+    let length = wanted.chars().count();
+    if length > LENGTH_MAX {
+        return String::new();
+    }
+    let limit = (length / 3).max(2);
+    let close = |c: &&str| c.chars().count().abs_diff(length) <= limit;
+    let near = candidates.into_iter().take(COMPARED_MAX).filter(close);
+    let near = near.map(|c| (strsim::damerau_levenshtein(&wanted, &c.to_lowercase()), c));
+    match near.filter(|(distance, _)| *distance <= limit).min() {
+        Some((_, name)) => format!("; nearest is '{name}'"),
+        None => String::new(),
+    }
+}
+
+/// Classes by their names with or without the root: whoever leaves it out is answered without it.
+fn nearest_class<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
+    let root = names.clone().next().unwrap_or_default();
+    match wanted.starts_with(root) {
+        true => nearest(wanted, names),
+        false => {
+            let below = |name: &'a str| name.strip_prefix(root)?.strip_prefix('.');
+            let full = nearest(wanted, names.clone().filter_map(below));
+            if !full.is_empty() || wanted.contains('.') {
+                return full;
+            }
+            // A class that lies deeper than was said.
+            let last = |name: &&str| name.rsplit('.').next() == Some(wanted);
+            match names.filter(last).filter_map(below).next() {
+                Some(name) => format!("; nearest is '{name}'"),
+                None => String::new(),
+            }
+        }
+    }
+}
+
+/// Each gives the end of a sentence: `; nearest is '...'`, or nothing if no name is near.
+impl ObjectModel {
+    /// An object class.
+    pub fn nearest_object_class(&self, name: &str) -> String {
+        nearest_class(name, self.object_classes().map(|c| c.name.as_str()))
+    }
+
+    /// An interaction class.
+    pub fn nearest_interaction_class(&self, name: &str) -> String {
+        nearest_class(name, self.interaction_classes().map(|c| c.name.as_str()))
+    }
+
+    /// An available attribute of a class.
+    pub fn nearest_attribute(&self, class: crate::ObjectClassHandle, name: &str) -> String {
+        let class = self.object_class(class);
+        let available = class.into_iter().flat_map(|c| &c.attributes);
+        let available = available.filter_map(|a| self.attribute(*a));
+        nearest(name, available.map(|a| a.name.as_str()))
+    }
+
+    /// An available parameter of a class.
+    pub fn nearest_parameter(&self, class: crate::InteractionClassHandle, name: &str) -> String {
+        let class = self.interaction_class(class);
+        let available = class.into_iter().flat_map(|c| &c.parameters);
+        let available = available.filter_map(|p| self.parameter(*p));
+        nearest(name, available.map(|p| p.name.as_str()))
+    }
+
+    /// A dimension that is defined.
+    pub fn nearest_dimension(&self, name: &str) -> String {
+        self.nearest_row("dimension", name)
+    }
+
+    /// A transportation type.
+    pub fn nearest_transportation(&self, name: &str) -> String {
+        self.nearest_row("transportation", name)
+    }
+
+    /// An update rate designator.
+    pub fn nearest_update_rate(&self, name: &str) -> String {
+        self.nearest_row("update rate", name)
+    }
+
+    pub(crate) fn nearest_data_type(&self, name: &str) -> String {
+        self.nearest_row("data type", name)
+    }
+
+    fn nearest_row(&self, table: &str, name: &str) -> String {
+        let rows = self.tables.get(table).into_iter();
+        nearest(name, rows.flat_map(|rows| rows.keys()).map(String::as_str))
+    }
+}
