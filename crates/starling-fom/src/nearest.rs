@@ -15,7 +15,10 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
     if length > LENGTH_MAX {
         return String::new();
     }
-    let limit = (length / 3).max(2);
+    let limit = match length {
+        0..=3 => 1,
+        _ => (length / 3).max(2),
+    };
     let close = |c: &&str| c.chars().count().abs_diff(length) <= limit;
     let near = candidates.into_iter().take(COMPARED_MAX).filter(close);
     let near = near.map(|c| (strsim::damerau_levenshtein(&wanted, &c.to_lowercase()), c));
@@ -32,15 +35,11 @@ fn nearest_class<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone)
         true => nearest(wanted, names),
         false => {
             let below = |name: &'a str| name.strip_prefix(root)?.strip_prefix('.');
-            let full = nearest(wanted, names.clone().filter_map(below));
-            if !full.is_empty() || wanted.contains('.') {
-                return full;
-            }
             // A class that lies deeper than was said.
-            let last = |name: &&str| name.rsplit('.').next() == Some(wanted);
-            match names.filter(last).filter_map(below).next() {
+            let deeper = |name: &&str| name.strip_suffix(wanted).is_some_and(|n| n.ends_with('.'));
+            match names.clone().filter(deeper).find_map(below) {
                 Some(name) => format!("; nearest is '{name}'"),
-                None => String::new(),
+                None => nearest(wanted, names.filter_map(below)),
             }
         }
     }

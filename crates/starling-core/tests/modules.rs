@@ -1,0 +1,179 @@
+//! Modules at the executive: merged elsewhere, checked as set, and names that are nearly there.
+
+mod common;
+
+use common::{Federation, fom};
+use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
+use starling_core::{Check, Exception, ExceptionKind, Executive, ModuleMerge, PeerId};
+
+fn module(designator: &str, text: &str) -> ModuleSource {
+    ModuleSource {
+        designator: designator.into(),
+        text: text.as_bytes().to_vec(),
+    }
+}
+
+fn class(name: &str, kind: &str) -> String {
+    format!(
+        "<objectModel><objects><objectClass><name>HLAobjectRoot</name><objectClass>\
+         <name>{name}</name><attribute><name>a</name><dataType>{kind}</dataType></attribute>\
+         </objectClass></objectClass></objects></objectModel>"
+    )
+}
+
+fn create(modules: Vec<ModuleSource>) -> ToExecutive {
+    ToExecutive::CreateFederation {
+        federation: "F".into(),
+        modules,
+        mim: None,
+        time_implementation: String::new(),
+    }
+}
+
+fn join(modules: Vec<ModuleSource>) -> ToExecutive {
+    ToExecutive::Join {
+        name: None,
+        kind: "test".into(),
+        federation: "F".into(),
+        modules,
+    }
+}
+
+fn connect(executive: &mut Executive, n: u64) -> PeerId {
+    executive.connected(
+        PeerId(n),
+        PeerInfo {
+            pid: 1,
+            host: "host".into(),
+            program: "test".into(),
+            version: "1".into(),
+            path: "memory".into(),
+        },
+    );
+    PeerId(n)
+}
+
+fn created(executive: &mut Executive, message: ToExecutive) -> Result<(), Exception> {
+    let peer = PeerId(1);
+    executive.receive(peer, message).unwrap();
+    match executive.poll_output() {
+        Some((_, FromExecutive::Done(done))) => done,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn strict_refuses_what_is_doubtful() {
+    let doubtful = || create(vec![module("m.xml", &class("Boat", "Unknown"))]);
+    let mut executive = Executive::new();
+    connect(&mut executive, 1);
+    executive.set_check(Check::Strict);
+    let refused = created(&mut executive, doubtful()).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::InconsistentFDD);
+    assert!(refused.to_string().contains("STL-FOM-013"), "{refused}");
+    executive.set_check(Check::Lenient);
+    let mut message = doubtful();
+    let merged = executive
+        .take_modules(&mut message)
+        .map(ModuleMerge::run)
+        .unwrap();
+    assert_eq!(merged.warnings().len(), 1);
+    executive
+        .receive_merged(PeerId(1), message, Some(merged))
+        .unwrap();
+    assert_eq!(executive.federations(), 1);
+}
+
+/// Two joiners bring modules; both are merged elsewhere, and the second finds those of the first.
+#[test]
+fn modules_are_merged_elsewhere() {
+    let mut executive = Executive::new();
+    connect(&mut executive, 1);
+    created(&mut executive, create(vec![module("m.xml", &fom(""))])).unwrap();
+    let brought = |executive: &mut Executive, n: u64, kind: &str| {
+        let peer = connect(executive, n);
+        let name = format!("late{n}.xml");
+        let mut message = join(vec![module(&name, &class("Late", kind))]);
+        let merge = executive.take_modules(&mut message).unwrap();
+        (peer, message, merge)
+    };
+    let joiners = [(2, "HLAbyte"), (3, "HLAbyte"), (4, "HLAinteger32BE")];
+    let taken = joiners.map(|(n, kind)| brought(&mut executive, n, kind));
+    let merging = taken.map(|(peer, message, merge)| {
+        let thread = std::thread::spawn(move || merge.run());
+        (peer, message, thread.join().unwrap())
+    });
+    let mut joined = Vec::new();
+    for (peer, message, merged) in merging {
+        executive
+            .receive_merged(peer, message, Some(merged))
+            .unwrap();
+        while let Some((to, answer)) = executive.poll_output() {
+            match answer {
+                FromExecutive::Joined(snapshot) if to == peer => {
+                    joined.push(Ok(snapshot.modules.len()));
+                }
+                FromExecutive::JoinRefused(why) => joined.push(Err(why.kind)),
+                _ => {}
+            }
+        }
+    }
+    // MIM, m.xml, late2.xml; late3.xml; late4.xml contradicts these.
+    assert_eq!(joined, [Ok(3), Ok(4), Err(ExceptionKind::InconsistentFDD)]);
+}
+
+#[test]
+fn names_that_are_nearly_there_are_suggested() {
+    let mut f = Federation::new("");
+    f.join("Alpha");
+    let federate = f.federate("Alpha");
+    let object = federate.object_class_handle("A").unwrap();
+    let interaction = federate.interaction_class_handle("I.J").unwrap();
+    let text = |error: Exception| error.to_string();
+    for (error, nearest) in [
+        (
+            text(federate.object_class_handle("A.b2").unwrap_err()),
+            "'A.B'",
+        ),
+        (
+            text(federate.object_class_handle("B").unwrap_err()),
+            "'A.B'",
+        ),
+        (
+            text(
+                federate
+                    .object_class_handle("HLAobjectRoot.A.C")
+                    .unwrap_err(),
+            ),
+            "'HLAobjectRoot.A.B'",
+        ),
+        (
+            text(federate.interaction_class_handle("I.K").unwrap_err()),
+            "'I.J'",
+        ),
+        (
+            text(federate.attribute_handle(object, "X1").unwrap_err()),
+            "'x'",
+        ),
+        (
+            text(federate.parameter_handle(interaction, "Q").unwrap_err()),
+            "'q'",
+        ),
+        (text(federate.dimension_handle("e").unwrap_err()), "'E'"),
+        (
+            text(federate.update_rate_value("low").unwrap_err()),
+            "'Low'",
+        ),
+        (
+            text(federate.federate_handle("Alhpa").unwrap_err()),
+            "'Alpha'",
+        ),
+    ] {
+        assert!(
+            error.ends_with(&format!("; nearest is {nearest}")),
+            "{error}"
+        );
+    }
+    let far = text(federate.object_class_handle("SomethingElse").unwrap_err());
+    assert!(!far.contains("nearest"), "{far}");
+}
