@@ -2,67 +2,35 @@
 //!
 //! What each request does stands in the rooms (`federation/execution.rs` and so on).
 //!
-//! Invariants:
-//! - every request of a member takes one log index, refused or not;
-//! - a member's stream is complete: entries that do not concern it are covered by a watermark
-//!   before anything later is put on it;
-//! - no member is told two entries of one index, so that whoever has applied an index has applied
-//!   all of it;
-//! - `by_class` and `names` mirror `instances`.
+//! Invariant: `by_class` and `names` mirror `instances`.
 
 use crate::ddm::execution::ExecutionRegions;
 use crate::declaration::{Routes, Subscriptions};
 use crate::federation::synchronization::SynchronizationPoint;
 use crate::handles::HandleMap;
-use crate::message::{
-    Entry, EntryBody, FromExecutive, LogIndex, ModuleSource, PeerInfo, Request, RequestBody,
-    RequestNumber, ResignAction, Watermark,
-};
+use crate::log::executive::{Cause, Log};
+use crate::message::{LogIndex, ModuleSource, PeerInfo, Request, RequestBody, ResignAction};
 use crate::object::advisories::{InstanceSwitches, Told};
 use crate::object::execution::{Instance, NameUse};
 use crate::ownership::execution::Transfer;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, PeerId, ProtocolError, Transportation,
+    ObjectInstanceHandle, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A joined federate as the executive knows it.
 pub(crate) struct Member {
-    pub(crate) peer: PeerId,
     pub(crate) info: PeerInfo,
     pub(crate) name: String,
     pub(crate) kind: String,
-    /// Requests it has made.
-    pub(crate) requests: RequestNumber,
-    /// Log index of the last of them.
-    pub(crate) last_request_at: LogIndex,
-    /// Its stream tells the log up to here.
-    pub(crate) told: LogIndex,
     pub(crate) resign_directive: ResignAction,
     pub(crate) switches: InstanceSwitches,
     /// Of interaction classes, where they are not the FDD's.
     pub(crate) transportations: BTreeMap<InteractionClassHandle, Transportation>,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
-}
-
-/// Who a log entry comes from.
-#[derive(Clone)]
-pub(crate) struct Cause {
-    pub(crate) sender: FederateHandle,
-    pub(crate) request: RequestNumber,
-}
-
-impl Cause {
-    /// The RTI itself.
-    pub(crate) fn rti() -> Self {
-        Cause {
-            sender: FederateHandle::RTI,
-            request: RequestNumber::default(),
-        }
-    }
 }
 
 pub(crate) struct Execution {
@@ -72,9 +40,7 @@ pub(crate) struct Execution {
     pub(crate) model: ObjectModel,
     pub(crate) members: BTreeMap<FederateHandle, Member>,
     pub(crate) last_federate: u32,
-    pub(crate) index: LogIndex,
-    /// Every member has been told the log up to here.
-    settled: LogIndex,
+    pub(crate) log: Log,
     pub(crate) subscriptions: Subscriptions<LogIndex>,
     pub(crate) routes: Routes,
     pub(crate) regions: ExecutionRegions,
@@ -90,8 +56,6 @@ pub(crate) struct Execution {
     /// Deletions and updates by federates that do not own what it takes, dropped.
     pub(crate) refused: u64,
     pub(crate) receivers: Vec<FederateHandle>,
-    out: Vec<(PeerId, FromExecutive)>,
-    left: Vec<PeerId>,
 }
 
 impl Execution {
@@ -108,8 +72,7 @@ impl Execution {
             model,
             members: BTreeMap::new(),
             last_federate: 0,
-            index: LogIndex::default(),
-            settled: LogIndex::default(),
+            log: Log::default(),
             subscriptions: Subscriptions::default(),
             routes: Routes::default(),
             regions: ExecutionRegions::default(),
@@ -122,8 +85,6 @@ impl Execution {
             interactions_sent: HandleMap::default(),
             refused: 0,
             receivers: Vec::new(),
-            out: Vec::new(),
-            left: Vec::new(),
         }
     }
 
@@ -133,17 +94,7 @@ impl Execution {
         federate: FederateHandle,
         request: Request,
     ) -> Result<(), ProtocolError> {
-        self.index = self.index.next();
-        let index = self.index;
-        let member = self.member_mut(federate)?;
-        member.requests = member.requests.next();
-        member.last_request_at = index;
-        let cause = Cause {
-            sender: federate,
-            request: member.requests,
-        };
-        // First, so that all that the request brings about stands behind its fences.
-        self.tell(&cause, &request.fenced, &EntryBody::Fenced);
+        let cause = self.log.request(federate, &request.fenced)?;
         self.serve(&cause, request.body)?;
         self.advise(&cause);
         Ok(())
@@ -345,104 +296,5 @@ impl Execution {
         self.members
             .get_mut(&federate)
             .ok_or_else(|| ProtocolError(format!("{federate} is not a member")))
-    }
-
-    /// All members.
-    pub(crate) fn everyone(&self) -> Vec<FederateHandle> {
-        self.members.keys().copied().collect()
-    }
-
-    /// Puts an entry at the present log index on the streams of its audience; at the next one if
-    /// somebody of it has been told an entry of the present one.
-    pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
-        let told = |f| self.members.get(f).is_some_and(|m| m.told >= self.index);
-        if audience.iter().any(told) {
-            self.index = self.index.next();
-        }
-        for federate in audience {
-            self.bring_up_to(*federate, self.index.previous());
-            let Some(member) = self.members.get_mut(federate) else {
-                continue;
-            };
-            member.told = self.index;
-            let entry = Entry {
-                index: self.index,
-                sender: cause.sender,
-                request: cause.request,
-                body: body.clone(),
-            };
-            self.out.push((member.peer, FromExecutive::Entry(entry)));
-        }
-    }
-
-    /// Puts any other message on a member's stream.
-    pub(crate) fn send(&mut self, peer: PeerId, message: FromExecutive) {
-        self.out.push((peer, message));
-    }
-
-    /// Covers what `federate` was not told up to `index` with a watermark.
-    pub(crate) fn bring_up_to(&mut self, federate: FederateHandle, index: LogIndex) {
-        let Some(member) = self.members.get(&federate) else {
-            return;
-        };
-        let (peer, told) = (member.peer, member.told);
-        if told >= index {
-            return;
-        }
-        // The request that is being served may stand behind this; those before it do not.
-        let by_then = |m: &Member| match m.last_request_at > index {
-            true => m.requests.previous(),
-            false => m.requests,
-        };
-        let requests = self
-            .members
-            .iter()
-            .filter(|(_, m)| m.last_request_at > told)
-            .map(|(f, m)| (*f, by_then(m)))
-            .collect();
-        let mark = Watermark { index, requests };
-        self.out.push((peer, FromExecutive::Watermark(mark)));
-        if let Some(member) = self.members.get_mut(&federate) {
-            member.told = index;
-        }
-    }
-
-    /// Whether some member may not have been told all of the log.
-    pub(crate) fn is_unsettled(&self) -> bool {
-        self.settled < self.index
-    }
-
-    /// Brings every member up to date.
-    pub(crate) fn settle(&mut self) {
-        let index = self.index;
-        for federate in self.everyone() {
-            self.bring_up_to(federate, index);
-        }
-        self.settled = index;
-    }
-
-    /// Whether `outputs` or `left` has something to say.
-    pub(crate) fn has_news(&self) -> bool {
-        !self.out.is_empty() || !self.left.is_empty()
-    }
-
-    /// Messages made since the last call.
-    pub(crate) fn outputs(&mut self) -> impl Iterator<Item = (PeerId, FromExecutive)> + '_ {
-        self.out.drain(..)
-    }
-
-    /// Notes that a peer's federate is no longer a member.
-    pub(crate) fn note_left(&mut self, peer: PeerId) {
-        self.left.push(peer);
-    }
-
-    /// Peers whose federates have ceased to be members since the last call.
-    pub(crate) fn left(&mut self) -> impl Iterator<Item = PeerId> + '_ {
-        self.left.drain(..)
-    }
-
-    /// Peers of all members.
-    pub(crate) fn peers(&self) -> impl Iterator<Item = PeerId> + '_ {
-        self.members.values().map(|m| m.peer)
     }
 }

@@ -189,8 +189,7 @@ impl Executive {
             return (vec![finding], None);
         };
         let (findings, federate) = execution.why(question);
-        let member = federate.and_then(|f| execution.members.get(&f));
-        (findings, member.map(|m| m.peer))
+        (findings, federate.and_then(|f| execution.log.peer(f)))
     }
 
     /// Whom to forward a data frame to, as it is, into `to`. All outputs that belong before it on
@@ -224,11 +223,11 @@ impl Executive {
 
     /// Brings every member up to date with its federation execution's log. Call after a batch.
     pub fn settle(&mut self) {
-        let behind = self.executions.iter().filter(|(_, e)| e.is_unsettled());
+        let behind = self.executions.iter().filter(|(_, e)| e.log.is_unsettled());
         let behind: Vec<ExecutionId> = behind.map(|(id, _)| *id).collect();
         for id in behind {
             // A panic has already been answered by ending the federation execution.
-            let _ = self.contained(id, Execution::settle);
+            let _ = self.contained(id, |e| e.log.settle());
             self.take_outputs(id);
         }
     }
@@ -338,7 +337,7 @@ impl Executive {
                 let mut why = "an internal error of the RTI".to_owned();
                 if let Some(broken) = self.remove(id) {
                     why = format!("federation execution '{}' was ended by {why}", broken.name);
-                    for peer in broken.peers() {
+                    for peer in broken.log.peers() {
                         if let Some(p) = self.peers.get_mut(&peer) {
                             p.member_of = None;
                         }
@@ -360,11 +359,11 @@ impl Executive {
     fn take_outputs(&mut self, id: ExecutionId) {
         let execution = self.executions.get_mut(&id);
         // A data frame seldom has any.
-        let Some(execution) = execution.filter(|e| e.has_news()) else {
+        let Some(execution) = execution.filter(|e| e.log.has_news()) else {
             return;
         };
-        self.out.extend(execution.outputs());
-        for peer in execution.left() {
+        self.out.extend(execution.log.outputs());
+        for peer in execution.log.left() {
             if let Some(p) = self.peers.get_mut(&peer) {
                 p.member_of = None;
             }

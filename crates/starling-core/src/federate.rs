@@ -16,15 +16,15 @@ use crate::declaration::{Advisories, Pace, Routes, Subscriptions};
 use crate::exception::throw;
 use crate::federation::modules;
 use crate::handles::HandleMap;
+use crate::log::federate::{DataPath, Now, Ordered, Output, Replica};
 use crate::message::{
-    After, Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, LogIndex, Request,
-    RequestBody, RequestNumber, ResignAction, Snapshot,
+    Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, LogIndex, RequestNumber,
+    ResignAction, Snapshot,
 };
 use crate::object::advisories::InstanceSwitches;
 use crate::object::federate::Instance;
 use crate::object::receive::{Queued, ReceiveMaps, Wanted};
 use crate::object::transportation::Changes;
-use crate::order::{Now, Ordered, Ordering};
 use crate::ownership::federate::Ownership;
 use crate::{
     AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -32,29 +32,6 @@ use crate::{
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// How this federate's data frames travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataPath {
-    /// On the stream to the executive, which forwards them.
-    Executive,
-    /// On a link of its own to each receiver.
-    Direct,
-}
-
-/// What goes to the executive or to a peer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Output {
-    /// To the executive.
-    Request(Request),
-    /// A fence, to this receiver's own link ([`DataPath::Direct`] only).
-    Fence {
-        /// Whose link.
-        to: FederateHandle,
-        /// The frame.
-        fence: Data<'static>,
-    },
-}
 
 /// A data frame on its way out.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +49,7 @@ pub struct Federate {
     pub(crate) federation: String,
     pub(crate) time_implementation: String,
     pub(crate) model: ObjectModel,
-    pub(crate) path: DataPath,
-    pub(crate) order: Ordering,
+    pub(crate) log: Replica,
     pub(crate) members: BTreeMap<FederateHandle, FederateInformation>,
     /// All members' subscriptions as of the applied log.
     pub(crate) subscriptions: Subscriptions<LogIndex>,
@@ -109,12 +85,9 @@ pub struct Federate {
     pub(crate) receivers: Vec<FederateHandle>,
     /// The largest frame that the executive takes.
     frame_bytes_max: usize,
-    requests: RequestNumber,
     /// It has asked to resign: nothing is delivered to it any more.
     resigning: bool,
     resigned: bool,
-    fenceable: BTreeSet<FederateHandle>,
-    out: VecDeque<Output>,
 }
 
 impl Federate {
@@ -144,8 +117,7 @@ impl Federate {
             time_implementation: snapshot.time_implementation,
             resign_directive: crate::federation::federate::fdd_directive(&model),
             model,
-            path,
-            order: Ordering::new(snapshot.handle, path, snapshot.index, senders),
+            log: Replica::new(snapshot.handle, path, snapshot.index, senders),
             members: snapshot
                 .federates
                 .into_iter()
@@ -179,11 +151,8 @@ impl Federate {
             scratch: Default::default(),
             receivers: Vec::new(),
             frame_bytes_max: usize::MAX,
-            requests: RequestNumber::default(),
             resigning: false,
             resigned: false,
-            fenceable: BTreeSet::new(),
-            out: VecDeque::new(),
         })
     }
 
@@ -229,27 +198,18 @@ impl Federate {
 
     /// The next thing to put on a link.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.out.pop_front()
+        self.log.poll_output()
     }
 
     /// A message of the executive's stream. Answers to calls made before joining are not for here.
     pub fn receive(&mut self, message: FromExecutive) -> Result<(), ProtocolError> {
-        match message {
-            FromExecutive::Entry(entry) => self.order.entry(entry),
-            FromExecutive::Watermark(mark) => self.order.watermark(mark),
-            other => {
-                return Err(ProtocolError(format!(
-                    "expected the log of '{}', got {other:?}",
-                    self.federation
-                )));
-            }
-        }
+        self.log.receive(message)?;
         self.apply_ready()
     }
 
     /// A data frame, from the executive's stream or a peer's link.
     pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
-        match self.order.data(data)? {
+        match self.log.receive_data(data)? {
             Now::Handle => {
                 self.apply_data(data)?;
                 if self.resigning {
@@ -267,8 +227,7 @@ impl Federate {
 
     /// A peer's own link has ended and all that it carried has been received.
     pub fn link_ended(&mut self, peer: FederateHandle) -> Result<(), ProtocolError> {
-        self.order.link_ended(peer);
-        self.fenceable.remove(&peer);
+        self.log.link_ended(peer);
         self.apply_ready()
     }
 
@@ -298,7 +257,7 @@ impl Federate {
     }
 
     fn apply_ready(&mut self) -> Result<(), ProtocolError> {
-        while let Some(ordered) = self.order.next() {
+        while let Some(ordered) = self.log.next() {
             match ordered {
                 Ordered::Entry(entry) => self.apply(entry)?,
                 Ordered::Data(data) => self.apply_data(&data.borrow())?,
@@ -328,11 +287,11 @@ impl Federate {
                 if !modules.is_empty() {
                     self.grow(&modules)?;
                 }
-                self.order.joined(federate.handle);
+                self.log.joined(federate.handle);
                 self.members.insert(federate.handle, federate);
             }
             EntryBody::FederateResigned { federate, .. } => {
-                self.counters.from_removed += self.order.forget(federate) as u64;
+                self.counters.from_removed += self.log.resigned(federate) as u64;
                 self.members.remove(&federate);
                 self.subscriptions.forget(federate);
                 self.pace.forget_federate(federate);
@@ -340,7 +299,6 @@ impl Federate {
                 self.regions.routes.clear();
                 let (first, last) = RegionHandle::block(federate);
                 self.apply_regions_gone(first, last);
-                self.fenceable.remove(&federate);
                 self.resigned |= federate == self.me;
                 self.advise_all();
             }
@@ -517,39 +475,6 @@ impl Federate {
         Ok(())
     }
 
-    /// The number that the next request will have.
-    pub(crate) fn next_request(&self) -> RequestNumber {
-        self.requests.next()
-    }
-
-    /// Puts a request into the log.
-    pub(crate) fn request(&mut self, body: RequestBody) {
-        self.requests = self.requests.next();
-        self.out.push_back(Output::Request(Request {
-            fenced: Vec::new(),
-            body,
-        }));
-    }
-
-    /// Puts a request into the log that ends something: data sent before it must be handled
-    /// before it, so every link of its own used since its last fence is fenced first.
-    pub(crate) fn ending_request(&mut self, body: RequestBody) {
-        let request = self.requests.next();
-        let after = self.after();
-        let fenced: Vec<_> = std::mem::take(&mut self.fenceable).into_iter().collect();
-        for to in &fenced {
-            let fence = Data {
-                sender: self.me,
-                after,
-                body: DataBody::Fence { request },
-            };
-            self.out.push_back(Output::Fence { to: *to, fence });
-        }
-        self.requests = request;
-        self.out
-            .push_back(Output::Request(Request { fenced, body }));
-    }
-
     /// Whether values, tag and regions of so many bytes fit into one frame.
     pub(crate) fn require_fits(&self, bytes: usize) -> Result<(), Exception> {
         /// What else stands in a data frame takes no more, but for the receivers that it names.
@@ -578,23 +503,9 @@ impl Federate {
             self.counters.unwanted += 1;
             return;
         }
-        if self.path == DataPath::Direct {
-            self.fenceable.extend(to);
-        }
         self.counters.sent += 1;
-        let data = Data {
-            sender: self.me,
-            after: self.after(),
-            body,
-        };
+        let data = self.log.frame(to, body);
         send(DataOut { to, data });
-    }
-
-    fn after(&self) -> After {
-        After {
-            requests: self.requests,
-            index: self.order.applied(),
-        }
     }
 
     /// The instance, if the federate has registered or discovered it.

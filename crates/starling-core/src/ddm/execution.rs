@@ -3,7 +3,8 @@
 use super::index::Ranges;
 use super::updates::UpdateRegions;
 use super::{Defaults, overlap};
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{AttributeRegions, EntryBody, RegionSpecification};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -45,8 +46,7 @@ impl Execution {
             self.find_for_subscription(region, &ranges, &mut found);
         }
         if !told.is_empty() {
-            let everyone = self.everyone();
-            self.tell(cause, &everyone, &EntryBody::RegionsCommitted(told));
+            self.log.tell_all(cause, &EntryBody::RegionsCommitted(told));
         }
         self.discover_found(cause, found);
         Ok(())
@@ -129,9 +129,10 @@ impl Execution {
         }
         self.regions.committed.remove(&region);
         if self.model.switches().convey_region_designator_sets {
-            let mut others = self.everyone();
+            let mut others = self.log.members();
             others.retain(|f| *f != cause.sender);
-            self.tell(cause, &others, &EntryBody::RegionDeleted(region));
+            self.log
+                .tell(cause, &others, &EntryBody::RegionDeleted(region));
         }
         Ok(())
     }
@@ -196,7 +197,7 @@ impl Execution {
     /// An instance's update regions have changed.
     fn reach_anew(&mut self, cause: &Cause, instance: ObjectInstanceHandle) {
         self.touch(instance);
-        for federate in self.everyone() {
+        for federate in self.log.members() {
             self.discover(cause, federate, &[instance]);
         }
     }
@@ -220,9 +221,8 @@ impl Execution {
                 table.commit(*region, ranges.clone());
             }
         }
-        table.subscribe_object(class, &regions, active, &rate, self.index);
+        table.subscribe_object(class, &regions, active, &rate, self.log.index());
         self.routes.clear();
-        let everyone = self.everyone();
         let subscribed = EntryBody::ObjectRegionSubscription {
             class,
             specifications,
@@ -230,7 +230,7 @@ impl Execution {
             active,
             rate,
         };
-        self.tell(cause, &everyone, &subscribed);
+        self.log.tell_all(cause, &subscribed);
         // A new attribute opens all that is updated with the default region, too.
         let mut attributes = regions.iter().flat_map(|r| &r.attributes);
         if attributes.any(|a| !former.contains(a)) {
@@ -260,9 +260,8 @@ impl Execution {
             .regions
             .unsubscribe_object(class, &regions);
         self.routes.clear();
-        let everyone = self.everyone();
         let unsubscribed = EntryBody::ObjectRegionUnsubscription { class, regions };
-        self.tell(cause, &everyone, &unsubscribed);
+        self.log.tell_all(cause, &unsubscribed);
         self.touch_known(cause.sender, class);
         let mut left = self.subscriptions.attributes(cause.sender, class);
         if left.next().is_none() {
@@ -290,15 +289,14 @@ impl Execution {
                 table.commit(*region, ranges.clone());
             }
         }
-        table.subscribe_interaction(class, &regions, active, self.index);
+        table.subscribe_interaction(class, &regions, active, self.log.index());
         self.routes.clear();
-        let everyone = self.everyone();
         let subscribed = EntryBody::InteractionRegionSubscription {
             class,
             specifications,
             active,
         };
-        self.tell(cause, &everyone, &subscribed);
+        self.log.tell_all(cause, &subscribed);
         Ok(())
     }
 
@@ -314,9 +312,8 @@ impl Execution {
         let table = &mut self.subscriptions.regions;
         table.unsubscribe_interaction(class, &regions);
         self.routes.clear();
-        let everyone = self.everyone();
         let unsubscribed = EntryBody::InteractionRegionUnsubscription { class, regions };
-        self.tell(cause, &everyone, &unsubscribed);
+        self.log.tell_all(cause, &unsubscribed);
         Ok(())
     }
 

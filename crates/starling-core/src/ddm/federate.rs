@@ -158,8 +158,8 @@ impl Federate {
         match (news.is_empty(), shrinks) {
             (true, _) => {}
             // What was sent with the former ranges comes before what these end.
-            (false, true) => self.ending_request(RequestBody::CommitRegions(news)),
-            (false, false) => self.request(RequestBody::CommitRegions(news)),
+            (false, true) => self.log.ending_request(RequestBody::CommitRegions(news)),
+            (false, false) => self.log.request(RequestBody::CommitRegions(news)),
         }
         Ok(())
     }
@@ -184,8 +184,8 @@ impl Federate {
         let conveyed = sent && self.model.switches().convey_region_designator_sets;
         match (conveyed, told) {
             // Those to whom it was conveyed know it until all that was sent with it has come.
-            (true, _) => self.ending_request(RequestBody::DeleteRegion(region)),
-            (false, true) => self.request(RequestBody::DeleteRegion(region)),
+            (true, _) => self.log.ending_request(RequestBody::DeleteRegion(region)),
+            (false, true) => self.log.request(RequestBody::DeleteRegion(region)),
             (false, false) => {}
         }
         Ok(())
@@ -316,7 +316,8 @@ impl Federate {
         let told: Vec<_> = regions.iter().flat_map(|r| &r.regions).copied().collect();
         self.tell_regions(&told);
         self.associate(instance, &regions);
-        self.ending_request(RequestBody::AssociateRegions { instance, regions });
+        self.log
+            .ending_request(RequestBody::AssociateRegions { instance, regions });
         Ok(())
     }
 
@@ -346,7 +347,8 @@ impl Federate {
         }
         self.regions.routes.forget(instance);
         let regions = listed(gone);
-        self.ending_request(RequestBody::UnassociateRegions { instance, regions });
+        self.log
+            .ending_request(RequestBody::UnassociateRegions { instance, regions });
         Ok(())
     }
 
@@ -372,12 +374,13 @@ impl Federate {
         let mine = &mut self.mine.regions;
         mine.subscribe_object(class, &regions, active, rate, request);
         self.maps.clear();
-        self.request(RequestBody::SubscribeObjectClassWithRegions {
-            class,
-            regions,
-            active,
-            rate: rate.to_owned(),
-        });
+        self.log
+            .request(RequestBody::SubscribeObjectClassWithRegions {
+                class,
+                regions,
+                active,
+                rate: rate.to_owned(),
+            });
         Ok(())
     }
 
@@ -401,7 +404,8 @@ impl Federate {
         let regions = listed(gone);
         self.mine.regions.unsubscribe_object(class, &regions);
         self.maps.clear();
-        self.request(RequestBody::UnsubscribeObjectClassWithRegions { class, regions });
+        self.log
+            .request(RequestBody::UnsubscribeObjectClassWithRegions { class, regions });
         Ok(())
     }
 
@@ -421,11 +425,12 @@ impl Federate {
         let mine = &mut self.mine.regions;
         mine.subscribe_interaction(class, regions, active, request);
         self.maps.clear();
-        self.request(RequestBody::SubscribeInteractionWithRegions {
-            class,
-            regions: regions.to_vec(),
-            active,
-        });
+        self.log
+            .request(RequestBody::SubscribeInteractionWithRegions {
+                class,
+                regions: regions.to_vec(),
+                active,
+            });
         Ok(())
     }
 
@@ -445,7 +450,8 @@ impl Federate {
         self.mine.regions.unsubscribe_interaction(class, &gone);
         self.maps.clear();
         let regions = gone;
-        self.request(RequestBody::UnsubscribeInteractionWithRegions { class, regions });
+        self.log
+            .request(RequestBody::UnsubscribeInteractionWithRegions { class, regions });
         Ok(())
     }
 
@@ -464,11 +470,12 @@ impl Federate {
         }
         let told: Vec<_> = regions.iter().flat_map(|r| &r.regions).copied().collect();
         self.tell_regions(&told);
-        self.request(RequestBody::RequestClassUpdateWithRegions {
-            class,
-            regions,
-            tag: tag.to_vec(),
-        });
+        self.log
+            .request(RequestBody::RequestClassUpdateWithRegions {
+                class,
+                regions,
+                tag: tag.to_vec(),
+            });
         Ok(())
     }
 
@@ -486,7 +493,7 @@ impl Federate {
             }
         }
         if !news.is_empty() {
-            self.request(RequestBody::CommitRegions(news));
+            self.log.request(RequestBody::CommitRegions(news));
         }
     }
 
@@ -498,7 +505,7 @@ impl Federate {
                 self.mine.regions.commit(*region, ranges);
             }
         }
-        self.next_request()
+        self.log.next_request()
     }
 
     fn associate(&mut self, instance: ObjectInstanceHandle, list: &[AttributeRegions]) {

@@ -26,7 +26,7 @@ impl Federate {
             .subscriptions
             .regions
             .object(region, class, attribute)?;
-        (asked <= self.order.own_requests()).then_some(applied.since)
+        (asked <= self.log.own_requests()).then_some(applied.since)
     }
 
     /// Likewise with any region: for what is sent with the default region.
@@ -48,7 +48,7 @@ impl Federate {
     ) -> Option<LogIndex> {
         let asked = self.mine.regions.interaction(region, class)?.since;
         let applied = self.subscriptions.regions.interaction(region, class)?;
-        (asked <= self.order.own_requests()).then_some(applied.since)
+        (asked <= self.log.own_requests()).then_some(applied.since)
     }
 
     /// Likewise with any region.

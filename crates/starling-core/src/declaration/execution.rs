@@ -1,6 +1,7 @@
 //! Declaration management at the executive.
 
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{EntryBody, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError};
 
@@ -64,14 +65,10 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().map(|a| a.attribute))?;
         self.subscriptions
-            .set_object(cause.sender, class, attributes.clone(), self.index);
+            .set_object(cause.sender, class, attributes.clone(), self.log.index());
         self.routes.clear();
-        let everyone = self.everyone();
-        self.tell(
-            cause,
-            &everyone,
-            &EntryBody::ObjectSubscription { class, attributes },
-        );
+        self.log
+            .tell_all(cause, &EntryBody::ObjectSubscription { class, attributes });
         self.touch_known(cause.sender, class);
         self.discover_below(cause, class);
         Ok(())
@@ -86,12 +83,10 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
         self.subscriptions
-            .set_interaction(cause.sender, class, subscription, self.index);
+            .set_interaction(cause.sender, class, subscription, self.log.index());
         self.routes.clear();
-        let everyone = self.everyone();
-        self.tell(
+        self.log.tell_all(
             cause,
-            &everyone,
             &EntryBody::InteractionSubscription {
                 class,
                 subscription,

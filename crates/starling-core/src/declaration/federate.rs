@@ -70,10 +70,10 @@ impl Federate {
             attributes: attributes.clone(),
         };
         match ended.is_empty() {
-            true => self.request(request),
+            true => self.log.request(request),
             false => {
                 self.divest_unpublished(class, &ended);
-                self.ending_request(request);
+                self.log.ending_request(request);
             }
         }
         Ok(())
@@ -88,7 +88,8 @@ impl Federate {
         if self.published_interactions.insert(class) {
             let published = true;
             self.advise_interaction_published(class);
-            self.request(RequestBody::PublishInteraction { class, published });
+            self.log
+                .request(RequestBody::PublishInteraction { class, published });
         }
         Ok(())
     }
@@ -103,7 +104,8 @@ impl Federate {
             self.transportations.forget(class);
             let published = false;
             self.advise_interaction_published(class);
-            self.ending_request(RequestBody::PublishInteraction { class, published });
+            self.log
+                .ending_request(RequestBody::PublishInteraction { class, published });
         }
         Ok(())
     }
@@ -182,11 +184,12 @@ impl Federate {
         if self.mine.object(self.me, class) == attributes {
             return;
         }
-        let request = self.next_request();
+        let request = self.log.next_request();
         self.mine
             .set_object(self.me, class, attributes.clone(), request);
         self.maps.clear();
-        self.request(RequestBody::SubscribeObjectClass { class, attributes });
+        self.log
+            .request(RequestBody::SubscribeObjectClass { class, attributes });
     }
 
     /// Subscribe Interaction Class, §5.8.
@@ -223,11 +226,11 @@ impl Federate {
         class: InteractionClassHandle,
         subscription: Subscription,
     ) {
-        let request = self.next_request();
+        let request = self.log.next_request();
         self.mine
             .set_interaction(self.me, class, subscription, request);
         self.maps.clear();
-        self.request(RequestBody::SubscribeInteraction {
+        self.log.request(RequestBody::SubscribeInteraction {
             class,
             subscription,
         });

@@ -3,10 +3,11 @@
 use super::federate::fdd_directive;
 use super::modules::{MergedModules, ModuleMerge};
 use crate::exception::throw;
-use crate::execution::{Cause, Execution, Member};
+use crate::execution::{Execution, Member};
+use crate::log::executive::Cause;
 use crate::message::{
-    EntryBody, FederateInformation, FederationInformation, FederationStatus, FromExecutive,
-    ModuleSource, PeerInfo, ResignAction, Snapshot,
+    EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
+    PeerInfo, ResignAction, Snapshot,
 };
 use crate::object::advisories::InstanceSwitches;
 use crate::object::execution::NameUse;
@@ -85,7 +86,7 @@ impl Execution {
             time_implementation: self.time_implementation.clone(),
             modules: self.modules.iter().map(|m| m.designator.clone()).collect(),
             instances: self.instances.len() as u64,
-            log: self.index,
+            log: self.log.index(),
             refused: self.refused,
             federates: self
                 .members
@@ -136,7 +137,7 @@ impl Execution {
             self.grow_instances();
         }
 
-        self.index = self.index.next();
+        self.log.advance();
         self.last_federate += 1;
         let handle = FederateHandle(self.last_federate);
         let name = name.unwrap_or_else(|| {
@@ -147,13 +148,9 @@ impl Execution {
             made
         });
         let member = Member {
-            peer,
             info,
             name: name.clone(),
             kind,
-            requests: Default::default(),
-            last_request_at: Default::default(),
-            told: self.index,
             resign_directive: fdd_directive(&self.model),
             switches: InstanceSwitches {
                 scope: self.model.switches().attribute_scope_advisory,
@@ -163,29 +160,29 @@ impl Execution {
             published: Default::default(),
             published_interactions: Default::default(),
         };
-        let others = self.everyone();
         let joined = EntryBody::FederateJoined {
             federate: member.information(handle),
             modules: added,
         };
-        self.tell(&Cause::rti(), &others, &joined);
+        self.log.tell_all(&Cause::rti(), &joined);
         self.members.insert(handle, member);
+        self.log.join(handle, peer);
         let snapshot = self.snapshot(handle, name);
-        self.send(peer, FromExecutive::Joined(Box::new(snapshot)));
+        self.log.welcome(snapshot);
         self.announce_to_joiner(handle);
         Ok(handle)
     }
 
     fn snapshot(&self, handle: FederateHandle, name: String) -> Snapshot {
         let federates = self.members.iter();
-        let federates = federates.map(|(h, m)| (m.information(*h), m.requests));
+        let federates = federates.map(|(h, m)| (m.information(*h), self.log.requests(*h)));
         let objects = self.subscriptions.objects();
         Snapshot {
             handle,
             name,
             federation: self.name.clone(),
             time_implementation: self.time_implementation.clone(),
-            index: self.index,
+            index: self.log.index(),
             modules: self.modules.clone(),
             federates: federates.collect(),
             object_subscriptions: objects.map(|(f, c, a)| (f, c, a.clone())).collect(),
@@ -201,7 +198,7 @@ impl Execution {
         let Some(member) = self.members.get(&federate) else {
             return;
         };
-        self.index = self.index.next();
+        self.log.advance();
         let action = member.resign_directive;
         self.resign(&Cause::rti(), federate, action, Some(reason.to_owned()));
     }
@@ -224,15 +221,10 @@ impl Execution {
         self.subscriptions.forget(federate);
         self.forget_regions(federate);
         self.routes.clear();
-        let everyone = self.everyone();
-        self.tell(
-            cause,
-            &everyone,
-            &EntryBody::FederateResigned { federate, fault },
-        );
-        if let Some(gone) = self.members.remove(&federate) {
-            self.note_left(gone.peer);
-        }
+        self.log
+            .tell_all(cause, &EntryBody::FederateResigned { federate, fault });
+        self.members.remove(&federate);
+        self.log.leave(federate);
         // What is left can't stay its own, whatever the action says: the federate is gone.
         self.ownership_without(federate);
         // What follows from it stands behind it, and waits for no fence of who is forgotten then.

@@ -24,7 +24,7 @@ impl Federate {
             );
         }
         self.stop_delivery();
-        self.ending_request(RequestBody::Resign(action));
+        self.log.ending_request(RequestBody::Resign(action));
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Federate {
     /// Set Automatic Resign Directive, §10.3.
     pub fn set_automatic_resign_directive(&mut self, action: ResignAction) {
         self.resign_directive = action;
-        self.request(RequestBody::SetResignDirective(action));
+        self.log.request(RequestBody::SetResignDirective(action));
     }
 }
 

@@ -5,7 +5,8 @@
 //! neither told nor counted. Its label is free again from then on.
 
 use crate::exception::throw;
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{EntryBody, RequestBody};
 use crate::{Exception, Federate, FederateHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -49,12 +50,12 @@ impl Execution {
             label: label.clone(),
             failure,
         };
-        self.tell(cause, &[cause.sender], &registered);
+        self.log.tell(cause, &[cause.sender], &registered);
         if failure.is_some() {
             return;
         }
         let for_all = set.is_empty();
-        let set = if for_all { self.everyone() } else { set };
+        let set = if for_all { self.log.members() } else { set };
         let point = SynchronizationPoint {
             tag: tag.clone(),
             for_all,
@@ -64,7 +65,7 @@ impl Execution {
         let audience: Vec<_> = point.waiting.iter().copied().collect();
         self.synchronization_points.insert(label.clone(), point);
         let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
-        self.tell(cause, &audience, &announce);
+        self.log.tell(cause, &audience, &announce);
     }
 
     /// Announces to a federate that has just joined what all are to achieve.
@@ -76,9 +77,9 @@ impl Execution {
             announced.push((label.clone(), point.tag.clone()));
         }
         for (label, tag) in announced {
-            self.index = self.index.next();
+            self.log.advance();
             let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
-            self.tell(&Cause::rti(), &[joiner], &announce);
+            self.log.tell(&Cause::rti(), &[joiner], &announce);
         }
     }
 
@@ -122,7 +123,7 @@ impl Execution {
         self.synchronization_points.remove(label);
         let label = label.to_owned();
         let synchronized = EntryBody::FederationSynchronized { label, failed };
-        self.tell(cause, &audience, &synchronized);
+        self.log.tell(cause, &audience, &synchronized);
     }
 }
 
@@ -141,7 +142,7 @@ impl Federate {
                 "the synchronization set has a handle that is no federate's"
             );
         }
-        self.request(RequestBody::RegisterSynchronizationPoint {
+        self.log.request(RequestBody::RegisterSynchronizationPoint {
             label: label.to_owned(),
             tag: tag.to_vec(),
             set: set.to_vec(),
@@ -162,7 +163,7 @@ impl Federate {
             );
         }
         let label = label.to_owned();
-        self.request(RequestBody::AchieveSynchronizationPoint {
+        self.log.request(RequestBody::AchieveSynchronizationPoint {
             label,
             successfully,
         });

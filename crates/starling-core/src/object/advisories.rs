@@ -7,7 +7,8 @@
 
 use crate::callback::Callback;
 use crate::exception::throw;
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{EntryBody, RequestBody};
 use crate::object::receive::Queued;
 use crate::{
@@ -127,7 +128,7 @@ impl Execution {
         };
         if *told != now {
             *told = now;
-            self.tell(cause, &[federate], &entry);
+            self.log.tell(cause, &[federate], &entry);
         }
     }
 
@@ -202,7 +203,7 @@ impl Execution {
                 on: on.into_iter().collect(),
                 off,
             };
-            self.tell(cause, &[federate], &entry);
+            self.log.tell(cause, &[federate], &entry);
         }
     }
 }
@@ -214,7 +215,8 @@ impl Federate {
             throw!(AttributeScopeAdvisorySwitchIsOn, "the switch is on already");
         }
         self.switches.scope = true;
-        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        self.log
+            .request(RequestBody::SetInstanceSwitches(self.switches));
         Ok(())
     }
 
@@ -227,7 +229,8 @@ impl Federate {
             );
         }
         self.switches.scope = false;
-        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        self.log
+            .request(RequestBody::SetInstanceSwitches(self.switches));
         Ok(())
     }
 
@@ -240,7 +243,8 @@ impl Federate {
             );
         }
         self.switches.relevance = true;
-        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        self.log
+            .request(RequestBody::SetInstanceSwitches(self.switches));
         Ok(())
     }
 
@@ -253,7 +257,8 @@ impl Federate {
             );
         }
         self.switches.relevance = false;
-        self.request(RequestBody::SetInstanceSwitches(self.switches));
+        self.log
+            .request(RequestBody::SetInstanceSwitches(self.switches));
         Ok(())
     }
 

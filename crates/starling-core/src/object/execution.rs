@@ -1,7 +1,8 @@
 //! Object management at the executive.
 
-use crate::execution::{Cause, Execution};
-use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody, RequestNumber};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
+use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody};
 use crate::{
     AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
     ProtocolError, Transportation,
@@ -50,7 +51,7 @@ impl Execution {
             multiple,
             succeeded,
         };
-        self.tell(cause, &[cause.sender], &answer);
+        self.log.tell(cause, &[cause.sender], &answer);
     }
 
     /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
@@ -115,7 +116,7 @@ impl Execution {
         self.instances.insert(instance, new);
         self.by_class.entry(class).or_default().insert(instance);
         self.associate_at_registration(cause, instance, class, regions)?;
-        for federate in self.everyone() {
+        for federate in self.log.members() {
             self.discover(cause, federate, &[instance]);
         }
         Ok(())
@@ -186,7 +187,8 @@ impl Execution {
             self.touch(d.instance);
         }
         let found: Vec<_> = list.iter().map(|d| (d.instance, d.known_class)).collect();
-        self.tell(cause, &[federate], &EntryBody::Discover(list));
+        self.log
+            .tell(cause, &[federate], &EntryBody::Discover(list));
         self.offer_discovered(cause, federate, &found);
         if self.model.switches().auto_provide {
             self.provide(cause, wanted, Vec::new());
@@ -256,7 +258,7 @@ impl Execution {
             producer,
             tag: tag.to_vec(),
         };
-        self.tell(cause, &audience, &removed);
+        self.log.tell(cause, &audience, &removed);
     }
 
     /// Local Delete Object Instance, §6.16.
@@ -333,7 +335,8 @@ impl Execution {
         }
         for (owner, wanted) in wanted {
             let tag = tag.clone();
-            self.tell(cause, &[owner], &EntryBody::ProvideUpdate { wanted, tag });
+            self.log
+                .tell(cause, &[owner], &EntryBody::ProvideUpdate { wanted, tag });
         }
     }
 
@@ -350,17 +353,7 @@ impl Execution {
                 data.sender
             )));
         }
-        // Receivers would hold it for ever.
-        let made = self
-            .members
-            .get(&sender)
-            .map_or(RequestNumber::default(), |m| m.requests);
-        if data.after.index > self.index || data.after.requests > made {
-            return Err(ProtocolError(format!(
-                "{sender} sent a frame after its request {} and log index {}; they are at {made} and {}",
-                data.after.requests, data.after.index, self.index
-            )));
-        }
+        self.log.require_past(sender, &data.after)?;
         let mut to = std::mem::take(&mut self.receivers);
         to.clear();
         let regions = match data.body {
@@ -432,11 +425,7 @@ impl Execution {
         if let DataBody::Update { instance, .. } = data.body {
             self.discover_again(instance, &to);
         }
-        let index = self.index;
-        for federate in &to {
-            self.bring_up_to(*federate, index);
-            peers.extend(self.members.get(federate).map(|m| m.peer));
-        }
+        peers.extend(to.iter().filter_map(|f| self.log.catch_up(*f)));
         self.receivers = to;
         Ok(())
     }
@@ -450,7 +439,7 @@ impl Execution {
         };
         let again = to.iter().filter(|f| instance.locally_deleted.contains(f));
         for federate in again.copied().collect::<Vec<_>>() {
-            self.index = self.index.next();
+            self.log.advance();
             self.discover(&Cause::rti(), federate, &[handle]);
         }
         self.advise(&Cause::rti());

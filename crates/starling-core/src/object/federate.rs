@@ -35,7 +35,8 @@ impl Federate {
         require_legal_name(name)?;
         let names = vec![name.to_owned()];
         let multiple = false;
-        self.request(RequestBody::ReserveNames { names, multiple });
+        self.log
+            .request(RequestBody::ReserveNames { names, multiple });
         Ok(())
     }
 
@@ -59,7 +60,8 @@ impl Federate {
         names.sort_unstable();
         names.dedup();
         let multiple = true;
-        self.request(RequestBody::ReserveNames { names, multiple });
+        self.log
+            .request(RequestBody::ReserveNames { names, multiple });
         Ok(())
     }
 
@@ -78,7 +80,7 @@ impl Federate {
         for name in &names {
             self.reserved_names.remove(name);
         }
-        self.request(RequestBody::ReleaseNames { names });
+        self.log.request(RequestBody::ReleaseNames { names });
         Ok(())
     }
 
@@ -154,7 +156,7 @@ impl Federate {
         self.instance_names.insert(known.name.clone(), instance);
         self.instances.insert(instance, known);
         let request = request(self, instance, name.map(str::to_owned));
-        self.request(request);
+        self.log.request(request);
         Ok(instance)
     }
 
@@ -192,7 +194,7 @@ impl Federate {
                 self.routes.update(
                     &self.model,
                     &self.subscriptions,
-                    (self.me, self.order.applied()),
+                    (self.me, self.log.applied()),
                     class,
                     values,
                     &mut to,
@@ -288,7 +290,7 @@ impl Federate {
             self.routes.interaction(
                 &self.model,
                 &self.subscriptions,
-                (self.me, self.order.applied()),
+                (self.me, self.log.applied()),
                 class,
                 &mut to,
             );
@@ -352,7 +354,8 @@ impl Federate {
         }
         self.drop_instance(instance);
         let tag = tag.to_vec();
-        self.ending_request(RequestBody::DeleteObject { instance, tag });
+        self.log
+            .ending_request(RequestBody::DeleteObject { instance, tag });
         Ok(())
     }
 
@@ -374,7 +377,8 @@ impl Federate {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
         self.drop_instance(instance);
-        self.request(RequestBody::LocalDeleteObject { instance });
+        self.log
+            .request(RequestBody::LocalDeleteObject { instance });
         Ok(())
     }
 
@@ -396,7 +400,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let class = self.known(instance)?.known_class;
         self.require_attributes(class, attributes)?;
-        self.request(RequestBody::RequestInstanceUpdate {
+        self.log.request(RequestBody::RequestInstanceUpdate {
             instance,
             attributes: attributes.to_vec(),
             tag: tag.to_vec(),
@@ -412,7 +416,7 @@ impl Federate {
         tag: &[u8],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        self.request(RequestBody::RequestClassUpdate {
+        self.log.request(RequestBody::RequestClassUpdate {
             class,
             attributes: attributes.to_vec(),
             tag: tag.to_vec(),

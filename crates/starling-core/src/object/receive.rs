@@ -427,7 +427,7 @@ impl Federate {
         let since = self
             .subscriptions
             .attribute_since(self.me, class, attribute)?;
-        (asked <= self.order.own_requests()).then_some(since)
+        (asked <= self.log.own_requests()).then_some(since)
     }
 
     fn interaction_wanted(&self, class: InteractionClassHandle) -> Option<LogIndex> {
@@ -443,7 +443,7 @@ impl Federate {
     ) -> Option<LogIndex> {
         let asked = self.mine.interaction_since(self.me, class)?;
         let since = self.subscriptions.interaction_since(self.me, class)?;
-        (asked <= self.order.own_requests()).then_some(since)
+        (asked <= self.log.own_requests()).then_some(since)
     }
 
     fn attribute_map(

@@ -6,7 +6,8 @@
 
 use crate::callback::Callback;
 use crate::exception::throw;
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{EntryBody, RequestBody};
 use crate::object::federate::Instance;
 use crate::object::receive::Queued;
@@ -72,7 +73,7 @@ impl Execution {
             attributes,
             transportation,
         };
-        self.tell(cause, &[cause.sender], &changed);
+        self.log.tell(cause, &[cause.sender], &changed);
     }
 
     /// Query Attribute Transportation Type, §6.25.
@@ -93,7 +94,7 @@ impl Execution {
                 attribute,
                 transportation,
             };
-            self.tell(cause, &[cause.sender], &report);
+            self.log.tell(cause, &[cause.sender], &report);
         }
     }
 
@@ -111,7 +112,7 @@ impl Execution {
             class,
             transportation,
         };
-        self.tell(cause, &[cause.sender], &changed);
+        self.log.tell(cause, &[cause.sender], &changed);
     }
 
     /// Query Interaction Transportation Type, §6.29.
@@ -133,7 +134,7 @@ impl Execution {
                 class,
                 transportation,
             };
-            self.tell(cause, &[cause.sender], &report);
+            self.log.tell(cause, &[cause.sender], &report);
         }
     }
 }
@@ -162,11 +163,12 @@ impl Federate {
             let changing = attributes.iter().map(|a| (*a, transportation));
             known.transportations.changing.extend(changing);
         }
-        self.ending_request(RequestBody::ChangeAttributeTransportation {
-            instance,
-            attributes: attributes.to_vec(),
-            transportation,
-        });
+        self.log
+            .ending_request(RequestBody::ChangeAttributeTransportation {
+                instance,
+                attributes: attributes.to_vec(),
+                transportation,
+            });
         Ok(())
     }
 
@@ -178,7 +180,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let class = self.known(instance)?.known_class;
         self.require_attributes(class, &[attribute])?;
-        self.request(RequestBody::QueryAttributeTransportation {
+        self.log.request(RequestBody::QueryAttributeTransportation {
             instance,
             attribute,
         });
@@ -207,10 +209,11 @@ impl Federate {
             );
         }
         self.transportations.changing.insert(class, transportation);
-        self.ending_request(RequestBody::ChangeInteractionTransportation {
-            class,
-            transportation,
-        });
+        self.log
+            .ending_request(RequestBody::ChangeInteractionTransportation {
+                class,
+                transportation,
+            });
         Ok(())
     }
 
@@ -228,7 +231,8 @@ impl Federate {
                 self.federation
             );
         }
-        self.request(RequestBody::QueryInteractionTransportation { federate, class });
+        self.log
+            .request(RequestBody::QueryInteractionTransportation { federate, class });
         Ok(())
     }
 

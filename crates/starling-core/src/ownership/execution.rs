@@ -1,7 +1,8 @@
 //! Ownership management at the executive: who owns what, who wants it, who was asked.
 
 use super::{Divestiture, OwnershipNotice, keys_of};
-use crate::execution::{Cause, Execution};
+use crate::execution::Execution;
+use crate::log::executive::Cause;
 use crate::message::{EntryBody, LogIndex};
 use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
@@ -141,7 +142,7 @@ impl Execution {
             attributes: divested.iter().map(|at| at.2).collect(),
             unwanted: unwanted.iter().map(|at| at.2).collect(),
         };
-        self.tell(cause, &[cause.sender], &answer);
+        self.log.tell(cause, &[cause.sender], &answer);
     }
 
     /// Negotiated Attribute Ownership Divestiture, §7.3.
@@ -185,7 +186,7 @@ impl Execution {
                 // Granted before it asked again.
                 continue;
             }
-            let index = self.index;
+            let index = self.log.index();
             let transfer = self.transfer_mut(at);
             let candidate = Candidate {
                 federate: me,
@@ -299,7 +300,7 @@ impl Execution {
             .collect();
         if !owners.is_empty() {
             let report = EntryBody::OwnershipReport { instance, owners };
-            self.tell(cause, &[cause.sender], &report);
+            self.log.tell(cause, &[cause.sender], &report);
         }
     }
 
@@ -420,7 +421,7 @@ impl Execution {
     /// An attribute has an owner who is not divesting it: acquisitions if available end, the
     /// others ask this owner.
     fn keep_with(&mut self, effects: &mut Effects, owner: FederateHandle, at: Place) {
-        let index = self.index;
+        let index = self.log.index();
         let transfer = self.owner_transfer_reset(at);
         transfer.candidates.retain_mut(|c| {
             if c.if_available {
@@ -538,7 +539,7 @@ impl Execution {
     /// that comes after its notification comes after that too.
     fn settle_ownership(&mut self, cause: &Cause, effects: Effects) {
         for instance in effects.owned {
-            for federate in self.everyone() {
+            for federate in self.log.members() {
                 self.discover(cause, federate, &[instance]);
             }
         }
@@ -550,7 +551,7 @@ impl Execution {
                 attributes,
                 tag: notice.tag,
             };
-            self.tell(cause, &[notice.to], &body);
+            self.log.tell(cause, &[notice.to], &body);
         }
     }
 

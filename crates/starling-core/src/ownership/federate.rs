@@ -93,7 +93,7 @@ impl Federate {
                 }
             }
             let body = divest(Divestiture::Unconditional, instance, attributes, tag);
-            self.ending_request(body);
+            self.log.ending_request(body);
         }
         Ok(())
     }
@@ -117,7 +117,7 @@ impl Federate {
         if !attributes.is_empty() {
             self.set_transfers(State::Divesting, instance, attributes);
             let body = divest(Divestiture::Negotiated, instance, attributes, tag);
-            self.request(body);
+            self.log.request(body);
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.owned_instance(instance, attributes)?;
         if !attributes.is_empty() {
-            self.request(RequestBody::DenyOwnershipRelease {
+            self.log.request(RequestBody::DenyOwnershipRelease {
                 instance,
                 attributes: attributes.to_vec(),
                 seen: self.ownership.release_seen,
@@ -220,7 +220,7 @@ impl Federate {
         }
         if !attributes.is_empty() {
             let attributes = attributes.to_vec();
-            self.request(RequestBody::CancelOwnershipDivestiture {
+            self.log.request(RequestBody::CancelOwnershipDivestiture {
                 instance,
                 attributes,
             });
@@ -256,7 +256,7 @@ impl Federate {
         if !attributes.is_empty() {
             self.set_transfers(State::TryingToCancel, instance, attributes);
             let attributes = attributes.to_vec();
-            self.request(RequestBody::CancelOwnershipAcquisition {
+            self.log.request(RequestBody::CancelOwnershipAcquisition {
                 instance,
                 attributes,
             });
@@ -273,7 +273,7 @@ impl Federate {
         self.require_instance_attributes(instance, attributes)?;
         if !attributes.is_empty() {
             let attributes = attributes.to_vec();
-            self.request(RequestBody::QueryOwnership {
+            self.log.request(RequestBody::QueryOwnership {
                 instance,
                 attributes,
             });
@@ -347,7 +347,7 @@ impl Federate {
         tag: Vec<u8>,
         index: LogIndex,
     ) {
-        let as_of = self.order.own_requests();
+        let as_of = self.log.own_requests();
         if notice == OwnershipNotice::Acquired {
             self.ownership.acquisitions += 1;
         }
@@ -558,7 +558,7 @@ impl Federate {
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
-        let request = self.next_request();
+        let request = self.log.next_request();
         for attribute in attributes {
             let transfer = Transfer { state, request };
             self.ownership
@@ -578,7 +578,7 @@ impl Federate {
             return;
         }
         self.set_transfers(state, instance, attributes);
-        self.request(RequestBody::AcquireOwnership {
+        self.log.request(RequestBody::AcquireOwnership {
             if_available: state == State::WillingToAcquire,
             instance,
             attributes: attributes.to_vec(),
@@ -594,7 +594,7 @@ impl Federate {
         attributes: &[AttributeHandle],
         tag: &[u8],
     ) -> RequestNumber {
-        let request = self.next_request();
+        let request = self.log.next_request();
         let transfers = &self.ownership.transfers;
         let before = attributes
             .iter()
@@ -611,7 +611,8 @@ impl Federate {
             attributes: before,
         };
         self.ownership.asked.insert(request, asked);
-        self.ending_request(divest(how, instance, attributes, tag));
+        self.log
+            .ending_request(divest(how, instance, attributes, tag));
         request
     }
 

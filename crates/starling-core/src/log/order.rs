@@ -11,10 +11,11 @@
 //! What waits is bounded by the senders: control by the executive's stream, data by `HELD_MAX`
 //! frames per sender, beyond which the peer has broken the protocol (its `after` never comes).
 
+use super::federate::DataPath;
 use crate::message::{
     After, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
 };
-use crate::{DataPath, FederateHandle, ProtocolError};
+use crate::{FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, VecDeque};
 
