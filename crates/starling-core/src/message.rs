@@ -971,6 +971,29 @@ enum OwnedBody {
 }
 
 impl Data<'_> {
+    /// What the frame takes in memory when it is kept, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let said = match self.body {
+            DataBody::Update {
+                values,
+                tag,
+                regions,
+                ..
+            }
+            | DataBody::Interaction {
+                values,
+                tag,
+                regions,
+                ..
+            } => {
+                let regions = regions.map_or(0, |r| r.as_bytes().len());
+                values.as_bytes().len() + tag.len() + regions
+            }
+            DataBody::Fence { .. } => 0,
+        };
+        size_of::<OwnedData>() + said
+    }
+
     /// A copy that may be kept.
     pub fn to_owned(&self) -> OwnedData {
         let body = match self.body {

@@ -8,8 +8,10 @@
 //!   the later frames of that sender with it; other senders are not held up;
 //! - once a federate's resignation is applied nothing of it comes through any more.
 //!
-//! What waits is bounded by the senders: control by the executive's stream, data by `HELD_MAX`
-//! frames per sender, beyond which the peer has broken the protocol (its `after` never comes).
+//! What waits is bounded: control by the executive's stream, data by `HELD_BYTES_MAX` for each
+//! sender, beyond which the peer has broken the protocol (its `after` never comes). It is not part
+//! of what waits for delivery: who stopped reading for its sake would never read the entries that
+//! it waits for.
 
 use super::federate::DataPath;
 use crate::message::{
@@ -17,10 +19,10 @@ use crate::message::{
 };
 use crate::{FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Most data frames held for one sender.
-const HELD_MAX: usize = 4_000_000;
+/// Most that is held for one sender, in bytes; a single frame may be larger.
+const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// What comes out, in the order in which it is to be applied.
 #[derive(Debug, PartialEq)]
@@ -51,6 +53,8 @@ struct Sender {
     /// Its link to us has ended: no fence will come any more.
     ended: bool,
     held: VecDeque<OwnedData>,
+    /// What they take in memory, about.
+    held_bytes: usize,
 }
 
 enum Control {
@@ -68,8 +72,9 @@ pub(crate) struct Ordering {
     senders: BTreeMap<FederateHandle, Sender>,
     /// Handles up to here that are not in `senders` have resigned; they are never reused.
     latest: FederateHandle,
-    /// Frames held over all senders; 0 in steady state.
-    held: usize,
+    /// Senders of which frames are held; none in steady state.
+    holding: BTreeSet<FederateHandle>,
+    held_bytes_max: usize,
 }
 
 impl Ordering {
@@ -97,7 +102,8 @@ impl Ordering {
             applied,
             control: VecDeque::new(),
             senders,
-            held: 0,
+            holding: BTreeSet::new(),
+            held_bytes_max: HELD_BYTES_MAX,
         }
     }
 
@@ -137,14 +143,21 @@ impl Ordering {
             }
             return Ok(Now::Handle);
         }
-        if sender.held.len() >= HELD_MAX {
+        let bytes = data.bytes();
+        if !sender.held.is_empty() && sender.held_bytes + bytes > self.held_bytes_max {
             return Err(ProtocolError(format!(
-                "{}: {HELD_MAX} frames wait for log index {} and its request {}, which do not come",
-                data.sender, data.after.index, data.after.requests
+                "{}: {} frames with {} bytes wait for log index {} and its request {}, which do not come; at most {} bytes are held for one sender",
+                data.sender,
+                sender.held.len(),
+                sender.held_bytes,
+                data.after.index,
+                data.after.requests,
+                self.held_bytes_max,
             )));
         }
         sender.held.push_back(data.to_owned());
-        self.held += 1;
+        sender.held_bytes += bytes;
+        self.holding.insert(data.sender);
         Ok(Now::Wait)
     }
 
@@ -166,16 +179,15 @@ impl Ordering {
 
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn forget(&mut self, peer: FederateHandle) -> usize {
-        let held = self.senders.remove(&peer).map_or(0, |s| s.held.len());
-        self.held -= held;
-        held
+        self.holding.remove(&peer);
+        self.senders.remove(&peer).map_or(0, |s| s.held.len())
     }
 
     /// What can be applied next. Call until there is none, applying each before the next call.
     pub(crate) fn next(&mut self) -> Option<Ordered> {
         loop {
             // Data first: what may go now must not see later entries before it.
-            if self.held > 0
+            if !self.holding.is_empty()
                 && let Some(data) = self.next_held()
             {
                 return Some(Ordered::Data(data));
@@ -218,28 +230,104 @@ impl Ordering {
     }
 
     fn next_held(&mut self) -> Option<OwnedData> {
-        for sender in self.senders.values_mut() {
-            while let Some(first) = sender.held.front() {
-                let frame = first.borrow();
-                if !ready(sender, self.applied, &frame.after) {
-                    break;
-                }
-                let fence = match frame.body {
-                    DataBody::Fence { request } => Some(request),
-                    _ => None,
-                };
-                let data = sender.held.pop_front()?;
-                self.held -= 1;
-                match fence {
-                    Some(request) => sender.fence = sender.fence.max(request),
-                    None => return Some(data),
+        let (senders, applied) = (&mut self.senders, self.applied);
+        let mut next = None;
+        self.holding.retain(|handle| {
+            let Some(sender) = senders.get_mut(handle) else {
+                return false;
+            };
+            while next.is_none()
+                && let Some(data) = sender.take_ready(applied)
+            {
+                match data.borrow().body {
+                    DataBody::Fence { request } => sender.fence = sender.fence.max(request),
+                    _ => next = Some(data),
                 }
             }
+            !sender.held.is_empty()
+        });
+        next
+    }
+}
+
+impl Sender {
+    /// The first frame that is held, if it need wait no longer.
+    fn take_ready(&mut self, applied: LogIndex) -> Option<OwnedData> {
+        let first = self.held.front()?.borrow();
+        if !ready(self, applied, &first.after) {
+            return None;
         }
-        None
+        self.held_bytes -= first.bytes();
+        self.held.pop_front()
     }
 }
 
 fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
     sender.requests >= after.requests && applied >= after.index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{InteractionClassHandle, Transportation, ValuesBuf};
+
+    const SENDER: FederateHandle = FederateHandle(2);
+
+    fn ordering() -> Ordering {
+        let members = [1, 2].map(|f| (FederateHandle(f), RequestNumber(0)));
+        Ordering::new(FederateHandle(1), DataPath::Direct, LogIndex(5), members)
+    }
+
+    fn hold(ordering: &mut Ordering, bytes: usize) -> Result<Now, ProtocolError> {
+        let mut values = ValuesBuf::default();
+        values.push(0, &vec![0; bytes]);
+        ordering.data(&Data {
+            sender: SENDER,
+            after: After {
+                requests: RequestNumber(0),
+                index: LogIndex(6),
+            },
+            body: DataBody::Interaction {
+                class: InteractionClassHandle::from_raw(0),
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: &[],
+                regions: None,
+            },
+        })
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_bytes_whatever_the_number_of_frames() {
+        let mut small = ordering();
+        small.held_bytes_max = 100_000;
+        let held = (0..).take_while(|_| hold(&mut small, 10).is_ok()).count();
+        let mut large = ordering();
+        large.held_bytes_max = 100_000;
+        let fewer = (0..)
+            .take_while(|_| hold(&mut large, 10_000).is_ok())
+            .count();
+        assert!((5..10).contains(&fewer), "{fewer} frames of 10,000 bytes");
+        assert!(held > 10 * fewer, "{held} frames of 10 bytes");
+        let refused = hold(&mut large, 10_000).unwrap_err().to_string();
+        assert!(refused.contains("wait for log index 6"), "{refused}");
+        assert!(refused.contains("at most 100000 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn one_frame_is_held_whatever_its_size_and_room_is_free_again_when_it_goes() {
+        let mut ordering = ordering();
+        ordering.held_bytes_max = 1_000;
+        for index in 6..9 {
+            assert_eq!(hold(&mut ordering, 5_000).unwrap(), Now::Wait);
+            assert!(hold(&mut ordering, 0).is_err());
+            ordering.watermark(Watermark {
+                index: LogIndex(index),
+                requests: Vec::new(),
+            });
+            assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
+            assert_eq!(ordering.next(), None);
+            ordering.applied = LogIndex(5);
+        }
+    }
 }
