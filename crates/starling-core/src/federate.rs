@@ -13,6 +13,7 @@ use crate::callback::Callback;
 use crate::counters::Counters;
 use crate::ddm::federate::FederateRegions;
 use crate::declaration::{Advisories, Pace, Routes, Subscriptions};
+use crate::delivery::{Delivery, Queued};
 use crate::exception::throw;
 use crate::federation::modules;
 use crate::handles::HandleMap;
@@ -23,7 +24,7 @@ use crate::message::{
 };
 use crate::object::advisories::InstanceSwitches;
 use crate::object::federate::Instance;
-use crate::object::receive::{Queued, ReceiveMaps, Wanted};
+use crate::object::receive::{QueuedObject, ReceiveMaps, Wanted};
 use crate::object::transportation::Changes;
 use crate::ownership::federate::Ownership;
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
     ObjectInstanceHandle, ProtocolError, RegionHandle, ValuesBuf,
 };
 use starling_fom::ObjectModel;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A data frame on its way out.
 #[derive(Clone, Copy, Debug)]
@@ -74,9 +75,7 @@ pub struct Federate {
     pub(crate) ownership: Ownership,
     pub(crate) last_instance: u32,
     pub(crate) resign_directive: ResignAction,
-    pub(crate) queue: VecDeque<Queued>,
-    /// What waits in `queue` of values and tags.
-    pub(crate) queued_bytes: usize,
+    pub(crate) delivery: Delivery,
     /// Attributes of queued Provide Attribute Value Update.
     pub(crate) wanted: BTreeMap<Wanted, BTreeSet<AttributeHandle>>,
     pub(crate) maps: ReceiveMaps,
@@ -85,8 +84,6 @@ pub struct Federate {
     pub(crate) receivers: Vec<FederateHandle>,
     /// The largest frame that the executive takes.
     frame_bytes_max: usize,
-    /// It has asked to resign: nothing is delivered to it any more.
-    resigning: bool,
     resigned: bool,
 }
 
@@ -143,15 +140,13 @@ impl Federate {
             announced: BTreeSet::new(),
             ownership: Ownership::default(),
             last_instance: 0,
-            queue: VecDeque::new(),
-            queued_bytes: 0,
+            delivery: Delivery::default(),
             wanted: BTreeMap::new(),
             maps: ReceiveMaps::default(),
             counters: Counters::default(),
             scratch: Default::default(),
             receivers: Vec::new(),
             frame_bytes_max: usize::MAX,
-            resigning: false,
             resigned: false,
         })
     }
@@ -210,13 +205,7 @@ impl Federate {
     /// A data frame, from the executive's stream or a peer's link.
     pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
         match self.log.receive_data(data)? {
-            Now::Handle => {
-                self.apply_data(data)?;
-                if self.resigning {
-                    self.drop_callbacks();
-                }
-                Ok(())
-            }
+            Now::Handle => self.apply_data(data),
             Now::Wait => self.apply_ready(),
             Now::Refuse => {
                 self.counters.from_removed += 1;
@@ -233,7 +222,7 @@ impl Federate {
 
     /// The next callback, now delivered.
     pub fn next_callback(&mut self) -> Option<Callback> {
-        while let Some(queued) = self.queue.pop_front() {
+        while let Some(queued) = self.delivery.next() {
             if let Some(callback) = self.deliver(queued) {
                 return Some(callback);
             }
@@ -241,19 +230,33 @@ impl Federate {
         None
     }
 
+    /// What is queued as a callback, if it still is one.
+    fn deliver(&mut self, queued: Queued) -> Option<Callback> {
+        match queued {
+            Queued::Object(queued) => self.deliver_object(queued),
+            Queued::Federation(callback) => Some(self.deliver_federation(callback)),
+            Queued::Declaration(queued) => Some(self.deliver_advisory(queued)),
+            Queued::Ownership(queued) => self.deliver_ownership(queued),
+            Queued::Ddm(gone) => {
+                self.deliver_regions_gone(&gone);
+                None
+            }
+        }
+    }
+
     /// Whether a call of `next_callback` may have something to deliver.
     pub fn has_callbacks(&self) -> bool {
-        !self.queue.is_empty()
+        self.delivery.has_next()
     }
 
     /// How many callbacks may wait for delivery.
     pub fn callbacks(&self) -> usize {
-        self.queue.len()
+        self.delivery.len()
     }
 
     /// What waits for delivery of values and tags, in bytes, about.
     pub fn queued_bytes(&self) -> usize {
-        self.queued_bytes
+        self.delivery.bytes()
     }
 
     fn apply_ready(&mut self) -> Result<(), ProtocolError> {
@@ -263,21 +266,7 @@ impl Federate {
                 Ordered::Data(data) => self.apply_data(&data.borrow())?,
             }
         }
-        if self.resigning {
-            self.drop_callbacks();
-        }
         Ok(())
-    }
-
-    /// The federate resigns: after the first callback that is dropped no other is delivered.
-    pub(crate) fn stop_delivery(&mut self) {
-        self.resigning = true;
-        self.drop_callbacks();
-    }
-
-    fn drop_callbacks(&mut self) {
-        self.queue.clear();
-        self.queued_bytes = 0;
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
@@ -363,11 +352,11 @@ impl Federate {
                 names,
                 multiple,
                 succeeded,
-            } => self.queue.push_back(Queued::Ready(Callback::NamesReserved {
+            } => self.delivery.push(QueuedObject::NamesReserved {
                 names,
                 multiple,
                 succeeded,
-            })),
+            }),
             EntryBody::Discover(list) => {
                 for discovery in list {
                     self.apply_discovery(discovery)?;
@@ -393,7 +382,7 @@ impl Federate {
                     attribute,
                     transportation,
                 };
-                self.queue.push_back(Queued::Transportation(callback));
+                self.delivery.push(QueuedObject::Transportation(callback));
             }
             EntryBody::InteractionTransportationChanged {
                 class,
@@ -403,7 +392,7 @@ impl Federate {
                     class,
                     transportation,
                 };
-                self.queue.push_back(Queued::Transportation(callback));
+                self.delivery.push(QueuedObject::Transportation(callback));
             }
             EntryBody::InteractionTransportation {
                 federate,
@@ -415,7 +404,7 @@ impl Federate {
                     class,
                     transportation,
                 };
-                self.queue.push_back(Queued::Transportation(callback));
+                self.delivery.push(QueuedObject::Transportation(callback));
             }
             EntryBody::AttributesScope {
                 instance,
@@ -427,15 +416,15 @@ impl Federate {
             }
             EntryBody::SynchronizationPointRegistered { label, failure } => {
                 let callback = Callback::SynchronizationPointRegistered { label, failure };
-                self.queue.push_back(Queued::Ready(callback));
+                self.delivery.push(Queued::Federation(callback));
             }
             EntryBody::SynchronizationPointAnnounced { label, tag } => {
                 let callback = Callback::AnnounceSynchronizationPoint { label, tag };
-                self.queue.push_back(Queued::Ready(callback));
+                self.delivery.push(Queued::Federation(callback));
             }
             EntryBody::FederationSynchronized { label, failed } => {
                 let callback = Callback::FederationSynchronized { label, failed };
-                self.queue.push_back(Queued::Ready(callback));
+                self.delivery.push(Queued::Federation(callback));
             }
             EntryBody::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
             EntryBody::Ownership {

@@ -11,6 +11,7 @@ pub mod callback;
 mod counters;
 mod ddm;
 mod declaration;
+mod delivery;
 mod exception;
 mod execution;
 mod executive;

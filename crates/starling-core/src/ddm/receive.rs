@@ -5,12 +5,18 @@ use super::Defaults;
 use super::sent::SentRegions;
 use crate::callback::NamedValues;
 use crate::message::LogIndex;
-use crate::object::receive::Queued;
 use crate::{
     AttributeHandle, Federate, InteractionClassHandle, ObjectClassHandle, RegionHandle, ValuesBuf,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// No callback: when its turn comes, these regions, from first to last, are no more.
+#[derive(Debug)]
+pub(crate) struct RegionsGone {
+    first: RegionHandle,
+    last: RegionHandle,
+}
 
 impl Federate {
     /// From which log index on a frame's values of an attribute are for a subscription with this
@@ -145,8 +151,12 @@ impl Federate {
     /// Others' regions, from first to last, are no more: what was sent with them has been received,
     /// and they can be asked for their ranges until the callbacks of that are over.
     pub(crate) fn apply_regions_gone(&mut self, first: RegionHandle, last: RegionHandle) {
-        if !self.queue.is_empty() || self.regions.has_conveyed(first, last) {
-            self.queue.push_back(Queued::RegionsGone(first, last));
+        if !self.delivery.is_empty() || self.regions.has_conveyed(first, last) {
+            self.delivery.push(RegionsGone { first, last });
         }
+    }
+
+    pub(crate) fn deliver_regions_gone(&mut self, gone: &RegionsGone) {
+        self.regions.forget_conveyed(gone.first, gone.last);
     }
 }

@@ -3,8 +3,8 @@
 //! no word of the executive.
 
 use crate::callback::Callback;
+use crate::delivery::Queued;
 use crate::exception::throw;
-use crate::object::receive::Queued;
 use crate::{Exception, Federate, InteractionClassHandle, ObjectClassHandle};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,15 @@ use std::collections::BTreeMap;
 struct Said {
     queued: bool,
     delivered: bool,
+}
+
+/// An advisory that is not delivered yet: whether a class is wanted.
+#[derive(Debug)]
+pub(crate) enum QueuedAdvisory {
+    /// Start or Stop Registration For Object Class.
+    Registration(ObjectClassHandle, bool),
+    /// Turn Interactions On or Off.
+    Interactions(InteractionClassHandle, bool),
 }
 
 /// The advisories of one kind of class.
@@ -66,8 +75,9 @@ impl Federate {
             self.advise_registration(class);
         } else {
             self.registration.published.remove(&class);
-            let of_it = |q: &Queued| matches!(q, Queued::Registration(c, _) if *c == class);
-            self.queue.retain(|q| !of_it(q));
+            let of_it =
+                |q: &QueuedAdvisory| matches!(q, QueuedAdvisory::Registration(c, _) if *c == class);
+            self.withdraw_advisories(of_it);
         }
     }
 
@@ -78,8 +88,9 @@ impl Federate {
             self.advise_interactions(class);
         } else {
             self.interactions.published.remove(&class);
-            let of_it = |q: &Queued| matches!(q, Queued::Interactions(c, _) if *c == class);
-            self.queue.retain(|q| !of_it(q));
+            let of_it =
+                |q: &QueuedAdvisory| matches!(q, QueuedAdvisory::Interactions(c, _) if *c == class);
+            self.withdraw_advisories(of_it);
         }
     }
 
@@ -121,7 +132,8 @@ impl Federate {
             at = c.parent.and_then(|p| self.model.object_class(p));
         }
         if self.registration.is_news(class, wanted) {
-            self.queue.push_back(Queued::Registration(class, wanted));
+            self.delivery
+                .push(QueuedAdvisory::Registration(class, wanted));
         }
     }
 
@@ -134,31 +146,34 @@ impl Federate {
             at = c.parent.and_then(|p| self.model.interaction_class(p));
         }
         if self.interactions.is_news(class, wanted) {
-            self.queue.push_back(Queued::Interactions(class, wanted));
+            self.delivery
+                .push(QueuedAdvisory::Interactions(class, wanted));
         }
     }
 
-    pub(crate) fn deliver_registration(
-        &mut self,
-        class: ObjectClassHandle,
-        wanted: bool,
-    ) -> Callback {
-        self.registration.delivered(class, wanted);
-        match wanted {
-            true => Callback::StartRegistrationForObjectClass(class),
-            false => Callback::StopRegistrationForObjectClass(class),
-        }
+    fn withdraw_advisories(&mut self, which: impl Fn(&QueuedAdvisory) -> bool) {
+        self.delivery
+            .withdraw(|queued| matches!(queued, Queued::Declaration(q) if which(q)));
     }
 
-    pub(crate) fn deliver_interactions(
-        &mut self,
-        class: InteractionClassHandle,
-        wanted: bool,
-    ) -> Callback {
-        self.interactions.delivered(class, wanted);
-        match wanted {
-            true => Callback::TurnInteractionsOn(class),
-            false => Callback::TurnInteractionsOff(class),
+    pub(crate) fn deliver_advisory(&mut self, queued: QueuedAdvisory) -> Callback {
+        match queued {
+            QueuedAdvisory::Registration(class, wanted) => {
+                self.registration.delivered(class, wanted);
+                if wanted {
+                    Callback::StartRegistrationForObjectClass(class)
+                } else {
+                    Callback::StopRegistrationForObjectClass(class)
+                }
+            }
+            QueuedAdvisory::Interactions(class, wanted) => {
+                self.interactions.delivered(class, wanted);
+                if wanted {
+                    Callback::TurnInteractionsOn(class)
+                } else {
+                    Callback::TurnInteractionsOff(class)
+                }
+            }
         }
     }
 
@@ -185,8 +200,7 @@ impl Federate {
         }
         self.registration.enabled = false;
         self.registration.dropped();
-        self.queue
-            .retain(|q| !matches!(q, Queued::Registration(..)));
+        self.withdraw_advisories(|q| matches!(q, QueuedAdvisory::Registration(..)));
         Ok(())
     }
 
@@ -213,8 +227,7 @@ impl Federate {
         }
         self.interactions.enabled = false;
         self.interactions.dropped();
-        self.queue
-            .retain(|q| !matches!(q, Queued::Interactions(..)));
+        self.withdraw_advisories(|q| matches!(q, QueuedAdvisory::Interactions(..)));
         Ok(())
     }
 }

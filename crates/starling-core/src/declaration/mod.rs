@@ -13,7 +13,7 @@ mod rates;
 mod routes;
 mod subscriptions;
 
-pub(crate) use advisories::Advisories;
+pub(crate) use advisories::{Advisories, QueuedAdvisory};
 pub(crate) use rates::Pace;
 pub(crate) use routes::Routes;
 pub(crate) use subscriptions::Subscriptions;

@@ -23,7 +23,7 @@ impl Federate {
                 "resign action {action:?} does not cancel acquisitions, and {why}"
             );
         }
-        self.stop_delivery();
+        self.delivery.end();
         self.log.ending_request(RequestBody::Resign(action));
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! is achieved. It is achieved when each of them has said so or has resigned; who resigned is
 //! neither told nor counted. Its label is free again from then on.
 
+use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
 use crate::log::executive::Cause;
@@ -168,5 +169,13 @@ impl Federate {
             successfully,
         });
         Ok(())
+    }
+
+    /// A callback of this chapter is delivered.
+    pub(crate) fn deliver_federation(&mut self, callback: Callback) -> Callback {
+        if let Callback::AnnounceSynchronizationPoint { label, .. } = &callback {
+            self.announced.insert(label.clone());
+        }
+        callback
     }
 }

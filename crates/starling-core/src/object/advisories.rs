@@ -10,7 +10,7 @@ use crate::exception::throw;
 use crate::execution::Execution;
 use crate::log::executive::Cause;
 use crate::message::{EntryBody, RequestBody};
-use crate::object::receive::Queued;
+use crate::object::receive::QueuedObject;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
 };
@@ -271,7 +271,7 @@ impl Federate {
     ) {
         for (attributes, inside) in [(left, false), (entered, true)] {
             if !attributes.is_empty() {
-                self.queue.push_back(Queued::Scope {
+                self.delivery.push(QueuedObject::Scope {
                     instance,
                     attributes,
                     inside,
@@ -290,7 +290,7 @@ impl Federate {
         let off = (!off.is_empty()).then_some((None, off));
         let on = on.into_iter().map(|(rate, list)| (Some(rate), list));
         for (rate, attributes) in off.into_iter().chain(on) {
-            self.queue.push_back(Queued::Updates {
+            self.delivery.push(QueuedObject::Updates {
                 instance,
                 attributes,
                 rate,

@@ -8,21 +8,26 @@ use super::federate::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
 use crate::ddm::sent::SentRegionsBuf;
+use crate::delivery::Queued;
 use crate::handles::HandleMap;
 use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
-use crate::ownership::federate::QueuedNotice;
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, ProtocolError, RegionHandle, Transportation, Values,
-    ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, ValuesBuf,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A callback that has not been delivered yet. What depends on the federate's subscriptions is
-/// decided at delivery.
+/// A callback of this chapter that is not delivered yet. What depends on the federate's
+/// subscriptions is decided at delivery.
 #[derive(Debug)]
-pub(crate) enum Queued {
+pub(crate) enum QueuedObject {
+    /// (Multiple) Object Instance Name(s) Reserved.
+    NamesReserved {
+        names: Vec<String>,
+        multiple: bool,
+        succeeded: bool,
+    },
     Discover(ObjectInstanceHandle),
     Reflect {
         instance: ObjectInstanceHandle,
@@ -63,23 +68,20 @@ pub(crate) enum Queued {
         attributes: Vec<AttributeHandle>,
         rate: Option<String>,
     },
-    /// Start or Stop Registration For Object Class.
-    Registration(ObjectClassHandle, bool),
-    /// Turn Interactions On or Off.
-    Interactions(InteractionClassHandle, bool),
-    /// Ownership management, chapter 7.
-    Ownership(QueuedNotice),
-    /// Nothing is left to decide while the instance is known.
-    OfInstance(ObjectInstanceHandle, Callback),
-    /// Nothing is left to decide.
-    Ready(Callback),
-    /// No callback: from here on these regions, from first to last, are no more.
-    RegionsGone(RegionHandle, RegionHandle),
 }
 
-/// What values and their callback take in memory, about.
-fn weight(values: Values<'_>, tag: &[u8]) -> usize {
-    size_of::<Queued>() + values.as_bytes().len() + tag.len()
+impl QueuedObject {
+    /// What values and tag take in memory, about.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            QueuedObject::Reflect { values, tag, .. }
+            | QueuedObject::Receive { values, tag, .. } => {
+                size_of::<Queued>() + values.values().as_bytes().len() + tag.len()
+            }
+            _ => 0,
+        }
+    }
 }
 
 /// An instance whose values are wanted, the tag of the request, and how many acquisitions had come
@@ -141,7 +143,7 @@ impl Federate {
         if self.instances.insert(d.instance, instance).is_some() {
             return Err(ProtocolError(format!("{} discovered twice", d.instance)));
         }
-        self.queue.push_back(Queued::Discover(d.instance));
+        self.delivery.push(QueuedObject::Discover(d.instance));
         Ok(())
     }
 
@@ -154,7 +156,7 @@ impl Federate {
         // Not there: locally deleted meanwhile.
         if let Some(known) = self.instances.get_mut(&instance) {
             known.removed = true;
-            self.queue.push_back(Queued::Remove {
+            self.delivery.push(QueuedObject::Remove {
                 instance,
                 tag,
                 producer,
@@ -172,7 +174,7 @@ impl Federate {
         for (instance, attributes) in wanted {
             let wanted = (instance, tag.to_vec(), self.ownership.acquisitions());
             let together = self.wanted.entry(wanted.clone()).or_insert_with(|| {
-                self.queue.push_back(Queued::Provide(wanted));
+                self.delivery.push(QueuedObject::Provide(wanted));
                 BTreeSet::new()
             });
             together.extend(attributes);
@@ -193,8 +195,7 @@ impl Federate {
                     self.counters.unknown += 1;
                     return Ok(());
                 }
-                self.queued_bytes += weight(values, tag);
-                self.queue.push_back(Queued::Reflect {
+                self.delivery.push(QueuedObject::Reflect {
                     instance,
                     values: values.to_buf(),
                     tag: tag.to_vec(),
@@ -216,8 +217,7 @@ impl Federate {
                         "interaction of class {class}, which the FDD here does not have"
                     )));
                 }
-                self.queued_bytes += weight(values, tag);
-                self.queue.push_back(Queued::Receive {
+                self.delivery.push(QueuedObject::Receive {
                     class,
                     values: values.to_buf(),
                     tag: tag.to_vec(),
@@ -234,32 +234,34 @@ impl Federate {
     }
 
     /// What a queued callback is now, if it still is one.
-    pub(crate) fn deliver(&mut self, queued: Queued) -> Option<Callback> {
+    pub(crate) fn deliver_object(&mut self, queued: QueuedObject) -> Option<Callback> {
         match queued {
-            Queued::Ready(callback) => {
-                self.note_delivered(&callback);
-                Some(callback)
+            QueuedObject::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            } => {
+                if succeeded {
+                    self.reserved_names.extend(names.iter().cloned());
+                }
+                Some(Callback::NamesReserved {
+                    names,
+                    multiple,
+                    succeeded,
+                })
             }
-            Queued::RegionsGone(first, last) => {
-                self.regions.forget_conveyed(first, last);
-                None
-            }
-            Queued::Registration(class, wanted) => Some(self.deliver_registration(class, wanted)),
-            Queued::Interactions(class, wanted) => Some(self.deliver_interactions(class, wanted)),
-            Queued::Transportation(callback) => self.deliver_transportation(callback),
-            Queued::Scope {
+            QueuedObject::Transportation(callback) => self.deliver_transportation(callback),
+            QueuedObject::Scope {
                 instance,
                 attributes,
                 inside,
             } => self.deliver_scope(instance, attributes, inside),
-            Queued::Updates {
+            QueuedObject::Updates {
                 instance,
                 attributes,
                 rate,
             } => self.deliver_updates(instance, attributes, rate),
-            Queued::Ownership(notice) => self.deliver_ownership(notice),
-            Queued::OfInstance(instance, callback) => self.known(instance).ok().map(|_| callback),
-            Queued::Discover(instance) => {
+            QueuedObject::Discover(instance) => {
                 let known = self.instances.get_mut(&instance)?;
                 known.discovered = true;
                 let (class, name, producer) =
@@ -272,7 +274,7 @@ impl Federate {
                     producer: self.conveyed(producer),
                 })
             }
-            Queued::Reflect {
+            QueuedObject::Reflect {
                 instance,
                 values,
                 tag,
@@ -281,7 +283,6 @@ impl Federate {
                 sender_applied,
                 regions,
             } => {
-                self.queued_bytes -= weight(values.values(), &tag);
                 let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
                     self.counters.unknown += 1;
                     return None;
@@ -318,7 +319,7 @@ impl Federate {
                     regions: self.conveyed_regions(has_dimensions, with),
                 })
             }
-            Queued::Receive {
+            QueuedObject::Receive {
                 class,
                 values,
                 tag,
@@ -327,7 +328,6 @@ impl Federate {
                 sender_applied,
                 regions,
             } => {
-                self.queued_bytes -= weight(values.values(), &tag);
                 let with = regions.as_ref().map(SentRegionsBuf::sent);
                 let sent = self.model.interaction_class(class);
                 let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
@@ -351,7 +351,7 @@ impl Federate {
                     regions: self.conveyed_regions(has_dimensions, with),
                 })
             }
-            Queued::Remove {
+            QueuedObject::Remove {
                 instance,
                 tag,
                 producer,
@@ -367,7 +367,7 @@ impl Federate {
                     producer: self.conveyed(producer),
                 })
             }
-            Queued::Provide(wanted) => {
+            QueuedObject::Provide(wanted) => {
                 let together = self.wanted.remove(&wanted).unwrap_or_default();
                 let (instance, tag, _) = wanted;
                 let known = self.instances.get(&instance)?;
@@ -388,20 +388,6 @@ impl Federate {
         match self.model.switches().convey_producing_federate {
             true => producer,
             false => FederateHandle::RTI,
-        }
-    }
-
-    fn note_delivered(&mut self, callback: &Callback) {
-        match callback {
-            Callback::NamesReserved {
-                names,
-                succeeded: true,
-                ..
-            } => self.reserved_names.extend(names.iter().cloned()),
-            Callback::AnnounceSynchronizationPoint { label, .. } => {
-                self.announced.insert(label.clone());
-            }
-            _ => {}
         }
     }
 

@@ -10,7 +10,7 @@ use crate::execution::Execution;
 use crate::log::executive::Cause;
 use crate::message::{EntryBody, RequestBody};
 use crate::object::federate::Instance;
-use crate::object::receive::Queued;
+use crate::object::receive::QueuedObject;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
     ObjectInstanceHandle, Transportation,
@@ -265,7 +265,7 @@ impl Federate {
             attributes,
             transportation,
         };
-        self.queue.push_back(Queued::Transportation(callback));
+        self.delivery.push(QueuedObject::Transportation(callback));
     }
 
     /// A confirmation: from now on it travels so.

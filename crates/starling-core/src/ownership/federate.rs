@@ -5,7 +5,6 @@ use crate::callback::Callback;
 use crate::exception::throw;
 use crate::message::{LogIndex, RequestBody, RequestNumber};
 use crate::object::federate::Instance;
-use crate::object::receive::Queued;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
 };
@@ -65,6 +64,14 @@ struct Asked {
 }
 
 /// A callback of this chapter that is not delivered yet.
+#[derive(Debug)]
+pub(crate) enum QueuedOwnership {
+    Notice(QueuedNotice),
+    /// Inform Attribute Ownership, unless the instance is gone by then.
+    Report(ObjectInstanceHandle, Callback),
+}
+
+/// What the log has said about attributes.
 #[derive(Debug)]
 pub(crate) struct QueuedNotice {
     notice: OwnershipNotice,
@@ -351,7 +358,7 @@ impl Federate {
         if notice == OwnershipNotice::Acquired {
             self.ownership.acquisitions += 1;
         }
-        self.queue.push_back(Queued::Ownership(QueuedNotice {
+        self.delivery.push(QueuedOwnership::Notice(QueuedNotice {
             notice,
             instance,
             attributes,
@@ -415,12 +422,20 @@ impl Federate {
                 attributes,
                 owner,
             };
-            self.queue.push_back(Queued::OfInstance(instance, report));
+            self.delivery
+                .push(QueuedOwnership::Report(instance, report));
         }
     }
 
-    /// A notice as a callback, if it still means anything to the federate.
-    pub(crate) fn deliver_ownership(&mut self, queued: QueuedNotice) -> Option<Callback> {
+    /// What was queued as a callback, if it still means anything to the federate.
+    pub(crate) fn deliver_ownership(&mut self, queued: QueuedOwnership) -> Option<Callback> {
+        match queued {
+            QueuedOwnership::Notice(notice) => self.deliver_notice(notice),
+            QueuedOwnership::Report(instance, report) => self.known(instance).ok().map(|_| report),
+        }
+    }
+
+    fn deliver_notice(&mut self, queued: QueuedNotice) -> Option<Callback> {
         let QueuedNotice {
             notice,
             instance,
