@@ -8,7 +8,7 @@ use starling_fom::{
     ObjectModel, Order, Place, Problems, STANDARD_MIM_DESIGNATOR, Transportation, compose, parse,
     standard_mim, standard_model,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 the modules are refused, 2 wrong usage.\n\
@@ -281,7 +281,7 @@ fn model(files: &Files) -> Result<ObjectModel, Problems> {
     }
 }
 
-fn read(file: &PathBuf) -> Result<Module, FomError> {
+fn read(file: &Path) -> Result<Module, FomError> {
     // As messages name it.
     if file.as_os_str() == STANDARD_MIM_DESIGNATOR && !file.exists() {
         return parse(STANDARD_MIM_DESIGNATOR, standard_mim().as_bytes());
@@ -289,7 +289,7 @@ fn read(file: &PathBuf) -> Result<Module, FomError> {
     parse(&file.display().to_string(), &bytes(file)?)
 }
 
-fn bytes(file: &PathBuf) -> Result<Vec<u8>, FomError> {
+fn bytes(file: &Path) -> Result<Vec<u8>, FomError> {
     let bytes = starling_net::read_file(file, MODULE_BYTES_MAX);
     bytes.map_err(|e| FomError::unopened(&file.display().to_string(), e))
 }

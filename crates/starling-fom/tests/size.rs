@@ -38,8 +38,10 @@ fn attribute(i: usize) -> String {
     format!("<attribute><name>a{i}</name><dataType>HLAbyte</dataType></attribute>")
 }
 
-/// Shapes of modules, by how many there are of what there are many of.
-const SHAPES: [(&str, fn(usize) -> String); 7] = [
+/// A module with as many of something.
+type Shape = fn(usize) -> String;
+
+const SHAPES: [(&str, Shape); 7] = [
     ("attributes of a class", |n| {
         let all = many(n, attribute);
         objects(&format!(

@@ -57,6 +57,20 @@ fn path_of(designator: &str) -> Result<PathBuf, String> {
 mod tests {
     use super::*;
 
+    /// Reading a device without an end, or a pipe, would never come back.
+    #[test]
+    fn only_regular_files_are_read() {
+        for device in ["/dev/zero", "/dev", "file:///dev/zero"] {
+            let error = read(device, ExceptionKind::CouldNotOpenFDD).unwrap_err();
+            assert_eq!(error.kind, ExceptionKind::CouldNotOpenFDD);
+            let text = error.to_string();
+            assert!(
+                text.contains("STL-FOM-015") && text.contains("no regular file"),
+                "{text}"
+            );
+        }
+    }
+
     #[test]
     fn paths_and_urls() {
         let path = |d: &str| path_of(d).map(|p| p.display().to_string());
