@@ -34,6 +34,9 @@ pub struct Executive {
     peers: BTreeMap<PeerId, Peer>,
     executions: BTreeMap<ExecutionId, Execution>,
     names: BTreeMap<String, ExecutionId>,
+    /// Whence an execution was created, as [`origin`] says.
+    origins: BTreeMap<ExecutionId, String>,
+    per_origin_max: Option<usize>,
     last_execution: ExecutionId,
     out: VecDeque<(PeerId, FromExecutive)>,
     check: Check,
@@ -48,6 +51,11 @@ impl Executive {
     /// How modules are checked from now on.
     pub fn set_check(&mut self, check: Check) {
         self.check = check;
+    }
+
+    /// At most so many federation executions exist at a time that were created from one host.
+    pub fn limit_federations(&mut self, per_host: usize) {
+        self.per_origin_max = Some(per_host);
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -65,6 +73,19 @@ impl Executive {
     /// Federation executions that exist.
     pub fn federations(&self) -> usize {
         self.executions.len()
+    }
+
+    /// Federation executions without joined federates: name, and a number that is never reused.
+    pub fn without_members(&self) -> impl Iterator<Item = (String, u64)> {
+        let empty = self.executions.iter().filter(|(_, e)| e.members.is_empty());
+        empty.map(|(id, e)| (e.name.clone(), *id))
+    }
+
+    /// Destroys a federation execution that has no joined federates; its name.
+    pub fn drop_unused(&mut self, execution: u64) -> Option<String> {
+        let empty = self.executions.get(&execution)?.members.is_empty();
+        let dropped = empty.then(|| self.remove(execution))?;
+        Some(dropped?.name)
     }
 
     /// The joined federate behind a peer: federation execution, federate's name, handle.
@@ -128,7 +149,7 @@ impl Executive {
                 let check = self.check;
                 let merge = || Execution::modules_to_create(modules, mim, check).run();
                 let merged = || merged.unwrap_or_else(merge);
-                let done = self.create(federation, merged, time_implementation);
+                let done = self.create(peer, federation, merged, time_implementation);
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             ToExecutive::DestroyFederation { federation } => {
@@ -247,6 +268,7 @@ impl Executive {
 
     fn create(
         &mut self,
+        peer: PeerId,
         name: String,
         merged: impl FnOnce() -> MergedModules,
         time_implementation: String,
@@ -257,9 +279,22 @@ impl Executive {
                 format!("federation execution '{name}' exists already"),
             ));
         }
+        let origin = self.peers.get(&peer).map_or("", |p| origin(&p.info.path));
+        let created = self.origins.values().filter(|o| *o == origin).count();
+        if self.per_origin_max.is_some_and(|max| created >= max) {
+            return Err(Exception::new(
+                ExceptionKind::RTIinternalError,
+                format!(
+                    "{created} federation executions exist that federates connected by {origin} \
+                     have created, and no more are allowed (limits.federations_per_host); destroy some"
+                ),
+            ));
+        }
+        let origin = origin.to_owned();
         let execution = Execution::create(name.clone(), merged, time_implementation)?;
         self.last_execution += 1;
         self.names.insert(name, self.last_execution);
+        self.origins.insert(self.last_execution, origin);
         self.executions.insert(self.last_execution, execution);
         Ok(())
     }
@@ -353,6 +388,7 @@ impl Executive {
     fn remove(&mut self, id: ExecutionId) -> Option<Execution> {
         let execution = self.executions.remove(&id)?;
         self.names.remove(&execution.name);
+        self.origins.remove(&id);
         Some(execution)
     }
 
@@ -369,6 +405,11 @@ impl Executive {
             }
         }
     }
+}
+
+/// Which host a path comes from: `unix`, or `tcp` and the address without the port.
+fn origin(path: &str) -> &str {
+    path.rsplit_once(':').map_or(path, |(host, _port)| host)
 }
 
 fn no_federation<'a>(name: &str, existing: impl Iterator<Item = &'a String>) -> Exception {

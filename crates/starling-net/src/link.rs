@@ -94,6 +94,28 @@ impl LinkReader {
         }
     }
 
+    /// Reads into `spare` from now on, if this link has no large buffer of its own: a thread with
+    /// many links needs one buffer. To be given back with [`LinkReader::give_back`].
+    pub fn borrow(&mut self, spare: &mut Vec<u8>) {
+        let kept = self.end - self.start;
+        if kept <= READ_BYTES && spare.len() >= kept + READ_BYTES {
+            spare[..kept].copy_from_slice(self.inbox());
+            self.buffer = std::mem::take(spare);
+            (self.start, self.end) = (0, kept);
+        }
+    }
+
+    /// Gives the memory back: what was not consumed stays here, in as little as it takes. More
+    /// than a read brings is not copied but keeps the buffer.
+    pub fn give_back(&mut self, spare: &mut Vec<u8>) {
+        let kept = self.end - self.start;
+        if kept <= READ_BYTES && self.buffer.len() > kept {
+            let rest = self.inbox().to_vec();
+            *spare = std::mem::replace(&mut self.buffer, rest);
+            (self.start, self.end) = (0, kept);
+        }
+    }
+
     /// Bytes and read calls so far.
     pub fn counts(&self) -> (u64, u64) {
         (self.bytes, self.calls)
@@ -248,5 +270,51 @@ impl Link {
 impl AsFd for Link {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.reader.stream.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_buffer_serves_many_links() {
+        let (a, b) = Stream::pair().unwrap();
+        let (mut sender, mut link) = (Link::new(a), Link::new(b));
+        let mut send = |bytes: &[u8]| {
+            sender.writer.out().extend_from_slice(bytes);
+            assert!(sender.writer.flush().unwrap());
+        };
+        let reader = &mut link.reader;
+        send(b"whole");
+        assert_eq!(reader.fill().unwrap(), Fill::Bytes(5));
+        reader.consume(5);
+        let spare = &mut Vec::new();
+        reader.give_back(spare);
+        assert!(spare.len() >= READ_BYTES && reader.buffer.capacity() == 0);
+        // A part stays, and is continued in whatever buffer is there.
+        send(b"part ");
+        reader.borrow(spare);
+        assert_eq!((reader.fill().unwrap(), spare.len()), (Fill::Bytes(5), 0));
+        reader.give_back(spare);
+        assert_eq!(reader.inbox(), b"part ");
+        assert!(reader.buffer.capacity() < 100);
+        send(b"and the rest");
+        reader.borrow(spare);
+        assert_eq!(reader.fill().unwrap(), Fill::Bytes(12));
+        assert_eq!(reader.inbox(), b"part and the rest");
+        // What is large stays where it is.
+        send(&[1; READ_BYTES]);
+        while reader.fill().unwrap() != Fill::Nothing {}
+        let spare = &mut vec![0; 4 * READ_BYTES];
+        for _ in 0..2 {
+            reader.give_back(spare);
+            assert_eq!(reader.inbox().len(), 17 + READ_BYTES);
+            reader.borrow(spare);
+            assert_eq!(
+                (reader.inbox().len(), spare.len()),
+                (17 + READ_BYTES, 4 * READ_BYTES)
+            );
+        }
     }
 }

@@ -34,7 +34,7 @@ settings! {
     START_TIMEOUT_S: f64 = "start.timeout_s", Kind::Number(0.1, DAY_S), "s", "10",
         "How long a started rtiexec may take until it is ready.";
     START_IDLE_EXIT_S: f64 = "start.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "10",
-        "How long an rtiexec that was started by itself stays without connection and federation execution.";
+        "How long an rtiexec that was started by itself stays without connection, and keeps a federation execution without federates while nobody is connected who could join.";
     CALLBACKS_IO: String = "callbacks.io", Kind::Choice(&["async", "single-threaded"]), "", "async",
         "async: a background thread reads the links while the federate is busy elsewhere. single-threaded: links are read only inside RTI calls, no thread is started.";
     CALLBACKS_SPIN_US: f64 = "callbacks.spin_us", Kind::Number(0.0, 1e4), "us", "50",
@@ -61,6 +61,8 @@ settings! {
         "rtiexec ends after this long without connection and federation execution; 0: never.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 32), "bytes", "268435456",
         "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
+    LIMITS_FEDERATIONS_PER_HOST: u64 = "limits.federations_per_host", Kind::Integer(1, 1 << 20), "", "100",
+        "Federation executions that federates of one host may have created and not destroyed at the same time; all on Unix-domain links count as one host.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
         "Bytes that may wait for one receiver; beyond it, its senders are slowed down.";
     LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",

@@ -4,9 +4,9 @@ use crate::liveness::Paused;
 use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
-    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FRAME_BYTES,
-    LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
-    Settings,
+    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
+    LIMITS_FRAME_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, NET_UNIX,
+    RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
 };
 use std::time::Duration;
 
@@ -33,6 +33,8 @@ pub struct Config {
     pub check: Check,
     /// The largest message of a peer.
     pub frame_bytes_max: usize,
+    /// Federation executions that one host's federates may have created.
+    pub federations_per_host: usize,
     /// Bytes that may wait for a receiver before its senders are held up.
     pub send_queue_bytes: usize,
     /// A receiver that holds up its senders for this long is resigned.
@@ -58,6 +60,7 @@ impl Config {
                 _ => Check::Lenient,
             },
             frame_bytes_max: settings.get(LIMITS_FRAME_BYTES) as usize,
+            federations_per_host: settings.get(LIMITS_FEDERATIONS_PER_HOST) as usize,
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),
         }

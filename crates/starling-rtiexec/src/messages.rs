@@ -226,7 +226,9 @@ impl Server {
             }
             (Some(_), None) => {
                 info!("resigned: {}", connection.name());
-                connection.member = None;
+                if let Some((federation, _)) = connection.member.take() {
+                    self.empty_since.remove(&federation);
+                }
             }
             (None, None) | (Some(_), Some(_)) => {}
         }

@@ -12,7 +12,7 @@ use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
 use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, host_name};
 use starling_wire::put_from_executive;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
@@ -62,6 +62,14 @@ pub struct Server {
     listeners: Vec<Listener>,
     signals: Vec<(&'static str, mio::net::UnixStream)>,
     waker: Arc<mio::Waker>,
+    /// Memory to read into, for whichever connection is read.
+    spare: Vec<u8>,
+    /// Connections wait that can't be taken yet, because there are no descriptors.
+    starved: bool,
+    /// A connection has ended since.
+    freed: bool,
+    /// Since when which federation execution of this name has no federates.
+    pub(crate) empty_since: BTreeMap<String, (u64, Instant)>,
     /// Connections with something to be read.
     work: VecDeque<usize>,
     /// Connections with something to be written.
@@ -95,6 +103,7 @@ impl Server {
         }
         let mut executive = Executive::new();
         executive.set_check(config.check);
+        executive.limit_federations(config.federations_per_host);
         let waker = mio::Waker::new(poll.registry(), STOP).map_err(failed)?;
         Ok(Self {
             config,
@@ -107,6 +116,10 @@ impl Server {
             listeners,
             signals: Vec::new(),
             waker: Arc::new(waker),
+            spare: Vec::new(),
+            starved: false,
+            freed: false,
+            empty_since: BTreeMap::new(),
             work: VecDeque::new(),
             dirty: Vec::new(),
             about: PeerInfo {
@@ -177,10 +190,14 @@ impl Server {
                 return Ok(Ended::Stopped(by));
             }
             self.round(now);
+            if self.starved && (std::mem::take(&mut self.freed) || now >= next_tick) {
+                self.accept(now);
+            }
             if now >= next_tick {
                 next_tick = now + self.tick_interval();
                 self.tick(now);
                 self.write_all(now);
+                self.drop_unused(now);
                 if let Some(ended) = self.check_idle(now) {
                     return Ok(ended);
                 }
@@ -201,14 +218,25 @@ impl Server {
         }
     }
 
+    /// Takes the connections that wait. The system reports them once: those that can't be taken
+    /// now are remembered, and tried again when a connection has ended and at each look at the
+    /// clock.
     pub(crate) fn accept(&mut self, now: Instant) {
+        let was_starved = std::mem::take(&mut self.starved);
         for i in 0..self.listeners.len() {
             loop {
                 let stream = match self.listeners[i].accept() {
                     Ok(Some(stream)) => stream,
                     Ok(None) => break,
                     Err(error) => {
-                        warn!("a connection could not be accepted: {error}");
+                        if !was_starved {
+                            warn!(
+                                "connections can't be taken until others end: {error} \
+                                 (connected: {}; do: raise the limit, ulimit -Hn)",
+                                self.connections.iter().flatten().count()
+                            );
+                        }
+                        self.starved = true;
                         break;
                     }
                 };
@@ -222,6 +250,9 @@ impl Server {
                     Err(error) => warn!("a connection could not be watched: {error}"),
                 }
             }
+        }
+        if was_starved && !self.starved {
+            info!("connections are taken again");
         }
     }
 
@@ -281,7 +312,9 @@ impl Server {
         let Some(mut reader) = connection.reader.take() else {
             return;
         };
+        reader.borrow(&mut self.spare);
         let result = self.read(n, &mut reader, now);
+        reader.give_back(&mut self.spare);
         let Some(connection) = self.connection(n) else {
             return;
         };
@@ -366,6 +399,10 @@ impl Server {
         let Some(connection) = self.connections[n].take() else {
             return;
         };
+        self.freed = true;
+        if let Some((federation, _)) = &connection.member {
+            self.empty_since.remove(federation);
+        }
         connection.end();
         if connection.info.is_some() {
             self.executive.disconnected(PeerId(n as u64), why);

@@ -1,9 +1,11 @@
 //! What happens by the clock: heartbeats, judgement of the silent, ending when idle.
 
+use crate::connection::Connection;
 use crate::liveness::{Signs, Verdict, judge};
 use crate::server::{Ended, Server};
 use starling_net::{Lock, process_state};
 use starling_wire::put_heartbeat;
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use tracing::{info, warn};
 
@@ -75,10 +77,48 @@ impl Server {
         Some(judge(signs, paused))
     }
 
+    /// Destroys federation executions that nobody will need any more, in an rtiexec that started
+    /// by itself: without federates for as long as it would stay without connections, and nobody
+    /// is connected who could be about to join. A federate that was killed can't destroy its own.
+    pub(crate) fn drop_unused(&mut self, now: Instant) {
+        let (true, Some(limit)) = (self.config.by_itself, self.config.idle_exit) else {
+            return;
+        };
+        let undecided = |c: &Connection| c.info.is_some() && c.member.is_none();
+        if self.connections.iter().flatten().any(|c| undecided(c)) {
+            self.empty_since.clear();
+            return;
+        }
+        let empty: BTreeMap<_, _> = self.executive.without_members().collect();
+        let empty_since = std::mem::take(&mut self.empty_since);
+        for (name, id) in empty {
+            // The name may be another execution's by now.
+            let (_, since) = match empty_since.get(&name) {
+                Some(same) if same.0 == id => *same,
+                _ => (id, now),
+            };
+            if now.duration_since(since) >= limit {
+                self.drop_execution(id);
+            } else {
+                self.empty_since.insert(name, (id, since));
+            }
+        }
+    }
+
+    fn drop_execution(&mut self, id: u64) {
+        if let Some(name) = self.executive.drop_unused(id) {
+            info!(
+                "federation execution '{name}' has no federates and nobody who could join: \
+                 destroyed (start.idle_exit_s; in one started with `starling rtiexec` it would stay)"
+            );
+        }
+    }
+
     /// Whether to end because nobody needs this process; with the lock that makes sure of it.
     pub(crate) fn check_idle(&mut self, now: Instant) -> Option<Ended> {
         let limit = self.config.idle_exit?;
-        if self.connections.iter().any(Option::is_some) || self.executive.federations() > 0 {
+        let kept = self.executive.federations() > 0 && !self.config.by_itself;
+        if self.connections.iter().any(Option::is_some) || kept {
             self.idle_since = now;
             return None;
         }
@@ -98,6 +138,9 @@ impl Server {
         self.accept(now);
         if self.connections.iter().any(Option::is_some) {
             return None;
+        }
+        for (_, id) in self.executive.without_members().collect::<Vec<_>>() {
+            self.drop_execution(id);
         }
         info!("nobody is connected and no federation execution is left: ending");
         Some(Ended::Idle(lock))

@@ -313,6 +313,64 @@ fn it_ends_when_nobody_needs_it() {
 }
 
 #[test]
+fn one_that_started_by_itself_ends_though_a_federation_was_left_behind() {
+    let server: Running = run(|config| {
+        config.by_itself = true;
+        config.idle_exit = Some(Duration::from_millis(50));
+    });
+    // As a federate that is killed: neither resigned nor destroyed.
+    drop(Client::founder(&server, "Left"));
+    assert_eq!(server.ended(), "Idle");
+}
+
+#[test]
+fn one_that_started_by_itself_drops_what_nobody_can_join_and_nothing_else() {
+    let server: Running = run(|config| {
+        config.by_itself = true;
+        config.idle_exit = Some(Duration::from_millis(50));
+        config.heartbeat = Duration::from_millis(50);
+    });
+    let mut other = Client::founder(&server, "Other");
+    let mut undecided = Client::connect(&server);
+    undecided.create("Later").unwrap();
+    drop(Client::founder(&server, "Left"));
+    let names = |client: &mut Client| {
+        client.tell(ToExecutive::ListFederations);
+        match client.until(|m| matches!(m, FromExecutive::Federations(_))) {
+            FromExecutive::Federations(list) => {
+                list.into_iter().map(|f| f.name).collect::<Vec<_>>()
+            }
+            _ => unreachable!(),
+        }
+    };
+    // Somebody may be about to join.
+    for _ in 0..5 {
+        other.until_heartbeat();
+    }
+    assert_eq!(names(&mut other), ["Other", "Later", "Left"]);
+    undecided.join("Later", "late").unwrap();
+    while names(&mut other) != ["Other", "Later"] {
+        other.until_heartbeat();
+    }
+}
+
+#[test]
+fn one_host_can_leave_only_so_many_federations() {
+    let server = run(|config| config.federations_per_host = 3);
+    for n in 0..3 {
+        Client::connect(&server).create(&format!("F{n}")).unwrap();
+    }
+    let mut client = Client::connect(&server);
+    let refused = client.create("F3").unwrap_err();
+    assert!(refused.contains("limits.federations_per_host"), "{refused}");
+    client.tell(ToExecutive::DestroyFederation {
+        federation: "F0".into(),
+    });
+    client.until(|m| matches!(m, FromExecutive::Done(Ok(()))));
+    client.create("F3").unwrap();
+}
+
+#[test]
 fn callbacks_of_the_core_carry_what_was_sent() {
     let server = run(|_| {});
     let mut sender = Client::founder(&server, "Values");
