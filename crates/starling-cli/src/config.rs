@@ -3,7 +3,7 @@
 use crate::{fail, print};
 use clap::Subcommand;
 use starling_rid::{Sources, as_json, as_text, markdown};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Subcommands of `starling config`.
@@ -42,7 +42,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             Ok(settings) => print(&as_text(&settings, *origin)),
             Err(error) => fail(error, 1),
         },
-        Command::Check { file } => match Sources::new().project_file(file).read() {
+        Command::Check { file } => match checked(file).read() {
             Ok(settings) => {
                 let notes: String = settings
                     .notes()
@@ -57,5 +57,13 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             Err(error) => fail(error, 1),
         },
         Command::Document => print(&markdown()),
+    }
+}
+
+/// As the file would be read: that of the working directory can't set everything.
+fn checked(file: &Path) -> Sources {
+    match file == Path::new("starling.toml") || file == Path::new("./starling.toml") {
+        true => Sources::new().project_file(file),
+        false => Sources::new().user_file(file),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::UNREACHABLE;
 use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
-use starling_net::{Fill, Link, Waiter, Watch, find, host_name};
+use starling_net::{Challenge, Fill, Link, NOT_OWN, Waiter, Watch, find, host_name};
 use starling_rid::{CONNECT_TIMEOUT_S, Sources};
 use starling_wire::{
     Frame, Hello, VERSION, put_hello, put_to_executive, read_welcome, split_frame,
@@ -20,7 +20,8 @@ pub(crate) fn query(designator: &str, program: &str, question: &ToExecutive) -> 
     let reach = find(&settings).map_err(|e| (e.to_string(), UNREACHABLE))?;
     let end = Instant::now() + Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S) + 5.0);
     let (place, whom) = (reach.endpoint.to_string(), reach.whom());
-    match ask(Link::new(reach.stream), program, question, end) {
+    let challenge = reach.challenge.as_ref();
+    match ask(Link::new(reach.stream), challenge, program, question, end) {
         Ok((rtiexec, answer)) => Ok((place, rtiexec, answer)),
         Err(why) => Err((format!("{whom}: {why}"), UNREACHABLE)),
     }
@@ -29,6 +30,7 @@ pub(crate) fn query(designator: &str, program: &str, question: &ToExecutive) -> 
 /// Shakes hands, asks and waits for the answer.
 fn ask(
     mut link: Link,
+    challenge: Option<&Challenge>,
     program: &str,
     question: &ToExecutive,
     end: Instant,
@@ -41,7 +43,13 @@ fn ask(
         path: String::new(),
     };
     let version = VERSION;
-    put_hello(link.writer.out(), &Hello { version, info });
+    let sent = challenge.map_or(&[][..], Challenge::bytes).to_vec();
+    let hello = Hello {
+        version,
+        info,
+        challenge: sent,
+    };
+    put_hello(link.writer.out(), &hello);
     put_to_executive(link.writer.out(), question);
     let waiter = Waiter::new().map_err(|e| e.to_string())?;
     let mut rtiexec: Option<PeerInfo> = None;
@@ -49,10 +57,16 @@ fn ask(
         link.writer.flush().map_err(|e| e.to_string())?;
         let inbox = link.reader.inbox();
         let used = match &rtiexec {
-            None => read_welcome(inbox)?.map(|(welcome, used)| {
-                rtiexec = Some(welcome.info);
-                used
-            }),
+            None => match read_welcome(inbox)? {
+                Some((welcome, _)) if challenge.is_some_and(|c| !c.is_met_by(&welcome.answer)) => {
+                    return Err(NOT_OWN.into());
+                }
+                Some((welcome, used)) => {
+                    rtiexec = Some(welcome.info);
+                    Some(used)
+                }
+                None => None,
+            },
             Some(info) => match split_frame(inbox).map_err(|e| e.to_string())? {
                 Some((frame, used)) => match Frame::decode(frame).map_err(|e| e.to_string())? {
                     Frame::FromExecutive(answer) => return Ok((info.clone(), answer)),

@@ -80,7 +80,7 @@ fn connections_that_say_half_a_word_take_little_memory() {
     raise_descriptor_limit();
     let run_dir = tempfile::tempdir().unwrap();
     let rtiexec = Rtiexec::start("", run_dir.path());
-    let mut one_more = || {
+    let one_more = || {
         let mut client = Client::at(&rtiexec.at);
         client.hello(VERSION).unwrap();
         rtiexec.resident_kb()

@@ -19,6 +19,7 @@ mod run_dir;
 mod say;
 mod start;
 mod stream;
+mod token;
 mod wait;
 
 pub use bundle::{Bundle, Bundling};
@@ -36,4 +37,5 @@ pub use say::{printable, say};
 pub use starling_rid::Endpoint;
 pub use start::find_program;
 pub use stream::{Peer, Stream};
+pub use token::{Challenge, NOT_OWN, Token};
 pub use wait::{Alarm, Waiter, Waker, Watch};

@@ -5,6 +5,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::thread::CpuSet;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
 use std::io;
@@ -264,13 +265,15 @@ pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
 }
 
 /// Makes the command's process a stranger to this one: own session, no descriptor but the
-/// standard three, and child of init, so that the federate gets no zombie and no late SIGCHLD.
+/// standard three, none of its limits that can be lifted, and child of init, so that the federate
+/// gets no zombie and no late SIGCHLD.
 /// The process that `spawn` returns ends at once and must be waited for.
 pub(crate) fn detach(command: &mut Command) {
-    // SAFETY: between fork and exec only async-signal-safe calls are made, nothing is allocated.
+    // SAFETY: between fork and exec only system calls are made, nothing is allocated or locked.
     unsafe {
         command.pre_exec(|| {
             check(libc::setsid())?;
+            shed_limits();
             // Also std's own pipe, which must stay open until exec, and does.
             let flags = libc::CLOSE_RANGE_CLOEXEC as libc::c_int;
             libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, flags);
@@ -280,6 +283,35 @@ pub(crate) fn detach(command: &mut Command) {
             }
         });
     }
+}
+
+/// Lifts what one process has set for itself and what would hold for a server of many: soft limits
+/// go to the hard ones, the process may run on every CPU, in the usual way and at the usual
+/// priority. What this user may not lift stays.
+fn shed_limits() {
+    for resource in [
+        Resource::As,
+        Resource::Cpu,
+        Resource::Data,
+        Resource::Fsize,
+        Resource::Memlock,
+        Resource::Nofile,
+        Resource::Nproc,
+        Resource::Rss,
+    ] {
+        let mut limit = getrlimit(resource);
+        limit.current = limit.maximum;
+        let _ = setrlimit(resource, limit);
+    }
+    let mut everywhere = CpuSet::new();
+    (0..CpuSet::MAX_CPU).for_each(|cpu| everywhere.set(cpu));
+    let _ = rustix::thread::sched_setaffinity(None, &everywhere);
+    // SAFETY: sched_param is a structure of numbers, and lives through the call.
+    unsafe {
+        let usual: libc::sched_param = std::mem::zeroed();
+        libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const usual);
+    }
+    let _ = rustix::process::setpriority_process(None, 0);
 }
 
 /// The file this code was loaded from: the federate's library, or the program.

@@ -9,6 +9,7 @@ use crate::platform::process_name;
 use crate::run_dir::RunDir;
 use crate::start::{find_program, spawn};
 use crate::stream::Stream;
+use crate::token::Challenge;
 use starling_rid::{
     CONNECT_ADDRESS, CONNECT_TIMEOUT_S, DEFAULT_PORT, Endpoint, NET_UNIX, START_BY_ITSELF,
     START_IDLE_EXIT_S, START_PROGRAM, START_TIMEOUT_S, Settings,
@@ -26,6 +27,9 @@ pub struct Reach {
     pub endpoint: Endpoint,
     /// How it came about.
     pub how: Reached,
+    /// To be sent with the Hello, and the answer to be checked: it was found, not named, and any
+    /// user could listen there.
+    pub challenge: Option<Challenge>,
 }
 
 impl Reach {
@@ -81,13 +85,17 @@ pub fn reach(settings: &Settings) -> Result<Reach, ReachError> {
         .lock(time(START_TIMEOUT_S))
         .map_err(|e| failed(e.to_string()))?;
     let connect = || dial(&endpoint, time(CONNECT_TIMEOUT_S));
-    let there = |stream, how| Reach {
-        stream,
-        endpoint: endpoint.clone(),
-        how,
+    let there = |stream: Stream, how| {
+        let challenge = own(&stream, &run_dir).map_err(failed)?;
+        Ok(Reach {
+            stream,
+            endpoint: endpoint.clone(),
+            how,
+            challenge,
+        })
     };
     match connect() {
-        Ok(stream) => return Ok(there(stream, Reached::Running)),
+        Ok(stream) => return there(stream, Reached::Running),
         Err(error) if nobody_there(&error) => {}
         Err(error) => return Err(failed(format!("{endpoint}: {error}"))),
     }
@@ -110,7 +118,7 @@ pub fn reach(settings: &Settings) -> Result<Reach, ReachError> {
         (Err(why), Err(_)) => return Err(failed(why)),
     };
     drop(lock);
-    Ok(there(stream, Reached::Started))
+    there(stream, Reached::Started)
 }
 
 /// Connects to the rtiexec that the settings mean and that runs already.
@@ -136,15 +144,29 @@ pub fn find(settings: &Settings) -> Result<Reach, ReachError> {
     }
     candidates.push(set.clone().unwrap_or(Endpoint::loopback(DEFAULT_PORT)));
     for endpoint in candidates {
-        match dial(&endpoint, timeout) {
-            Ok(stream) => {
+        let stream = match dial(&endpoint, timeout) {
+            Ok(stream) => stream,
+            Err(error) => {
+                tried.push(format!("{endpoint}: {error}"));
+                continue;
+            }
+        };
+        let challenge = match &set {
+            Some(_) => Ok(None),
+            None => RunDir::of(settings)
+                .map_err(|e| e.to_string())
+                .and_then(|run_dir| own(&stream, &run_dir)),
+        };
+        match challenge {
+            Ok(challenge) => {
                 return Ok(Reach {
                     stream,
                     endpoint,
                     how: Reached::Running,
+                    challenge,
                 });
             }
-            Err(error) => tried.push(format!("{endpoint}: {error}")),
+            Err(why) => tried.push(why),
         }
     }
     let origin = match set {
@@ -156,6 +178,23 @@ pub fn find(settings: &Settings) -> Result<Reach, ReachError> {
          do: run `starling rtiexec` there, or correct connect.address",
         tried.join("; ")
     )))
+}
+
+/// How to make sure that a listener which was found, not named, is this user's own. For a
+/// Unix-domain socket the system has told.
+fn own(stream: &Stream, run_dir: &RunDir) -> Result<Option<Challenge>, String> {
+    let Stream::Tcp(tcp) = stream else {
+        return Ok(None);
+    };
+    match Challenge::over(tcp, run_dir) {
+        Ok(Some(challenge)) => Ok(Some(challenge)),
+        Ok(None) => Err(format!(
+            "{stream}: somebody listens, but nothing in {} says that it is an rtiexec of yours \
+             (to use another's, set connect.address)",
+            run_dir.path().display()
+        )),
+        Err(error) => Err(format!("{stream}: {error}")),
+    }
 }
 
 /// Where this user's own rtiexec is, or will be.

@@ -1,7 +1,7 @@
 //! The directory of this user's sockets, locks and logs.
 
 use crate::platform;
-use starling_rid::{NET_RUN_DIR, Settings};
+use starling_rid::{NET_RUN_DIR, Settings, variable};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -24,12 +24,13 @@ impl RunDir {
         if !wanted.is_empty() {
             return Self::open(Path::new(&wanted));
         }
-        let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        let runtime = variable("XDG_RUNTIME_DIR").map(PathBuf::from);
         match runtime.filter(|d| d.is_absolute() && d.is_dir()) {
             Some(directory) => Self::open(&directory.join("starling")),
             None => {
                 let name = format!("starling-{}", platform::user_id());
-                Self::open(&std::env::temp_dir().join(name))
+                let temporary = variable("TMPDIR").map_or("/tmp".into(), PathBuf::from);
+                Self::open(&temporary.join(name))
             }
         }
     }
@@ -76,6 +77,11 @@ impl RunDir {
     /// The socket of the rtiexec that has this TCP port, or would have it.
     pub fn socket(&self, port: u16) -> PathBuf {
         self.0.join(format!("rtiexec-{port}.sock"))
+    }
+
+    /// The secret that an rtiexec at this TCP port shares with its user's federates.
+    pub(crate) fn token(&self, port: u16) -> PathBuf {
+        self.0.join(format!("rtiexec-{port}.token"))
     }
 
     /// The log of an rtiexec that was started by itself.

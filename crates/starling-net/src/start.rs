@@ -1,6 +1,7 @@
 //! Starting an rtiexec. The caller holds the lock.
 
 use crate::platform;
+use starling_rid::variable;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,13 +16,17 @@ use std::time::{Duration, Instant};
 pub fn find_program(set: &str) -> Result<PathBuf, String> {
     if !set.is_empty() {
         let path = PathBuf::from(set);
+        // Else it would hang on the working directory which program runs.
+        if !path.is_absolute() {
+            return Err(format!("start.program is '{set}'; give its whole path"));
+        }
         return match is_program(&path) {
             true => Ok(path),
             false => Err(format!("start.program is '{set}', which is no program")),
         };
     }
     let mut places = Vec::new();
-    if let Some(home) = std::env::var_os("STARLING_HOME") {
+    if let Some(home) = variable("STARLING_HOME") {
         places.push(Path::new(&home).join("bin"));
     }
     for file in [platform::own_file(), std::env::current_exe().ok()] {
@@ -35,8 +40,10 @@ pub fn find_program(set: &str) -> Result<PathBuf, String> {
             places.extend(directory.parent().map(Path::to_owned));
         }
     }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let all = places.iter().cloned().chain(std::env::split_paths(&path));
+    let path = variable("PATH").unwrap_or_default();
+    // An empty or relative entry means the working directory.
+    let path = std::env::split_paths(&path).filter(|p| p.is_absolute());
+    let all = places.iter().cloned().chain(path);
     let mut programs = all.map(|place| place.join("starling"));
     programs.find(|p| is_program(p)).ok_or_else(|| {
         let mut tried: Vec<_> = places.iter().map(|p| p.display().to_string()).collect();

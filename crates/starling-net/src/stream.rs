@@ -3,7 +3,7 @@
 use crate::platform;
 use std::fmt;
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -73,6 +73,14 @@ impl Stream {
         match self {
             Self::Tcp(_) => Some(platform::answers(self.as_fd()).ok()?.within(time)),
             Self::Unix(_) => None,
+        }
+    }
+
+    /// This end's address; TCP only.
+    pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.local_addr(),
+            Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 

@@ -21,6 +21,11 @@ settings). An unknown key is refused with the nearest name; the other keys that 
 federates are known to give (`FedPro.*`, `LRC.*`, `nick`) are ignored with a note on standard error, once per process. An
 unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
+A file is refused if others than its user or the superuser can have written it, or put it into its
+directory. `./starling.toml`, and a file named without its whole path, can't set `start.program`,
+`log.file`, `rtiexec.listen` and `net.run_dir`. A program that has more rights than its user reads
+neither variables nor files.
+
 In a file, `connect.address` is
 
 ```toml

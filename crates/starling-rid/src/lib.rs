@@ -21,6 +21,7 @@ mod file;
 mod nearest;
 mod sources;
 mod table;
+mod trust;
 mod value;
 
 pub use documentation::{as_json, as_text, markdown};
@@ -28,4 +29,5 @@ pub use endpoint::{DEFAULT_PORT, Endpoint};
 pub use error::SettingError;
 pub use sources::{Origin, Settings, Sources};
 pub use table::*;
+pub use trust::{is_privileged, variable};
 pub use value::{FromValue, Key, Kind, Setting, Value};

@@ -5,6 +5,7 @@ use crate::error::SettingError;
 use crate::file;
 use crate::nearest::nearest;
 use crate::table::SETTINGS;
+use crate::trust::{self, is_privileged, variable};
 use crate::value::{FromValue, Key, Value};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -116,7 +117,14 @@ pub struct Sources {
     environment: Vec<(String, String)>,
     project_file: Option<PathBuf>,
     user_file: Option<PathBuf>,
+    /// No file may be named either.
+    privileged: bool,
 }
+
+/// What a file in the working directory can't set: which program runs, and which files are written
+/// or served, is not to hang on where a federate was started, which may be an unpacked archive.
+const NOT_FROM_WORKING_DIRECTORY: &[&str] =
+    &["start.program", "log.file", "rtiexec.listen", "net.run_dir"];
 
 /// Variables that are no settings, but read elsewhere.
 const OTHER_VARIABLES: &[&str] = &["STARLING_OVERRIDES", "STARLING_HOME"];
@@ -128,21 +136,28 @@ impl Sources {
     }
 
     /// The environment of this process, `./starling.toml`, and `starling/starling.toml` in the
-    /// user's configuration directory, where they exist.
+    /// user's configuration directory, where they exist. Nothing of these in a process that runs
+    /// with more rights than whoever started it.
     pub fn of_process() -> Self {
+        if is_privileged() {
+            return Self {
+                privileged: true,
+                ..Self::default()
+            };
+        }
         let environment = std::env::vars_os()
             .filter_map(|(k, v)| Some((k.into_string().ok()?, v.to_string_lossy().into_owned())))
             .collect();
-        let configuration = std::env::var_os("XDG_CONFIG_HOME")
-            .filter(|d| !d.is_empty())
+        let configuration = variable("XDG_CONFIG_HOME")
             .map(PathBuf::from)
-            .or_else(|| std::env::var_os("HOME").map(|h| Path::new(&h).join(".config")));
+            .or_else(|| variable("HOME").map(|h| Path::new(&h).join(".config")));
         let existing = |path: PathBuf| path.is_file().then_some(path);
         Self {
             designator: String::new(),
             environment,
             project_file: existing("starling.toml".into()),
             user_file: configuration.and_then(|d| existing(d.join("starling/starling.toml"))),
+            privileged: false,
         }
     }
 
@@ -164,7 +179,7 @@ impl Sources {
         self
     }
 
-    /// With this project's file, which must exist.
+    /// With this file of the working directory, which must exist; it can't set everything.
     pub fn project_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.project_file = Some(path.into());
         self
@@ -179,21 +194,45 @@ impl Sources {
     /// Reads all sources. The first bad value ends it with an error.
     pub fn read(&self) -> Result<Settings, SettingError> {
         let mut settings = Settings::default();
-        for path in [&self.user_file, &self.project_file].into_iter().flatten() {
-            read_file(&mut settings, path)?;
+        if let Some(path) = &self.user_file {
+            read_file(&mut settings, path, false)?;
+        }
+        if let Some(path) = &self.project_file {
+            read_file(&mut settings, path, true)?;
         }
         self.read_variables(&mut settings)?;
         let designated = designator::parse(&self.designator, "connect()")?;
-        apply(&mut settings, designated, &Origin::Connect)?;
+        self.apply(&mut settings, designated, &Origin::Connect)?;
         let overrides = self
             .environment
             .iter()
             .find(|(k, _)| k == "STARLING_OVERRIDES");
         if let Some((name, text)) = overrides {
             let designated = designator::parse(text, name)?;
-            apply(&mut settings, designated, &Origin::Overrides)?;
+            self.apply(&mut settings, designated, &Origin::Overrides)?;
         }
         Ok(settings)
+    }
+
+    fn apply(
+        &self,
+        settings: &mut Settings,
+        from: Designated,
+        origin: &Origin,
+    ) -> Result<(), SettingError> {
+        if let Some(file) = &from.file {
+            if self.privileged {
+                return Err(SettingError::new(
+                    format!("'{file}' is not read by a program that has more rights than its user"),
+                    origin,
+                    "give the settings themselves",
+                ));
+            }
+            // A name without directory means what lies where the program was started.
+            let path = Path::new(file);
+            read_file(settings, path, path.is_relative())?;
+        }
+        take(settings, from, origin, false)
     }
 
     fn read_variables(&self, settings: &mut Settings) -> Result<(), SettingError> {
@@ -219,28 +258,45 @@ impl Sources {
     }
 }
 
-fn apply(settings: &mut Settings, from: Designated, origin: &Origin) -> Result<(), SettingError> {
-    if let Some(file) = &from.file {
-        read_file(settings, Path::new(file))?;
-    }
+fn take(
+    settings: &mut Settings,
+    from: Designated,
+    origin: &Origin,
+    working_directory: bool,
+) -> Result<(), SettingError> {
     for (index, text) in &from.values {
+        refuse_from(working_directory, *index, &origin.to_string())?;
         settings.put(*index, text, origin.clone())?;
     }
     settings.notes.extend(from.notes);
     Ok(())
 }
 
-fn read_file(settings: &mut Settings, path: &Path) -> Result<(), SettingError> {
+fn refuse_from(working_directory: bool, index: usize, place: &str) -> Result<(), SettingError> {
+    let key = SETTINGS[index].key;
+    if working_directory && NOT_FROM_WORKING_DIRECTORY.contains(&key) {
+        return Err(SettingError::new(
+            format!("{key} is not taken from a file in the working directory"),
+            place,
+            format!(
+                "set it in ~/.config/starling/starling.toml, as {} or in connect",
+                SETTINGS[index].variable()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn read_file(
+    settings: &mut Settings,
+    path: &Path,
+    working_directory: bool,
+) -> Result<(), SettingError> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        SettingError::new(
-            format!("the settings file can't be read: {error}"),
-            &name,
-            "check its name and permissions",
-        )
-    })?;
+    let text = trust::read(path)?;
     if path.extension().is_some_and(|e| e == "toml") {
         for (index, text, line) in file::parse(&text, &name)? {
+            refuse_from(working_directory, index, &format!("{name}:{line}"))?;
             settings.put(index, &text, Origin::File(name.clone(), line))?;
         }
         return Ok(());
@@ -253,5 +309,10 @@ fn read_file(settings: &mut Settings, path: &Path) -> Result<(), SettingError> {
             "put the settings into one file",
         ));
     }
-    apply(settings, designated, &Origin::File(name, 0))
+    take(
+        settings,
+        designated,
+        &Origin::File(name, 0),
+        working_directory,
+    )
 }

@@ -30,7 +30,7 @@ settings! {
     START_BY_ITSELF: bool = "start.by_itself", Kind::Switch, "", "true",
         "Whether connect may start an rtiexec when no address is set and none runs.";
     START_PROGRAM: String = "start.program", Kind::Text, "", "",
-        "The `starling` program to start. Nothing: look in STARLING_HOME/bin, beside the library, beside the federate's program, in PATH.";
+        "The `starling` program to start, with its whole path. Nothing: look in STARLING_HOME/bin, beside the library, beside the federate's program, in PATH (whole paths only).";
     START_TIMEOUT_S: f64 = "start.timeout_s", Kind::Number(0.1, DAY_S), "s", "10",
         "How long a started rtiexec may take until it is ready.";
     START_IDLE_EXIT_S: f64 = "start.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "10",

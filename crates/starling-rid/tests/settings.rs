@@ -212,6 +212,113 @@ fn broken_files_name_their_line() {
     }
 }
 
+/// A directory of the test's own, gone with it.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new(name: &str) -> Self {
+        let name = format!("starling-rid-{name}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn mode(path: &std::path::Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn what_others_can_have_written_is_refused() {
+    use std::os::unix::fs::{chown, symlink};
+    let directory = Directory::new("trust");
+    let file = directory.0.join("starling.toml");
+    std::fs::write(&file, "[fault]\ntimeout_s = 30\n").unwrap();
+    let read = || {
+        let sources = [
+            Sources::new().user_file(&file),
+            Sources::new().project_file(&file),
+            Sources::new().designator(file.to_str().unwrap()),
+        ];
+        sources.map(|s| s.read().map(|s| s.get(FAULT_TIMEOUT_S)))
+    };
+    let refused = |why: &str| {
+        for read in read() {
+            let error = read.expect_err(why);
+            assert!(error.what.contains(why), "{error}");
+            assert_eq!(error.place, file.display().to_string());
+        }
+    };
+    let accepted = || assert_eq!(read(), [Ok(30.0), Ok(30.0), Ok(30.0)]);
+    accepted();
+    mode(&file, 0o646);
+    refused("the settings file can be written by others (mode 646)");
+    mode(&file, 0o644);
+    mode(&directory.0, 0o757);
+    refused("can be written by others (mode 757)");
+    // As /tmp: others can make files, but not replace this one.
+    mode(&directory.0, 0o1777);
+    accepted();
+    mode(&directory.0, 0o755);
+    let pipe = directory.0.join("pipe");
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        &pipe,
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let error = Sources::new().user_file(&pipe).read().unwrap_err();
+    assert!(error.what.contains("is no file"), "{error}");
+    // Only the superuser can give files away.
+    if chown(&file, Some(12345), None).is_err() {
+        return;
+    }
+    refused("the settings file belongs to user 12345");
+    chown(&file, Some(0), None).unwrap();
+    chown(&directory.0, Some(12345), None).unwrap();
+    refused("belongs to user 12345");
+    chown(&directory.0, Some(0), None).unwrap();
+    accepted();
+    let elsewhere = directory.0.join("elsewhere.toml");
+    std::fs::rename(&file, &elsewhere).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    accepted();
+    std::os::unix::fs::lchown(&file, Some(12345), None).unwrap();
+    refused("the settings file belongs to user 12345");
+}
+
+#[test]
+fn the_working_directory_names_no_program_and_no_files() {
+    for (key, value) in [
+        ("start.program", "/bin/true"),
+        ("log.file", "/tmp/x"),
+        ("rtiexec.listen", "0.0.0.0:1"),
+        ("net.run_dir", "/tmp/x"),
+    ] {
+        let (table, name) = key.split_once('.').unwrap();
+        let file = file(
+            &format!("{name}.toml"),
+            &format!("[{table}]\n{name} = \"{value}\"\n"),
+        );
+        let error = Sources::new().project_file(&*file).read().unwrap_err();
+        let expected = format!("{key} is not taken from a file in the working directory");
+        assert_eq!(error.what, expected);
+        assert_eq!(error.place, format!("{}:2", file.display()));
+        // Where the user has put it himself it counts.
+        Sources::new().user_file(&*file).read().unwrap();
+        designated(file.to_str().unwrap()).unwrap();
+    }
+}
+
 #[test]
 fn a_designator_may_name_a_file() {
     let toml = file(

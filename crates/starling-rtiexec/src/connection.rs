@@ -15,6 +15,8 @@ pub(crate) struct Connection {
     /// Taken out while its frames are being handled.
     pub reader: Option<LinkReader>,
     pub writer: LinkWriter,
+    /// The number of the listener that it came by.
+    pub listener: usize,
     /// After the handshake.
     pub info: Option<PeerInfo>,
     /// How it is connected, for people.
@@ -68,6 +70,7 @@ impl Connection {
         Ok(Self {
             reader: Some(reader),
             writer,
+            listener: 0,
             info: None,
             path: peer.path,
             local_pid: peer.process.map(|(pid, _)| pid),

@@ -1,12 +1,13 @@
 //! Where a server listens.
 
 use crate::config::Config;
-use starling_net::{Endpoint, Listener, Lock};
+use starling_net::{Endpoint, Listener, Lock, Token};
 use std::time::Duration;
 
 /// Opens all listeners. Beside a TCP port that federates of this host use, the run directory's
 /// socket of the same number is opened, so that they find the shorter way by themselves.
-pub(crate) fn open(config: &Config) -> Result<Vec<Listener>, String> {
+/// Each TCP listener comes with a token, by which federates of this user on this host recognise it.
+pub(crate) fn open(config: &Config) -> Result<Vec<(Listener, Option<Token>)>, String> {
     let mut listeners = Vec::new();
     for endpoint in &config.listen {
         let failed = |e: std::io::Error| {
@@ -20,11 +21,18 @@ pub(crate) fn open(config: &Config) -> Result<Vec<Listener>, String> {
         };
         let listener = Listener::bind(endpoint).map_err(failed)?;
         let bound = listener.endpoint().map_err(failed)?;
-        listeners.push(listener);
+        let token = match (&bound, &config.run_dir) {
+            (Endpoint::Tcp { port, .. }, Some(run_dir)) if serves_this_host(&bound) => {
+                let token = Token::publish(run_dir, *port);
+                Some(token.map_err(|e| format!("no token in {}: {e}", run_dir.path().display()))?)
+            }
+            _ => None,
+        };
+        listeners.push((listener, token));
         if let (Endpoint::Tcp { port, .. }, true) =
             (&bound, config.unix && serves_this_host(&bound))
         {
-            listeners.extend(beside(config, *port)?);
+            listeners.extend(beside(config, *port)?.map(|beside| (beside, None)));
         }
     }
     if listeners.is_empty() {

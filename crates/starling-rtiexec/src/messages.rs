@@ -100,6 +100,7 @@ impl Server {
     fn welcome(&mut self, n: usize, hello: Hello) -> Result<(), Ending> {
         let about = self.about.clone();
         let frame_bytes_max = self.config.frame_bytes_max as u64;
+        let answer = self.answer(n, &hello.challenge);
         let Some(connection) = self.connection(n) else {
             return Ok(());
         };
@@ -126,6 +127,7 @@ impl Server {
                 info: about,
                 refusal: refusal.clone(),
                 frame_bytes_max,
+                answer,
             },
         );
         if let Some(refusal) = refusal {

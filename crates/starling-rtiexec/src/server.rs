@@ -7,10 +7,10 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::listening;
 use mio::unix::SourceFd;
-use mio::{Events, Interest, Poll, Registry, Token};
+use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
-use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, host_name};
+use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, Token, host_name};
 use starling_wire::put_from_executive;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -24,8 +24,8 @@ const FILLS_PER_TURN: usize = 4;
 /// How long the last messages may take to leave when the server ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-const STOP: Token = Token(usize::MAX);
-const SIGNAL: Token = Token(usize::MAX - 1);
+const STOP: mio::Token = mio::Token(usize::MAX);
+const SIGNAL: mio::Token = mio::Token(usize::MAX - 1);
 const LISTENER: usize = usize::MAX / 2;
 
 /// Why a server has ended.
@@ -59,7 +59,7 @@ pub struct Server {
     pub(crate) idle_since: Instant,
     poll: Poll,
     registry: Arc<Registry>,
-    listeners: Vec<Listener>,
+    listeners: Vec<(Listener, Option<Token>)>,
     signals: Vec<(&'static str, mio::net::UnixStream)>,
     waker: Arc<mio::Waker>,
     /// Memory to read into, for whichever connection is read.
@@ -91,8 +91,8 @@ impl Server {
         let failed = |e: io::Error| format!("the server can't be set up: {e}");
         let listeners = listening::open(&config)?;
         let poll = Poll::new().map_err(failed)?;
-        for (i, listener) in listeners.iter().enumerate() {
-            let token = Token(LISTENER + i);
+        for (i, (listener, _)) in listeners.iter().enumerate() {
+            let token = mio::Token(LISTENER + i);
             poll.registry()
                 .register(
                     &mut SourceFd(&listener.as_raw_fd()),
@@ -136,7 +136,7 @@ impl Server {
     pub fn endpoints(&self) -> Vec<Endpoint> {
         self.listeners
             .iter()
-            .filter_map(|l| l.endpoint().ok())
+            .filter_map(|(l, _)| l.endpoint().ok())
             .collect()
     }
 
@@ -181,8 +181,8 @@ impl Server {
                 match event.token() {
                     STOP => stop = Some("its owner".to_owned()),
                     SIGNAL => stop = self.signal().or(stop),
-                    Token(t) if t >= LISTENER => self.accept(now),
-                    Token(n) => self.note(n, event, now),
+                    mio::Token(t) if t >= LISTENER => self.accept(now),
+                    mio::Token(n) => self.note(n, event, now),
                 }
             }
             if let Some(by) = stop {
@@ -202,6 +202,21 @@ impl Server {
                     return Ok(ended);
                 }
             }
+        }
+    }
+
+    /// What proves to a peer that this process is its user's own, if it asks for that and that
+    /// can be proved.
+    pub(crate) fn answer(&mut self, n: usize, challenge: &[u8]) -> Vec<u8> {
+        let Some(Some(connection)) = self.connections.get(n) else {
+            return Vec::new();
+        };
+        match self.listeners.get(connection.listener) {
+            Some((_, Some(token))) if !challenge.is_empty() => {
+                let answer = token.answer(challenge, connection.writer.stream());
+                answer.unwrap_or_default()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -225,7 +240,7 @@ impl Server {
         let was_starved = std::mem::take(&mut self.starved);
         for i in 0..self.listeners.len() {
             loop {
-                let stream = match self.listeners[i].accept() {
+                let stream = match self.listeners[i].0.accept() {
                     Ok(Some(stream)) => stream,
                     Ok(None) => break,
                     Err(error) => {
@@ -241,8 +256,9 @@ impl Server {
                     }
                 };
                 let n = self.connections.len();
-                match Connection::new(stream, Token(n), &self.registry, now) {
-                    Ok(connection) => {
+                match Connection::new(stream, mio::Token(n), &self.registry, now) {
+                    Ok(mut connection) => {
+                        connection.listener = i;
                         debug!("connected: {}", connection.path);
                         self.connections.push(Some(Box::new(connection)));
                         self.queue(n);

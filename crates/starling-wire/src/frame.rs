@@ -31,12 +31,15 @@ const BEST_EFFORT: u8 = 8;
 const WITH_REGIONS: u8 = 32;
 
 /// The first frame of whoever connects.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hello {
     /// The version of the format that it speaks.
     pub version: u32,
     /// Who it is.
     pub info: PeerInfo,
+    /// To be answered with what only an rtiexec of the same user can know; empty if that is not
+    /// asked.
+    pub challenge: Vec<u8>,
 }
 
 /// The answer to a Hello.
@@ -50,6 +53,8 @@ pub struct Welcome {
     pub refusal: Option<String>,
     /// The largest frame that it takes, in bytes: whoever sends a larger one is cut off.
     pub frame_bytes_max: u64,
+    /// The answer to the challenge; empty if it has none.
+    pub answer: Vec<u8>,
 }
 
 /// A decoded frame. Data borrows from the receiver's buffer.
@@ -95,6 +100,7 @@ impl<'a> Frame<'a> {
                 Frame::Hello(Hello {
                     version: Wire::get(&mut from)?,
                     info: Wire::get(&mut from)?,
+                    challenge: from.bytes()?.to_vec(),
                 })
             }
             WELCOME => {
@@ -104,6 +110,7 @@ impl<'a> Frame<'a> {
                     info: Wire::get(&mut from)?,
                     refusal: Wire::get(&mut from)?,
                     frame_bytes_max: Wire::get(&mut from)?,
+                    answer: from.bytes()?.to_vec(),
                 })
             }
             HEARTBEAT => Frame::Heartbeat,
@@ -268,6 +275,7 @@ pub fn put_hello(out: &mut Vec<u8>, hello: &Hello) {
         out.extend_from_slice(MAGIC);
         hello.version.put(out);
         hello.info.put(out);
+        put_bytes(out, &hello.challenge);
     });
 }
 
@@ -280,6 +288,7 @@ pub fn put_welcome(out: &mut Vec<u8>, welcome: &Welcome) {
         welcome.info.put(out);
         welcome.refusal.put(out);
         welcome.frame_bytes_max.put(out);
+        put_bytes(out, &welcome.answer);
     });
 }
 

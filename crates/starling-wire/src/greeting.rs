@@ -102,9 +102,8 @@ mod tests {
         assert_eq!(of(&Foreign::Tls.answer()), Some(Foreign::Tls));
         assert_eq!(of(b"SSH-2.0-x"), Some(Foreign::Ssh));
         assert_eq!(of(b"GE"), None);
-        let (version, info) = (VERSION, Default::default());
         let mut hello = Vec::new();
-        put_hello(&mut hello, &Hello { version, info });
+        put_hello(&mut hello, &Hello::default());
         assert_eq!(of(&hello), None);
     }
 

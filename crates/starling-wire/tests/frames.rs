@@ -663,13 +663,20 @@ proptest! {
     }
 
     #[test]
-    fn greetings_come_back(version: u32, info in peer_info(), refusal in of(text()), frame_bytes_max: u64) {
-        let hello = Hello { version, info: info.clone() };
+    fn greetings_come_back(
+        version: u32,
+        info in peer_info(),
+        refusal in of(text()),
+        frame_bytes_max: u64,
+        challenge in tag(),
+        answer in tag(),
+    ) {
+        let hello = Hello { version, info: info.clone(), challenge };
         let mut out = Vec::new();
         put_hello(&mut out, &hello);
         refused_when_cut(&out);
         prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Hello(hello));
-        let welcome = Welcome { version, info, refusal, frame_bytes_max };
+        let welcome = Welcome { version, info, refusal, frame_bytes_max, answer };
         let mut out = Vec::new();
         put_welcome(&mut out, &welcome);
         refused_when_cut(&out);

@@ -32,8 +32,16 @@ fn hello() {
         path: String::new(),
     };
     let mut out = Vec::new();
-    put_hello(&mut out, &Hello { version: 1, info });
-    is(&out, b"\x11\0\0\0\x01STRL\x01\xac\x02\x01h\x01p\x030.1\0");
+    let hello = Hello {
+        version: 1,
+        info,
+        challenge: b"?!".to_vec(),
+    };
+    put_hello(&mut out, &hello);
+    is(
+        &out,
+        b"\x14\0\0\0\x01STRL\x01\xac\x02\x01h\x01p\x030.1\0\x02?!",
+    );
 }
 
 #[test]

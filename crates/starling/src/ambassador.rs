@@ -431,7 +431,8 @@ fn open(settings: &Settings, alone: bool) -> Result<(Connection, Waiter), OpenEr
     let (waiter, alarm) = waiter?;
     let whom = reached.whom();
     let link = Link::new(reached.stream);
-    let connection = Connection::open(link, settings, (waiter.waker(), alarm), alone);
+    let challenge = reached.challenge.as_ref();
+    let connection = Connection::open(link, challenge, settings, (waiter.waker(), alarm), alone);
     Ok((connection.map_err(|e| e.with(&whom))?, waiter))
 }
 

@@ -8,7 +8,8 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 use starling_core::message::{FromExecutive, PeerInfo, Snapshot, ToExecutive};
 use starling_core::{Callback, DataOut, DataPath, Exception, ExceptionKind, Federate, Output};
 use starling_net::{
-    Alarm, Bundle, Bundling, Fill, Link, LinkReader, LinkWriter, Stream, Waiter, Waker, Watch,
+    Alarm, Bundle, Bundling, Challenge, Fill, Link, LinkReader, LinkWriter, NOT_OWN, Stream,
+    Waiter, Waker, Watch,
 };
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S,
@@ -83,10 +84,12 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Shakes hands over a new link. `waker` and `alarm` are the background thread's; `alone`:
+    /// Shakes hands over a new link, with a challenge if the other side must prove that it is this
+    /// user's. `waker` and `alarm` are the background thread's; `alone`:
     /// there is none, so nobody would write a bundle later, and every call writes what it sends.
     pub(crate) fn open(
         link: Link,
+        challenge: Option<&Challenge>,
         settings: &Settings,
         (waker, alarm): (Waker, Alarm),
         alone: bool,
@@ -97,6 +100,7 @@ impl Connection {
         let hello = Hello {
             version: VERSION,
             info: about_this_process(),
+            challenge: challenge.map_or(&[][..], Challenge::bytes).to_vec(),
         };
         put_hello(writer.out(), &hello);
         let now = Instant::now();
@@ -107,7 +111,7 @@ impl Connection {
             patience: Patience::new(spin),
         };
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
-        let welcome = shake_hands(&mut read, &mut writer, now + timeout)?;
+        let welcome = shake_hands(&mut read, &mut writer, challenge, now + timeout)?;
         let mut bundling = Bundling::of(settings);
         if alone {
             bundling.bytes = 0;
@@ -646,6 +650,7 @@ impl OpenError {
 fn shake_hands(
     read: &mut ReadSide,
     writer: &mut LinkWriter,
+    challenge: Option<&Challenge>,
     deadline: Instant,
 ) -> Result<Welcome, OpenError> {
     let stream = read.reader.stream().clone();
@@ -654,6 +659,9 @@ fn shake_hands(
     loop {
         let welcome = read_welcome(read.reader.inbox());
         if let Some((welcome, used)) = welcome.map_err(OpenError::Refused)? {
+            if challenge.is_some_and(|c| !c.is_met_by(&welcome.answer)) {
+                return Err(OpenError::Refused(NOT_OWN.into()));
+            }
             read.reader.consume(used);
             return Ok(welcome);
         }

@@ -124,7 +124,12 @@ impl Client {
             program: "test".into(),
             ..PeerInfo::default()
         };
-        put_hello(self.link.writer.out(), &Hello { version, info });
+        let hello = Hello {
+            version,
+            info,
+            ..Hello::default()
+        };
+        put_hello(self.link.writer.out(), &hello);
         self.send_all();
         self.read(|frame| match frame {
             Frame::Welcome(w) => Some(w.refusal.clone().map_or(Ok(()), Err)),
