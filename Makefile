@@ -25,7 +25,7 @@ MAKEFLAGS += --no-print-directory
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
-CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance bench/federates bench/limits examples \
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance bench/cpp bench/federates bench/limits bench/standin examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 .PHONY: all demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
@@ -93,10 +93,15 @@ conformance: setup-tests cpp
 	ctest --test-dir $(BUILD)/cpp --output-on-failure --timeout 300 -R '^conformance' -E page
 	cmake --build $(BUILD)/cpp --target conformance_page
 
-.PHONY: bmfed limits
+.PHONY: bmfed limits standin
 bmfed: stage
 	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/bmfed --parallel $(JOBS)
+
+# An RTI of our own that uses every freedom where Starling does otherwise, for the benchmark's tests.
+standin: stage
+	cmake -S bench/standin -B $(BUILD)/standin -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+	cmake --build $(BUILD)/standin --parallel $(JOBS)
 
 limits: stage
 	cmake -S bench/limits -B $(BUILD)/limits -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
@@ -109,9 +114,9 @@ bench: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
-bench-python: venv bmfed limits
+bench-python: venv bmfed limits standin
 	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
-	    LIMITS=$(abspath $(BUILD)/limits) \
+	    LIMITS=$(abspath $(BUILD)/limits) STANDIN_ROOT=$(abspath $(BUILD)/standin) \
 	    $(LIMIT) $(VENV)/bin/pytest -q bench/tests
 
 # cmake leaves its own list in the build folder; root's would be in its user's way.

@@ -1,0 +1,1 @@
+// Federates are linked with this library; the stand-in has no time management.
