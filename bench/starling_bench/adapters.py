@@ -5,12 +5,11 @@ RTIs that need it, a server process. Federates themselves are the same C++ for e
 """
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .errors import USAGE, BenchError
+from .identity import VARIABLE, Run
 from .tsf import Sequence
 
 
@@ -22,11 +21,7 @@ class Prepared:
     local_settings: str
     server: list[str] = field(default_factory=list)
     server_ready: str = ""
-    temporary: Path | None = None
-
-    def clean(self) -> None:
-        if self.temporary:
-            shutil.rmtree(self.temporary, ignore_errors=True)
+    server_port: int | None = None
 
 
 class Adapter:
@@ -35,10 +30,10 @@ class Adapter:
     name = "generic"
     note = ""
 
-    def prepare(self, sequence: Sequence, root: Path | None) -> Prepared:
-        """Environment and server for one federation execution."""
+    def prepare(self, sequence: Sequence, root: Path | None, run: Run) -> Prepared:
+        """Environment and server for one federation execution of a run."""
         rti = sequence.rti
-        env = dict(os.environ)
+        env = dict(os.environ) | {VARIABLE: run.id}
         if root:
             libraries = [str(p) for p in (root / "lib", root / "lib64") if p.is_dir()]
             if not libraries:
@@ -62,7 +57,7 @@ class Adapter:
                 )
             env.update(off)
         server = [part.replace("{root}", str(root or "")) for part in rti.server]
-        return Prepared(env, rti.local_settings, server, rti.server_ready)
+        return Prepared(env, rti.local_settings, server, rti.server_ready, rti.server_port)
 
     def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
         """Environment that switches bundling off."""
@@ -78,15 +73,13 @@ class Starling(Adapter):
         "travels the same links as reliable data."
     )
 
-    def prepare(self, sequence: Sequence, root: Path | None) -> Prepared:
-        prepared = super().prepare(sequence, root)
+    def prepare(self, sequence: Sequence, root: Path | None, run: Run) -> Prepared:
+        prepared = super().prepare(sequence, root, run)
         env = prepared.env
         if sequence.rtiexec_host != "localhost":
             env.setdefault("STARLING_CONNECT_ADDRESS", sequence.rtiexec_host)
         elif "STARLING_CONNECT_ADDRESS" not in env and not prepared.local_settings:
-            # Unix-domain socket names are short, so the directory is not below the results.
-            prepared.temporary = Path(tempfile.mkdtemp(prefix="starling-"))
-            env["STARLING_NET_RUN_DIR"] = str(prepared.temporary)
+            env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
             env.setdefault("STARLING_START_IDLE_EXIT_S", "1")
             program = root / "bin" / "starling" if root else None
             if program and program.is_file():

@@ -9,11 +9,12 @@ from xml.parsers import expat
 
 from . import idle
 from .adapters import Adapter, Prepared
-from .errors import FAILED, UNREACHABLE, USAGE, BenchError
-from .launcher import Launcher, Running, require_local
-from .pipe import MessagePipe
+from .errors import FAILED, UNREACHABLE, USAGE, BenchError, cannot
+from .identity import Run
+from .launcher import GRACE_S, Launcher, Running, listens, require_local
+from .pipe import ControlPipe
 from .store import Store
-from .tsf import Execution, Federate, Sequence
+from .tsf import Execution, Federate, Sequence, Test
 
 Progress = Callable[[dict], None]
 SERVER = "rti-server"
@@ -24,7 +25,8 @@ SLACK_S = 20.0
 class Conductor:
     """What stays the same during a run of bmmanager."""
 
-    def __init__(self, base: Path, bmfed: str | None, root: Path | None) -> None:
+    def __init__(self, base: Path, bmfed: str | None, root: Path | None, run: Run) -> None:
+        self.run = run
         self.base = base  # relative paths of the TSF start here
         self.bmfed = bmfed
         self.root = root
@@ -83,28 +85,42 @@ class Conductor:
         for federate in sequence.federate:
             self.command(sequence, federate)
             require_local(federate.name, federate.host)
+        if sequence.directory and not (self.base / sequence.directory).is_dir():
+            raise BenchError(
+                "STL-RUN-008",
+                f"the directory of sequence '{sequence.name}' is missing",
+                str(self.base / sequence.directory),
+                "make it, or correct the field 'directory'",
+                USAGE,
+            )
 
     async def execute(
         self, store: Store, sequence: Sequence, execution: Execution, adapter: Adapter,
         progress: Progress,
     ) -> None:  # fmt: skip
-        """Runs one execution; raises BenchError when it fails. No process stays behind."""
-        record = {
-            "sequence": sequence.name, "execution": execution.name, "state": "failed",
-            "message": "", "rti": "", "adapter": adapter.name,
-        }  # fmt: skip
-        store.run["executions"].append(record)
-        for number, test in enumerate(execution.tests(), 1):
-            key = (sequence.name, execution.name, number)
-            store.tolerances[key] = test.mode_tolerance_ms
-        prepared = adapter.prepare(sequence, self.rti_root(sequence))
+        """Runs what is not done of one execution; raises BenchError when it fails. No process
+        stays behind."""
+        tests = dict(enumerate(execution.tests(), 1))
+        record = store.begin(
+            sequence.name, execution.name, adapter=adapter.name, pairs=len(sequence.pair),
+            tests={str(n): t.model_dump() for n, t in tests.items()},
+        )  # fmt: skip
+        for number in store.done(sequence.name, execution.name):
+            del tests[number]
+        if not tests:
+            record["state"] = "done"
+            return
         launcher = Launcher()
         master = _Master(store, sequence, execution, progress, record)
         failed = True
         try:
-            async with MessagePipe(master.hear) as pipe:
+            prepared = adapter.prepare(sequence, self.rti_root(sequence), self.run)
+            directory = self.run.directory("pipe-")
+            async with ControlPipe(master.hear, directory) as pipe:
                 try:
-                    await self._run(store, sequence, execution, prepared, launcher, pipe, master)
+                    await self._run(
+                        store, sequence, execution, tests, prepared, launcher, pipe, master
+                    )
                     failed = False
                 finally:
                     ending = asyncio.ensure_future(launcher.end_all(hurry=failed))
@@ -114,19 +130,21 @@ class Conductor:
             master.check()
             record["state"] = "done"
         except BenchError as e:
-            record["message"] = e.what
+            record["state"], record["message"] = "failed", e.what
             raise
+        except OSError as e:
+            problem = cannot("go on", e)
+            record["state"], record["message"] = "failed", problem.what
+            raise problem from None
         except asyncio.CancelledError:
             record["state"], record["message"] = "interrupted", "interrupted by the user"
             raise
-        finally:
-            prepared.clean()
 
     async def _run(
-        self, store: Store, sequence: Sequence, execution: Execution, prepared: Prepared,
-        launcher: Launcher, pipe: MessagePipe, master: "_Master",
+        self, store: Store, sequence: Sequence, execution: Execution, tests: dict[int, Test],
+        prepared: Prepared, launcher: Launcher, pipe: ControlPipe, master: "_Master",
     ) -> None:  # fmt: skip
-        directory = store.execution_directory(sequence, execution.name).resolve()
+        directory = store.execution_directory(sequence.name, execution.name).resolve()
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
         common = [
             "--fom", str(self.fom(sequence)),
@@ -141,8 +159,8 @@ class Conductor:
         conducting = ["--master", "--manager", pipe.address]
         for pair in sequence.pair:
             conducting += ["--pair", f"{pair.sender}:{pair.receiver}"]
-        for test in execution.tests():
-            conducting += ["--test", test.argument()]
+        for number, test in tests.items():
+            conducting += ["--test", test.argument(number)]
 
         if prepared.server:
             server = await launcher.start(
@@ -153,7 +171,7 @@ class Conductor:
                 prepared.env,
                 work,
             )
-            await _until_ready(server, prepared.server_ready, sequence.join_timeout_s)
+            await _until_ready(server, prepared, sequence.join_timeout_s)
         # The master comes last.
         federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
         for federate in federates:
@@ -168,7 +186,7 @@ class Conductor:
                 prepared.env,
                 work,
             )
-        await _follow(sequence, launcher, master)
+        await _follow(sequence, launcher, master, pipe)
 
 
 class _Master:
@@ -195,15 +213,23 @@ class _Master:
                 self._record["rti"] = event.get("rti", "")
             elif event["event"] == "test":
                 self.conducts = True
-                self.at = f"during test {event.get('test')} of {event.get('of')}"
+                self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
                 self._cpus.others()
             elif event["event"] == "sample":
                 event = event | {"others_cpu": self._cpus.others()}
                 row = self._store.add(self._sequence.name, self._execution.name, event)
                 event = row | {"event": "sample"}
+            elif event["event"] == "problem":
+                self._record["problems"][str(event["test"])] = str(event["message"])
+                self._store.save_run()
             self._progress(event)
         except BenchError as e:
             self.problem = self.problem or e
+            self.has_problem.set()
+        except (KeyError, TypeError, ValueError) as e:
+            self.problem = self.problem or BenchError(
+                "STL-RUN-007", f"the master sent a strange line: {e!r} in {str(event)[:200]}"
+            )
             self.has_problem.set()
 
     def check(self) -> None:
@@ -218,17 +244,24 @@ class _Master:
         return self._sequence.join_timeout_s + SLACK_S
 
 
-async def _follow(sequence: Sequence, launcher: Launcher, master: _Master) -> None:
+async def _follow(
+    sequence: Sequence, launcher: Launcher, master: _Master, pipe: ControlPipe
+) -> None:
     """Until every federate has ended well; BenchError as soon as one has not."""
     federates = [r for r in launcher.running if r.name != SERVER]
     problem = asyncio.ensure_future(master.has_problem.wait())
     ends = {asyncio.ensure_future(r.process.wait()) for r in launcher.running}
+    left: set[str] = set()
     try:
         while True:
             going = {problem, *(e for e in ends if not e.done())}
             # Once a second it is seen whether the master is still heard.
             await asyncio.wait(going, timeout=1, return_when=asyncio.FIRST_COMPLETED)
             master.check()
+            for r in federates:
+                if r.returncode == 0 and r.name not in left:
+                    left.add(r.name)
+                    pipe.say(event="left", federate=r.name)
             for r in launcher.running:
                 if r.returncode is not None and (r.name == SERVER or r.returncode != 0):
                     raise await _death(r, launcher, master.at)
@@ -245,8 +278,9 @@ async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
     """The message for a federate that ended badly."""
     # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
     # named: processes that are about to end get the chance to do so.
-    others = [asyncio.ensure_future(r.process.wait()) for r in launcher.running]
-    await asyncio.wait(others, timeout=0.5)
+    others = {asyncio.ensure_future(r.process.wait()) for r in launcher.running if r.name != SERVER}
+    patience = 0.5 if (first.returncode or 0) < 0 else GRACE_S
+    await asyncio.wait(others, timeout=patience)
     for waiting in others:
         waiting.cancel()
     dead = [r for r in launcher.running if r.returncode not in (None, 0)]
@@ -274,11 +308,18 @@ def _silence(sequence: Sequence, launcher: Launcher, master: _Master) -> BenchEr
     return BenchError("STL-RUN-006", what, str(named.log), "read that log", FAILED)
 
 
-async def _until_ready(server: Running, sign: str, timeout_s: float) -> None:
-    """Until the server's log holds `sign`; without a sign it counts as ready at once."""
+async def _until_ready(server: Running, rti: Prepared, timeout_s: float) -> None:
+    """Until the server's log holds its sign and its port is its own; that is never assumed, as
+    another RTI may hold the port and answer there."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
-    while sign not in server.log.read_text(errors="replace"):
+
+    def ready() -> bool:
+        if rti.server_ready and rti.server_ready not in server.log.read_text(errors="replace"):
+            return False
+        return rti.server_port is None or listens(server.process.pid, rti.server_port)
+
+    while not ready():
         if server.returncode is not None or loop.time() > deadline:
             fate = server.fate() if server.returncode is not None else "did not get ready in time"
             words, do = server.last_words()

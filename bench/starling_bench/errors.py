@@ -1,6 +1,20 @@
 """Errors a user can mend, and the exit codes of all benchmark programs."""
 
+import errno
+
 OK, FAILED, USAGE, UNREACHABLE = 0, 1, 2, 3
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+
+
+def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
+    """An error of a file or process call, as a message."""
+    where = str(error.filename or path or "")
+    return BenchError(
+        "STL-OUT-001",
+        f"can't {doing}: {error.strerror or error}",
+        where,
+        "make room there, or give another --out" if error.errno in _FULL else "",
+    )
 
 
 class BenchError(Exception):

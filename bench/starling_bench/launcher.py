@@ -16,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import USAGE, BenchError
+from .errors import USAGE, BenchError, cannot
+from .identity import stat_of
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -60,7 +61,7 @@ class Running:
         lines: list[str] = []
         with contextlib.suppress(OSError):
             lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
-        heads = [i for i, line in enumerate(lines) if not line[0].isspace() and i > 0]
+        heads = [i for i, line in enumerate(lines) if not line[0].isspace() and line[:2] != "$ "]
         said = [i for i in heads if lines[i].startswith("bmfed:")]
         if not heads:
             return "", ""
@@ -85,9 +86,24 @@ class Launcher:
     ) -> Running:
         """Starts `command`, its output going to `log`."""
         require_local(name, host)
-        with log.open("wb") as out:
-            out.write(f"$ {' '.join(command)}\n".encode())
-            out.flush()
+        if not cwd.is_dir():
+            raise BenchError(
+                "STL-RUN-008",
+                f"federate '{name}': the directory to run in is missing",
+                str(cwd),
+                "make it, or correct the field 'directory'",
+                USAGE,
+            )
+        try:
+            out = log.open("ab")
+        except OSError as e:
+            raise cannot("write a log", e, log) from None
+        with out:
+            try:
+                out.write(f"$ {' '.join(command)}\n".encode())
+                out.flush()
+            except OSError as e:
+                raise cannot("write a log", e, log) from None
             try:
                 process = await asyncio.create_subprocess_exec(
                     *command,
@@ -166,6 +182,34 @@ def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
             send(pid, number)
 
 
+def listens(pid: int, port: int) -> bool:
+    """A process, or one below it, listens at this TCP port itself."""
+    sockets = set()
+    for table in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                local, state, inode = (line.split()[i] for i in (1, 3, 9))
+                if state == "0A" and int(local.rpartition(":")[2], 16) == port:
+                    sockets.add(f"socket:[{inode}]")
+    for one in _family(pid):
+        with contextlib.suppress(OSError):
+            for fd in Path(f"/proc/{one}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if os.readlink(fd) in sockets:
+                        return True
+    return False
+
+
+def _family(pid: int) -> set[int]:
+    """A process and all below it."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    parents = {one: (stat_of(one)[1:2] or ["0"])[0] for one in pids}
+    found = {pid}
+    while more := {p for p, parent in parents.items() if int(parent) in found} - found:
+        found |= more
+    return found
+
+
 def require_local(name: str, host: str) -> None:
     """Other hosts are not supported yet; an ssh launcher stands behind the same calls later."""
     if host not in ("localhost", "127.0.0.1"):
@@ -177,15 +221,8 @@ def require_local(name: str, host: str) -> None:
         )
 
 
-def _stat(pid: int) -> list[str]:
-    """What /proc says of a process behind its name: state, parent, ...; nothing if it is gone."""
-    with contextlib.suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return []
-
-
 def _state(pid: int) -> str:
-    return (_stat(pid) or [""])[0]
+    return (stat_of(pid) or [""])[0]
 
 
 def _name(pid: int) -> str:
@@ -198,4 +235,4 @@ def _children() -> set[int]:
     """Process ids whose parent is this process, zombies included."""
     me = str(os.getpid())
     pids = (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit())
-    return {pid for pid in pids if _stat(pid)[1:2] == [me]}
+    return {pid for pid in pids if stat_of(pid)[1:2] == [me]}

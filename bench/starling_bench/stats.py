@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, field
 
 import numpy as np
+from scipy import stats as distributions
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
 
@@ -13,13 +14,14 @@ class Latency:
 
     count: int
     mean: float  # mean of the sample means
-    mean_low: float  # 95 % bootstrap interval of that
-    mean_high: float
+    mean_low: float | None  # 95 % interval of that, by Student's t; None with one sample
+    mean_high: float | None
     sd: float  # of all round trips
     min: float
     max: float
     mode: float
-    percentiles: dict[str, float] = field(default_factory=dict)
+    # None where so few values say nothing: p needs 10 / (1 - p) of them.
+    percentiles: dict[str, float | None] = field(default_factory=dict)
 
 
 @dataclass
@@ -30,8 +32,8 @@ class Spread:
     sd: float
     min: float
     max: float
-    low: float  # 95 % bootstrap interval of the mean
-    high: float
+    low: float | None  # 95 % interval of the mean, by Student's t; None with one value
+    high: float | None
 
 
 def percentile(sorted_values: np.ndarray, p: float) -> float:
@@ -51,14 +53,20 @@ def mode(sorted_values: np.ndarray, tolerance: float) -> float:
     return float((sorted_values[start] + sorted_values[ends[start] - 1]) / 2)
 
 
-def interval(values: np.ndarray) -> tuple[float, float]:
-    """95 % percentile bootstrap of the mean, repeatable; one value has no width."""
-    if len(values) < 2:
-        return float(values[0]), float(values[0])
-    rng = np.random.default_rng(1)
-    means = rng.choice(values, (2000, len(values))).mean(axis=1)
-    low, high = np.percentile(means, [2.5, 97.5])
-    return float(low), float(high)
+def percentile_if_known(sorted_values: np.ndarray, p: float) -> float | None:
+    """The percentile, or None when fewer than ten values are expected beyond it."""
+    if len(sorted_values) * (100 - p) < 1000 - 1e-9:
+        return None
+    return percentile(sorted_values, p)
+
+
+def interval(values: np.ndarray) -> tuple[float | None, float | None]:
+    """95 % interval of the mean by Student's t; one value has none."""
+    n = len(values)
+    if n < 2:
+        return None, None
+    half = distributions.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
+    return float(values.mean() - half), float(values.mean() + half)
 
 
 def spread(values: list[float]) -> Spread:
@@ -74,8 +82,8 @@ def latency(samples: list[np.ndarray], tolerance_ms: float) -> Latency | None:
     samples = [s for s in samples if len(s)]
     if not samples:
         return None
-    every = np.sort(np.concatenate(samples)) / 1e6
-    means = np.array([s.mean() / 1e6 for s in samples])
+    every = np.sort(np.concatenate(samples)).astype(float) / 1e6
+    means = np.array([s.mean(dtype=float) / 1e6 for s in samples])
     low, high = interval(means)
     return Latency(
         count=len(every),
@@ -86,7 +94,7 @@ def latency(samples: list[np.ndarray], tolerance_ms: float) -> Latency | None:
         min=float(every[0]),
         max=float(every[-1]),
         mode=mode(every, tolerance_ms),
-        percentiles={f"{p:g}": percentile(every, p) for p in PERCENTILES},
+        percentiles={f"{p:g}": percentile_if_known(every, p) for p in PERCENTILES},
     )
 
 
@@ -97,10 +105,26 @@ def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: flo
             "buffers", "bytes", "updates", "pair", "sender", "receiver")  # fmt: skip
     out = {key: first[key] for key in keys}
     out["samples"] = len(rows)
-    for key in ("sent", "received", "lost", "late"):
-        out[key] = sum(row[key] for row in rows)
+    for key in ("sent", "received", "lost", "late", "doubled"):
+        out[key] = sum(row.get(key) or 0 for row in rows)
     out["rate_hz"] = asdict(spread([row["rate_hz"] for row in rows]))
     out["mb_per_s"] = asdict(spread([row["mb_per_s"] for row in rows]))
     found = latency(round_trips, tolerance_ms)
     out["rtt_ms"] = asdict(found) if found else None
     return out
+
+
+def row_figures(round_trips_ns: np.ndarray) -> dict[str, float | None]:
+    """What results.csv says of one sample's round trips."""
+    v = np.sort(round_trips_ns).astype(float) / 1e6
+    if not len(v):
+        return {f"rtt_{k}_ms": None for k in _ROW}
+    figures = [v.mean(), v.std(ddof=1) if len(v) > 1 else 0.0, v[0]]
+    figures += [percentile_if_known(v, p) for p in (50, 90, 99, 99.9)]
+    return {
+        f"rtt_{k}_ms": None if f is None else round(float(f), 9)
+        for k, f in zip(_ROW, [*figures, v[-1]], strict=True)
+    }
+
+
+_ROW = ("mean", "sd", "min", "p50", "p90", "p99", "p999", "max")

@@ -6,6 +6,7 @@ executions; an execution holds tests. A field of a test may be a list: every com
 
 import difflib
 import itertools
+import json
 import re
 import tomllib
 from collections import Counter
@@ -76,9 +77,10 @@ class Test(Strict):
     def latency(self) -> bool:
         return self.kind in ("RTOL", "RTIL")
 
-    def argument(self) -> str:
+    def argument(self, number: int) -> str:
         """The test as bmfed's --test wants it."""
         fields = {
+            "number": number,
             "kind": self.kind,
             "transport": self.transport,
             "loop": self.loop_version,
@@ -94,7 +96,7 @@ class Test(Strict):
             "tick_min": self.tick_min_s,
             "tick_max": self.tick_max_s,
         }
-        return ",".join(f"{key}={value}" for key, value in fields.items())
+        return json.dumps(fields)
 
 
 class TestSpec(Strict):
@@ -143,7 +145,17 @@ class Rti(Strict):
     env: dict[str, str] = {}
     server: list[str] = []
     server_ready: str = ""
+    server_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     bundling_off_env: dict[str, str] = {}
+
+    @model_validator(mode="after")
+    def consistent(self) -> "Rti":
+        if self.server and not self.server_ready and self.server_port is None:
+            raise ValueError(
+                "how to see that the server is ready is missing; add server_ready (what it says) "
+                "or server_port (where it listens)"
+            )
+        return self
 
 
 class Sequence(Strict):

@@ -1,150 +1,22 @@
 """bmmanager with the real bmfed on the real rtiexec: what goes wrong ends with one clear message,
 a stated exit code, no process left behind and the results so far kept.
-
-BMFED and RTI_ROOT say what to run (`make bench-python` sets them). Every endpoint is private.
 """
 
-import csv
 import os
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from runs import BMFED, FOM, LIMIT_S, RTI_ROOT, text
+from runs import run as run  # the fixture
 
-BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
-# Far more than any of it takes; what hangs fails instead of holding up the rest.
-LIMIT_S = 120
-FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
 ENDLESS = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 200\nsamples = 10000'
 ENDLESS_ONE_WAY = (
     'kind = "OWOT"\nloop_version = 3\nbuffer_bytes = 1400\nupdates = 20000\nsamples = 10000'
 )
-QUICK = """kind = ["OWOT", "OWIT", "RTOL", "RTIL"]
-transport = ["reliable", "best_effort"]
-loop_version = 3
-outstanding_max = 1
-updates = 300
-samples = 2"""
-
-
-def text(test: str = QUICK, fom: str | Path = FOM, extra: str = "", rti: str = "") -> str:
-    """A test sequence file. Time-outs are short where a test waits for one to pass."""
-    return f"""
-[[sequence]]
-name = "s"
-fom = "{fom}"
-master = "master"
-data_timeout_s = 3
-{extra}
-[sequence.rti]
-{rti}
-[[sequence.federate]]
-name = "master"
-[[sequence.federate]]
-name = "subordinate"
-[[sequence.pair]]
-sender = "master"
-receiver = "subordinate"
-[[sequence.execution]]
-name = "e"
-[[sequence.execution.test]]
-{test}
-"""
-
-
-class Run:
-    """One bmmanager in a directory of its own, and the processes that belong to it."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.out = "out"
-        self.manager: subprocess.Popen | None = None
-
-    def start(self, tsf: str) -> "Run":
-        (self.directory / "t.tsf.toml").write_text(tsf)
-        env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
-        self.manager = subprocess.Popen(
-            [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml",
-             "--bmfed", BMFED, "--rti-root", RTI_ROOT, "--out", self.out, "--idle-wait", "0"],
-            cwd=self.directory, env=env | {"TMPDIR": str(self.directory)}, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
-        return self
-
-    def end(self) -> tuple[int, str, str]:
-        """Waits for the manager; exit code and what it wrote."""
-        out, err = self.manager.communicate(timeout=LIMIT_S)
-        assert self.processes() == {}
-        return self.manager.returncode, out, err
-
-    def fails(self, code: int, *words: str) -> str:
-        """Ends with one message that holds all of `words`."""
-        returned, out, err = self.end()
-        assert [line[:4] for line in err.splitlines() if line[:1] != " "] == ["STL-"], err
-        for word in words:
-            assert word in err
-        assert returned == code, err
-        assert "Traceback" not in out + err
-        return err
-
-    def processes(self) -> dict[int, str]:
-        """Command lines of this run's processes but the manager."""
-        found = {}
-        for entry in Path("/proc").iterdir():
-            try:
-                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-                mine = str(self.directory) in command + os.readlink(entry / "cwd")
-            except (OSError, UnicodeDecodeError):
-                continue
-            if entry.name.isdigit() and mine and int(entry.name) != self.manager.pid:
-                found[int(entry.name)] = command
-        return found
-
-    def pid(self, part: str) -> int:
-        return next(pid for pid, command in self.processes().items() if part in command)
-
-    def rows(self) -> list[dict]:
-        path = self.directory / self.out / "results.csv"
-        if not path.exists():
-            return []
-        whole_lines = path.read_text().rpartition("\n")[0]  # more may be half written
-        return list(csv.DictReader(whole_lines.splitlines()))
-
-    def halfway(self) -> None:
-        """Waits until some samples have been measured."""
-        deadline = time.monotonic() + LIMIT_S
-        while len(self.rows()) < 3:
-            assert self.manager.poll() is None, self.manager.communicate()
-            assert time.monotonic() < deadline, "no results came"
-            time.sleep(0.02)
-
-    def kept(self) -> None:
-        """The results so far are there, and a report that tells how it ended."""
-        assert len(self.rows()) >= 3
-        report = (self.directory / self.out / "report.html").read_text()
-        assert 'class="verdict bad"' in report
-        assert (self.directory / self.out / "summary.csv").stat().st_size > 0
-
-
-@pytest.fixture
-def run() -> Iterator[Run]:
-    # Names of Unix-domain sockets are short, so the directory is not below pytest's.
-    it = Run(Path(tempfile.mkdtemp(prefix="bm-")))
-    yield it
-    if it.manager and it.manager.poll() is None:
-        it.manager.kill()
-        it.manager.communicate(timeout=LIMIT_S)
-    for pid in it.processes() if it.manager else ():
-        os.kill(pid, signal.SIGKILL)
-    shutil.rmtree(it.directory, ignore_errors=True)
 
 
 def test_all_four_tests_in_one_execution(run):
@@ -183,13 +55,8 @@ def test_a_fom_that_is_not_xml(run):
 
 
 def test_a_missing_federate_program(run):
-    global BMFED
-    kept, BMFED = BMFED, "/no/such/bmfed"
-    try:
-        run.start(text())
-    finally:
-        BMFED = kept
-    run.fails(2, "STL-RUN-002", "/no/such/bmfed", "--bmfed PATH")
+    run.bmfed = "/no/such/bmfed"
+    run.start(text()).fails(2, "STL-RUN-002", "/no/such/bmfed", "--bmfed PATH")
 
 
 # ---- the RTI refuses
@@ -281,7 +148,38 @@ def test_an_output_folder_that_cannot_be(run):
     run.start(text()).fails(1, "STL-OUT-001", "file/out", "give another --out")
 
 
-def test_a_full_disk(run):
-    (run.directory / "out").mkdir()
-    (run.directory / "out" / "results.csv").symlink_to("/dev/full")
-    run.start(text()).fails(1, "STL-OUT-001", "No space left on device", "results.csv")
+def test_a_federate_ended_by_a_signal_is_named_and_not_its_partner(run):
+    run.start(text(ENDLESS)).halfway()
+    os.kill(run.pid("--name subordinate "), signal.SIGINT)
+    run.fails(1, "federate 'subordinate' was ended by SIGINT during test 1 of 1")
+    run.kept()
+
+
+def test_a_killed_manager_leaves_nothing_for_long(run):
+    """Its federates die with it, and `clean` ends the rtiexec and removes what it had."""
+    run.start(text(ENDLESS)).halfway()
+    run.manager.kill()
+    run.manager.communicate(timeout=LIMIT_S)
+    assert any(path.name.startswith("starling-bench-") for path in run.directory.iterdir())
+    env = os.environ | {"TMPDIR": str(run.directory)}
+    manager = [sys.executable, "-m", "starling_bench.bmmanager"]
+    said = subprocess.run([*manager, "clean"], env=env, text=True, capture_output=True, check=True)
+    assert f"removed {run.directory}/starling-bench-" in said.stdout
+    assert run.processes() == {}
+    assert not any(path.name.startswith("starling-bench-") for path in run.directory.iterdir())
+    # There is a summary and a report after all.
+    out = run.directory / run.out
+    subprocess.run([*manager, "report", str(out)], env=env, check=True, capture_output=True)
+    run.kept()
+
+
+def test_clean_leaves_a_living_managers_run_alone(run):
+    run.start(text(ENDLESS)).halfway()
+    before = run.processes()
+    env = os.environ | {"TMPDIR": str(run.directory)}
+    command = [sys.executable, "-m", "starling_bench.bmmanager", "clean"]
+    said = subprocess.run(command, env=env, text=True, capture_output=True, check=True)
+    assert str(run.directory) not in said.stdout
+    assert run.processes() == before
+    run.manager.send_signal(signal.SIGTERM)
+    run.fails(1, "STL-RUN-004")

@@ -55,7 +55,7 @@ void Payload::make(AttributeHandle attribute, std::size_t size) {
     if (size < sizeof(std::uint64_t))
         throw std::invalid_argument("--bytes: a payload holds its number, so 8 bytes at least");
     bytes_.assign(size, 'x');
-    values_[attribute].setDataPointer(bytes_.data(), size);
+    values_[attribute];
 }
 
 Federate::Federate(Options const &options)

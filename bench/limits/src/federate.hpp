@@ -52,14 +52,15 @@ inline std::uint64_t numberOf(rti1516e::VariableLengthData const &data) {
     return number;
 }
 
-/// A value that is updated again and again with another number in front. The RTI reads the bytes
-/// where they lie.
+/// A value that is updated again and again with another number in front. The RTI is given the bytes
+/// anew each time: it may have copied them.
 class Payload {
 public:
     Payload() = default;
     void make(rti1516e::AttributeHandle attribute, std::size_t size);
     rti1516e::AttributeHandleValueMap const &numbered(std::uint64_t number) {
         std::memcpy(bytes_.data(), &number, sizeof number);
+        values_.begin()->second.setDataPointer(bytes_.data(), bytes_.size());
         return values_;
     }
     std::size_t size() const { return bytes_.size(); }

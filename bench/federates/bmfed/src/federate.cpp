@@ -30,8 +30,9 @@ Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
     : options_(std::move(options)),
       stop_(stop),
       rti_(*this),
+      server_(options_.listen),
       results_(options_.master ? options_.outputDirectory : std::string()) {
-    if (!options_.manager.empty()) pipe_ = MessagePipe(options_.manager);
+    if (!options_.manager.empty()) pipe_ = bench::ControlPipe(options_.manager, options_.name);
 }
 
 void Federate::run() {
@@ -48,10 +49,10 @@ void Federate::run() {
             }
         }
         rti_.disconnect();
-        pipe_.send(JsonLine("end"));
+        pipe_.send({{"event", "left"}, {"federate", options_.name}});
     } catch (std::exception const& e) {
         Watchdog::arm(kLeaveS, 1, "bmfed: " + std::string(e.what()));
-        pipe_.send(JsonLine("error").text("message", e.what()));
+        pipe_.send({{"event", "error"}, {"message", e.what()}});
         // Tell the others why, then leave; what fails on the way out changes nothing.
         try {
             if (rti_.canTalk()) {
@@ -84,7 +85,7 @@ void Federate::join() {
     }
     rti_.declareControl(options_.master);
     std::cout << "joined " << options_.federation << " on " << rti_.rtiVersion() << std::endl;
-    pipe_.send(JsonLine("joined").text("federate", options_.name).text("rti", rti_.rtiVersion()));
+    pipe_.send({{"event", "joined"}, {"federate", options_.name}, {"rti", rti_.rtiVersion()}});
 }
 
 // ---- conversation
@@ -103,14 +104,14 @@ void Federate::watch() { Watchdog::arm(3 * options_.dataTimeoutS, 1); }
 void Federate::pulse() {
     pulsedNs_ = nowNs();
     watch();
-    if (options_.master) pipe_.send(JsonLine("alive"));
+    if (options_.master) pipe_.send({{"event", "alive"}});
     options_.master ? direct("alive", "") : report("alive", "");
     check();
 }
 
 void Federate::check() {
     if (!failure_.empty()) throw Failure(failure_);
-    if (stop_ != 0) throw Failure("ended by a signal");
+    if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
     for (auto const& peer : peers_) {
         if (!peer.second.failure.empty()) {
             throw Failure("federate '" + peer.first + "' failed: " + peer.second.failure);
@@ -164,10 +165,13 @@ void Federate::controlReceived(Control kind, std::vector<std::string> const& val
         return;
     }
     if (kind == Control::testResults) {
-        auto const bar = values[0].find('|');
-        auto const peer = peers_.find(values[0].substr(0, bar));
-        if (bar != std::string::npos && peer != peers_.end()) {
-            peer->second.results.push_back(values[0].substr(bar + 1));
+        // They say of which federate, test and sample they are: an RTI that keeps order only
+        // within a class lets other interactions overtake them.
+        Json const fields = Json::parse(values[0], nullptr, false);
+        try {
+            if (fields.at("of") == sampleId_) addPart(PartResult::parse(fields.at("part")));
+        } catch (Json::exception const& e) {
+            failure_ = "test results that can't be read: " + std::string(e.what());
         }
         return;
     }
@@ -204,7 +208,7 @@ void Federate::runMaster() {
         });
     };
     while (!answered()) {
-        if (stop_ != 0) throw Failure("ended by a signal");
+        if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
         if (!failure_.empty()) throw Failure(failure_);
         if (secondsSince(start) > options_.joinTimeoutS) {
             std::string missing;
@@ -225,7 +229,7 @@ void Federate::runMaster() {
     std::uint32_t tag = 1;
     for (std::size_t i = 0; i < options_.tests.size(); ++i) {
         TestDescription test = options_.tests[i];
-        test.number = static_cast<int>(i) + 1;
+        if (test.number == 0) test.number = static_cast<int>(i) + 1;
         test.firstTag = tag;
         test.pairs = options_.pairs;
         tag += static_cast<std::uint32_t>(test.samples);
@@ -234,13 +238,23 @@ void Federate::runMaster() {
     endAll();
 }
 
+void Federate::addPart(PartResult const& part) { parts_[part.pair].add(part, test_.latency()); }
+
+std::string Federate::partMissing() const {
+    for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
+        auto const found = parts_.find(p);
+        if (found == parts_.end() || !found->second.fromSender) return test_.pairs[p].sender;
+        if (!found->second.fromReceiver) return test_.pairs[p].receiver;
+    }
+    return "";
+}
+
 void Federate::runTest(TestDescription const& test) {
     std::string const id = std::to_string(test.number);
-    auto const count = [](std::size_t n) { return static_cast<unsigned long long>(n); };
-    pipe_.send(JsonLine("test")
-                   .count("test", count(static_cast<std::size_t>(test.number)))
-                   .count("of", count(options_.tests.size()))
-                   .text("description", test.format()));
+    pipe_.send({{"event", "test"},
+                {"test", test.number},
+                {"of", options_.tests.size()},
+                {"description", Json::parse(test.format())}});
     std::cout << "test " << test.format() << std::endl;
 
     for (auto& peer : peers_) peer.second.states.clear();
@@ -250,25 +264,36 @@ void Federate::runTest(TestDescription const& test) {
     direct("register", id);
     loop_->registerItems();
     waitForDiscovery();
-    for (int s = 1; s <= test.samples; ++s) {
+    std::string silence;
+    for (int s = 1; s <= test.samples && silence.empty(); ++s) {
         loop_->ready(s);
         waitForAll("ready", sampleId(test.number, s));
-        for (auto& peer : peers_) peer.second.results.clear();
-        direct("begin", sampleId(test.number, s));
+        sampleId_ = sampleId(test.number, s);
+        parts_.clear();
+        direct("begin", sampleId_);
         rti_.flush();
-        std::vector<PartResult> const parts = sample(s);
-        waitForAll("finished", sampleId(test.number, s));
-
-        std::map<std::size_t, PairSample> pairs;
-        for (auto const& part : parts) {
-            mergePart(parseFields(formatPart(part)), test.latency(), pairs);
-        }
-        for (auto const& peer : peers_) {
-            for (auto const& text : peer.second.results) {
-                mergePart(parseFields(text), test.latency(), pairs);
+        for (auto const& part : sample(s)) addPart(part);
+        waitForAll("finished", sampleId_);
+        std::uint64_t const start = nowNs();
+        while (!partMissing().empty()) {
+            pump();
+            if (secondsSince(start) > options_.dataTimeoutS) {
+                throw Failure("federate '" + partMissing() + "' has finished sample " + sampleId_ +
+                              " but its results did not come");
             }
         }
-        for (auto const& pair : pairs) results_.save(test, s, pair.first, pair.second, pipe_);
+        for (auto const& pair : parts_) {
+            pipe_.send(results_.save(test, s, pair.first, pair.second));
+            if (silence.empty()) silence = pair.second.silence;
+        }
+    }
+    if (!silence.empty()) {
+        std::cout << "test " << id << " ends: " << silence << std::endl;
+        pipe_.send({{"event", "problem"}, {"test", test.number}, {"message", silence}});
+        // Who expects a further sample hears of it before instances vanish.
+        direct("stop", id);
+        running_ = false;
+        waitForAll("stopped", id);
     }
     running_ = false;
     direct("withdraw", id);
@@ -277,16 +302,33 @@ void Federate::runTest(TestDescription const& test) {
     waitForAll("withdrawn", id);
 }
 
+void Federate::readPipe() {
+    std::vector<Json> lines = pipe_.receive();
+    for (auto& line : server_.receive()) lines.push_back(std::move(line));
+    for (auto const& line : lines) {
+        if (line.value("event", "") == "left") left_.insert(line.value("federate", ""));
+    }
+}
+
 void Federate::endAll() {
-    // One at a time, so that an RTI never sees two resign at once.
+    // One at a time, so that an RTI never sees two resign at once: the next is asked when the last
+    // has left, which the federation execution can't tell but the control pipe does.
+    bool const told = pipe_.connected() || server_.listening();
+    if (!told) std::cout << "no control pipe: two federates may resign at once" << std::endl;
     while (!peers_.empty()) {
         auto const peer = peers_.begin();
         rti_.sendControl(Control::endFedex, {peer->first});
         std::uint64_t const start = nowNs();
-        while (peer->second.states.count("resigning ") == 0) {
+        auto const hasLeft = [&] {
+            readPipe();
+            return told ? left_.count(peer->first) != 0
+                        : peer->second.states.count("resigning ") != 0;
+        };
+        while (!hasLeft()) {
+            peer->second.heardNs = nowNs();  // it says nothing while it leaves
             pump();
             if (secondsSince(start) > 3 * options_.dataTimeoutS) {
-                throw Failure("federate '" + peer->first + "' lives but did not resign in time");
+                throw Failure("federate '" + peer->first + "' lives but did not leave in time");
             }
         }
         peers_.erase(peer);
@@ -295,29 +337,27 @@ void Federate::endAll() {
 
 // ---- subordinate
 
-std::string Federate::nextDirective(std::string const& id,
-                                    std::vector<std::string> const& allowed) {
+Federate::Directive Federate::nextDirective(std::vector<Directive> const& allowed) {
     for (;;) {
         waitUntil([&] { return ended_ || !directives_.empty(); });
-        if (directives_.empty()) return "end";
+        if (directives_.empty()) return Directive{"end", ""};
         Directive const next = directives_.front();
         directives_.pop_front();
         if (next.what == "rollCall") {
             report("joined", "");
             continue;
         }
-        bool const expected = std::find(allowed.begin(), allowed.end(), next.what) != allowed.end();
-        if (!expected || (!id.empty() && next.id != id)) {
-            throw Failure("unexpected directive '" + next.what + "' for test " + next.id);
+        for (auto const& one : allowed) {
+            if (one.what == next.what && (one.id.empty() || one.id == next.id)) return next;
         }
-        return next.what;
+        throw Failure("unexpected directive '" + next.what + "' for test " + next.id);
     }
 }
 
 void Federate::runSubordinate() {
     std::uint64_t const start = nowNs();
     while (peers_.empty()) {  // until the master is heard
-        if (stop_ != 0) throw Failure("ended by a signal");
+        if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
         if (!failure_.empty()) throw Failure(failure_);
         if (secondsSince(start) > options_.joinTimeoutS) {
             throw Failure("no master was heard within the time-out for joining");
@@ -327,28 +367,39 @@ void Federate::runSubordinate() {
     }
     for (;;) {
         // Between tests the master may still wait for others to join.
-        if (nextDirective("", {"describe"}) == "end") break;
+        if (nextDirective({{"describe", ""}}).what == "end") break;
         TestDescription const test = TestDescription::parse(description_);
         std::string const id = std::to_string(test.number);
         std::cout << "test " << description_ << std::endl;
         prepare(test);
         report("declared", id);
-        nextDirective(id, {"register"});
+        nextDirective({{"register", id}});
         loop_->registerItems();
         waitForDiscovery();
+        bool stopped = false;
         for (int s = 1; s <= test.samples; ++s) {
             std::string const sid = sampleId(test.number, s);
             loop_->ready(s);
             report("ready", sid);
-            nextDirective(sid, {"begin"});
+            if (nextDirective({{"begin", sid}, {"stop", id}}).what == "stop") {
+                // The test makes no sense any more.
+                running_ = false;
+                report("stopped", id);
+                stopped = true;
+                break;
+            }
             for (auto const& part : sample(s)) {
-                rti_.sendControl(Control::testResults, {options_.name + "|" + formatPart(part)});
+                Json const text = {{"of", sid}, {"from", options_.name}, {"part", part.json()}};
+                rti_.sendControl(Control::testResults, {text.dump()});
             }
             report("finished", sid);
         }
         // Instances of partners may vanish from here on.
         running_ = false;
-        nextDirective(id, {"withdraw"});
+        if (nextDirective({{"withdraw", id}, {"stop", stopped ? "-" : id}}).what == "stop") {
+            report("stopped", id);  // after the last sample there was nothing left to stop
+            nextDirective({{"withdraw", id}});
+        }
         rti_.withdraw();
         loop_.reset();
         report("withdrawn", id);

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "control_pipe.hpp"
 #include "inner_loop.hpp"
-#include "message_pipe.hpp"
 #include "results.hpp"
 #include "rti_proxy.hpp"
 #include "test_description.hpp"
@@ -30,6 +30,7 @@ struct Options {
     std::string localSettings;
     std::string outputDirectory;
     std::string manager;
+    std::string listen;
     bool master = false;
     std::vector<Pair> pairs;             // master only
     std::vector<TestDescription> tests;  // master only
@@ -40,7 +41,7 @@ struct Options {
 
 class Federate final : private RtiEvents {
 public:
-    // `stop` becomes true when a signal asks for the end.
+    // `stop` becomes a signal's number when that asks for the end.
     Federate(Options options, volatile std::sig_atomic_t const& stop);
     void run();
 
@@ -49,7 +50,6 @@ private:
     struct Peer {
         std::uint64_t heardNs = 0;
         std::set<std::string> states;
-        std::vector<std::string> results;
         std::string failure;
     };
     using Peers = std::map<std::string, Peer>;
@@ -60,9 +60,14 @@ private:
     void join();
     void runMaster();
     void runTest(TestDescription const& test);
+    // Who has not sent its part of the sample; nobody: empty.
+    std::string partMissing() const;
+    void addPart(PartResult const& part);
     void runSubordinate();
-    std::string nextDirective(std::string const& id, std::vector<std::string> const& allowed);
+    Directive nextDirective(std::vector<Directive> const& allowed);
     void endAll();
+    // Takes what the control pipe brought.
+    void readPipe();
     void prepare(TestDescription const& test);
     void waitForDiscovery();
     std::vector<PartResult> sample(int number);
@@ -88,13 +93,17 @@ private:
     Options options_;
     volatile std::sig_atomic_t const& stop_;
     RtiProxy rti_;
-    MessagePipe pipe_;
+    bench::ControlPipe pipe_;
+    bench::ControlServer server_;
     ResultsFile results_;
     std::unique_ptr<InnerLoop> loop_;
     TestDescription test_;
     Peers peers_;  // master: the subordinates; subordinate: the master
     std::deque<Directive> directives_;
     std::string description_;
+    std::string sampleId_;        // master: of the sample whose results are wanted
+    PairSamples parts_;           // master: what came of it
+    std::set<std::string> left_;  // federates that have left, by the control pipe
     std::string failure_;
     std::uint64_t pulsedNs_ = 0;
     bool running_ = false;  // instances of partners must not vanish now

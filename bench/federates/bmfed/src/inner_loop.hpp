@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <string>
 #include <vector>
 
 #include "results.hpp"
@@ -12,6 +12,19 @@
 #include "test_description.hpp"
 
 namespace bmfed {
+
+// The stamps that arrived in a sample, so that what an RTI delivers twice counts once. It allocates
+// nothing within a sample.
+class SeenStamps {
+public:
+    // Empties it, with room for so many.
+    void reset(std::uint64_t count);
+    // False: it was there already.
+    bool insert(std::uint64_t stamp);
+
+private:
+    std::vector<std::uint64_t> slots_;  // 0: free; a power of two of them
+};
 
 class InnerLoop {
 public:
@@ -39,6 +52,7 @@ private:
         std::uint64_t expected = 0;      // arrivals (receiver) or returns (sender of latency)
         int toDiscover = 0;
         std::uint64_t firstNs = 0, lastNs = 0;
+        SeenStamps seen;  // best effort only: reliable data comes once
     };
     struct Return {
         std::size_t item;
@@ -54,7 +68,8 @@ private:
     void flushAndDrain();
     void flushReturns();
     void pause();
-    void await(std::function<bool()> const& done);
+    bool await(std::function<bool()> const& done);
+    std::string silence(Role const& role) const;
     bool complete() const;
     void housekeeping(std::uint64_t nowNs);
 
@@ -66,6 +81,7 @@ private:
     std::vector<Role> roles_;
     std::vector<Return> returns_;
     std::uint16_t tag_ = 0;
+    bool silent_ = false;            // reliable data stopped coming; the sample is over
     std::uint64_t arrivals_ = 0;     // of any kind: progress
     std::uint64_t outstanding_ = 0;  // round trips under way
     std::uint64_t pulseNs_ = 0;

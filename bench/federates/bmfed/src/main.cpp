@@ -1,4 +1,7 @@
 // bmfed: the RTIBM benchmark federate.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <exception>
 #include <iostream>
@@ -8,75 +11,88 @@
 
 namespace {
 
+// The signal that asked for the end.
 volatile std::sig_atomic_t stopAsked = 0;
 
-extern "C" void askStop(int) { stopAsked = 1; }
+extern "C" void askStop(int signal) { stopAsked = signal; }
 
-char const kUsage[] =
-    "bmfed --name NAME --fom FILE [options]\n"
-    "  --federation NAME        federation execution (default: rtibm)\n"
-    "  --local-settings TEXT    localSettingsDesignator of connect\n"
-    "  --out DIRECTORY          where round trips and results.csv go\n"
-    "  --join-timeout SECONDS   for all federates to join (30)\n"
-    "  --data-timeout SECONDS   for critical data: synchronization, reliable data (10)\n"
-    "  --loss-timeout SECONDS   after which missing best-effort data is lost (1)\n"
-    "master only:\n"
-    "  --master                 conduct the tests\n"
-    "  --pair SENDER:RECEIVER   one or more\n"
-    "  --test KEY=VALUE,...     one or more, run in this order\n"
-    "  --manager ADDRESS        message pipe to bmmanager: unix:PATH or HOST:PORT\n"
-    "exit codes: 0 done, 1 failed, 2 usage, 3 RTI unreachable\n";
-
-bmfed::Options parse(int argc, char** argv) {
-    using bmfed::UsageError;
-    bmfed::Options o;
-    for (int i = 1; i < argc; ++i) {
-        std::string const key = argv[i];
-        if (key == "--master") {
-            o.master = true;
-            continue;
-        }
-        if (i + 1 == argc) throw UsageError("option " + key + " is unknown or lacks its value");
-        std::string const value = argv[++i];
-        if (key == "--name") o.name = value;
-        else if (key == "--fom") o.fom = value;
-        else if (key == "--federation") o.federation = value;
-        else if (key == "--local-settings") o.localSettings = value;
-        else if (key == "--out") o.outputDirectory = value;
-        else if (key == "--manager") o.manager = value;
-        else if (key == "--join-timeout") o.joinTimeoutS = bmfed::parseSeconds(key, value);
-        else if (key == "--data-timeout") o.dataTimeoutS = bmfed::parseSeconds(key, value);
-        else if (key == "--loss-timeout") o.lossTimeoutS = bmfed::parseSeconds(key, value);
-        else if (key == "--test") o.tests.push_back(bmfed::TestDescription::parse(value));
-        else if (key == "--pair") {
-            auto const names = bmfed::split(value, ':');
-            if (names.size() != 2) throw UsageError("--pair " + value + " is not SENDER:RECEIVER");
-            o.pairs.push_back(bmfed::Pair{names[0], names[1]});
-        } else throw UsageError("unknown option " + key);
-    }
-    if (o.name.empty() || o.fom.empty()) throw UsageError("--name and --fom are needed");
-    if (o.master && o.tests.empty()) throw UsageError("a master needs at least one --test");
-    for (auto& test : o.tests) {
-        test.pairs = o.pairs;
-        test.check();
-    }
-    return o;
+std::uint64_t memoryOfHost() {
+    return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+           static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
-}  // namespace
+struct CommandLine {
+    CLI::App app{
+        "RTIBM benchmark federate. Exit codes: 0 done, 1 failed, 2 usage, 3 RTI "
+        "unreachable."};
+    bmfed::Options options;
+    std::vector<std::string> pairs, tests;
 
-int main(int argc, char** argv) {
-    std::signal(SIGTERM, askStop);
-    std::signal(SIGINT, askStop);
-    if (argc == 2 && std::string(argv[1]) == "--help") {
-        std::cout << kUsage;
-        return 0;
+    CommandLine() {
+        auto& o = options;
+        auto const seconds = CLI::Range(0.0, 1e8);
+        app.add_option("--name", o.name, "of this federate")->required();
+        app.add_option("--fom", o.fom, "file of the FOM")->required();
+        app.add_option("--federation", o.federation, "federation execution")->capture_default_str();
+        app.add_option("--local-settings", o.localSettings, "localSettingsDesignator of connect");
+        app.add_option("--out", o.outputDirectory, "where round trips and results.csv go");
+        app.add_option("--join-timeout", o.joinTimeoutS, "s, for all federates to join")
+            ->capture_default_str()
+            ->check(seconds);
+        app.add_option("--data-timeout", o.dataTimeoutS,
+                       "s, for critical data: synchronization, reliable data")
+            ->capture_default_str()
+            ->check(seconds);
+        app.add_option("--loss-timeout", o.lossTimeoutS,
+                       "s, after which missing best-effort data is lost")
+            ->capture_default_str()
+            ->check(seconds);
+        app.add_option("--manager", o.manager,
+                       "control pipe of who conducts, unix:PATH or HOST:PORT");
+        app.add_flag("--master", o.master, "conduct the tests");
+        app.add_option(
+            "--listen", o.listen,
+            "master without a manager: serve a control pipe here; subordinates get it as "
+            "--manager and say there when they have left");
+        // One value each, so that the next option's value is not taken for another.
+        app.add_option("--pair", pairs, "master: SENDER:RECEIVER; one or more")
+            ->allow_extra_args(false);
+        app.add_option("--test", tests, "master: a test as JSON; one or more, in this order")
+            ->allow_extra_args(false);
     }
+    // Throws UsageError or CLI::ParseError.
+    bmfed::Options parse(int argc, char** argv) {
+        using bmfed::UsageError;
+        app.parse(argc, argv);
+        for (auto const& pair : pairs) {
+            auto const colon = pair.find(':');
+            if (colon == 0 || colon == std::string::npos || colon + 1 == pair.size()) {
+                throw UsageError("--pair " + pair + " is not SENDER:RECEIVER");
+            }
+            options.pairs.push_back(bmfed::Pair{pair.substr(0, colon), pair.substr(colon + 1)});
+        }
+        for (auto const& text : tests) {
+            options.tests.push_back(bmfed::TestDescription::parse(text));
+            options.tests.back().pairs = options.pairs;
+            options.tests.back().check(memoryOfHost());
+        }
+        if (options.master && tests.empty()) throw UsageError("a master needs at least one --test");
+        return options;
+    }
+};
+
+int run(int argc, char** argv) {
+    CommandLine line;
     try {
-        bmfed::Federate(parse(argc, argv), stopAsked).run();
+        bmfed::Federate(line.parse(argc, argv), stopAsked).run();
         return 0;
+    } catch (CLI::Success const& e) {  // --help
+        return line.app.exit(e);
+    } catch (CLI::ParseError const& e) {
+        std::cerr << "bmfed: " << e.what() << "; see bmfed --help" << std::endl;
+        return 2;
     } catch (bmfed::UsageError const& e) {
-        std::cerr << "bmfed: " << e.what() << "\n" << kUsage;
+        std::cerr << "bmfed: " << e.what() << std::endl;
         return 2;
     } catch (bmfed::RtiUnreachable const& e) {
         std::cerr << "bmfed: the RTI can't be reached: " << e.what() << std::endl;
@@ -85,4 +101,19 @@ int main(int argc, char** argv) {
         std::cerr << "bmfed: " << e.what() << std::endl;
         return 1;
     }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGTERM, askStop);
+    std::signal(SIGINT, askStop);
+    int const code = run(argc, argv);
+    if (code != 0 && stopAsked != 0) {
+        // Who was asked to end has not failed: it ends by that signal, so that nobody else is
+        // blamed.
+        std::signal(stopAsked, SIG_DFL);
+        std::raise(stopAsked);
+    }
+    return code;
 }

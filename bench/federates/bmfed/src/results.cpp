@@ -1,90 +1,42 @@
 #include "results.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <cstring>
 #include <iomanip>
-#include <sstream>
 #include <stdexcept>
 
 namespace bmfed {
 
-namespace {
-
-// Nearest rank: the smallest value with at least `share` of all values at or below it.
-double percentileMs(std::vector<std::uint64_t> const& sorted, double share) {
-    auto const rank =
-        static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size()) - 1e-9));
-    return static_cast<double>(sorted[rank == 0 ? 0 : rank - 1]) * 1e-6;
+Json PartResult::json() const {
+    return {{"pair", pair}, {"sender", sender},   {"sent", sent},       {"received", received},
+            {"late", late}, {"doubled", doubled}, {"seconds", seconds}, {"silence", silence}};
 }
 
-double field(std::map<std::string, std::string> const& fields, char const* key) {
-    auto const found = fields.find(key);
-    if (found == fields.end()) throw std::runtime_error(std::string("test results lack ") + key);
-    return std::strtod(found->second.c_str(), nullptr);
+PartResult PartResult::parse(Json const& fields) {
+    PartResult part;
+    fields.at("pair").get_to(part.pair);
+    fields.at("sender").get_to(part.sender);
+    fields.at("sent").get_to(part.sent);
+    fields.at("received").get_to(part.received);
+    fields.at("late").get_to(part.late);
+    fields.at("doubled").get_to(part.doubled);
+    fields.at("seconds").get_to(part.seconds);
+    fields.at("silence").get_to(part.silence);
+    return part;
 }
 
-}  // namespace
-
-RoundTrips summarize(std::vector<std::uint64_t> ns) {
-    RoundTrips out;
-    if (ns.empty()) return out;
-    std::sort(ns.begin(), ns.end());
-    double const n = static_cast<double>(ns.size());
-    double sum = 0;
-    for (auto const v : ns) sum += static_cast<double>(v);
-    double const mean = sum / n;
-    double squares = 0;
-    for (auto const v : ns)
-        squares += (static_cast<double>(v) - mean) * (static_cast<double>(v) - mean);
-    out.mean = mean * 1e-6;
-    out.sd = ns.size() > 1 ? std::sqrt(squares / (n - 1)) * 1e-6 : 0;
-    out.min = static_cast<double>(ns.front()) * 1e-6;
-    out.max = static_cast<double>(ns.back()) * 1e-6;
-    out.p50 = percentileMs(ns, 0.5);
-    out.p90 = percentileMs(ns, 0.9);
-    out.p99 = percentileMs(ns, 0.99);
-    out.p999 = percentileMs(ns, 0.999);
-    return out;
-}
-
-std::string formatPart(PartResult const& part) {
-    std::ostringstream out;
-    out << std::setprecision(12) << "pair=" << part.pair << ",sender=" << part.sender
-        << ",sent=" << part.sent << ",received=" << part.received << ",late=" << part.late
-        << ",seconds=" << part.seconds;
-    if (!part.roundTripsNs.empty()) {
-        RoundTrips const r = summarize(part.roundTripsNs);
-        out << ",mean=" << r.mean << ",sd=" << r.sd << ",min=" << r.min << ",p50=" << r.p50
-            << ",p90=" << r.p90 << ",p99=" << r.p99 << ",p999=" << r.p999 << ",max=" << r.max;
-    }
-    return out.str();
-}
-
-void mergePart(std::map<std::string, std::string> const& fields, bool latency,
-               std::map<std::size_t, PairSample>& samples) {
-    auto get = [&](char const* key) { return field(fields, key); };
-    PairSample& s = samples[static_cast<std::size_t>(get("pair"))];
-    bool const sender = get("sender") != 0;
-    s.late += static_cast<std::uint64_t>(get("late"));
-    if (sender) {
-        s.sent = static_cast<std::uint64_t>(get("sent"));
-        s.sendSeconds = get("seconds");
+void PairSample::add(PartResult const& part, bool latency) {
+    (part.sender ? fromSender : fromReceiver) = true;
+    late += part.late;
+    doubled += part.doubled;
+    if (part.sender) {
+        sent = part.sent;
+        sendSeconds = part.seconds;
     } else {
-        s.receiveSeconds = get("seconds");
+        receiveSeconds = part.seconds;
     }
     // A latency test counts what came back, a throughput test what arrived.
-    if (sender == latency) s.received = static_cast<std::uint64_t>(get("received"));
-    if (fields.count("mean") != 0) {
-        s.roundTrips.mean = get("mean");
-        s.roundTrips.sd = get("sd");
-        s.roundTrips.min = get("min");
-        s.roundTrips.p50 = get("p50");
-        s.roundTrips.p90 = get("p90");
-        s.roundTrips.p99 = get("p99");
-        s.roundTrips.p999 = get("p999");
-        s.roundTrips.max = get("max");
-    }
+    if (part.sender == latency) received = part.received;
+    if (silence.empty()) silence = part.silence;
 }
 
 ResultsFile::ResultsFile(std::string const& directory) {
@@ -92,13 +44,12 @@ ResultsFile::ResultsFile(std::string const& directory) {
     file_.open(directory + "/results.csv");
     if (!file_) throw std::runtime_error("can't write " + directory + "/results.csv");
     file_ << "test,kind,transport,loop,types,instances,buffers,bytes,updates,pair,sender,receiver,"
-             "sample,sent,received,lost,late,send_s,receive_s,rate_hz,mb_per_s,rtt_mean_ms,"
-             "rtt_sd_ms,rtt_min_ms,rtt_p50_ms,rtt_p90_ms,rtt_p99_ms,rtt_p999_ms,rtt_max_ms\n"
+             "sample,sent,received,lost,late,doubled,send_s,receive_s,rate_hz,mb_per_s\n"
           << std::setprecision(9);
 }
 
-void ResultsFile::save(TestDescription const& t, int sample, std::size_t pair, PairSample const& r,
-                       MessagePipe& pipe) {
+Json ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
+                       PairSample const& r) {
     // Throughput: intervals between the first and the last arrival, on the receiver's clock.
     // Latency: round trips per second of the sender's loop.
     double const seconds = t.latency() ? r.sendSeconds : r.receiveSeconds;
@@ -106,61 +57,61 @@ void ResultsFile::save(TestDescription const& t, int sample, std::size_t pair, P
     double const rate = seconds > 0 && intervals > 0 ? intervals / seconds : 0;
     double const megabytes =
         rate * static_cast<double>(t.bufferBytes) * static_cast<double>(t.buffers) * 1e-6;
-    RoundTrips const& m = r.roundTrips;
     Pair const& names = t.pairs[pair];
     if (file_.is_open()) {
         file_ << t.number << ',' << t.kindName() << ',' << t.transportName() << ',' << t.loopVersion
               << ',' << t.types << ',' << t.instances << ',' << t.buffers << ',' << t.bufferBytes
               << ',' << t.updates << ',' << pair + 1 << ',' << names.sender << ',' << names.receiver
               << ',' << sample << ',' << r.sent << ',' << r.received << ',' << r.lost() << ','
-              << r.late << ',' << r.sendSeconds << ',' << r.receiveSeconds << ',' << rate << ','
-              << megabytes << ',' << m.mean << ',' << m.sd << ',' << m.min << ',' << m.p50 << ','
-              << m.p90 << ',' << m.p99 << ',' << m.p999 << ',' << m.max
+              << r.late << ',' << r.doubled << ',' << r.sendSeconds << ',' << r.receiveSeconds
+              << ',' << rate << ',' << megabytes
               << std::endl;  // each sample reaches the disk: results so far are always kept
         if (!file_) throw std::runtime_error("can't write results.csv (disk full?)");
     }
-    auto const count = [](int n) { return static_cast<unsigned long long>(n); };
-    pipe.send(JsonLine("sample")
-                  .count("test", count(t.number))
-                  .text("kind", t.kindName())
-                  .text("transport", t.transportName())
-                  .count("loop", count(t.loopVersion))
-                  .count("types", count(t.types))
-                  .count("instances", count(t.instances))
-                  .count("buffers", count(t.buffers))
-                  .count("bytes", t.bufferBytes)
-                  .count("updates", t.updates)
-                  .count("pair", pair + 1)
-                  .text("sender", names.sender)
-                  .text("receiver", names.receiver)
-                  .count("sample", count(sample))
-                  .count("sent", r.sent)
-                  .count("received", r.received)
-                  .count("lost", r.lost())
-                  .count("late", r.late)
-                  .number("send_s", r.sendSeconds)
-                  .number("receive_s", r.receiveSeconds)
-                  .number("rate_hz", rate)
-                  .number("mb_per_s", megabytes)
-                  .number("rtt_mean_ms", m.mean)
-                  .number("rtt_sd_ms", m.sd)
-                  .number("rtt_min_ms", m.min)
-                  .number("rtt_p50_ms", m.p50)
-                  .number("rtt_p90_ms", m.p90)
-                  .number("rtt_p99_ms", m.p99)
-                  .number("rtt_p999_ms", m.p999)
-                  .number("rtt_max_ms", m.max));
+    return {{"event", "sample"},
+            {"test", t.number},
+            {"kind", t.kindName()},
+            {"transport", t.transportName()},
+            {"loop", t.loopVersion},
+            {"types", t.types},
+            {"instances", t.instances},
+            {"buffers", t.buffers},
+            {"bytes", t.bufferBytes},
+            {"updates", t.updates},
+            {"pair", pair + 1},
+            {"sender", names.sender},
+            {"receiver", names.receiver},
+            {"sample", sample},
+            {"sent", r.sent},
+            {"received", r.received},
+            {"lost", r.lost()},
+            {"late", r.late},
+            {"doubled", r.doubled},
+            {"send_s", r.sendSeconds},
+            {"receive_s", r.receiveSeconds},
+            {"rate_hz", rate},
+            {"mb_per_s", megabytes}};
 }
 
 void saveRoundTrips(std::string const& directory, TestDescription const& test, int sample,
                     PartResult const& part) {
     if (directory.empty() || part.roundTripsNs.empty()) return;
     std::string const path = directory + "/rtt_test" + std::to_string(test.number) + "_pair" +
-                             std::to_string(part.pair + 1) + ".csv";
-    std::ofstream file(path, sample == 1 ? std::ios::trunc : std::ios::app);
-    if (sample == 1) file << "sample,rtt_ns\n";
-    for (auto const ns : part.roundTripsNs) file << sample << ',' << ns << '\n';
-    if (!file) throw std::runtime_error("can't write " + path);
+                             std::to_string(part.pair + 1) + ".raw";
+    std::ofstream file(path, std::ios::binary | (sample == 1 ? std::ios::trunc : std::ios::app));
+    auto const put = [&](std::uint32_t number) {
+        for (int shift = 0; shift < 32; shift += 8) file.put(static_cast<char>(number >> shift));
+    };
+    put(static_cast<std::uint32_t>(sample));
+    put(static_cast<std::uint32_t>(part.roundTripsNs.size()));
+    for (float const ns : part.roundTripsNs) {
+        std::uint32_t bits;
+        static_assert(sizeof bits == sizeof ns, "floats of 32 bits");
+        std::memcpy(&bits, &ns, sizeof bits);
+        put(bits);
+    }
+    file.close();
+    if (!file) throw std::runtime_error("can't write " + path + " (disk full?)");
 }
 
 }  // namespace bmfed

@@ -1,13 +1,13 @@
-// What a sample yields, as text for the testResults interaction and as CSV.
+// What a sample yields: JSON in the testResults interaction and the control pipe, CSV in a file.
 #pragma once
 
 #include <cstdint>
 #include <fstream>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "message_pipe.hpp"
 #include "test_description.hpp"
 
 namespace bmfed {
@@ -19,43 +19,43 @@ struct PartResult {
     std::uint64_t sent = 0;      // updates or interactions queued by the sender
     std::uint64_t received = 0;  // by the receiver or returnee; by the sender: returned
     std::uint64_t late = 0;      // stragglers of earlier samples, not counted above
+    std::uint64_t doubled = 0;   // what came more than once, not counted above
     double seconds = 0;          // sender: begin to last flush or return; receiver: first to last
-    std::vector<std::uint64_t> roundTripsNs;
-};
+    std::string silence;         // reliable data stopped coming: what came, and what did not
+    std::vector<float> roundTripsNs;
 
-// Statistics of one sample's round trips, in milliseconds.
-struct RoundTrips {
-    double mean = 0, sd = 0, min = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+    Json json() const;
+    // Throws Json::exception.
+    static PartResult parse(Json const& fields);
 };
-RoundTrips summarize(std::vector<std::uint64_t> roundTripsNs);
 
 // Both parts of one pair's sample, merged by the master.
 struct PairSample {
-    std::uint64_t sent = 0, received = 0, late = 0;
+    bool fromSender = false, fromReceiver = false;
+    std::uint64_t sent = 0, received = 0, late = 0, doubled = 0;
     double sendSeconds = 0, receiveSeconds = 0;
-    RoundTrips roundTrips;
+    std::string silence;
 
+    // A part of each side has been added.
+    bool complete() const { return fromSender && fromReceiver; }
+    void add(PartResult const& part, bool latency);
     std::uint64_t lost() const { return sent > received ? sent - received : 0; }
 };
+using PairSamples = std::map<std::size_t, PairSample>;
 
-std::string formatPart(PartResult const& part);
-// Adds a part, as formatPart wrote it, to the samples by pair.
-void mergePart(std::map<std::string, std::string> const& fields, bool latency,
-               std::map<std::size_t, PairSample>& samples);
-
-// results.csv of the master: one row per pair and sample. The same row goes through the pipe.
+// results.csv of the master: one row per pair and sample, with what the control pipe gets as a
+// "sample" event. An empty directory: no file.
 class ResultsFile {
 public:
-    // An empty directory: no file.
     explicit ResultsFile(std::string const& directory);
-    void save(TestDescription const& test, int sample, std::size_t pair, PairSample const& result,
-              MessagePipe& pipe);
+    Json save(TestDescription const& test, int sample, std::size_t pair, PairSample const& result);
 
 private:
     std::ofstream file_;
 };
 
-// Every round trip of a test, one CSV line each: sample,rtt_ns.
+// Every round trip of a test and pair in rtt_testN_pairN.raw: for each sample its number and its
+// count as 32-bit integers, then that many 32-bit floats in nanoseconds; all little-endian.
 void saveRoundTrips(std::string const& directory, TestDescription const& test, int sample,
                     PartResult const& part);
 

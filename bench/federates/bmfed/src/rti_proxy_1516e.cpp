@@ -133,13 +133,15 @@ struct Remote {
     int number;
     int instance;
 };
-// A local proxy. Its values point into `storage`, so stamping copies 8 bytes per buffer.
+// A local proxy. Its values point into `storage`. An RTI may copy the bytes when it is given the
+// pointer (1516.1-2010 has no rule on that), so each update gives it anew.
 struct Item {
     bool object;
     ObjectInstanceHandle instance;
     InteractionClassHandle interaction;
     AttributeHandleValueMap attributes;
     ParameterHandleValueMap parameters;
+    std::vector<VariableLengthData*> values;  // of one of the maps
     std::vector<unsigned char> storage;
     std::size_t stride;
 };
@@ -441,14 +443,13 @@ std::size_t RtiProxy::addItem(ClassUse const& use, std::uint64_t bufferBytes) {
     item->storage.assign(buffers * item->stride, 0x5a);
     service("preparation of an instance", [&] {
         for (std::size_t b = 0; b < buffers; ++b) {
-            unsigned char* const at = item->storage.data() + b * item->stride;
             int const number = static_cast<int>(b) + 1;
             if (item->object) {
                 ObjectClass& c = impl_->objectClass(use.tree, use.number);
-                item->attributes[impl_->attribute(c, number)].setDataPointer(at, item->stride);
+                item->values.push_back(&item->attributes[impl_->attribute(c, number)]);
             } else {
                 InteractionClass& c = impl_->interactionClass(use.tree, use.number);
-                item->parameters[impl_->parameter(c, number)].setDataPointer(at, item->stride);
+                item->values.push_back(&item->parameters[impl_->parameter(c, number)]);
                 item->interaction = c.handle;
             }
         }
@@ -463,8 +464,11 @@ std::size_t RtiProxy::addItem(ClassUse const& use, std::uint64_t bufferBytes) {
 
 void RtiProxy::queue(std::size_t index, std::uint64_t stamp) {
     Item& item = *impl_->items[index];
-    for (std::size_t at = 0; at < item.storage.size(); at += item.stride) {
-        putStamp(item.storage.data() + at, stamp);
+    unsigned char* at = item.storage.data();
+    for (VariableLengthData* value : item.values) {
+        putStamp(at, stamp);
+        value->setDataPointer(at, item.stride);
+        at += item.stride;
     }
     if (item.object) {
         service("updateAttributeValues", [&] {

@@ -1,18 +1,13 @@
 #include "test_description.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstdlib>
-#include <sstream>
+#include <cstdio>
 
 namespace bmfed {
 
 namespace {
 
 char const* const kKindNames[] = {"OWOT", "OWIT", "RTOL", "RTIL"};
-char const kKeys[] =
-    "kind, transport, loop, types, instances, buffers, bytes, updates, samples, "
-    "queued_bytes_max, queued_updates_max, outstanding_max, tick_min, tick_max";
 
 TestKind parseKind(std::string const& value) {
     for (int i = 0; i < 4; ++i) {
@@ -21,60 +16,35 @@ TestKind parseKind(std::string const& value) {
     throw UsageError("test kind '" + value + "' is none of OWOT, OWIT, RTOL, RTIL");
 }
 
-std::vector<Pair> parsePairs(std::string const& value) {
-    std::vector<Pair> pairs;
-    for (auto const& one : split(value, '+')) {
-        auto const names = split(one, ':');
-        if (names.size() != 2) throw UsageError("pair '" + one + "' is not SENDER:RECEIVER");
-        pairs.push_back(Pair{names[0], names[1]});
+std::uint64_t parseCount(std::string const& key, Json const& value, std::uint64_t min,
+                         std::uint64_t max) {
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() < min ||
+        value.get<std::uint64_t>() > max) {
+        throw UsageError(key + ": " + value.dump() + " is not a whole number from " +
+                         std::to_string(min) + " to " + std::to_string(max));
     }
-    return pairs;
+    return value.get<std::uint64_t>();
+}
+
+double parseSeconds(std::string const& key, Json const& value) {
+    if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0) {
+        throw UsageError(key + ": " + value.dump() + " is not a time in seconds");
+    }
+    return value.get<double>();
+}
+
+std::string parseText(std::string const& key, Json const& value) {
+    if (!value.is_string()) throw UsageError(key + ": " + value.dump() + " is no text");
+    return value.get<std::string>();
+}
+
+std::string gigabytes(std::uint64_t bytes) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) * 1e-9);
+    return text;
 }
 
 }  // namespace
-
-std::vector<std::string> split(std::string const& text, char separator) {
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, separator);) {
-        if (!part.empty()) parts.push_back(part);
-    }
-    return parts;
-}
-
-std::map<std::string, std::string> parseFields(std::string const& text) {
-    std::map<std::string, std::string> fields;
-    for (auto const& part : split(text, ',')) {
-        auto const equals = part.find('=');
-        if (equals == std::string::npos) throw UsageError("'" + part + "' is not key=value");
-        if (!fields.emplace(part.substr(0, equals), part.substr(equals + 1)).second) {
-            throw UsageError("'" + part.substr(0, equals) + "' is given twice");
-        }
-    }
-    return fields;
-}
-
-std::uint64_t parseCount(std::string const& key, std::string const& value, std::uint64_t min,
-                         std::uint64_t max) {
-    char* end = nullptr;
-    errno = 0;
-    unsigned long long const number = std::strtoull(value.c_str(), &end, 10);
-    if (value.empty() || value[0] == '-' || *end != '\0' || errno != 0 || number < min ||
-        number > max) {
-        throw UsageError(key + "=" + value + " is not a whole number from " + std::to_string(min) +
-                         " to " + std::to_string(max));
-    }
-    return number;
-}
-
-double parseSeconds(std::string const& key, std::string const& value) {
-    char* end = nullptr;
-    double const seconds = std::strtod(value.c_str(), &end);
-    if (value.empty() || *end != '\0' || !std::isfinite(seconds) || seconds < 0) {
-        throw UsageError(key + "=" + value + " is not a time in seconds");
-    }
-    return seconds;
-}
 
 std::string TestDescription::kindName() const { return kKindNames[static_cast<int>(kind)]; }
 
@@ -86,62 +56,90 @@ std::size_t TestDescription::pairOf(int number) const {
     return static_cast<std::size_t>((number - 1 - (reliable ? 0 : kClassesPerTransport)) / types);
 }
 
+std::uint64_t TestDescription::memoryBytes() const {
+    auto const items = static_cast<std::uint64_t>(types) * static_cast<std::uint64_t>(instances);
+    std::uint64_t const values = items * static_cast<std::uint64_t>(buffers) * bufferBytes;
+    std::uint64_t const perUpdate = (latency() ? sizeof(float) : 0) + (reliable ? 0 : 32);
+    return values + updates * perUpdate;
+}
+
 std::string TestDescription::format() const {
-    std::ostringstream out;
-    out << "kind=" << kindName() << ",transport=" << transportName() << ",loop=" << loopVersion
-        << ",types=" << types << ",instances=" << instances << ",buffers=" << buffers
-        << ",bytes=" << bufferBytes << ",updates=" << updates << ",samples=" << samples
-        << ",queued_bytes_max=" << queuedBytesMax << ",queued_updates_max=" << queuedUpdatesMax
-        << ",outstanding_max=" << outstandingMax << ",tick_min=" << tickMin
-        << ",tick_max=" << tickMax << ",number=" << number << ",first_tag=" << firstTag
-        << ",pairs=";
-    for (std::size_t i = 0; i < pairs.size(); ++i) {
-        out << (i == 0 ? "" : "+") << pairs[i].sender << ':' << pairs[i].receiver;
-    }
-    return out.str();
+    Json out = {{"kind", kindName()},
+                {"transport", transportName()},
+                {"loop", loopVersion},
+                {"types", types},
+                {"instances", instances},
+                {"buffers", buffers},
+                {"bytes", bufferBytes},
+                {"updates", updates},
+                {"samples", samples},
+                {"queued_bytes_max", queuedBytesMax},
+                {"queued_updates_max", queuedUpdatesMax},
+                {"outstanding_max", outstandingMax},
+                {"tick_min", tickMin},
+                {"tick_max", tickMax},
+                {"number", number},
+                {"first_tag", firstTag},
+                {"pairs", Json::array()}};
+    for (auto const& pair : pairs) out["pairs"].push_back({pair.sender, pair.receiver});
+    return out.dump();
 }
 
 TestDescription TestDescription::parse(std::string const& text) {
     TestDescription test;
+    Json const fields = Json::parse(text, nullptr, false);
+    if (!fields.is_object()) throw UsageError("a test is a JSON object, not: " + text);
     std::uint64_t const many = std::uint64_t{1} << 40;
-    for (auto const& field : parseFields(text)) {
-        std::string const& key = field.first;
-        std::string const& value = field.second;
+    for (auto const& field : fields.items()) {
+        std::string const& key = field.key();
+        Json const& value = field.value();
         auto count = [&](std::uint64_t min, std::uint64_t max) {
             return parseCount(key, value, min, max);
         };
-        if (key == "kind") test.kind = parseKind(value);
+        auto number = [&](std::uint64_t max) { return static_cast<int>(count(1, max)); };
+        if (key == "kind") test.kind = parseKind(parseText(key, value));
         else if (key == "transport" && value == "reliable") test.reliable = true;
         else if (key == "transport" && value == "best_effort") test.reliable = false;
         else if (key == "transport")
-            throw UsageError("transport '" + value + "' is neither reliable nor best_effort");
-        else if (key == "loop") test.loopVersion = static_cast<int>(count(1, 3));
-        else if (key == "types") test.types = static_cast<int>(count(1, kClassesPerTransport));
-        else if (key == "instances") test.instances = static_cast<int>(count(1, 1000000));
-        else if (key == "buffers") test.buffers = static_cast<int>(count(1, kBuffersPerClass));
+            throw UsageError("transport: " + value.dump() + " is neither reliable nor best_effort");
+        else if (key == "loop") test.loopVersion = number(3);
+        else if (key == "types") test.types = number(kClassesPerTransport);
+        else if (key == "instances") test.instances = number(1000000);
+        else if (key == "buffers") test.buffers = number(kBuffersPerClass);
         else if (key == "bytes") test.bufferBytes = count(8, std::uint64_t{1} << 30);
         else if (key == "updates") test.updates = count(1, many);
-        else if (key == "samples") test.samples = static_cast<int>(count(1, 10000));
+        else if (key == "samples") test.samples = number(10000);
         else if (key == "queued_bytes_max") test.queuedBytesMax = count(1, many);
         else if (key == "queued_updates_max") test.queuedUpdatesMax = count(1, many);
         else if (key == "outstanding_max") test.outstandingMax = count(0, many);
         else if (key == "tick_min") test.tickMin = parseSeconds(key, value);
         else if (key == "tick_max") test.tickMax = parseSeconds(key, value);
-        else if (key == "number") test.number = static_cast<int>(count(1, 1000000));
+        else if (key == "number") test.number = number(1000000);
         else if (key == "first_tag") test.firstTag = static_cast<std::uint32_t>(count(1, many));
-        else if (key == "pairs") test.pairs = parsePairs(value);
-        else throw UsageError("unknown test field '" + key + "'; known: " + kKeys);
+        else if (key == "pairs" && value.is_array()) {
+            for (auto const& pair : value) {
+                if (!pair.is_array() || pair.size() != 2) {
+                    throw UsageError("pair " + pair.dump() + " is not [sender, receiver]");
+                }
+                test.pairs.push_back(Pair{parseText(key, pair[0]), parseText(key, pair[1])});
+            }
+        } else throw UsageError("unknown test field '" + key + "'");
     }
     return test;
 }
 
-void TestDescription::check() const {
+void TestDescription::check(std::uint64_t memory) const {
     if (pairs.empty()) throw UsageError("no pair given; add --pair SENDER:RECEIVER");
     std::size_t const classes = pairs.size() * static_cast<std::size_t>(types);
     if (classes > static_cast<std::size_t>(kClassesPerTransport)) {
         throw UsageError(std::to_string(pairs.size()) + " pairs of " + std::to_string(types) +
                          " types need " + std::to_string(classes) + " classes; the FOM has " +
                          std::to_string(kClassesPerTransport) + " per transportation");
+    }
+    if (tickMin > tickMax) throw UsageError("tick_min is more than tick_max");
+    if (memoryBytes() > memory) {
+        throw UsageError("test " + std::to_string(number) + " needs " + gigabytes(memoryBytes()) +
+                         "; this host has " + gigabytes(memory));
     }
 }
 

@@ -1,20 +1,17 @@
-// What one test does. The same text form (key=value,...) stands on the master's command line and
-// in the testDescription interaction.
+// What one test does. The same JSON stands on the master's command line and in the testDescription
+// interaction.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
+
+#include "control_pipe.hpp"
 
 namespace bmfed {
 
-// Wrong command line or test description; exit code 2.
-struct UsageError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
+using bench::Json;
+using bench::UsageError;
 
 enum class TestKind { owot, owit, rtol, rtil };
 
@@ -38,8 +35,8 @@ struct TestDescription {
     std::uint64_t outstandingMax = 0;  // 0: send on as soon as no reflection arrives
     double tickMin = 0.001;
     double tickMax = 0.01;
-    // Set by the master.
-    int number = 1;              // of the test in this federation execution
+    // Set by the master. A test that is resumed or run alone keeps its number.
+    int number = 0;              // of the test in its federation execution; 0: not given
     std::uint32_t firstTag = 1;  // tag of the first sample
     std::vector<Pair> pairs;
 
@@ -53,23 +50,17 @@ struct TestDescription {
     int classNumber(std::size_t pair, int type) const;
     // Inverse of classNumber: the pair a class belongs to.
     std::size_t pairOf(int classNumber) const;
+    // What a federate needs for one pair, besides the RTI's own.
+    std::uint64_t memoryBytes() const;
 
     std::string format() const;
+    // Throws UsageError, naming the field.
     static TestDescription parse(std::string const& text);
-    // Throws UsageError if the test can't be run with its pairs.
-    void check() const;
+    // Throws UsageError if the test can't be run with its pairs on a host of so much memory.
+    void check(std::uint64_t memory) const;
 };
 
 constexpr int kClassesPerTransport = 16;
 constexpr int kBuffersPerClass = 32;
-
-// Splits at `separator`; no empty parts.
-std::vector<std::string> split(std::string const& text, char separator);
-// key=value,... as a map; used for test results too.
-std::map<std::string, std::string> parseFields(std::string const& text);
-
-std::uint64_t parseCount(std::string const& key, std::string const& value, std::uint64_t min,
-                         std::uint64_t max);
-double parseSeconds(std::string const& key, std::string const& value);
 
 }  // namespace bmfed

@@ -1,0 +1,113 @@
+"""Who conducts: every process and temporary directory of a run names its manager, so that what a
+dead manager left can be found and ended, and nothing else.
+
+A manager is named by its process id and start time, which no other process of the machine shares
+while it is up.
+"""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+VARIABLE = "BENCH_RUN_ID"
+_PREFIX = "starling-bench-"
+_DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
+_GRACE_S = 5.0
+
+
+def stat_of(pid: int) -> list[str]:
+    """What /proc says of a process behind its name: state, parent, ...; nothing if it is gone."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return []
+
+
+def started(pid: int) -> str:
+    """The start time of a process in clock ticks since the boot; "" if it is gone or a zombie."""
+    fields = stat_of(pid)
+    return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+@dataclass(frozen=True)
+class Manager:
+    """The process that conducts a run."""
+
+    pid: int
+    start: str
+
+    @property
+    def alive(self) -> bool:
+        return started(self.pid) == self.start
+
+
+class Run:
+    """This process as a manager: the run's id, and a temporary directory that ends with it."""
+
+    def __init__(self) -> None:
+        me = Manager(os.getpid(), started(os.getpid()))
+        self.id = f"{me.pid}:{me.start}:{uuid.uuid4().hex}"
+        # Names of Unix-domain sockets are short, so the directory is not below the results.
+        prefix = f"{_PREFIX}{me.pid}-{me.start}-"
+        self.temporary = Path(tempfile.mkdtemp(prefix=prefix))
+
+    def directory(self, name: str) -> Path:
+        """A new directory below the run's temporary one."""
+        return Path(tempfile.mkdtemp(prefix=name, dir=self.temporary))
+
+    def end(self) -> None:
+        shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+def _manager_of(pid: int) -> Manager | None:
+    """Who conducts the run that a process belongs to."""
+    with contextlib.suppress(OSError, ValueError):
+        for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
+            name, _, value = entry.partition(b"=")
+            if name == VARIABLE.encode():
+                number, start, _ = value.decode().split(":")
+                return Manager(int(number), start)
+    return None
+
+
+def orphans() -> Iterator[tuple[int, str]]:
+    """Processes whose manager is dead: process id and name."""
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        manager = _manager_of(int(entry.name))
+        if manager and not manager.alive and started(int(entry.name)):
+            with contextlib.suppress(OSError):
+                yield int(entry.name), (entry / "comm").read_text().strip()
+
+
+def clean() -> list[str]:
+    """Ends what dead managers left on this host; what that was, one line each."""
+    told: list[str] = []
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        found = list(orphans())
+        for pid, name in found:
+            with contextlib.suppress(OSError):
+                # The environment is that of the process that was found, not of a later namesake.
+                os.kill(pid, number)
+                if number == signal.SIGTERM:
+                    os.kill(pid, signal.SIGCONT)
+                    told.append(f"ended process {pid} ({name})")
+        deadline = time.monotonic() + _GRACE_S
+        while any(started(pid) for pid, _ in found) and time.monotonic() < deadline:
+            time.sleep(0.02)
+    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        match = _DIRECTORY.match(directory.name)
+        with contextlib.suppress(OSError):
+            mine = directory.stat().st_uid == os.getuid() and not directory.is_symlink()
+            if match and mine and not Manager(int(match[1]), match[2]).alive:
+                shutil.rmtree(directory)
+                told.append(f"removed {directory}")
+    return told

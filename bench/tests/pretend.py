@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Pretends to be bmfed where only process supervision is under test; its name says what it does."""
+
+import json
+import os
+import random
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+args = sys.argv[1:]
+
+
+def option(key: str) -> list[str]:
+    return [args[i + 1] for i, a in enumerate(args) if a == key]
+
+
+name = option("--name")[0]
+if "--master" not in args:
+    if name == "refuses":
+        print("bmfed: FOM not understood", file=sys.stderr)
+        sys.exit(1)
+    if name == "unreachable":
+        sys.exit(3)
+    if name == "killed":
+        while not list(Path(option("--out")[0]).glob("halfway")):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if name == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        Path(option("--out")[0], "stubborn.ready").touch()
+        while True:
+            time.sleep(1)
+    if name == "parent":
+        child = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        Path(option("--out")[0], "orphan").write_text(str(child.pid))
+    while not list(Path(option("--out")[0]).glob("done")):
+        time.sleep(0.01)
+    sys.exit(0)
+
+out = Path(option("--out")[0])
+pipe = socket.socket(socket.AF_UNIX)
+pipe.connect(option("--manager")[0].removeprefix("unix:"))
+
+
+def tell(**event: object) -> None:
+    pipe.sendall(json.dumps(event).encode() + b"\n")
+
+
+if "stubborn" in option("--pair")[0]:
+    while not (out / "stubborn.ready").exists():
+        time.sleep(0.01)
+    print("bmfed: I give up", file=sys.stderr)
+    sys.exit(1)
+
+random.seed(1)
+tell(event="joined", federate=name, rti="stand-in 1")
+tests = option("--test")
+sender, receiver = option("--pair")[0].split(":")
+for test in map(json.loads, tests):
+    number = test["number"]
+    tell(event="test", test=number, of=len(tests), description=test)
+    updates, latency = int(test["updates"]), test["kind"].startswith("RT")
+    for sample in range(1, int(test["samples"]) + 1):
+        ill = {"killed", "hangs"} & {sender, receiver} and not (out / "cured").exists()
+        if ill and number == 2:
+            (out / "halfway").touch()
+            time.sleep(600)
+        trips = [random.randint(20_000, 40_000) for _ in range(updates)] if latency else []
+        if trips:
+            path = out / f"rtt_test{number}_pair1.raw"
+            with path.open("wb" if sample == 1 else "ab") as f:
+                f.write(struct.pack(f"<II{updates}f", sample, updates, *trips))
+        tell(
+            event="sample", test=number, kind=test["kind"], transport=test["transport"],
+            loop=int(test["loop"]), types=1, instances=int(test["instances"]), buffers=1,
+            bytes=int(test["bytes"]), updates=updates, pair=1, sender=sender, receiver=receiver,
+            sample=sample, sent=updates, received=updates, lost=0, late=0, doubled=0, send_s=1.0,
+            receive_s=1.0, rate_hz=float(updates), mb_per_s=1.0,
+        )  # fmt: skip
+tell(event="left", federate=name)
+(out / "done").touch()

@@ -1,0 +1,145 @@
+"""Runs of bmmanager with the real bmfed, for several test files.
+
+BMFED, RTI_ROOT and STANDIN_ROOT say what to run (`make bench-python` sets them). Every endpoint is
+private.
+"""
+
+import csv
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")
+STANDIN_ROOT = os.environ.get("STANDIN_ROOT")
+# Far more than any of it takes; what hangs fails instead of holding up the rest.
+LIMIT_S = 120
+FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
+QUICK = """kind = ["OWOT", "OWIT", "RTOL", "RTIL"]
+transport = ["reliable", "best_effort"]
+loop_version = 3
+outstanding_max = 1
+updates = 300
+samples = 2"""
+
+
+def text(test: str = QUICK, fom: str | Path = FOM, extra: str = "", rti: str = "") -> str:
+    """A test sequence file. Time-outs are short where a test waits for one to pass."""
+    return f"""
+[[sequence]]
+name = "s"
+fom = "{fom}"
+master = "master"
+data_timeout_s = 3
+{extra}
+[sequence.rti]
+{rti}
+[[sequence.federate]]
+name = "master"
+[[sequence.federate]]
+name = "subordinate"
+[[sequence.pair]]
+sender = "master"
+receiver = "subordinate"
+[[sequence.execution]]
+name = "e"
+[[sequence.execution.test]]
+{test}
+"""
+
+
+class Run:
+    """One bmmanager in a directory of its own, and the processes that belong to it."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.bmfed, self.rti_root = BMFED, RTI_ROOT
+        self.env: dict[str, str] = {}
+        self.out = "out"
+        self.manager: subprocess.Popen | None = None
+
+    def start(self, tsf: str, *options: str) -> "Run":
+        (self.directory / "t.tsf.toml").write_text(tsf)
+        env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
+        self.manager = subprocess.Popen(
+            [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml",
+             "--bmfed", self.bmfed, "--rti-root", self.rti_root, "--out", self.out,
+             "--idle-wait", "0", *options],
+            cwd=self.directory, env=env | {"TMPDIR": str(self.directory)} | self.env, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        return self
+
+    def end(self) -> tuple[int, str, str]:
+        """Waits for the manager; exit code and what it wrote."""
+        out, err = self.manager.communicate(timeout=LIMIT_S)
+        assert self.processes() == {}
+        return self.manager.returncode, out, err
+
+    def fails(self, code: int, *words: str) -> str:
+        """Ends with one message that holds all of `words`."""
+        returned, out, err = self.end()
+        assert [line[:4] for line in err.splitlines() if line[:1] != " "] == ["STL-"], err
+        for word in words:
+            assert word in err, err
+        assert returned == code, err
+        assert "Traceback" not in out + err
+        return err
+
+    def processes(self) -> dict[int, str]:
+        """Command lines of this run's processes but the manager."""
+        found = {}
+        for entry in Path("/proc").iterdir():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                mine = str(self.directory) in command + os.readlink(entry / "cwd")
+            except (OSError, UnicodeDecodeError):
+                continue
+            if entry.name.isdigit() and mine and int(entry.name) != self.manager.pid:
+                found[int(entry.name)] = command
+        return found
+
+    def pid(self, part: str) -> int:
+        return next(pid for pid, command in self.processes().items() if part in command)
+
+    def rows(self) -> list[dict]:
+        path = self.directory / self.out / "results.csv"
+        if not path.exists():
+            return []
+        whole_lines = path.read_text().rpartition("\n")[0]  # more may be half written
+        return list(csv.DictReader(whole_lines.splitlines()))
+
+    def halfway(self) -> None:
+        """Waits until some samples have been measured."""
+        deadline = time.monotonic() + LIMIT_S
+        while len(self.rows()) < 3:
+            assert self.manager.poll() is None, self.manager.communicate()
+            assert time.monotonic() < deadline, "no results came"
+            time.sleep(0.02)
+
+    def kept(self) -> None:
+        """The results so far are there, and a report that tells how it ended."""
+        assert len(self.rows()) >= 3
+        report = (self.directory / self.out / "report.html").read_text()
+        assert 'class="verdict bad"' in report
+        assert (self.directory / self.out / "summary.csv").stat().st_size > 0
+
+
+@pytest.fixture
+def run() -> Iterator[Run]:
+    # Names of Unix-domain sockets are short, so the directory is not below pytest's.
+    it = Run(Path(tempfile.mkdtemp(prefix="bm-")))
+    yield it
+    if it.manager and it.manager.poll() is None:
+        it.manager.kill()
+        it.manager.communicate(timeout=LIMIT_S)
+    for pid in it.processes() if it.manager else ():
+        os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(it.directory, ignore_errors=True)

@@ -1,0 +1,188 @@
+"""bmmanager and bmfed on the stand-in RTI, which uses every freedom that an RTI has."""
+
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from runs import BMFED, FOM, LIMIT_S, QUICK, STANDIN_ROOT, Run, text
+from runs import run as run  # the fixture
+
+pytestmark = pytest.mark.skipif(
+    not (BMFED and STANDIN_ROOT), reason="BMFED and STANDIN_ROOT are not set"
+)
+
+
+class Server:
+    """The stand-in's server, at a port of its own."""
+
+    def __init__(self) -> None:
+        self.process = subprocess.Popen(
+            [Path(STANDIN_ROOT, "bin", "standin-rti"), "--listen", "127.0.0.1:0"],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.at = self.process.stdout.readline().split()[1]
+
+    def log(self) -> list[str]:
+        """Ends it; what it said."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.said = self.process.communicate()[0].splitlines()
+        return self.said
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    it = Server()
+    yield it
+    it.log()
+
+
+def start(run: Run, server: Server, test: str, rules: str = "", **more: str) -> Run:
+    run.rti_root = STANDIN_ROOT
+    run.env["STANDIN"] = rules
+    rti = f'adapter = "generic"\nlocal_settings = "standin://{server.at}"'
+    return run.start(text(test, rti=rti, **more))
+
+
+def test_all_four_tests_where_the_rti_copies_bytes_at_once(run, server):
+    code, _, err = start(run, server, QUICK).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2
+    assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+
+
+ROUND_TRIPS = """kind = "RTOL"
+loop_version = 3
+outstanding_max = 1
+updates = 20
+samples = 2"""
+
+
+def test_results_that_are_overtaken_are_waited_for(run, server):
+    """Order is kept within a class only: "finished" comes before the results."""
+    code, _, err = start(run, server, QUICK, "late=testResults:0.2").end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2
+    assert {(r["sent"], r["received"]) for r in run.rows()} == {("300", "300")}
+
+
+def test_results_that_never_come_leave_no_row(run, server):
+    start(run, server, ROUND_TRIPS, "lose=testResults:1")
+    run.fails(1, "federate 'subordinate' has finished sample 1.1 but its results did not come")
+    assert run.rows() == []
+
+
+def test_federates_leave_one_after_another(run, server):
+    """The next is asked when the last has left, however long that takes."""
+    three = """
+[[sequence.federate]]
+name = "third"
+[[sequence.pair]]
+sender = "master"
+receiver = "third"
+"""
+    rules = "slow_resign=0.3"
+    code, _, err = start(run, server, ROUND_TRIPS + three, rules).end()
+    assert (code, err) == (0, "")
+    assert sorted(server.log()) == [f"resigning: {n}" for n in ("master", "subordinate", "third")]
+
+
+def test_a_reliable_test_that_gets_nothing_ends_at_once(run, server):
+    """One silent time-out, not one per update; the next test runs."""
+    # The first test's data is lost, the others' is not.
+    test = (
+        ROUND_TRIPS
+        + """
+[[sequence.execution.test]]
+kind = "RTIL"
+loop_version = 3
+outstanding_max = 1
+updates = 20
+samples = 2"""
+    )
+    start(run, server, test, "lose=sendObj:1")
+    run.fails(1, "STL-RUN-005", "s/e, test 1: reliable data stopped coming: nothing for 3 s at")
+    lost = [(r["test"], r["sent"], r["received"], r["lost"]) for r in run.rows()]
+    assert lost == [("1", "1", "0", "1"), *[("2", "20", "20", "0")] * 2]
+
+
+def test_doubled_best_effort_counts_once(run, server):
+    code, _, err = start(run, server, QUICK, "double=best_effort:0.2").end()
+    assert (code, err) == (0, "")
+    for r in run.rows():
+        assert (r["received"], r["lost"]) == ("300", "0")
+    doubled = {r["transport"]: 0 for r in run.rows()}
+    for r in run.rows():
+        doubled[r["transport"]] += int(r["doubled"])
+    assert doubled["reliable"] == 0 < doubled["best_effort"]
+
+
+def test_lost_best_effort_is_counted_exactly(run, server):
+    test = """kind = ["OWOT", "RTIL"]
+transport = "best_effort"
+loop_version = 3
+updates = 2000
+samples = 1"""
+    code, _, err = start(
+        run, server, test, "lose=best_effort:0.01", extra="loss_timeout_s = 0.5"
+    ).end()
+    assert (code, err) == (0, "")
+    rows = {r["kind"]: int(r["lost"]) for r in run.rows()}
+    # Binomial, 2,000 at 1 % (a round trip may be lost on either way): five deviations.
+    assert abs(rows["OWOT"] - 20) < 5 * 4.5 and abs(rows["RTIL"] - 40) < 5 * 6.3
+
+
+def test_a_server_that_cannot_have_its_port_is_never_ready(run, server):
+    """Another RTI holds it and would answer."""
+    run.rti_root = STANDIN_ROOT
+    port = server.at.rpartition(":")[2]
+    # It stays alive without its port, as some servers do.
+    command = f'["sh", "-c", "{{root}}/bin/standin-rti --listen {server.at}; sleep 600"]'
+    rti = f"""adapter = "generic"
+local_settings = "standin://{server.at}"
+server = {command}
+server_port = {port}"""
+    run.start(text(ROUND_TRIPS, rti=rti, extra="join_timeout_s = 2"))
+    run.fails(1, "STL-RTI-004", "did not get ready in time", "Address already in use")
+    assert run.rows() == []
+
+
+def test_a_server_is_ready_when_it_listens(run):
+    run.rti_root = STANDIN_ROOT
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        at = f"127.0.0.1:{free.getsockname()[1]}"
+    rti = f'''adapter = "generic"
+local_settings = "standin://{at}"
+server = ["{{root}}/bin/standin-rti", "--listen", "{at}"]
+server_port = {at.rpartition(":")[2]}'''
+    assert run.start(text(ROUND_TRIPS, rti=rti)).end()[0] == 0
+    assert len(run.rows()) == 2
+
+
+def test_without_a_manager_federates_leave_one_after_another(run, server):
+    """The master serves the control pipe itself."""
+    env = os.environ | {
+        "LD_LIBRARY_PATH": f"{STANDIN_ROOT}/lib", "STANDIN": "slow_resign=0.3",
+    }  # fmt: skip
+    common = [BMFED, "--fom", FOM, "--local-settings", f"standin://{server.at}"]
+    pipe = f"unix:{run.directory}/pipe"
+    test = json.dumps({"kind": "RTOL", "updates": 5, "samples": 1, "loop": 3})
+    master = subprocess.Popen(
+        [*common, "--name", "a", "--master", "--listen", pipe, "--pair", "a:b", "--pair", "a:c",
+         "--test", test, "--out", run.directory],
+        env=env,
+    )  # fmt: skip
+    while not (run.directory / "pipe").exists():
+        assert master.poll() is None
+        time.sleep(0.01)
+    others = [subprocess.Popen([*common, "--name", n, "--manager", pipe], env=env) for n in "bc"]
+    assert [p.wait(LIMIT_S) for p in (master, *others)] == [0, 0, 0]
+    assert sorted(server.log()) == [f"resigning: {n}" for n in "abc"]
+    assert (run.directory / "results.csv").read_text().count("\n") == 3
