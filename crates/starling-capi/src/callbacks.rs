@@ -3,7 +3,7 @@
 use crate::types::{
     StarlingBytes, StarlingFederation, StarlingRegions, StarlingText, StarlingValue,
 };
-use starling::core::{AttributeHandle, FederateHandle, RegionHandle, Transportation};
+use starling::core::{AttributeHandle, FederateHandle, Owner, RegionHandle, Transportation};
 use starling::{Callback, Exception, ExceptionKind, FederateAmbassador};
 use std::ffi::c_void;
 use std::ptr::null;
@@ -26,6 +26,11 @@ pub(crate) fn transportation(number: u32) -> Result<Transportation, Exception> {
             format!("{number} is neither RELIABLE (1) nor BEST_EFFORT (2)"),
         )),
     }
+}
+
+/// A federate's handle as the C ABI has it: 0 for none.
+fn federate_number(federate: Option<FederateHandle>) -> u32 {
+    federate.map_or(0, |f| f.0)
 }
 
 fn numbers(attributes: &[AttributeHandle]) -> Vec<u32> {
@@ -411,7 +416,15 @@ impl FederateAmbassador for Table {
             } => {
                 let name = StarlingText::of(name);
                 let discover = c.discover_object_instance;
-                discover.is_none_or(|f| f(to, instance.0, class.raw(), name, producer.0))
+                discover.is_none_or(|f| {
+                    f(
+                        to,
+                        instance.0,
+                        class.raw(),
+                        name,
+                        federate_number(*producer),
+                    )
+                })
             }
             Callback::ReflectAttributeValues {
                 instance,
@@ -431,7 +444,18 @@ impl FederateAmbassador for Table {
                     transportation_number(*transportation),
                 );
                 let reflect = c.reflect_attribute_values;
-                reflect.is_none_or(|f| f(to, instance.0, at, count, tag, how, producer.0, regions))
+                reflect.is_none_or(|f| {
+                    f(
+                        to,
+                        instance.0,
+                        at,
+                        count,
+                        tag,
+                        how,
+                        federate_number(*producer),
+                        regions,
+                    )
+                })
             }
             Callback::ReceiveInteraction {
                 class,
@@ -451,7 +475,18 @@ impl FederateAmbassador for Table {
                     transportation_number(*transportation),
                 );
                 let receive = c.receive_interaction;
-                receive.is_none_or(|f| f(to, class.raw(), at, count, tag, how, producer.0, regions))
+                receive.is_none_or(|f| {
+                    f(
+                        to,
+                        class.raw(),
+                        at,
+                        count,
+                        tag,
+                        how,
+                        federate_number(*producer),
+                        regions,
+                    )
+                })
             }
             Callback::RemoveObjectInstance {
                 instance,
@@ -460,7 +495,7 @@ impl FederateAmbassador for Table {
             } => {
                 let tag = StarlingBytes::of(tag);
                 let remove = c.remove_object_instance;
-                remove.is_none_or(|f| f(to, instance.0, tag, producer.0))
+                remove.is_none_or(|f| f(to, instance.0, tag, federate_number(*producer)))
             }
             Callback::ProvideAttributeValueUpdate {
                 instance,
@@ -538,10 +573,10 @@ impl FederateAmbassador for Table {
                 let list = numbers(attributes);
                 let by = match *owner {
                     None => 0,
-                    Some(FederateHandle::RTI) => 2,
-                    Some(_) => 1,
+                    Some(Owner::Rti) => 2,
+                    Some(Owner::Federate(_)) => 1,
                 };
-                let owner = owner.map_or(0, |o| o.0);
+                let owner = federate_number(owner.and_then(Owner::federate));
                 let call = c.inform_attribute_ownership;
                 call.is_none_or(|f| f(to, instance.0, list.as_ptr(), list.len(), by, owner))
             }

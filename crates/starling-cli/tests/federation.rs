@@ -2,8 +2,8 @@
 
 use starling::core::message::ResignAction;
 use starling::core::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle,
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    ParameterHandle,
 };
 use starling::{
     Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador, Service,
@@ -207,7 +207,7 @@ fn whole_life(model: CallbackModel, settings: &str) {
             class: drink,
             name: "HLAinstance-1-1".into(),
             // The FDD does not convey producing federates.
-            producer: FederateHandle::RTI,
+            producer: None,
         }
     );
     // A sends when it has applied B's subscription; how soon is the network's affair.

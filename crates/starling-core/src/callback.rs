@@ -3,13 +3,14 @@
 use crate::message::FederationInformation;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, RegionHandle, SynchronizationPointFailure,
+    ObjectInstanceHandle, Owner, ParameterHandle, RegionHandle, SynchronizationPointFailure,
     Transportation, ValuesBuf,
 };
 use std::sync::Arc;
 
 /// One callback to the federate. Handles, names and values are as the standard passes them;
-/// `producer` is [`FederateHandle::RTI`] where the FDD's switch Convey Producing Federate is off.
+/// `producer` is none where the FDD's switch Convey Producing Federate is off, or the RTI itself is
+/// the producer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Callback {
     /// Connection Lost, 1516.1-2010 §4.4.
@@ -66,7 +67,7 @@ pub enum Callback {
         /// Its name.
         name: String,
         /// Who registered it.
-        producer: FederateHandle,
+        producer: Option<FederateHandle>,
     },
     /// Reflect Attribute Values, §6.11.
     ReflectAttributeValues {
@@ -79,7 +80,7 @@ pub enum Callback {
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
-        producer: FederateHandle,
+        producer: Option<FederateHandle>,
         /// The regions that it was updated with, if they are conveyed; none for the default one.
         regions: Option<Vec<RegionHandle>>,
     },
@@ -94,7 +95,7 @@ pub enum Callback {
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
-        producer: FederateHandle,
+        producer: Option<FederateHandle>,
         /// The regions that it was sent with, if they are conveyed; none for the default one.
         regions: Option<Vec<RegionHandle>>,
     },
@@ -105,7 +106,7 @@ pub enum Callback {
         /// User-supplied tag.
         tag: Vec<u8>,
         /// Who deleted it.
-        producer: FederateHandle,
+        producer: Option<FederateHandle>,
     },
     /// Confirm Attribute Transportation Type Change, §6.24.
     ConfirmAttributeTransportationTypeChange {
@@ -239,8 +240,8 @@ pub enum Callback {
         instance: ObjectInstanceHandle,
         /// Of these.
         attributes: Vec<AttributeHandle>,
-        /// Who owns them: a federate, [`FederateHandle::RTI`], or nobody.
-        owner: Option<FederateHandle>,
+        /// Who owns them; none: nobody.
+        owner: Option<Owner>,
     },
 }
 

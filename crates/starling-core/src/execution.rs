@@ -8,8 +8,8 @@ use crate::ddm::execution::ExecutionRegions;
 use crate::declaration::{Routes, Subscriptions};
 use crate::federation::synchronization::SynchronizationPoint;
 use crate::handles::HandleMap;
-use crate::log::executive::{Cause, Log};
-use crate::message::{LogIndex, ModuleSource, PeerInfo, Request, RequestBody, ResignAction};
+use crate::log::executive::Log;
+use crate::message::{Cause, LogIndex, ModuleSource, PeerInfo, Request, RequestBody, ResignAction};
 use crate::object::advisories::{InstanceSwitches, Told};
 use crate::object::execution::{Instance, NameUse};
 use crate::ownership::execution::Transfer;
@@ -95,13 +95,13 @@ impl Execution {
         request: Request,
     ) -> Result<(), ProtocolError> {
         let cause = self.log.request(federate, &request.fenced)?;
-        self.serve(&cause, request.body)?;
-        self.advise(&cause);
+        self.serve(cause, request.body)?;
+        self.advise(cause);
         Ok(())
     }
 
     /// Takes a request to its room.
-    fn serve(&mut self, cause: &Cause, body: RequestBody) -> Result<(), ProtocolError> {
+    fn serve(&mut self, cause: Cause, body: RequestBody) -> Result<(), ProtocolError> {
         match body {
             RequestBody::PublishObjectClass { class, attributes } => {
                 self.publish_object_class(cause, class, attributes)

@@ -270,8 +270,13 @@ impl Federate {
     }
 
     fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
-        let sender = entry.sender;
-        match entry.body {
+        let Entry { index, cause, body } = entry;
+        let sender = || {
+            let sender = cause.map(|c| c.sender);
+            sender
+                .ok_or_else(|| ProtocolError(format!("nobody asked for entry {index} of the log")))
+        };
+        match body {
             EntryBody::FederateJoined { federate, modules } => {
                 if !modules.is_empty() {
                     self.grow(&modules)?;
@@ -293,8 +298,8 @@ impl Federate {
             }
             EntryBody::ObjectSubscription { class, attributes } => {
                 self.subscriptions
-                    .set_object(sender, class, attributes, entry.index);
-                self.subscription_applied(sender);
+                    .set_object(sender()?, class, attributes, index);
+                self.subscription_applied(sender()?);
                 self.advise_subscribed(class);
             }
             EntryBody::InteractionSubscription {
@@ -302,8 +307,8 @@ impl Federate {
                 subscription,
             } => {
                 self.subscriptions
-                    .set_interaction(sender, class, subscription, entry.index);
-                self.subscription_applied(sender);
+                    .set_interaction(sender()?, class, subscription, index);
+                self.subscription_applied(sender()?);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::RegionsCommitted(list) => self.apply_region_commits(list),
@@ -318,14 +323,14 @@ impl Federate {
                 for s in specifications {
                     table.commit(s.region, s.ranges.into());
                 }
-                table.subscribe_object(class, &regions, active, &rate, entry.index);
-                self.subscription_applied(sender);
+                table.subscribe_object(class, &regions, active, &rate, index);
+                self.subscription_applied(sender()?);
                 self.advise_subscribed(class);
             }
             EntryBody::ObjectRegionUnsubscription { class, regions } => {
                 let table = &mut self.subscriptions.regions;
                 table.unsubscribe_object(class, &regions);
-                self.subscription_applied(sender);
+                self.subscription_applied(sender()?);
                 self.advise_subscribed(class);
             }
             EntryBody::InteractionRegionSubscription {
@@ -338,14 +343,14 @@ impl Federate {
                 for s in specifications {
                     table.commit(s.region, s.ranges.into());
                 }
-                table.subscribe_interaction(class, &regions, active, entry.index);
-                self.subscription_applied(sender);
+                table.subscribe_interaction(class, &regions, active, index);
+                self.subscription_applied(sender()?);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::InteractionRegionUnsubscription { class, regions } => {
                 let table = &mut self.subscriptions.regions;
                 table.unsubscribe_interaction(class, &regions);
-                self.subscription_applied(sender);
+                self.subscription_applied(sender()?);
                 self.advise_interaction_subscribed(class);
             }
             EntryBody::NamesReserved {
@@ -432,12 +437,16 @@ impl Federate {
                 instance,
                 attributes,
                 tag,
-            } => self.apply_ownership(notice, instance, attributes, tag, entry.index),
+            } => self.apply_ownership(notice, instance, attributes, tag, index),
             EntryBody::Divested {
                 attributes,
                 unwanted,
                 ..
-            } => self.apply_divested(entry.request, attributes, &unwanted),
+            } => {
+                if let Some(cause) = cause {
+                    self.apply_divested(cause.request, attributes, &unwanted);
+                }
+            }
             EntryBody::OwnershipReport { instance, owners } => {
                 self.apply_ownership_report(instance, owners);
             }

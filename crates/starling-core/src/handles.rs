@@ -3,13 +3,47 @@
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// A joined federate of a federation execution; never reused in it. 0 stands for the RTI itself.
+/// A joined federate of a federation execution, from 1; never reused in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FederateHandle(pub u32);
 
 impl FederateHandle {
-    /// The RTI, where a log entry has no federate as its cause.
-    pub const RTI: FederateHandle = FederateHandle(0);
+    /// Whether it can be a federate's: 0 never is.
+    pub fn is_valid(self) -> bool {
+        self.0 != 0
+    }
+}
+
+/// Who owns an instance attribute or has registered an object instance; where nobody does, there
+/// is no `Owner`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// The RTI itself.
+    Rti,
+    /// A joined federate.
+    Federate(FederateHandle),
+}
+
+impl Owner {
+    /// The federate, if it is one.
+    pub fn federate(self) -> Option<FederateHandle> {
+        match self {
+            Owner::Rti => None,
+            Owner::Federate(federate) => Some(federate),
+        }
+    }
+}
+
+impl From<FederateHandle> for Owner {
+    fn from(federate: FederateHandle) -> Self {
+        Owner::Federate(federate)
+    }
+}
+
+impl PartialEq<FederateHandle> for Owner {
+    fn eq(&self, federate: &FederateHandle) -> bool {
+        *self == Owner::Federate(*federate)
+    }
 }
 
 impl fmt::Display for FederateHandle {
@@ -20,8 +54,8 @@ impl fmt::Display for FederateHandle {
 
 /// An object instance of a federation execution; never reused in it.
 ///
-/// Each federate owns the block of handles whose upper half is its own handle, so registering
-/// needs no answer from the executive.
+/// Each federate has the block of handles whose upper half is its own handle, so registering
+/// needs no answer from the executive; the RTI has the block of 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectInstanceHandle(pub u64);
 
@@ -31,9 +65,17 @@ impl ObjectInstanceHandle {
         ObjectInstanceHandle(u64::from(federate.0) << 32 | u64::from(number))
     }
 
-    /// The federate that registered it.
-    pub fn registrar(self) -> FederateHandle {
-        FederateHandle((self.0 >> 32) as u32)
+    /// Who registered it.
+    pub fn registrar(self) -> Owner {
+        match self.block() {
+            0 => Owner::Rti,
+            federate => Owner::Federate(FederateHandle(federate)),
+        }
+    }
+
+    /// The upper half, which says whose block it is of.
+    pub fn block(self) -> u32 {
+        (self.0 >> 32) as u32
     }
 
     /// Its number in its registrar's block.
@@ -44,12 +86,7 @@ impl ObjectInstanceHandle {
 
 impl fmt::Display for ObjectInstanceHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "object instance {}.{}",
-            self.registrar().0,
-            self.number()
-        )
+        write!(f, "object instance {}.{}", self.block(), self.number())
     }
 }
 

@@ -37,7 +37,7 @@ pub use federation::SynchronizationPointFailure;
 pub use federation::modules::{MergedModules, ModuleMerge};
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
-pub use handles::{FederateHandle, ObjectInstanceHandle, PeerId, RegionHandle};
+pub use handles::{FederateHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle};
 pub use log::federate::{DataPath, Output};
 pub use object::advisories::InstanceSwitches;
 pub use ownership::{Divestiture, OwnershipNotice};

@@ -2,8 +2,9 @@
 
 use crate::{
     AttributeHandle, DimensionHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, OwnershipNotice, RegionHandle,
-    SentRegions, SentRegionsBuf, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, OwnershipNotice,
+    RegionHandle, SentRegions, SentRegionsBuf, SynchronizationPointFailure, Transportation, Values,
+    ValuesBuf,
 };
 use std::fmt;
 
@@ -635,15 +636,22 @@ pub struct Snapshot {
     pub interaction_region_subscriptions: Vec<RegionSubscription<InteractionClassHandle, ()>>,
 }
 
+/// The request that brings a log entry about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cause {
+    /// The federate that made it.
+    pub sender: FederateHandle,
+    /// Its number.
+    pub request: RequestNumber,
+}
+
 /// A log entry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Its place in the log.
     pub index: LogIndex,
-    /// Whose request it was.
-    pub sender: FederateHandle,
-    /// That request's number; 0 if the RTI itself made the entry.
-    pub request: RequestNumber,
+    /// None: the RTI itself makes the entry.
+    pub cause: Option<Cause>,
     /// What it says.
     pub body: EntryBody,
 }
@@ -665,14 +673,14 @@ pub enum EntryBody {
         /// Why, if it did not resign of itself.
         fault: Option<String>,
     },
-    /// `sender` now subscribes to these attributes at this class. Audience: all.
+    /// The sender now subscribes to these attributes at this class. Audience: all.
     ObjectSubscription {
         /// At this class.
         class: ObjectClassHandle,
         /// All of them.
         attributes: Vec<SubscribedAttribute>,
     },
-    /// `sender` now subscribes so to this interaction class. Audience: all.
+    /// The sender now subscribes so to this interaction class. Audience: all.
     InteractionSubscription {
         /// Which.
         class: InteractionClassHandle,
@@ -753,7 +761,7 @@ pub enum EntryBody {
     },
     /// Regions that are subscribed with have new ranges. Audience: all.
     RegionsCommitted(Vec<RegionSpecification>),
-    /// `sender` now subscribes at this class with these regions, too. Audience: all.
+    /// The sender now subscribes at this class with these regions, too. Audience: all.
     ObjectRegionSubscription {
         /// Which.
         class: ObjectClassHandle,
@@ -766,14 +774,14 @@ pub enum EntryBody {
         /// Update rate designator, empty for none.
         rate: String,
     },
-    /// `sender` no longer subscribes at this class with these regions. Audience: all.
+    /// The sender no longer subscribes at this class with these regions. Audience: all.
     ObjectRegionUnsubscription {
         /// Which.
         class: ObjectClassHandle,
         /// Attributes with regions.
         regions: Vec<AttributeRegions>,
     },
-    /// `sender` now subscribes to this interaction class with these regions, too. Audience: all.
+    /// The sender now subscribes to this interaction class with these regions, too. Audience: all.
     InteractionRegionSubscription {
         /// Which.
         class: InteractionClassHandle,
@@ -782,7 +790,7 @@ pub enum EntryBody {
         /// False for a passive subscription.
         active: bool,
     },
-    /// `sender` no longer subscribes to this interaction class with these regions. Audience: all.
+    /// The sender no longer subscribes to this interaction class with these regions. Audience: all.
     InteractionRegionUnsubscription {
         /// Which.
         class: InteractionClassHandle,
@@ -842,8 +850,8 @@ pub enum EntryBody {
     OwnershipReport {
         /// Which.
         instance: ObjectInstanceHandle,
-        /// Each with its owner, `RTI` for the RTI itself, none if it is unowned.
-        owners: Vec<(AttributeHandle, Option<FederateHandle>)>,
+        /// Each with its owner; none if it is unowned.
+        owners: Vec<(AttributeHandle, Option<Owner>)>,
     },
     /// Nothing but the fences of a request: data sent before it comes before what follows.
     /// Audience: the fenced receivers. It stands before all else that the request brings about.
@@ -864,18 +872,12 @@ pub struct Discovery {
     pub known_class: ObjectClassHandle,
     /// Its name; empty for the default name, see [`default_instance_name`].
     pub name: String,
-    /// Who registered it.
-    pub producer: FederateHandle,
 }
 
 /// The name of an instance that was registered without one. Users can't reserve names that
 /// begin with HLA (§6.2), so it is unique.
 pub fn default_instance_name(instance: ObjectInstanceHandle) -> String {
-    format!(
-        "HLAinstance-{}-{}",
-        instance.registrar().0,
-        instance.number()
-    )
+    format!("HLAinstance-{}-{}", instance.block(), instance.number())
 }
 
 /// Covers log entries that do not concern the receiver.

@@ -6,7 +6,7 @@ use crate::message::{Finding, Question, Range, Subscription};
 use crate::object::execution::Instance;
 use crate::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle,
+    ObjectInstanceHandle, Owner,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeSet;
@@ -100,7 +100,7 @@ impl Execution {
         let instance = &self.instances[&handle];
         let name = instance_name(handle, instance);
         let class = class_name(&self.model, instance.class);
-        let by = self.federate_text(handle.registrar());
+        let by = self.owner_text(handle.registrar());
         walk.holds(
             "exists",
             format!("'{name}' was registered by {by} as '{class}'"),
@@ -111,8 +111,8 @@ impl Execution {
         let privilege = self.privilege_to_delete();
         let owned = attributes.iter().zip(&instance.owners);
         let owned: Vec<_> = owned
-            .filter(|(a, o)| **o != FederateHandle::RTI && Some(**a) != privilege)
-            .map(|(a, o)| (*a, *o))
+            .filter_map(|(a, owner)| Some((*a, (*owner)?)))
+            .filter(|(a, _)| Some(*a) != privilege)
             .collect();
         let of_others: Vec<_> = owned.iter().filter(|(_, o)| *o != receiver).collect();
         if of_others.is_empty() {
@@ -129,7 +129,7 @@ impl Execution {
         }
         let told = of_others.iter().map(|(a, o)| {
             let name = self.model.attribute(*a).map_or("?", |a| &a.name);
-            format!("{name} by {}", self.federate_text(*o))
+            format!("{name} by {}", self.owner_text(*o))
         });
         walk.holds("published and owned", told.collect::<Vec<_>>().join(", "));
 
@@ -191,7 +191,7 @@ impl Execution {
                 .collect();
             let why = format!(
                 "{} updates with {}; {} subscribes with {}: they do not overlap",
-                self.federate_text(*owner),
+                self.owner_text(*owner),
                 of_owner.join(" and "),
                 self.federate_text(receiver),
                 mine.join(" and ")
@@ -207,10 +207,7 @@ impl Execution {
         }
         walk.holds("discovered", format!("known as '{at_name}'"));
         if instance.updates == 0 {
-            let senders: Vec<_> = of_others
-                .iter()
-                .map(|(_, o)| self.federate_text(*o))
-                .collect();
+            let senders: Vec<_> = of_others.iter().map(|(_, o)| self.owner_text(*o)).collect();
             return walk.fails(
                 "updated",
                 format!(
@@ -371,6 +368,13 @@ impl Execution {
         match all.is_empty() {
             true => "no range".to_owned(),
             false => all.join(", "),
+        }
+    }
+
+    fn owner_text(&self, owner: Owner) -> String {
+        match owner {
+            Owner::Rti => "the RTI".to_owned(),
+            Owner::Federate(federate) => self.federate_text(federate),
         }
     }
 

@@ -6,8 +6,7 @@ mod common;
 use common::Federation;
 use starling_core::message::ResignAction;
 use starling_core::{
-    AttributeHandle, Callback, Exception, ExceptionKind, Federate, FederateHandle,
-    ObjectInstanceHandle,
+    AttributeHandle, Callback, Exception, ExceptionKind, Federate, ObjectInstanceHandle, Owner,
 };
 
 /// Federates that publish and subscribe x and y of class A; A has registered `self.car`.
@@ -639,10 +638,9 @@ fn queries_tell_the_owner() {
         attributes: vec![attribute],
         owner,
     };
-    s.told("B", &[inform(x, None), inform(y, Some(a))]);
+    s.told("B", &[inform(x, None), inform(y, Some(Owner::Federate(a)))]);
     s.try_do("A", query, &[y]).unwrap();
-    s.told("A", &[inform(y, Some(a))]);
-    assert!(Some(FederateHandle::RTI) != Some(a));
+    s.told("A", &[inform(y, Some(Owner::Federate(a)))]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn achieving_needs_the_announcement() {
         ExceptionKind::SynchronizationPointLabelNotAnnounced
     );
     let nobody = f.call("A", |f, _| {
-        f.register_federation_synchronization_point("Q", b"", &[FederateHandle::RTI])
+        f.register_federation_synchronization_point("Q", b"", &[FederateHandle(0)])
     });
     assert_eq!(
         nobody.unwrap_err().kind,

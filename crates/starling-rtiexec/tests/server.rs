@@ -4,7 +4,7 @@ mod common;
 
 use common::{Client, Running, run};
 use starling_core::message::{FromExecutive, ResignAction, ToExecutive};
-use starling_core::{Callback, Counters, FederateHandle};
+use starling_core::{Callback, Counters};
 use starling_rtiexec::Paused;
 use std::time::Duration;
 
@@ -383,5 +383,5 @@ fn callbacks_of_the_core_carry_what_was_sent() {
         panic!("not an interaction");
     };
     // The FDD does not convey producing federates.
-    assert_eq!((producer, &tag[..]), (FederateHandle::RTI, &b"tag"[..]));
+    assert_eq!((producer, &tag[..]), (None, &b"tag"[..]));
 }

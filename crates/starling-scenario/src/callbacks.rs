@@ -3,7 +3,7 @@
 use crate::names::{Names, bytes, transportation};
 use crate::value::Value;
 use starling_core::{
-    Callback, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
+    Callback, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, RegionHandle,
     SynchronizationPointFailure,
 };
 
@@ -287,10 +287,10 @@ pub(crate) fn events(
         } => {
             let name = match *owner {
                 None => "attributeIsNotOwned",
-                Some(FederateHandle::RTI) => "attributeIsOwnedByRTI",
-                Some(_) => "informAttributeOwnership",
+                Some(Owner::Rti) => "attributeIsOwnedByRTI",
+                Some(Owner::Federate(_)) => "informAttributeOwnership",
             };
-            let owner = owner.filter(|o| *o != FederateHandle::RTI);
+            let owner = owner.and_then(Owner::federate);
             let of_one = |attribute| {
                 let mut arguments = vec![n.instance(*instance), n.attribute(attribute)];
                 arguments.extend(owner.map(|o| n.federate(o)));
@@ -316,11 +316,11 @@ fn pair(handle: Value, value: &[u8]) -> Value {
 /// The supplemental information, as far as the FDD's switches let it through.
 fn sent_by(
     n: &Names<'_>,
-    producer: FederateHandle,
+    producer: Option<FederateHandle>,
     regions: Option<&[RegionHandle]>,
 ) -> Vec<Value> {
     let mut list = Vec::new();
-    if producer != FederateHandle::RTI {
+    if let Some(producer) = producer {
         list.push(Value::Pair(
             "producer".into(),
             Box::new(n.federate(producer)),

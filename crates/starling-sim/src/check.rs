@@ -348,7 +348,8 @@ impl Checker {
                 producer,
                 ..
             } => {
-                assert_ne!(*producer, at, "{at} hears itself");
+                let producer = producer.expect("the FDD conveys producing federates");
+                assert_ne!(producer, at, "{at} hears itself");
                 let known = receiver.known.contains_key(instance);
                 assert!(known, "{at} reflects {instance} outside its life");
                 for (attribute, value) in values.iter() {
@@ -363,18 +364,14 @@ impl Checker {
             Callback::ReceiveInteraction {
                 values, producer, ..
             } => {
-                assert_ne!(*producer, at, "{at} hears itself");
+                let producer = producer.expect("the FDD conveys producing federates");
+                assert_ne!(producer, at, "{at} hears itself");
                 // The first parameter says the sent class and the number.
                 if let Some((_, value)) = values.iter().next() {
                     let (class, number) = value.split_at(4);
                     let class = u32::from_le_bytes(class.try_into().expect("it is 4 bytes"));
                     let class = InteractionClassHandle::from_raw(class);
-                    receiver.got(
-                        at,
-                        Source::Interaction(*producer, class),
-                        number,
-                        &self.torn,
-                    );
+                    receiver.got(at, Source::Interaction(producer, class), number, &self.torn);
                 }
             }
             Callback::RemoveObjectInstance { instance, .. } => {

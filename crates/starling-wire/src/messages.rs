@@ -4,7 +4,7 @@ use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use starling_core::message::*;
 use starling_core::{
     AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind, FederateHandle,
-    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
     OwnershipNotice, RegionHandle, SynchronizationPointFailure, Transportation,
 };
 
@@ -83,10 +83,10 @@ macro_rules! numbers {
 
 numbers!(FederateHandle, LogIndex, RequestNumber);
 
-/// Registrar, then number: small numbers, few bytes.
+/// Block (the registrar), then number: small numbers, few bytes.
 impl Wire for ObjectInstanceHandle {
     fn put(&self, out: &mut Vec<u8>) {
-        self.registrar().0.put(out);
+        self.block().put(out);
         self.number().put(out);
     }
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
@@ -218,14 +218,16 @@ fields! {
         interaction_subscriptions, regions, object_region_subscriptions,
         interaction_region_subscriptions
     }
-    Entry { index, sender, request, body }
-    Discovery { instance, registered_class, known_class, name, producer }
+    Cause { sender, request }
+    Entry { index, cause, body }
+    Discovery { instance, registered_class, known_class, name }
     Watermark { index, requests }
     RegionSpecification { region, ranges }
     AttributeRegions { attributes, regions }
 }
 
 variants! {
+    Owner { 0 Rti, 1 Federate(federate) }
     Subscription { 0 None, 1 Passive, 2 Active }
     Transportation { 0 Reliable, 1 BestEffort }
     SynchronizationPointFailure { 0 LabelNotUnique, 1 SetMemberNotJoined }

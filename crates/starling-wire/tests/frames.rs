@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
     AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind, FederateHandle,
-    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
+    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
     OwnershipNotice, RegionHandle, SentRegionsBuf, SynchronizationPointFailure, Transportation,
     ValuesBuf,
 };
@@ -406,22 +406,16 @@ fn to_executive() -> impl Strategy<Value = ToExecutive> {
 
 fn entry_body() -> impl Strategy<Value = EntryBody> {
     use EntryBody::*;
-    let discovery = (
-        instance(),
-        object_class(),
-        object_class(),
-        text(),
-        federate(),
-    );
-    let discovery = discovery.prop_map(
-        |(instance, registered_class, known_class, name, producer)| Discovery {
-            instance,
-            registered_class,
-            known_class,
-            name,
-            producer,
-        },
-    );
+    let discovery = (instance(), object_class(), object_class(), text());
+    let discovery =
+        discovery.prop_map(
+            |(instance, registered_class, known_class, name)| Discovery {
+                instance,
+                registered_class,
+                known_class,
+                name,
+            },
+        );
     prop_oneof![
         region_entry(),
         (federate_information(), modules())
@@ -513,7 +507,10 @@ fn ownership_entry() -> impl Strategy<Value = EntryBody> {
     let notice = proptest::sample::select(notices.to_vec());
     let owner = (
         any::<u32>().prop_map(AttributeHandle::from_raw),
-        of(federate()),
+        of(prop_oneof![
+            Just(Owner::Rti),
+            federate().prop_map(Owner::Federate)
+        ]),
     );
     prop_oneof![
         (notice, instance(), attributes(), tag()).prop_map(
@@ -591,14 +588,11 @@ fn status() -> impl Strategy<Value = FederationStatus> {
 
 fn from_executive() -> impl Strategy<Value = FromExecutive> {
     use FromExecutive::*;
-    let entry = (log_index(), federate(), request_number(), entry_body());
-    let entry = entry.prop_map(|(index, sender, request, body)| {
-        FromExecutive::Entry(starling_core::message::Entry {
-            index,
-            sender,
-            request,
-            body,
-        })
+    let cause = (federate(), request_number());
+    let cause = of(cause.prop_map(|(sender, request)| Cause { sender, request }));
+    let entry = (log_index(), cause, entry_body());
+    let entry = entry.prop_map(|(index, cause, body)| {
+        FromExecutive::Entry(starling_core::message::Entry { index, cause, body })
     });
     let mark = (log_index(), vec((federate(), request_number()), 0..4));
     let mark = mark.prop_map(|(index, requests)| {

@@ -4,11 +4,10 @@ use super::index::Ranges;
 use super::updates::UpdateRegions;
 use super::{Defaults, overlap};
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{AttributeRegions, EntryBody, RegionSpecification};
+use crate::message::{AttributeRegions, Cause, EntryBody, RegionSpecification};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ProtocolError, RegionHandle,
+    ObjectInstanceHandle, Owner, ProtocolError, RegionHandle,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +25,7 @@ impl Execution {
     /// Commit Region Modifications, 1516.1-2010 §9.3.
     pub(crate) fn commit_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         list: Vec<RegionSpecification>,
     ) -> Result<(), ProtocolError> {
         let mut told = Vec::new();
@@ -105,7 +104,7 @@ impl Execution {
         }
     }
 
-    fn discover_found(&mut self, cause: &Cause, found: Found) {
+    fn discover_found(&mut self, cause: Cause, found: Found) {
         for (federate, instances) in found {
             let instances: Vec<_> = instances.into_iter().collect();
             self.discover(cause, federate, &instances);
@@ -115,7 +114,7 @@ impl Execution {
     /// Delete Region, §9.4: of one that was told of, or that something was sent with.
     pub(crate) fn delete_region(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         region: RegionHandle,
     ) -> Result<(), ProtocolError> {
         if region.creator() != cause.sender {
@@ -140,7 +139,7 @@ impl Execution {
     /// Associates regions before the instance is told to anybody, §9.5.
     pub(crate) fn associate_at_registration(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
         list: &[AttributeRegions],
@@ -162,7 +161,7 @@ impl Execution {
     /// Associate Regions For Updates, §9.6.
     pub(crate) fn associate_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         list: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
@@ -179,7 +178,7 @@ impl Execution {
     /// Unassociate Regions For Updates, §9.7.
     pub(crate) fn unassociate_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         list: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
@@ -195,7 +194,7 @@ impl Execution {
     }
 
     /// An instance's update regions have changed.
-    fn reach_anew(&mut self, cause: &Cause, instance: ObjectInstanceHandle) {
+    fn reach_anew(&mut self, cause: Cause, instance: ObjectInstanceHandle) {
         self.touch(instance);
         for federate in self.log.members() {
             self.discover(cause, federate, &[instance]);
@@ -205,7 +204,7 @@ impl Execution {
     /// Subscribe Object Class Attributes With Regions, §9.8.
     pub(crate) fn subscribe_object_class_with_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         regions: Vec<AttributeRegions>,
         active: bool,
@@ -251,7 +250,7 @@ impl Execution {
     /// Unsubscribe Object Class Attributes With Regions, §9.9.
     pub(crate) fn unsubscribe_object_class_with_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         regions: Vec<AttributeRegions>,
     ) -> Result<(), ProtocolError> {
@@ -275,7 +274,7 @@ impl Execution {
     /// Subscribe Interaction Class With Regions, §9.10.
     pub(crate) fn subscribe_interaction_with_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: InteractionClassHandle,
         regions: Vec<RegionHandle>,
         active: bool,
@@ -303,7 +302,7 @@ impl Execution {
     /// Unsubscribe Interaction Class With Regions, §9.11.
     pub(crate) fn unsubscribe_interaction_with_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: InteractionClassHandle,
         regions: Vec<RegionHandle>,
     ) -> Result<(), ProtocolError> {
@@ -321,7 +320,7 @@ impl Execution {
     /// the given ones.
     pub(crate) fn request_class_update_with_regions(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         list: &[AttributeRegions],
         tag: Vec<u8>,
@@ -367,7 +366,7 @@ impl Execution {
         &self,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
-        owner: FederateHandle,
+        owner: Owner,
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) -> bool {
@@ -467,7 +466,7 @@ impl Execution {
 
     fn require_specification(
         &self,
-        cause: &Cause,
+        cause: Cause,
         specification: &RegionSpecification,
     ) -> Result<(), ProtocolError> {
         let RegionSpecification { region, ranges } = specification;
@@ -486,7 +485,7 @@ impl Execution {
     }
 
     /// The sender's own regions, committed before.
-    fn require_known(&self, cause: &Cause, regions: &[RegionHandle]) -> Result<(), ProtocolError> {
+    fn require_known(&self, cause: Cause, regions: &[RegionHandle]) -> Result<(), ProtocolError> {
         let known = |r: &&RegionHandle| {
             r.creator() == cause.sender && self.regions.committed.contains_key(r)
         };
@@ -501,7 +500,7 @@ impl Execution {
 
     fn require_pairs(
         &self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         list: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {

@@ -6,7 +6,7 @@ use super::updates::UpdateRegions;
 use crate::exception::throw;
 use crate::message::{AttributeRegions, Range, RegionSpecification, RequestBody, RequestNumber};
 use crate::{
-    AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    AttributeHandle, DimensionHandle, Exception, Federate, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -529,7 +529,7 @@ impl Federate {
         if let Some(own) = self.regions.own.get(&region) {
             return Ok(own);
         }
-        if region.creator() != FederateHandle::RTI && region.creator() != self.me {
+        if region.creator().is_valid() && region.creator() != self.me {
             throw!(
                 RegionNotCreatedByThisFederate,
                 "{region} was created by {}",

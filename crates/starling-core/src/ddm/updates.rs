@@ -4,7 +4,7 @@ use super::Defaults;
 use super::index::{Ranges, RegionIndex};
 use crate::handles::HandleMap;
 use crate::message::Range;
-use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, RegionHandle};
+use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner, RegionHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
 type Associations = BTreeMap<AttributeHandle, BTreeSet<RegionHandle>>;
@@ -108,20 +108,22 @@ impl UpdateRegions {
         }
     }
 
-    /// Regions of this federate's that are associated with an instance attribute; none: it is
+    /// Regions of an attribute's owner that are associated with an instance attribute; none: it is
     /// updated with the default region.
     pub(crate) fn of(
         &self,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
-        federate: FederateHandle,
+        owner: impl Into<Owner>,
     ) -> impl Iterator<Item = (RegionHandle, &Ranges)> {
-        let (first, last) = RegionHandle::block(federate);
+        let own = owner.into().federate().map(RegionHandle::block);
         let regions = self
             .instances
             .get(&instance)
             .and_then(|i| i.get(&attribute));
-        let own = regions.map(|r| r.range(first..=last));
+        let own = regions
+            .zip(own)
+            .map(|(r, (first, last))| r.range(first..=last));
         let own = own.into_iter().flatten();
         own.filter_map(|region| Some((*region, self.index.get(*region)?)))
     }

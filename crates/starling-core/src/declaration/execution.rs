@@ -1,15 +1,14 @@
 //! Declaration management at the executive.
 
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{EntryBody, SubscribedAttribute, Subscription};
+use crate::message::{Cause, EntryBody, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError};
 
 impl Execution {
     /// Publish and Unpublish Object Class Attributes, 1516.1-2010 §5.2 and §5.3.
     pub(crate) fn publish_object_class(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), ProtocolError> {
@@ -41,7 +40,7 @@ impl Execution {
     /// Publish and Unpublish Interaction Class, §5.4 and §5.5.
     pub(crate) fn publish_interaction(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: InteractionClassHandle,
         published: bool,
     ) -> Result<(), ProtocolError> {
@@ -59,7 +58,7 @@ impl Execution {
     /// Subscribe and Unsubscribe Object Class Attributes, §5.6 and §5.7.
     pub(crate) fn subscribe_object_class(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         attributes: Vec<SubscribedAttribute>,
     ) -> Result<(), ProtocolError> {
@@ -77,7 +76,7 @@ impl Execution {
     /// Subscribe and Unsubscribe Interaction Class, §5.8 and §5.9.
     pub(crate) fn subscribe_interaction(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: InteractionClassHandle,
         subscription: Subscription,
     ) -> Result<(), ProtocolError> {

@@ -4,9 +4,8 @@ use super::federate::fdd_directive;
 use super::modules::{MergedModules, ModuleMerge};
 use crate::exception::throw;
 use crate::execution::{Execution, Member};
-use crate::log::executive::Cause;
 use crate::message::{
-    EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
+    Cause, EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
     PeerInfo, ResignAction, Snapshot,
 };
 use crate::object::advisories::InstanceSwitches;
@@ -164,7 +163,7 @@ impl Execution {
             federate: member.information(handle),
             modules: added,
         };
-        self.log.tell_all(&Cause::rti(), &joined);
+        self.log.tell_all(None, &joined);
         self.members.insert(handle, member);
         self.log.join(handle, peer);
         let snapshot = self.snapshot(handle, name);
@@ -200,17 +199,18 @@ impl Execution {
         };
         self.log.advance();
         let action = member.resign_directive;
-        self.resign(&Cause::rti(), federate, action, Some(reason.to_owned()));
+        self.resign(None, federate, action, Some(reason.to_owned()));
     }
 
     /// Resign Federation Execution, §4.10, by request or by the automatic resign directive.
     pub(crate) fn resign(
         &mut self,
-        cause: &Cause,
+        cause: impl Into<Option<Cause>>,
         federate: FederateHandle,
         action: ResignAction,
         fault: Option<String>,
     ) {
+        let cause = cause.into();
         if action.deletes() {
             for instance in self.deletable_by(federate) {
                 self.remove_instance(cause, instance, federate, &[]);
@@ -228,10 +228,9 @@ impl Execution {
         // What is left can't stay its own, whatever the action says: the federate is gone.
         self.ownership_without(federate);
         // What follows from it stands behind it, and waits for no fence of who is forgotten then.
-        let cause = &Cause::rti();
-        self.synchronize_without(cause, federate);
+        self.synchronize_without(federate);
         self.advise_no_more(federate);
-        self.advise(cause);
+        self.advise(None);
     }
 }
 

@@ -7,8 +7,7 @@
 use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{EntryBody, RequestBody};
+use crate::message::{Cause, EntryBody, RequestBody};
 use crate::{Exception, Federate, FederateHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +32,7 @@ impl Execution {
     /// Register Federation Synchronization Point, §4.11. An empty set is all federates.
     pub(crate) fn register_synchronization_point(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         label: String,
         tag: Vec<u8>,
         set: Vec<FederateHandle>,
@@ -80,14 +79,14 @@ impl Execution {
         for (label, tag) in announced {
             self.log.advance();
             let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
-            self.log.tell(&Cause::rti(), &[joiner], &announce);
+            self.log.tell(None, &[joiner], &announce);
         }
     }
 
     /// Synchronization Point Achieved, §4.14.
     pub(crate) fn achieve_synchronization_point(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         label: &str,
         successfully: bool,
     ) {
@@ -100,18 +99,18 @@ impl Execution {
     }
 
     /// A federate has resigned: nobody waits for it.
-    pub(crate) fn synchronize_without(&mut self, cause: &Cause, gone: FederateHandle) {
+    pub(crate) fn synchronize_without(&mut self, gone: FederateHandle) {
         let labels: Vec<_> = self.synchronization_points.keys().cloned().collect();
         for label in labels {
             if let Some(point) = self.synchronization_points.get_mut(&label) {
                 point.waiting.remove(&gone);
                 point.achieved.remove(&gone);
-                self.complete_synchronization_point(cause, &label);
+                self.complete_synchronization_point(None, &label);
             }
         }
     }
 
-    fn complete_synchronization_point(&mut self, cause: &Cause, label: &str) {
+    fn complete_synchronization_point(&mut self, cause: impl Into<Option<Cause>>, label: &str) {
         let Some(point) = self.synchronization_points.get(label) else {
             return;
         };
@@ -137,7 +136,7 @@ impl Federate {
         tag: &[u8],
         set: &[FederateHandle],
     ) -> Result<(), Exception> {
-        if set.contains(&FederateHandle::RTI) {
+        if set.iter().any(|f| !f.is_valid()) {
             throw!(
                 InvalidFederateHandle,
                 "the synchronization set has a handle that is no federate's"

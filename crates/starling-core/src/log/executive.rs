@@ -8,27 +8,10 @@
 //!   applied all of it.
 
 use crate::message::{
-    After, Entry, EntryBody, FromExecutive, LogIndex, RequestNumber, Snapshot, Watermark,
+    After, Cause, Entry, EntryBody, FromExecutive, LogIndex, RequestNumber, Snapshot, Watermark,
 };
 use crate::{FederateHandle, PeerId, ProtocolError};
 use std::collections::BTreeMap;
-
-/// What brings a log entry about.
-#[derive(Clone)]
-pub(crate) struct Cause {
-    pub(crate) sender: FederateHandle,
-    pub(crate) request: RequestNumber,
-}
-
-impl Cause {
-    /// The RTI itself.
-    pub(crate) fn rti() -> Self {
-        Cause {
-            sender: FederateHandle::RTI,
-            request: RequestNumber::default(),
-        }
-    }
-}
 
 /// The stream of one member.
 struct Stream {
@@ -79,7 +62,7 @@ impl Log {
         stream.last_request_at = self.index;
         let request = stream.requests;
         let cause = Cause { sender, request };
-        self.tell(&cause, fenced, &EntryBody::Fenced);
+        self.tell(cause, fenced, &EntryBody::Fenced);
         Ok(cause)
     }
 
@@ -130,8 +113,15 @@ impl Log {
     }
 
     /// Puts an entry at the present index on the streams of its audience; at the next one if
-    /// somebody of it has been told an entry of the present one.
-    pub(crate) fn tell(&mut self, cause: &Cause, audience: &[FederateHandle], body: &EntryBody) {
+    /// somebody of it has been told an entry of the present one. `cause` is none for what the RTI
+    /// does without being asked.
+    pub(crate) fn tell(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        audience: &[FederateHandle],
+        body: &EntryBody,
+    ) {
+        let cause = cause.into();
         let told = |f| self.streams.get(f).is_some_and(|s| s.told >= self.index);
         if audience.iter().any(told) {
             self.advance();
@@ -144,8 +134,7 @@ impl Log {
             stream.told = self.index;
             let entry = Entry {
                 index: self.index,
-                sender: cause.sender,
-                request: cause.request,
+                cause,
                 body: body.clone(),
             };
             self.out.push((stream.peer, FromExecutive::Entry(entry)));
@@ -153,7 +142,7 @@ impl Log {
     }
 
     /// [`Log::tell`] with all members as the audience.
-    pub(crate) fn tell_all(&mut self, cause: &Cause, body: &EntryBody) {
+    pub(crate) fn tell_all(&mut self, cause: impl Into<Option<Cause>>, body: &EntryBody) {
         let everyone = self.members();
         self.tell(cause, &everyone, body);
     }

@@ -15,7 +15,7 @@
 
 use super::federate::DataPath;
 use crate::message::{
-    After, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
+    After, Cause, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
 };
 use crate::{FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
@@ -209,7 +209,9 @@ impl Ordering {
                     let Some(Control::Entry(entry)) = self.control.pop_front() else {
                         unreachable!("it was just seen there")
                     };
-                    self.request_applied(entry.sender, entry.request);
+                    if let Some(Cause { sender, request }) = entry.cause {
+                        self.request_applied(sender, request);
+                    }
                     self.applied = self.applied.max(entry.index);
                     return Some(Ordered::Entry(entry));
                 }
@@ -218,9 +220,12 @@ impl Ordering {
     }
 
     fn fence_has_come(&self, entry: &Entry) -> bool {
-        let come = |s: &Sender| s.fence >= entry.request || (s.ended && s.held.is_empty());
+        let Some(cause) = entry.cause.filter(|_| self.direct) else {
+            return true;
+        };
+        let come = |s: &Sender| s.fence >= cause.request || (s.ended && s.held.is_empty());
         // Nothing comes any more from one whose resignation is applied.
-        !self.direct || self.senders.get(&entry.sender).is_none_or(come)
+        self.senders.get(&cause.sender).is_none_or(come)
     }
 
     fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {

@@ -8,8 +8,7 @@
 use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{EntryBody, RequestBody};
+use crate::message::{Cause, EntryBody, RequestBody};
 use crate::object::receive::QueuedObject;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -73,7 +72,7 @@ impl Execution {
     }
 
     /// A member's switches about instance attributes, §10.35 to §10.38.
-    pub(crate) fn set_instance_switches(&mut self, cause: &Cause, switches: InstanceSwitches) {
+    pub(crate) fn set_instance_switches(&mut self, cause: Cause, switches: InstanceSwitches) {
         if let Some(member) = self.members.get_mut(&cause.sender) {
             member.switches = switches;
             self.touch_all();
@@ -81,7 +80,8 @@ impl Execution {
     }
 
     /// Tells what has changed since the last call.
-    pub(crate) fn advise(&mut self, cause: &Cause) {
+    pub(crate) fn advise(&mut self, cause: impl Into<Option<Cause>>) {
+        let cause = cause.into();
         if self.told.touched.is_empty() {
             return;
         }
@@ -105,7 +105,7 @@ impl Execution {
 
     fn advise_scope(
         &mut self,
-        cause: &Cause,
+        cause: Option<Cause>,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
@@ -149,7 +149,7 @@ impl Execution {
 
     fn advise_relevance(
         &mut self,
-        cause: &Cause,
+        cause: Option<Cause>,
         federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) {
@@ -162,7 +162,7 @@ impl Execution {
         let owned: BTreeSet<_> = attributes
             .iter()
             .zip(&instance.owners)
-            .filter(|(_, owner)| **owner == federate)
+            .filter(|(_, owner)| **owner == Some(federate.into()))
             .map(|(attribute, _)| *attribute)
             .collect();
         // The fastest rate of the active subscribers; none at all if one wants every update.

@@ -1,10 +1,9 @@
 //! Object management at the executive.
 
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{AttributeRegions, Data, DataBody, Discovery, EntryBody};
+use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, EntryBody};
 use crate::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId,
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, PeerId,
     ProtocolError, Transportation,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,8 +16,8 @@ pub(crate) struct Instance {
     pub(crate) class: ObjectClassHandle,
     /// The reserved name, or none: the default name.
     pub(crate) name: Option<String>,
-    /// Owner by slot of the registered class; `RTI` where there is none.
-    pub(crate) owners: Vec<FederateHandle>,
+    /// Owner by slot of the registered class.
+    pub(crate) owners: Vec<Option<Owner>>,
     /// Data frames that have come for it.
     pub(crate) updates: u64,
     /// Federates that know it (its registrar, and those told of it), with their known class.
@@ -40,7 +39,7 @@ pub(crate) enum NameUse {
 
 impl Execution {
     /// Reserve (Multiple) Object Instance Name(s), 1516.1-2010 §6.2 and §6.5.
-    pub(crate) fn reserve_names(&mut self, cause: &Cause, names: Vec<String>, multiple: bool) {
+    pub(crate) fn reserve_names(&mut self, cause: Cause, names: Vec<String>, multiple: bool) {
         let succeeded = names.iter().all(|n| !self.names.contains_key(n));
         if succeeded {
             let by = NameUse::ReservedBy(cause.sender);
@@ -55,7 +54,7 @@ impl Execution {
     }
 
     /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
-    pub(crate) fn release_names(&mut self, cause: &Cause, names: &[String]) {
+    pub(crate) fn release_names(&mut self, cause: Cause, names: &[String]) {
         for name in names {
             if self.names.get(name) == Some(&NameUse::ReservedBy(cause.sender)) {
                 self.names.remove(name);
@@ -66,7 +65,7 @@ impl Execution {
     /// Register Object Instance (With Regions), §6.8 and §9.5.
     pub(crate) fn register_object(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
         name: Option<String>,
@@ -99,9 +98,9 @@ impl Execution {
         let privilege = self.privilege_to_delete();
         let owners = attributes
             .iter()
-            .map(|a| match published.contains(a) || Some(*a) == privilege {
-                true => cause.sender,
-                false => FederateHandle::RTI,
+            .map(|a| {
+                let owned = published.contains(a) || Some(*a) == privilege;
+                owned.then_some(Owner::Federate(cause.sender))
             })
             .collect();
         let new = Instance {
@@ -123,7 +122,7 @@ impl Execution {
     }
 
     /// Lets the federate of a new subscription discover what it now can.
-    pub(crate) fn discover_below(&mut self, cause: &Cause, class: ObjectClassHandle) {
+    pub(crate) fn discover_below(&mut self, cause: Cause, class: ObjectClassHandle) {
         let found = self.instances_below(class);
         self.discover(cause, cause.sender, &found);
     }
@@ -145,10 +144,11 @@ impl Execution {
     /// Tells `federate` of those instances that it does not know and can discover (§6.1, §6.9).
     pub(crate) fn discover(
         &mut self,
-        cause: &Cause,
+        cause: impl Into<Option<Cause>>,
         federate: FederateHandle,
         instances: &[ObjectInstanceHandle],
     ) {
+        let cause = cause.into();
         let (mut list, mut wanted) = (Vec::new(), Vec::new());
         for handle in instances {
             let Some(instance) = self.instances.get(handle) else {
@@ -173,7 +173,6 @@ impl Execution {
                 registered_class: instance.class,
                 known_class,
                 name: instance.name.clone().unwrap_or_default(),
-                producer: handle.registrar(),
             });
         }
         if list.is_empty() {
@@ -203,14 +202,14 @@ impl Execution {
         handle: ObjectInstanceHandle,
         instance: &Instance,
         known_class: ObjectClassHandle,
-    ) -> Vec<(FederateHandle, ObjectInstanceHandle, AttributeHandle)> {
+    ) -> Vec<(Owner, ObjectInstanceHandle, AttributeHandle)> {
         let Some(class) = self.model.object_class(instance.class) else {
             return Vec::new();
         };
         let subscribed = self.subscriptions.attributes(federate, known_class);
         let found = subscribed.filter_map(|attribute| {
-            let owner = *instance.owners.get(class.slot(attribute)? as usize)?;
-            let other = owner != FederateHandle::RTI && owner != federate;
+            let owner = (*instance.owners.get(class.slot(attribute)? as usize)?)?;
+            let other = owner != federate;
             let reached = other && self.reaches(handle, attribute, owner, federate, known_class);
             reached.then_some((owner, handle, attribute))
         });
@@ -220,11 +219,11 @@ impl Execution {
     /// Delete Object Instance, §6.14.
     pub(crate) fn delete_object(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         handle: ObjectInstanceHandle,
         tag: Vec<u8>,
     ) {
-        if self.owner(handle, self.privilege_to_delete()) == Some(cause.sender) {
+        if self.owner(handle, self.privilege_to_delete()) == Some(cause.sender.into()) {
             self.remove_instance(cause, handle, cause.sender, &tag);
         } else if self.instances.contains_key(&handle) {
             self.refused += 1;
@@ -234,7 +233,7 @@ impl Execution {
     /// Takes an instance out of the federation execution and tells those who know it.
     pub(crate) fn remove_instance(
         &mut self,
-        cause: &Cause,
+        cause: impl Into<Option<Cause>>,
         handle: ObjectInstanceHandle,
         producer: FederateHandle,
         tag: &[u8],
@@ -262,7 +261,7 @@ impl Execution {
     }
 
     /// Local Delete Object Instance, §6.16.
-    pub(crate) fn local_delete_object(&mut self, cause: &Cause, handle: ObjectInstanceHandle) {
+    pub(crate) fn local_delete_object(&mut self, cause: Cause, handle: ObjectInstanceHandle) {
         if let Some(instance) = self.instances.get_mut(&handle) {
             instance.known.remove(&cause.sender);
             instance.locally_deleted.insert(cause.sender);
@@ -275,7 +274,7 @@ impl Execution {
     /// Request Attribute Value Update of an instance, §6.19.
     pub(crate) fn request_instance_update(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
         tag: Vec<u8>,
@@ -286,7 +285,7 @@ impl Execution {
     /// Request Attribute Value Update of a class and its subclasses, §6.19.
     pub(crate) fn request_class_update(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         attributes: &[AttributeHandle],
         tag: Vec<u8>,
@@ -300,7 +299,7 @@ impl Execution {
     /// One Provide Attribute Value Update entry per owner other than the asker (§6.20).
     fn ask_owners(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instances: &[ObjectInstanceHandle],
         attributes: &[AttributeHandle],
         tag: Vec<u8>,
@@ -320,13 +319,17 @@ impl Execution {
     /// Asks owners for values: whom, of which instances and attributes, by instance.
     pub(crate) fn provide(
         &mut self,
-        cause: &Cause,
-        list: Vec<(FederateHandle, ObjectInstanceHandle, AttributeHandle)>,
+        cause: impl Into<Option<Cause>>,
+        list: Vec<(Owner, ObjectInstanceHandle, AttributeHandle)>,
         tag: Vec<u8>,
     ) {
+        let cause = cause.into();
         type Wanted = Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>;
         let mut wanted: BTreeMap<FederateHandle, Wanted> = BTreeMap::new();
         for (owner, handle, attribute) in list {
+            let Owner::Federate(owner) = owner else {
+                continue;
+            };
             let list = wanted.entry(owner).or_default();
             match list.last_mut() {
                 Some((last, of_it)) if *last == handle => of_it.push(attribute),
@@ -369,7 +372,8 @@ impl Execution {
                     return Ok(());
                 };
                 // Its LRC knows what it owns, since it gives away only by requests on this link.
-                let owns = |slot: u32| known.owners.get(slot as usize) == Some(&sender);
+                let owns =
+                    |slot: u32| known.owners.get(slot as usize) == Some(&Some(sender.into()));
                 if !values.iter().all(|(slot, _)| owns(slot)) {
                     self.refused += 1;
                     self.receivers = to;
@@ -440,18 +444,16 @@ impl Execution {
         let again = to.iter().filter(|f| instance.locally_deleted.contains(f));
         for federate in again.copied().collect::<Vec<_>>() {
             self.log.advance();
-            self.discover(&Cause::rti(), federate, &[handle]);
+            self.discover(None, federate, &[handle]);
         }
-        self.advise(&Cause::rti());
+        self.advise(None);
     }
 
     /// The FDD has grown: new attributes of existing instances have no owner yet.
     pub(crate) fn grow_instances(&mut self) {
         for instance in self.instances.values_mut() {
             if let Some(class) = self.model.object_class(instance.class) {
-                instance
-                    .owners
-                    .resize(class.attributes.len(), FederateHandle::RTI);
+                instance.owners.resize(class.attributes.len(), None);
             }
         }
     }
@@ -460,17 +462,17 @@ impl Execution {
     pub(crate) fn deletable_by(&self, federate: FederateHandle) -> Vec<ObjectInstanceHandle> {
         let privilege = self.privilege_to_delete();
         let all = self.instances.keys().copied();
-        all.filter(|h| self.owner(*h, privilege) == Some(federate))
+        all.filter(|h| self.owner(*h, privilege) == Some(federate.into()))
             .collect()
     }
 
-    /// Gives the attribute at a slot to a federate, or to none (`RTI`). With its owner an
+    /// Gives the attribute at a slot to an owner, or to none. With its owner an
     /// attribute loses a transportation type that was not the FDD's (§6.23).
     pub(crate) fn set_owner(
         &mut self,
         handle: ObjectInstanceHandle,
         slot: usize,
-        owner: FederateHandle,
+        owner: Option<Owner>,
     ) {
         if let Some(instance) = self.instances.get_mut(&handle)
             && let Some(now) = instance.owners.get_mut(slot)
@@ -493,11 +495,10 @@ impl Execution {
         &self,
         instance: ObjectInstanceHandle,
         attribute: Option<AttributeHandle>,
-    ) -> Option<FederateHandle> {
+    ) -> Option<Owner> {
         let instance = self.instances.get(&instance)?;
         let slot = self.model.object_class(instance.class)?.slot(attribute?)?;
-        let owner = *instance.owners.get(slot as usize)?;
-        (owner != FederateHandle::RTI).then_some(owner)
+        *instance.owners.get(slot as usize)?
     }
 
     /// The slot of an instance's attribute.

@@ -7,8 +7,8 @@ use crate::ddm::sent::SentRegionsBuf;
 use crate::exception::throw;
 use crate::message::{DataBody, RequestBody, default_instance_name};
 use crate::{
-    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
+    AttributeHandle, DataOut, Exception, Federate, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
 };
 
 use std::collections::BTreeSet;
@@ -18,7 +18,6 @@ pub(crate) struct Instance {
     pub(crate) registered_class: ObjectClassHandle,
     pub(crate) known_class: ObjectClassHandle,
     pub(crate) name: String,
-    pub(crate) producer: FederateHandle,
     /// Attributes owned by this federate, ascending.
     pub(crate) owned: Vec<AttributeHandle>,
     /// Of owned attributes.
@@ -147,7 +146,6 @@ impl Federate {
             registered_class: class,
             known_class: class,
             name: name.map_or_else(|| default_instance_name(instance), str::to_owned),
-            producer: self.me,
             owned,
             transportations: Changes::default(),
             discovered: true,

@@ -134,7 +134,6 @@ impl Federate {
             registered_class: d.registered_class,
             known_class: d.known_class,
             name,
-            producer: d.producer,
             owned: Vec::new(),
             transportations: Changes::default(),
             discovered: false,
@@ -264,14 +263,14 @@ impl Federate {
             QueuedObject::Discover(instance) => {
                 let known = self.instances.get_mut(&instance)?;
                 known.discovered = true;
-                let (class, name, producer) =
-                    (known.known_class, known.name.clone(), known.producer);
+                let (class, name) = (known.known_class, known.name.clone());
                 self.instance_names.insert(name.clone(), instance);
+                let registrar = instance.registrar().federate();
                 Some(Callback::DiscoverObjectInstance {
                     instance,
                     class,
                     name,
-                    producer: self.conveyed(producer),
+                    producer: registrar.and_then(|r| self.conveyed(r)),
                 })
             }
             QueuedObject::Reflect {
@@ -382,13 +381,11 @@ impl Federate {
         }
     }
 
-    /// The producing federate as callbacks tell it: only with the FDD's switch Convey Producing
-    /// Federate (§6.1.7), else `RTI` for none.
-    fn conveyed(&self, producer: FederateHandle) -> FederateHandle {
-        match self.model.switches().convey_producing_federate {
-            true => producer,
-            false => FederateHandle::RTI,
-        }
+    /// The producing federate as callbacks convey it: only with the FDD's switch Convey Producing
+    /// Federate (§6.1.7).
+    fn conveyed(&self, producer: FederateHandle) -> Option<FederateHandle> {
+        let conveyed = self.model.switches().convey_producing_federate;
+        conveyed.then_some(producer)
     }
 
     /// From which log index on a frame's values of an attribute are for this federate; none if

@@ -7,8 +7,7 @@
 use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{EntryBody, RequestBody};
+use crate::message::{Cause, EntryBody, RequestBody};
 use crate::object::federate::Instance;
 use crate::object::receive::QueuedObject;
 use crate::{
@@ -55,13 +54,13 @@ impl Execution {
     /// Request Attribute Transportation Type Change, §6.23.
     pub(crate) fn change_attribute_transportation(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: Vec<AttributeHandle>,
         transportation: Transportation,
     ) {
         for attribute in &attributes {
-            let owned = self.owner(instance, Some(*attribute)) == Some(cause.sender);
+            let owned = self.owner(instance, Some(*attribute)) == Some(cause.sender.into());
             if let Some(slot) = self.slot(instance, *attribute).filter(|_| owned)
                 && let Some(known) = self.instances.get_mut(&instance)
             {
@@ -79,7 +78,7 @@ impl Execution {
     /// Query Attribute Transportation Type, §6.25.
     pub(crate) fn query_attribute_transportation(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
     ) {
@@ -101,7 +100,7 @@ impl Execution {
     /// Request Interaction Transportation Type Change, §6.27.
     pub(crate) fn change_interaction_transportation(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: InteractionClassHandle,
         transportation: Transportation,
     ) {
@@ -118,7 +117,7 @@ impl Execution {
     /// Query Interaction Transportation Type, §6.29.
     pub(crate) fn query_interaction_transportation(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         federate: FederateHandle,
         class: InteractionClassHandle,
     ) {

@@ -2,9 +2,8 @@
 
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::execution::Execution;
-use crate::log::executive::Cause;
-use crate::message::{EntryBody, LogIndex};
-use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle};
+use crate::message::{Cause, EntryBody, LogIndex};
+use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is going on about one instance attribute, besides who owns it.
@@ -83,7 +82,7 @@ impl Execution {
     /// The services by which an owner gives attributes away (§7.2, §7.3, §7.6, §7.13).
     pub(crate) fn divest_ownership(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         how: Divestiture,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
@@ -112,7 +111,7 @@ impl Execution {
     /// Attributes that somebody wants go to the first who does; confirmed, all of them or none.
     fn divest_to_candidates(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         effects: &mut Effects,
         how: Divestiture,
         instance: ObjectInstanceHandle,
@@ -168,7 +167,7 @@ impl Execution {
     /// Attribute Ownership Acquisition (If Available), §7.8 and §7.9.
     pub(crate) fn acquire_ownership(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         if_available: bool,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
@@ -182,7 +181,7 @@ impl Execution {
         }
         for at in self.places(instance, attributes) {
             let owner = self.owner_at(at);
-            if owner == me {
+            if owner == Some(me.into()) {
                 // Granted before it asked again.
                 continue;
             }
@@ -201,18 +200,21 @@ impl Execution {
             if transfer.divesting {
                 transfer.offered.insert(me);
             }
-            if owner == FederateHandle::RTI && instance.registrar() != FederateHandle::RTI {
-                self.pass_on(&mut effects, at, &[]);
-            } else if transfer.divesting {
-                if !std::mem::replace(&mut transfer.asked, true) {
-                    effects.tell(OwnershipNotice::ConfirmationRequested, owner, at, tag);
+            match owner {
+                None => self.pass_on(&mut effects, at, &[]),
+                Some(Owner::Federate(owner)) if transfer.divesting => {
+                    if !std::mem::replace(&mut transfer.asked, true) {
+                        effects.tell(OwnershipNotice::ConfirmationRequested, owner, at, tag);
+                    }
                 }
-            } else if if_available || owner == FederateHandle::RTI {
+                Some(Owner::Federate(owner)) if !if_available => {
+                    effects.tell(OwnershipNotice::ReleaseRequested, owner, at, tag);
+                }
                 // What the RTI owns it keeps.
-                transfer.take_candidate(me);
-                effects.tell(OwnershipNotice::Unavailable, me, at, &[]);
-            } else {
-                effects.tell(OwnershipNotice::ReleaseRequested, owner, at, tag);
+                Some(_) => {
+                    transfer.take_candidate(me);
+                    effects.tell(OwnershipNotice::Unavailable, me, at, &[]);
+                }
             }
             self.forget_idle(at);
         }
@@ -223,7 +225,7 @@ impl Execution {
     /// been told (`seen`).
     pub(crate) fn deny_ownership_release(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
         seen: LogIndex,
@@ -250,7 +252,7 @@ impl Execution {
     /// Cancel Negotiated Attribute Ownership Divestiture, §7.14.
     pub(crate) fn cancel_ownership_divestiture(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
@@ -268,14 +270,14 @@ impl Execution {
     /// its notification is the answer.
     pub(crate) fn cancel_ownership_acquisition(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
         let mut effects = Effects::default();
         let me = cause.sender;
         for at in self.places(instance, attributes) {
-            if self.owner_at(at) != me {
+            if self.owner_at(at) != Some(me.into()) {
                 effects.tell(OwnershipNotice::AcquisitionCancelled, me, at, &[]);
                 self.withdraw(&mut effects, me, at);
             }
@@ -286,18 +288,12 @@ impl Execution {
     /// Query Attribute Ownership, §7.17.
     pub(crate) fn query_ownership(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
-        let of_rti = instance.registrar() == FederateHandle::RTI;
         let places = self.places(instance, attributes).into_iter();
-        let owners: Vec<_> = places
-            .map(|at| match self.owner_at(at) {
-                FederateHandle::RTI => (at.2, of_rti.then_some(FederateHandle::RTI)),
-                owner => (at.2, Some(owner)),
-            })
-            .collect();
+        let owners: Vec<_> = places.map(|at| (at.2, self.owner_at(at))).collect();
         if !owners.is_empty() {
             let report = EntryBody::OwnershipReport { instance, owners };
             self.log.tell(cause, &[cause.sender], &report);
@@ -307,7 +303,7 @@ impl Execution {
     /// A federate has ceased to publish attributes at a class (§5.3): it owns them no more there.
     pub(crate) fn unpublished(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         attributes: &[AttributeHandle],
     ) {
@@ -324,7 +320,7 @@ impl Execution {
     /// A federate publishes further attributes at a class: what is to be had is offered to it.
     pub(crate) fn offer_published(
         &mut self,
-        cause: &Cause,
+        cause: Cause,
         class: ObjectClassHandle,
         attributes: &[AttributeHandle],
     ) {
@@ -340,7 +336,7 @@ impl Execution {
     /// A federate has discovered instances: what is to be had of them is offered to it.
     pub(crate) fn offer_discovered(
         &mut self,
-        cause: &Cause,
+        cause: impl Into<Option<Cause>>,
         federate: FederateHandle,
         instances: &[(ObjectInstanceHandle, ObjectClassHandle)],
     ) {
@@ -366,7 +362,7 @@ impl Execution {
         );
         let mut effects = Effects::default();
         let concerns = |i: &crate::object::execution::Instance| {
-            i.known.contains_key(&gone) || i.owners.contains(&gone)
+            i.known.contains_key(&gone) || i.owners.contains(&Some(gone.into()))
         };
         let all = self.instances.iter();
         let handles: Vec<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| *h).collect();
@@ -378,13 +374,13 @@ impl Execution {
                 instance.known.remove(&gone);
             }
         }
-        self.settle_ownership(&Cause::rti(), effects);
+        self.settle_ownership(None, effects);
     }
 
     /// A federate can't own an attribute any more, nor be offered it for now.
     fn drop_out(&mut self, effects: &mut Effects, federate: FederateHandle, at: Place) {
         self.withdraw(effects, federate, at);
-        if self.owner_at(at) == federate {
+        if self.owner_at(at) == Some(federate.into()) {
             self.disown(effects, at, &[]);
         }
         if let Some(transfer) = self.transfer_if_any(at) {
@@ -400,10 +396,10 @@ impl Execution {
             return self.pass_on(effects, at, tag);
         }
         let former = self.owner_at(at);
-        self.set_owner(at.0, at.1, FederateHandle::RTI);
+        self.set_owner(at.0, at.1, None);
         let transfer = self.owner_transfer_reset(at);
         transfer.tag = tag.to_vec();
-        transfer.offered.insert(former);
+        transfer.offered.extend(former.and_then(Owner::federate));
         self.offer(effects, at);
     }
 
@@ -412,7 +408,7 @@ impl Execution {
         let transfer = self.transfer_mut(at);
         assert!(!transfer.candidates.is_empty(), "somebody wants it");
         let new = transfer.candidates.remove(0).federate;
-        self.set_owner(at.0, at.1, new);
+        self.set_owner(at.0, at.1, Some(new.into()));
         effects.owned.insert(at.0);
         effects.tell(OwnershipNotice::Acquired, new, at, tag);
         self.keep_with(effects, new, at);
@@ -476,11 +472,8 @@ impl Execution {
     /// Request Attribute Ownership Assumption, §7.4, if there is reason for it.
     fn offer_to(&mut self, effects: &mut Effects, federate: FederateHandle, at: Place) {
         let owner = self.owner_at(at);
-        let to_be_had = match owner {
-            FederateHandle::RTI => at.0.registrar() != FederateHandle::RTI,
-            _ => self.transfer(at).is_some_and(|t| t.divesting),
-        };
-        if !to_be_had || owner == federate || !self.could_acquire(federate, at) {
+        let to_be_had = owner.is_none() || self.transfer(at).is_some_and(|t| t.divesting);
+        if !to_be_had || owner == Some(federate.into()) || !self.could_acquire(federate, at) {
             return;
         }
         let transfer = self.transfer_mut(at);
@@ -495,7 +488,7 @@ impl Execution {
     /// Whether an attribute of the instance may be unowned or being divested.
     fn any_to_be_had(&self, instance: ObjectInstanceHandle) -> bool {
         let known = self.instances.get(&instance);
-        known.is_some_and(|i| i.owners.contains(&FederateHandle::RTI))
+        known.is_some_and(|i| i.owners.contains(&None))
             || self.transfers.range(keys_of(instance)).next().is_some()
     }
 
@@ -537,7 +530,8 @@ impl Execution {
 
     /// Tells what was decided: first to those whom a new owner's data may reach, so that a frame
     /// that comes after its notification comes after that too.
-    fn settle_ownership(&mut self, cause: &Cause, effects: Effects) {
+    fn settle_ownership(&mut self, cause: impl Into<Option<Cause>>, effects: Effects) {
+        let cause = cause.into();
         for instance in effects.owned {
             for federate in self.log.members() {
                 self.discover(cause, federate, &[instance]);
@@ -597,14 +591,12 @@ impl Execution {
         attributes: &[AttributeHandle],
     ) -> Vec<Place> {
         let mut places = self.places(instance, attributes);
-        places.retain(|at| self.owner_at(*at) == owner);
+        places.retain(|at| self.owner_at(*at) == Some(owner.into()));
         places
     }
 
-    fn owner_at(&self, at: Place) -> FederateHandle {
-        let owners = self.instances.get(&at.0).map(|i| &i.owners);
-        let owner = owners.and_then(|o| o.get(at.1)).copied();
-        owner.unwrap_or(FederateHandle::RTI)
+    fn owner_at(&self, at: Place) -> Option<Owner> {
+        *self.instances.get(&at.0)?.owners.get(at.1)?
     }
 
     fn transfer(&self, at: Place) -> Option<&Transfer> {

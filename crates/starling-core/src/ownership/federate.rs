@@ -5,9 +5,7 @@ use crate::callback::Callback;
 use crate::exception::throw;
 use crate::message::{LogIndex, RequestBody, RequestNumber};
 use crate::object::federate::Instance;
-use crate::{
-    AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
-};
+use crate::{AttributeHandle, Exception, Federate, ObjectClassHandle, ObjectInstanceHandle, Owner};
 use std::collections::BTreeMap;
 
 /// What a federate is doing about an instance attribute, and by which request.
@@ -410,7 +408,7 @@ impl Federate {
     pub(crate) fn apply_ownership_report(
         &mut self,
         instance: ObjectInstanceHandle,
-        owners: Vec<(AttributeHandle, Option<FederateHandle>)>,
+        owners: Vec<(AttributeHandle, Option<Owner>)>,
     ) {
         let mut by_owner: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (attribute, owner) in owners {

@@ -682,7 +682,8 @@ impl Run {
                 regions,
                 ..
             } => {
-                assert_ne!(*producer, me, "{me} hears itself");
+                let producer = producer.expect("the FDD conveys producing federates");
+                assert_ne!(producer, me, "{me} hears itself");
                 let class = self.own(me).known.get(instance).copied();
                 let class = class.unwrap_or_else(|| panic!("{me} reflects {instance} unknown"));
                 let mut with_dimensions = false;
@@ -712,13 +713,14 @@ impl Run {
                 regions,
                 ..
             } => {
-                assert_ne!(*producer, me, "{me} hears itself");
+                let producer = producer.expect("the FDD conveys producing federates");
+                assert_ne!(producer, me, "{me} hears itself");
                 let (_, value) = values.iter().next().expect("I has a parameter");
                 let (sent, number) = value.split_at(4);
                 let sent = u32::from_le_bytes(sent.try_into().expect("it is 4 bytes"));
                 let number = u64::from_le_bytes(number.try_into().expect("it is 8 bytes"));
                 let sent = InteractionClassHandle::from_raw(sent);
-                let source = Source::Interaction(*producer, sent);
+                let source = Source::Interaction(producer, sent);
                 let subscribed = self.own(me).interactions.get(class).cloned();
                 self.got(me, source, number, class.raw(), subscribed);
                 let mut told = regions.clone().expect("I has dimensions");
