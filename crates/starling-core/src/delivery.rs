@@ -132,18 +132,23 @@ impl From<RegionsGone> for Queued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::LogIndex;
+    use crate::message::{LogIndex, PayloadBuf};
+    use crate::object::receive::Received;
     use crate::{FederateHandle, InteractionClassHandle, Transportation, ValuesBuf};
 
     fn interaction(tag: usize) -> QueuedObject {
         QueuedObject::Receive {
             class: InteractionClassHandle::from_raw(1),
-            values: ValuesBuf::default(),
-            tag: vec![0; tag],
-            transportation: Transportation::Reliable,
-            producer: FederateHandle(1),
-            sender_applied: LogIndex(1),
-            regions: None,
+            received: Received {
+                sender: FederateHandle(1),
+                sender_applied: LogIndex(1),
+                payload: PayloadBuf {
+                    transportation: Transportation::Reliable,
+                    values: ValuesBuf::default(),
+                    tag: vec![0; tag],
+                    address: None,
+                },
+            },
         }
     }
 

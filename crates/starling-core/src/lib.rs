@@ -29,7 +29,7 @@ mod why;
 
 pub use callback::Callback;
 pub use counters::Counters;
-pub use ddm::sent::{InvalidSentRegions, SentRegions, SentRegionsBuf};
+pub use ddm::address::{Address, AddressBuf, InvalidAddress};
 pub use exception::{Exception, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, Federate};

@@ -1,10 +1,9 @@
 //! What federates and the executive tell each other. `starling-wire` turns it into bytes.
 
 use crate::{
-    AttributeHandle, DimensionHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, OwnershipNotice,
-    RegionHandle, SentRegions, SentRegionsBuf, SynchronizationPointFailure, Transportation, Values,
-    ValuesBuf,
+    Address, AddressBuf, AttributeHandle, DimensionHandle, Divestiture, Exception, FederateHandle,
+    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
+    OwnershipNotice, RegionHandle, SynchronizationPointFailure, Transportation, Values, ValuesBuf,
 };
 use std::fmt;
 
@@ -914,35 +913,75 @@ pub struct Data<'a> {
 pub enum DataBody<'a> {
     /// Update Attribute Values, §6.10.
     Update {
-        /// Which instance.
+        /// The instance updated.
         instance: ObjectInstanceHandle,
-        /// How it is to travel.
-        transportation: Transportation,
-        /// By slot of the registered class.
-        values: Values<'a>,
-        /// User-supplied tag.
-        tag: &'a [u8],
-        /// Unless all of it is updated with the default region.
-        regions: Option<SentRegions<'a>>,
+        /// Values by slot of the registered class.
+        payload: Payload<'a>,
     },
     /// Send Interaction, §6.12.
     Interaction {
         /// The sent class.
         class: InteractionClassHandle,
-        /// How it is to travel.
-        transportation: Transportation,
-        /// By slot of the sent class.
-        values: Values<'a>,
-        /// User-supplied tag.
-        tag: &'a [u8],
-        /// Unless it is sent with the default region.
-        regions: Option<SentRegions<'a>>,
+        /// Values by slot of the sent class.
+        payload: Payload<'a>,
     },
     /// All that this link carried before the sender's request of this number has come.
     Fence {
-        /// That request.
+        /// The request's number.
         request: RequestNumber,
     },
+}
+
+/// What updates and interactions have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Payload<'a> {
+    /// How it is to travel.
+    pub transportation: Transportation,
+    /// The values, each with its slot.
+    pub values: Values<'a>,
+    /// User-supplied tag.
+    pub tag: &'a [u8],
+    /// Where the sender says who is to get it; none: whoever subscribes, with the default region.
+    pub address: Option<Address<'a>>,
+}
+
+/// A payload kept for later.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PayloadBuf {
+    pub(crate) transportation: Transportation,
+    pub(crate) values: ValuesBuf,
+    pub(crate) tag: Vec<u8>,
+    pub(crate) address: Option<AddressBuf>,
+}
+
+impl Payload<'_> {
+    /// A copy that may be kept.
+    #[inline]
+    pub(crate) fn to_buf(self) -> PayloadBuf {
+        PayloadBuf {
+            transportation: self.transportation,
+            values: self.values.to_buf(),
+            tag: self.tag.to_vec(),
+            address: self.address.map(Address::to_buf),
+        }
+    }
+
+    /// Bytes of values, tag and address.
+    fn bytes(&self) -> usize {
+        let address = self.address.map_or(0, |a| a.as_bytes().len());
+        self.values.as_bytes().len() + self.tag.len() + address
+    }
+}
+
+impl PayloadBuf {
+    fn borrow(&self) -> Payload<'_> {
+        Payload {
+            transportation: self.transportation,
+            values: self.values.values(),
+            tag: &self.tag,
+            address: self.address.as_ref().map(AddressBuf::borrow),
+        }
+    }
 }
 
 /// A data frame kept for later.
@@ -955,20 +994,8 @@ pub struct OwnedData {
 
 #[derive(Clone, Debug, PartialEq)]
 enum OwnedBody {
-    Update(
-        ObjectInstanceHandle,
-        Transportation,
-        ValuesBuf,
-        Vec<u8>,
-        Option<SentRegionsBuf>,
-    ),
-    Interaction(
-        InteractionClassHandle,
-        Transportation,
-        ValuesBuf,
-        Vec<u8>,
-        Option<SentRegionsBuf>,
-    ),
+    Update(ObjectInstanceHandle, PayloadBuf),
+    Interaction(InteractionClassHandle, PayloadBuf),
     Fence(RequestNumber),
 }
 
@@ -976,20 +1003,8 @@ impl Data<'_> {
     /// What the frame takes in memory when it is kept, about.
     pub(crate) fn bytes(&self) -> usize {
         let said = match self.body {
-            DataBody::Update {
-                values,
-                tag,
-                regions,
-                ..
-            }
-            | DataBody::Interaction {
-                values,
-                tag,
-                regions,
-                ..
-            } => {
-                let regions = regions.map_or(0, |r| r.as_bytes().len());
-                values.as_bytes().len() + tag.len() + regions
+            DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
+                payload.bytes()
             }
             DataBody::Fence { .. } => 0,
         };
@@ -999,27 +1014,9 @@ impl Data<'_> {
     /// A copy that may be kept.
     pub fn to_owned(&self) -> OwnedData {
         let body = match self.body {
-            DataBody::Update {
-                instance,
-                transportation,
-                values,
-                tag,
-                regions,
-            } => {
-                let regions = regions.map(|r| r.to_buf());
-                let (values, tag) = (values.to_buf(), tag.to_vec());
-                OwnedBody::Update(instance, transportation, values, tag, regions)
-            }
-            DataBody::Interaction {
-                class,
-                transportation,
-                values,
-                tag,
-                regions,
-            } => {
-                let regions = regions.map(|r| r.to_buf());
-                let (values, tag) = (values.to_buf(), tag.to_vec());
-                OwnedBody::Interaction(class, transportation, values, tag, regions)
+            DataBody::Update { instance, payload } => OwnedBody::Update(instance, payload.to_buf()),
+            DataBody::Interaction { class, payload } => {
+                OwnedBody::Interaction(class, payload.to_buf())
             }
             DataBody::Fence { request } => OwnedBody::Fence(request),
         };
@@ -1035,22 +1032,14 @@ impl OwnedData {
     /// The frame again.
     pub fn borrow(&self) -> Data<'_> {
         let body = match &self.body {
-            OwnedBody::Update(instance, transportation, values, tag, regions) => DataBody::Update {
+            OwnedBody::Update(instance, payload) => DataBody::Update {
                 instance: *instance,
-                transportation: *transportation,
-                values: values.values(),
-                tag,
-                regions: regions.as_ref().map(SentRegionsBuf::sent),
+                payload: payload.borrow(),
             },
-            OwnedBody::Interaction(class, transportation, values, tag, regions) => {
-                DataBody::Interaction {
-                    class: *class,
-                    transportation: *transportation,
-                    values: values.values(),
-                    tag,
-                    regions: regions.as_ref().map(SentRegionsBuf::sent),
-                }
-            }
+            OwnedBody::Interaction(class, payload) => DataBody::Interaction {
+                class: *class,
+                payload: payload.borrow(),
+            },
             OwnedBody::Fence(request) => DataBody::Fence { request: *request },
         };
         Data {

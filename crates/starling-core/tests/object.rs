@@ -3,7 +3,9 @@
 mod common;
 
 use common::Federation;
-use starling_core::message::{DataBody, FromExecutive, PeerInfo, ResignAction, ToExecutive};
+use starling_core::message::{
+    DataBody, FromExecutive, Payload, PeerInfo, ResignAction, ToExecutive,
+};
 use starling_core::{Callback, ExceptionKind, Executive, PeerId, Transportation, ValuesBuf};
 
 #[test]
@@ -187,10 +189,12 @@ fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
         }
         let update = DataBody::Update {
             instance,
-            transportation: Transportation::Reliable,
-            values: values.values(),
-            tag: b"",
-            regions: None,
+            payload: Payload {
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: b"",
+                address: None,
+            },
         };
         (f.forge(name, update).len(), f.status().refused)
     };

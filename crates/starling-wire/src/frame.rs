@@ -1,10 +1,11 @@
 //! Frames: what stands on a link.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
-use starling_core::message::{After, Data, DataBody, FromExecutive, PeerInfo, ToExecutive};
+use starling_core::message::{
+    After, Data, DataBody, FromExecutive, Payload, PeerInfo, ToExecutive,
+};
 use starling_core::{
-    FederateHandle, InteractionClassHandle, ObjectInstanceHandle, SentRegions, Transportation,
-    Values,
+    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
 };
 
 /// The version of the format, told in the first frame of either side.
@@ -28,7 +29,7 @@ const FENCE: u8 = 18;
 /// Added to UPDATE and INTERACTION: declared best effort.
 const BEST_EFFORT: u8 = 8;
 /// Added to UPDATE and INTERACTION: sent with regions, to the receivers that it names.
-const WITH_REGIONS: u8 = 32;
+const ADDRESSED: u8 = 32;
 
 /// The first frame of whoever connects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -142,21 +143,15 @@ fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
         0 => Transportation::Reliable,
         _ => Transportation::BestEffort,
     };
-    let with_regions = kind & WITH_REGIONS != 0;
-    let body = match kind & !BEST_EFFORT & !WITH_REGIONS {
+    let addressed = kind & ADDRESSED != 0;
+    let body = match kind & !BEST_EFFORT & !ADDRESSED {
         UPDATE => DataBody::Update {
             instance: ObjectInstanceHandle::get(from)?,
-            transportation,
-            regions: sent_regions(with_regions, from)?,
-            tag: from.bytes()?,
-            values: values(from)?,
+            payload: payload(transportation, addressed, from)?,
         },
         INTERACTION => DataBody::Interaction {
             class: InteractionClassHandle::get(from)?,
-            transportation,
-            regions: sent_regions(with_regions, from)?,
-            tag: from.bytes()?,
-            values: values(from)?,
+            payload: payload(transportation, addressed, from)?,
         },
         _ if kind == FENCE => DataBody::Fence {
             request: Wire::get(from)?,
@@ -170,17 +165,27 @@ fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
     })
 }
 
-fn sent_regions<'a>(
-    with: bool,
+/// What updates and interactions have in common.
+#[inline]
+fn payload<'a>(
+    transportation: Transportation,
+    addressed: bool,
     from: &mut Reader<'a>,
-) -> Result<Option<SentRegions<'a>>, WireError> {
-    if !with {
-        return Ok(None);
-    }
-    match SentRegions::parse(from.bytes()?) {
-        Ok(sent) => Ok(Some(sent)),
-        Err(_) => bad("receivers and regions of a frame are not well-formed"),
-    }
+) -> Result<Payload<'a>, WireError> {
+    let address = if addressed {
+        match Address::parse(from.bytes()?) {
+            Ok(address) => Some(address),
+            Err(_) => return bad("receivers and regions of a frame are not well-formed"),
+        }
+    } else {
+        None
+    };
+    Ok(Payload {
+        transportation,
+        address,
+        tag: from.bytes()?,
+        values: values(from)?,
+    })
 }
 
 /// Values take the rest of the frame.
@@ -194,62 +199,42 @@ fn values<'a>(from: &mut Reader<'a>) -> Result<Values<'a>, WireError> {
 /// Appends a data frame.
 pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
     frame(out, |out| {
-        let effort = |t: Transportation| match t {
-            Transportation::Reliable => 0,
-            Transportation::BestEffort => BEST_EFFORT,
+        let bits = |payload: &Payload<'_>| {
+            let effort = match payload.transportation {
+                Transportation::Reliable => 0,
+                Transportation::BestEffort => BEST_EFFORT,
+            };
+            effort + payload.address.map_or(0, |_| ADDRESSED)
         };
-        let with = |regions: Option<SentRegions<'_>>| match regions {
-            None => 0,
-            Some(_) => WITH_REGIONS,
-        };
-        out.push(match data.body {
-            DataBody::Update {
-                transportation,
-                regions,
-                ..
-            } => UPDATE + effort(transportation) + with(regions),
-            DataBody::Interaction {
-                transportation,
-                regions,
-                ..
-            } => INTERACTION + effort(transportation) + with(regions),
+        out.push(match &data.body {
+            DataBody::Update { payload, .. } => UPDATE + bits(payload),
+            DataBody::Interaction { payload, .. } => INTERACTION + bits(payload),
             DataBody::Fence { .. } => FENCE,
         });
         data.sender.put(out);
         data.after.requests.put(out);
         data.after.index.put(out);
-        match data.body {
-            DataBody::Update {
-                instance,
-                values,
-                tag,
-                regions,
-                ..
-            } => {
+        match &data.body {
+            DataBody::Update { instance, payload } => {
                 instance.put(out);
-                if let Some(sent) = regions {
-                    put_bytes(out, sent.as_bytes());
-                }
-                put_bytes(out, tag);
-                out.extend_from_slice(values.as_bytes());
+                put_payload(out, payload);
             }
-            DataBody::Interaction {
-                class,
-                values,
-                tag,
-                regions,
-                ..
-            } => {
+            DataBody::Interaction { class, payload } => {
                 class.put(out);
-                if let Some(sent) = regions {
-                    put_bytes(out, sent.as_bytes());
-                }
-                put_bytes(out, tag);
-                out.extend_from_slice(values.as_bytes());
+                put_payload(out, payload);
             }
             DataBody::Fence { request } => request.put(out),
         }
     });
+}
+
+#[inline]
+fn put_payload(out: &mut Vec<u8>, payload: &Payload<'_>) {
+    if let Some(address) = payload.address {
+        put_bytes(out, address.as_bytes());
+    }
+    put_bytes(out, payload.tag);
+    out.extend_from_slice(payload.values.as_bytes());
 }
 
 /// Appends a control message to the executive.

@@ -5,10 +5,10 @@ use proptest::option::of;
 use proptest::prelude::*;
 use starling_core::message::*;
 use starling_core::{
-    AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind, FederateHandle,
-    InstanceSwitches, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
-    OwnershipNotice, RegionHandle, SentRegionsBuf, SynchronizationPointFailure, Transportation,
-    ValuesBuf,
+    AddressBuf, AttributeHandle, DimensionHandle, Divestiture, Exception, ExceptionKind,
+    FederateHandle, InstanceSwitches, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, Owner, OwnershipNotice, RegionHandle, SynchronizationPointFailure,
+    Transportation, ValuesBuf,
 };
 use starling_wire::*;
 
@@ -693,9 +693,9 @@ proptest! {
         let range = |upper: u32| [Range { dimension: DimensionHandle::from_raw(1), lower: 0, upper }];
         let sent = sent.map(|(to, with)| {
             let with: Vec<_> = with.into_iter().map(|(r, upper)| (RegionHandle(r), range(upper))).collect();
-            SentRegionsBuf::new(&to, with.iter().map(|(r, ranges)| (*r, &ranges[..])))
+            AddressBuf::new(&to, with.iter().map(|(r, ranges)| (*r, &ranges[..])))
         });
-        let regions = sent.as_ref().map(SentRegionsBuf::sent);
+        let address = sent.as_ref().map(AddressBuf::borrow);
         let mut values = ValuesBuf::default();
         for (slot, value) in &list {
             values.push(*slot, value);
@@ -705,9 +705,10 @@ proptest! {
             true => Transportation::BestEffort,
             false => Transportation::Reliable,
         };
+        let payload = Payload { transportation, values, tag, address };
         let said = match kind {
-            0 => DataBody::Update { instance, transportation, values, tag, regions },
-            1 => DataBody::Interaction { class, transportation, values, tag, regions },
+            0 => DataBody::Update { instance, payload },
+            1 => DataBody::Interaction { class, payload },
             _ => DataBody::Fence { request: requests },
         };
         let data = Data { sender, after: After { requests, index }, body: said };

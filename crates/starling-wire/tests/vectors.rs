@@ -2,8 +2,8 @@
 
 use starling_core::message::*;
 use starling_core::{
-    DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, RegionHandle, SentRegionsBuf, Transportation, ValuesBuf,
+    AddressBuf, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, RegionHandle, Transportation, ValuesBuf,
 };
 use starling_wire::*;
 
@@ -57,10 +57,12 @@ fn update_with_two_bytes_of_overhead_per_value() {
         },
         body: DataBody::Update {
             instance: ObjectInstanceHandle::new(FederateHandle(3), 9),
-            transportation: Transportation::Reliable,
-            values: values.values(),
-            tag: b"t",
-            regions: None,
+            payload: Payload {
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: b"t",
+                address: None,
+            },
         },
     };
     let mut out = Vec::new();
@@ -79,10 +81,12 @@ fn best_effort_interaction() {
         after: After::default(),
         body: DataBody::Interaction {
             class: InteractionClassHandle::from_raw(4),
-            transportation: Transportation::BestEffort,
-            values: values.values(),
-            tag: &[],
-            regions: None,
+            payload: Payload {
+                transportation: Transportation::BestEffort,
+                values: values.values(),
+                tag: &[],
+                address: None,
+            },
         },
     };
     let mut out = Vec::new();
@@ -99,17 +103,19 @@ fn interaction_with_a_region() {
     };
     let region = RegionHandle::new(FederateHandle(1), 6);
     let to = [FederateHandle(3), FederateHandle(200)];
-    let sent = SentRegionsBuf::new(&to, [(region, &[range][..])].into_iter());
+    let sent = AddressBuf::new(&to, [(region, &[range][..])].into_iter());
     let values = ValuesBuf::default();
     let data = Data {
         sender: FederateHandle(1),
         after: After::default(),
         body: DataBody::Interaction {
             class: InteractionClassHandle::from_raw(4),
-            transportation: Transportation::Reliable,
-            values: values.values(),
-            tag: &[],
-            regions: Some(sent.sent()),
+            payload: Payload {
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: &[],
+                address: Some(sent.borrow()),
+            },
         },
     };
     let mut out = Vec::new();

@@ -15,12 +15,12 @@
 //! - an association stays with the federate that made it and is in effect while that federate
 //!   owns the instance attribute.
 
+pub(crate) mod address;
 pub(crate) mod execution;
 pub(crate) mod federate;
 pub(crate) mod index;
 pub(crate) mod receive;
 pub(crate) mod routes;
-pub(crate) mod sent;
 pub(crate) mod subscriptions;
 pub(crate) mod updates;
 

@@ -2,7 +2,7 @@
 //! subscriptions, as it has called them, want of it.
 
 use super::Defaults;
-use super::sent::SentRegions;
+use super::address::Address;
 use crate::callback::NamedValues;
 use crate::message::LogIndex;
 use crate::{
@@ -69,7 +69,7 @@ impl Federate {
     }
 
     /// Regions of one's own subscriptions that overlap what something was sent with.
-    fn meeting(&self, sent: SentRegions<'_>, defaults: Defaults<'_>) -> BTreeSet<RegionHandle> {
+    fn meeting(&self, sent: Address<'_>, defaults: Defaults<'_>) -> BTreeSet<RegionHandle> {
         let mut meeting = BTreeSet::new();
         for with in sent.regions() {
             meeting.extend(self.mine.regions.overlapping(&with.ranges, defaults));
@@ -84,7 +84,7 @@ impl Federate {
         registered: ObjectClassHandle,
         known: ObjectClassHandle,
         sender_applied: LogIndex,
-        sent: SentRegions<'_>,
+        sent: Address<'_>,
     ) -> NamedValues<AttributeHandle> {
         let meeting = self.meeting(sent, Defaults::of(&self.model));
         let class = self.model.object_class(registered);
@@ -115,7 +115,7 @@ impl Federate {
         sent_class: InteractionClassHandle,
         class: InteractionClassHandle,
         sender_applied: LogIndex,
-        sent: SentRegions<'_>,
+        sent: Address<'_>,
     ) -> bool {
         let dimensions = |class| {
             let class = self.model.interaction_class(class);
@@ -136,7 +136,7 @@ impl Federate {
     pub(crate) fn conveyed_regions(
         &mut self,
         has_dimensions: bool,
-        sent: Option<SentRegions<'_>>,
+        sent: Option<Address<'_>>,
     ) -> Option<Vec<RegionHandle>> {
         if !self.model.switches().convey_region_designator_sets || !has_dimensions {
             return None;

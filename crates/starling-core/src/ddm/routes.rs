@@ -2,9 +2,9 @@
 //! it has applied, and names them in the frame.
 
 use super::Defaults;
-use super::sent::SentRegionsBuf;
+use super::address::AddressBuf;
 use crate::handles::HandleMap;
-use crate::message::{DataBody, Range, RegionSpecification};
+use crate::message::{DataBody, Payload, Range, RegionSpecification};
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Transportation,
@@ -116,25 +116,24 @@ impl Federate {
             if !to.is_empty() {
                 self.regions.note_sent(&passel.regions);
             }
-            let regions = self.sent_regions(&to, &passel.regions);
-            let body = DataBody::Update {
-                instance,
+            let address = self.address(&to, &passel.regions);
+            let payload = Payload {
                 transportation: passel.transportation,
                 values: passel.values.values(),
                 tag,
-                regions: Some(regions.sent()),
+                address: Some(address.borrow()),
             };
-            self.send_data(&to, body, send);
+            self.send_data(&to, DataBody::Update { instance, payload }, send);
         }
     }
 
-    fn sent_regions(&self, to: &[FederateHandle], regions: &[RegionHandle]) -> SentRegionsBuf {
+    fn address(&self, to: &[FederateHandle], regions: &[RegionHandle]) -> AddressBuf {
         let ranges = |r: &RegionHandle| {
             let ranges: &[Range] = self.committed(*r).map_or(&[], |ranges| ranges);
             (*r, ranges)
         };
         let with: Vec<_> = regions.iter().map(ranges).collect();
-        SentRegionsBuf::new(to, with.into_iter())
+        AddressBuf::new(to, with.into_iter())
     }
 
     /// Who gets an instance attribute's values (§9.1), at whatever class it knows the instance.
@@ -193,16 +192,16 @@ impl Federate {
         if !to.is_empty() {
             self.regions.note_sent(regions);
         }
-        let with = self.sent_regions(&to, regions);
-        self.require_fits(buffer.bytes() + tag.len() + with.sent().as_bytes().len())?;
-        let body = DataBody::Interaction {
-            class,
+        let address = self.address(&to, regions);
+        let address = address.borrow();
+        self.require_fits(buffer.bytes() + tag.len() + address.as_bytes().len())?;
+        let payload = Payload {
             transportation,
             values: buffer.values(),
             tag,
-            regions: Some(with.sent()),
+            address: Some(address),
         };
-        self.send_data(&to, body, send);
+        self.send_data(&to, DataBody::Interaction { class, payload }, send);
         Ok(())
     }
 

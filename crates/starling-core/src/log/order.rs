@@ -274,6 +274,7 @@ fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Payload;
     use crate::{InteractionClassHandle, Transportation, ValuesBuf};
 
     const SENDER: FederateHandle = FederateHandle(2);
@@ -294,10 +295,12 @@ mod tests {
             },
             body: DataBody::Interaction {
                 class: InteractionClassHandle::from_raw(0),
-                transportation: Transportation::Reliable,
-                values: values.values(),
-                tag: &[],
-                regions: None,
+                payload: Payload {
+                    transportation: Transportation::Reliable,
+                    values: values.values(),
+                    tag: &[],
+                    address: None,
+                },
             },
         })
     }

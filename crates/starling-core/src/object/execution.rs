@@ -3,8 +3,8 @@
 use crate::execution::Execution;
 use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, EntryBody};
 use crate::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, PeerId,
-    ProtocolError, Transportation,
+    Address, AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
+    PeerId, ProtocolError, Transportation,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -359,72 +359,49 @@ impl Execution {
         self.log.require_past(sender, &data.after)?;
         let mut to = std::mem::take(&mut self.receivers);
         to.clear();
-        let regions = match data.body {
-            DataBody::Update {
-                instance,
-                regions,
-                values,
-                ..
-            } => {
+        let seen = (sender, data.after.index);
+        let (model, subscriptions) = (&self.model, &self.subscriptions);
+        match data.body {
+            DataBody::Update { instance, payload } => {
                 let Some(known) = self.instances.get_mut(&instance) else {
                     // Deleted at this point of the log; every receiver is told so before.
                     self.receivers = to;
                     return Ok(());
                 };
                 // Its LRC knows what it owns, since it gives away only by requests on this link.
-                let owns =
-                    |slot: u32| known.owners.get(slot as usize) == Some(&Some(sender.into()));
-                if !values.iter().all(|(slot, _)| owns(slot)) {
+                let owner = Some(Owner::Federate(sender));
+                let owns = |slot: u32| known.owners.get(slot as usize) == Some(&owner);
+                if !payload.values.iter().all(|(slot, _)| owns(slot)) {
                     self.refused += 1;
                     self.receivers = to;
                     return Ok(());
                 }
                 known.updates += 1;
-                regions
+                if let Some(address) = payload.address {
+                    named(address, sender, &mut to);
+                } else {
+                    let (class, values) = (known.class, payload.values);
+                    self.routes
+                        .update(model, subscriptions, seen, class, values, &mut to);
+                }
             }
-            DataBody::Interaction { class, regions, .. } => {
-                if self.model.interaction_class(class).is_none() {
+            DataBody::Interaction { class, payload } => {
+                if model.interaction_class(class).is_none() {
                     return Err(ProtocolError(format!(
                         "{sender} sent an interaction of class {class}, which the FDD does not have"
                     )));
                 }
                 *self.interactions_sent.entry(class).or_default() += 1;
-                regions
+                if let Some(address) = payload.address {
+                    named(address, sender, &mut to);
+                } else {
+                    self.routes
+                        .interaction(model, subscriptions, seen, class, &mut to);
+                }
             }
             DataBody::Fence { .. } => {
                 return Err(ProtocolError("a fence came by way of the executive".into()));
             }
-        };
-        let seen = (sender, data.after.index);
-        match (data.body, regions) {
-            // The sender says who is to get it.
-            (_, Some(regions)) => {
-                to.extend(regions.receivers().filter(|f| *f != sender));
-                to.sort_unstable();
-                to.dedup();
-            }
-            (
-                DataBody::Update {
-                    instance, values, ..
-                },
-                None,
-            ) => {
-                if let Some(known) = self.instances.get(&instance) {
-                    self.routes.update(
-                        &self.model,
-                        &self.subscriptions,
-                        seen,
-                        known.class,
-                        values,
-                        &mut to,
-                    );
-                }
-            }
-            (DataBody::Interaction { class, .. }, None) => {
-                self.routes
-                    .interaction(&self.model, &self.subscriptions, seen, class, &mut to);
-            }
-            (DataBody::Fence { .. }, None) => {}
         }
         if let DataBody::Update { instance, .. } = data.body {
             self.discover_again(instance, &to);
@@ -511,4 +488,11 @@ impl Execution {
         let slot = self.model.object_class(class)?.slot(attribute)?;
         Some(slot as usize)
     }
+}
+
+/// The receivers that the sender of a frame names, ascending, into `to`.
+fn named(address: Address<'_>, sender: FederateHandle, to: &mut Vec<FederateHandle>) {
+    to.extend(address.receivers().filter(|f| *f != sender));
+    to.sort_unstable();
+    to.dedup();
 }

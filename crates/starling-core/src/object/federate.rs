@@ -2,10 +2,10 @@
 
 use super::execution::PRIVILEGE_TO_DELETE;
 use super::transportation::Changes;
+use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
-use crate::ddm::sent::SentRegionsBuf;
 use crate::exception::throw;
-use crate::message::{DataBody, RequestBody, default_instance_name};
+use crate::message::{DataBody, Payload, RequestBody, default_instance_name};
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
@@ -205,15 +205,14 @@ impl Federate {
                     continue;
                 }
                 // Not all who subscribe: the frame says who.
-                let named = early.then(|| SentRegionsBuf::new(&to, [].into_iter()));
-                let body = DataBody::Update {
-                    instance,
+                let named = early.then(|| AddressBuf::new(&to, [].into_iter()));
+                let payload = Payload {
                     transportation,
                     values,
                     tag,
-                    regions: named.as_ref().map(SentRegionsBuf::sent),
+                    address: named.as_ref().map(AddressBuf::borrow),
                 };
-                self.send_data(&to, body, send);
+                self.send_data(&to, DataBody::Update { instance, payload }, send);
                 self.receivers = to;
             }
             self.send_passels(passels, instance, tag, send);
@@ -292,14 +291,13 @@ impl Federate {
                 class,
                 &mut to,
             );
-            let body = DataBody::Interaction {
-                class,
+            let payload = Payload {
                 transportation,
                 values: buffer.values(),
                 tag,
-                regions: None,
+                address: None,
             };
-            self.send_data(&to, body, send);
+            self.send_data(&to, DataBody::Interaction { class, payload }, send);
             self.receivers = to;
         }
         buffer.clear();

@@ -7,13 +7,15 @@
 use super::federate::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
-use crate::ddm::sent::SentRegionsBuf;
+use crate::ddm::address::AddressBuf;
 use crate::delivery::Queued;
 use crate::handles::HandleMap;
-use crate::message::{Data, DataBody, Discovery, LogIndex, default_instance_name};
+use crate::message::{
+    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, default_instance_name,
+};
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, ProtocolError, Transportation, ValuesBuf,
+    ObjectInstanceHandle, ParameterHandle, ProtocolError,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -31,21 +33,11 @@ pub(crate) enum QueuedObject {
     Discover(ObjectInstanceHandle),
     Reflect {
         instance: ObjectInstanceHandle,
-        values: ValuesBuf,
-        tag: Vec<u8>,
-        transportation: Transportation,
-        producer: FederateHandle,
-        sender_applied: LogIndex,
-        regions: Option<SentRegionsBuf>,
+        received: Received,
     },
     Receive {
         class: InteractionClassHandle,
-        values: ValuesBuf,
-        tag: Vec<u8>,
-        transportation: Transportation,
-        producer: FederateHandle,
-        sender_applied: LogIndex,
-        regions: Option<SentRegionsBuf>,
+        received: Received,
     },
     Remove {
         instance: ObjectInstanceHandle,
@@ -70,14 +62,23 @@ pub(crate) enum QueuedObject {
     },
 }
 
+/// Values that have come.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) sender: FederateHandle,
+    /// Up to where the sender had applied the log.
+    pub(crate) sender_applied: LogIndex,
+    pub(crate) payload: PayloadBuf,
+}
+
 impl QueuedObject {
     /// What values and tag take in memory, about.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
         match self {
-            QueuedObject::Reflect { values, tag, .. }
-            | QueuedObject::Receive { values, tag, .. } => {
-                size_of::<Queued>() + values.values().as_bytes().len() + tag.len()
+            QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
+                let payload = &received.payload;
+                size_of::<Queued>() + payload.values.bytes() + payload.tag.len()
             }
             _ => 0,
         }
@@ -181,50 +182,30 @@ impl Federate {
     }
 
     pub(crate) fn apply_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
-        let producer = data.sender;
+        let received = |payload: Payload<'_>| Received {
+            sender: data.sender,
+            sender_applied: data.after.index,
+            payload: payload.to_buf(),
+        };
         match data.body {
-            DataBody::Update {
-                instance,
-                transportation,
-                values,
-                tag,
-                regions,
-            } => {
+            DataBody::Update { instance, payload } => {
                 if !self.instances.contains_key(&instance) {
                     self.counters.unknown += 1;
                     return Ok(());
                 }
-                self.delivery.push(QueuedObject::Reflect {
-                    instance,
-                    values: values.to_buf(),
-                    tag: tag.to_vec(),
-                    transportation,
-                    producer,
-                    sender_applied: data.after.index,
-                    regions: regions.map(|r| r.to_buf()),
-                });
+                let received = received(payload);
+                self.delivery
+                    .push(QueuedObject::Reflect { instance, received });
             }
-            DataBody::Interaction {
-                class,
-                transportation,
-                values,
-                tag,
-                regions,
-            } => {
+            DataBody::Interaction { class, payload } => {
                 if self.model.interaction_class(class).is_none() {
                     return Err(ProtocolError(format!(
                         "interaction of class {class}, which the FDD here does not have"
                     )));
                 }
-                self.delivery.push(QueuedObject::Receive {
-                    class,
-                    values: values.to_buf(),
-                    tag: tag.to_vec(),
-                    transportation,
-                    producer,
-                    sender_applied: data.after.index,
-                    regions: regions.map(|r| r.to_buf()),
-                });
+                let received = received(payload);
+                self.delivery
+                    .push(QueuedObject::Receive { class, received });
             }
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
         }
@@ -273,83 +254,10 @@ impl Federate {
                     producer: registrar.and_then(|r| self.conveyed(r)),
                 })
             }
-            QueuedObject::Reflect {
-                instance,
-                values,
-                tag,
-                transportation,
-                producer,
-                sender_applied,
-                regions,
-            } => {
-                let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
-                    self.counters.unknown += 1;
-                    return None;
-                };
-                let (sent, received) = (known.registered_class, known.known_class);
-                // One that names its receivers only is sent with the default region.
-                let with = regions.as_ref().map(SentRegionsBuf::sent);
-                let with = with.filter(|w| w.regions().next().is_some());
-                let values = match with {
-                    None => {
-                        let handles = self.attribute_map(sent, received, sender_applied);
-                        NamedValues { values, handles }
-                    }
-                    Some(with) => {
-                        self.named_with_regions(values, sent, received, sender_applied, with)
-                    }
-                };
-                if values.iter().next().is_none() {
-                    self.counters.unsubscribed += 1;
-                    return None;
-                }
-                let dimensions = |a| {
-                    self.model
-                        .attribute(a)
-                        .is_some_and(|a| !a.dimensions.is_empty())
-                };
-                let has_dimensions = values.iter().any(|(a, _)| dimensions(a));
-                Some(Callback::ReflectAttributeValues {
-                    instance,
-                    values,
-                    tag,
-                    transportation,
-                    producer: self.conveyed(producer),
-                    regions: self.conveyed_regions(has_dimensions, with),
-                })
+            QueuedObject::Reflect { instance, received } => {
+                self.deliver_reflection(instance, received)
             }
-            QueuedObject::Receive {
-                class,
-                values,
-                tag,
-                transportation,
-                producer,
-                sender_applied,
-                regions,
-            } => {
-                let with = regions.as_ref().map(SentRegionsBuf::sent);
-                let sent = self.model.interaction_class(class);
-                let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
-                let received = self
-                    .parameter_map(class, sender_applied)
-                    .filter(|(received, _)| {
-                        with.is_none_or(|w| {
-                            self.receives_with_regions(class, *received, sender_applied, w)
-                        })
-                    });
-                let Some((class, handles)) = received else {
-                    self.counters.unsubscribed += 1;
-                    return None;
-                };
-                Some(Callback::ReceiveInteraction {
-                    class,
-                    values: NamedValues { values, handles },
-                    tag,
-                    transportation,
-                    producer: self.conveyed(producer),
-                    regions: self.conveyed_regions(has_dimensions, with),
-                })
-            }
+            QueuedObject::Receive { class, received } => self.deliver_interaction(class, received),
             QueuedObject::Remove {
                 instance,
                 tag,
@@ -379,6 +287,87 @@ impl Federate {
                 })
             }
         }
+    }
+
+    fn deliver_reflection(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        received: Received,
+    ) -> Option<Callback> {
+        let Received {
+            sender,
+            sender_applied,
+            payload,
+        } = received;
+        let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
+            self.counters.unknown += 1;
+            return None;
+        };
+        let classes = (known.registered_class, known.known_class);
+        // One that names its receivers only is sent with the default region.
+        let with = payload.address.as_ref().map(AddressBuf::borrow);
+        let with = with.filter(|w| w.regions().next().is_some());
+        let values = if let Some(with) = with {
+            self.named_with_regions(payload.values, classes.0, classes.1, sender_applied, with)
+        } else {
+            NamedValues {
+                values: payload.values,
+                handles: self.attribute_map(classes.0, classes.1, sender_applied),
+            }
+        };
+        if values.iter().next().is_none() {
+            self.counters.unsubscribed += 1;
+            return None;
+        }
+        let dimensions = |a| {
+            self.model
+                .attribute(a)
+                .is_some_and(|a| !a.dimensions.is_empty())
+        };
+        let has_dimensions = values.iter().any(|(a, _)| dimensions(a));
+        Some(Callback::ReflectAttributeValues {
+            instance,
+            values,
+            tag: payload.tag,
+            transportation: payload.transportation,
+            producer: self.conveyed(sender),
+            regions: self.conveyed_regions(has_dimensions, with),
+        })
+    }
+
+    fn deliver_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        received: Received,
+    ) -> Option<Callback> {
+        let Received {
+            sender,
+            sender_applied,
+            payload,
+        } = received;
+        let with = payload.address.as_ref().map(AddressBuf::borrow);
+        let sent = self.model.interaction_class(class);
+        let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
+        let received = self
+            .parameter_map(class, sender_applied)
+            .filter(|(received, _)| {
+                with.is_none_or(|w| self.receives_with_regions(class, *received, sender_applied, w))
+            });
+        let Some((class, handles)) = received else {
+            self.counters.unsubscribed += 1;
+            return None;
+        };
+        Some(Callback::ReceiveInteraction {
+            class,
+            values: NamedValues {
+                values: payload.values,
+                handles,
+            },
+            tag: payload.tag,
+            transportation: payload.transportation,
+            producer: self.conveyed(sender),
+            regions: self.conveyed_regions(has_dimensions, with),
+        })
     }
 
     /// The producing federate as callbacks convey it: only with the FDD's switch Convey Producing

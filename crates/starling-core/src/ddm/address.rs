@@ -1,4 +1,5 @@
-//! What a data frame says of regions: who is to get it, and the regions that it was sent with.
+//! Whom a data frame goes to, where the sender says so: its receivers, and the regions that it is
+//! sent with (none: it names receivers only, and is sent with the default region).
 //!
 //! One run of bytes, made once by the sender: count and handles of the receivers; count of the
 //! regions, each as creator, number, count of ranges, each as dimension, lower bound, width. All
@@ -9,28 +10,28 @@ use crate::values::{leb, unleb};
 use crate::{DimensionHandle, FederateHandle, RegionHandle};
 use std::fmt;
 
-/// Receivers and regions, borrowed from a frame; known to be well-formed.
+/// An address borrowed from a frame; known to be well-formed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SentRegions<'a> {
+pub struct Address<'a> {
     all: &'a [u8],
     /// Where the regions begin.
     regions: usize,
 }
 
-/// Receivers and regions of their own, made or kept.
+/// An address that owns its bytes.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SentRegionsBuf {
+pub struct AddressBuf {
     all: Vec<u8>,
     regions: usize,
 }
 
-/// The bytes are no receivers and regions.
+/// The bytes are not an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct InvalidSentRegions;
+pub struct InvalidAddress;
 
-impl<'a> SentRegions<'a> {
+impl<'a> Address<'a> {
     /// Checks all of it, so that iterating can't fail.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, InvalidSentRegions> {
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, InvalidAddress> {
         let mut rest = bytes;
         let mut check = || {
             for _ in 0..count(&mut rest)? {
@@ -42,8 +43,8 @@ impl<'a> SentRegions<'a> {
             }
             rest.is_empty().then_some(regions)
         };
-        let regions = check().ok_or(InvalidSentRegions)?;
-        Ok(SentRegions {
+        let regions = check().ok_or(InvalidAddress)?;
+        Ok(Address {
             all: bytes,
             regions,
         })
@@ -68,16 +69,16 @@ impl<'a> SentRegions<'a> {
         self.all
     }
 
-    /// A copy of its own.
-    pub fn to_buf(self) -> SentRegionsBuf {
-        SentRegionsBuf {
+    /// A copy that may be kept.
+    pub fn to_buf(self) -> AddressBuf {
+        AddressBuf {
             all: self.all.to_vec(),
             regions: self.regions,
         }
     }
 }
 
-impl SentRegionsBuf {
+impl AddressBuf {
     /// Of receivers and regions.
     pub fn new<'a>(
         receivers: &[FederateHandle],
@@ -101,30 +102,30 @@ impl SentRegionsBuf {
             }
         }
         let regions = start;
-        SentRegionsBuf { all, regions }
+        AddressBuf { all, regions }
     }
 
-    /// Them.
-    pub fn sent(&self) -> SentRegions<'_> {
-        SentRegions {
+    /// The address, borrowed.
+    pub fn borrow(&self) -> Address<'_> {
+        Address {
             all: &self.all,
             regions: self.regions,
         }
     }
 }
 
-impl fmt::Debug for SentRegions<'_> {
+impl fmt::Debug for Address<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let to: Vec<_> = self.receivers().collect();
         let with: Vec<_> = self.regions().collect();
-        let mut parts = f.debug_struct("SentRegions");
+        let mut parts = f.debug_struct("Address");
         parts.field("to", &to).field("with", &with).finish()
     }
 }
 
-impl fmt::Debug for SentRegionsBuf {
+impl fmt::Debug for AddressBuf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sent().fmt(f)
+        self.borrow().fmt(f)
     }
 }
 
@@ -172,8 +173,8 @@ mod tests {
         };
         let region = RegionHandle::new(FederateHandle(2), 3);
         let one = [(region, &[range][..])];
-        let sent = SentRegionsBuf::new(&[FederateHandle(1)], one.into_iter());
-        assert_eq!(sent.sent().as_bytes(), [1, 1, 1, 2, 3, 1, 1, 5, 10]);
+        let sent = AddressBuf::new(&[FederateHandle(1)], one.into_iter());
+        assert_eq!(sent.borrow().as_bytes(), [1, 1, 1, 2, 3, 1, 1, 5, 10]);
     }
 
     #[test]
@@ -187,7 +188,7 @@ mod tests {
             &[0, 1, 2, 3, 1, 1, 0xff, 0xff, 0xff, 0xff, 0x0f, 1],
             &[0, 0, 0],
         ] {
-            assert_eq!(SentRegions::parse(bad), Err(InvalidSentRegions), "{bad:?}");
+            assert_eq!(Address::parse(bad), Err(InvalidAddress), "{bad:?}");
         }
     }
 
@@ -208,16 +209,16 @@ mod tests {
                     Range { dimension, lower, upper: upper.max(lower + 1) }
                 }).collect(),
             }).collect();
-            let sent = SentRegionsBuf::new(&to, with.iter().map(|s| (s.region, s.ranges.as_slice())));
-            let back = SentRegions::parse(sent.sent().as_bytes()).unwrap();
-            prop_assert_eq!(back, sent.sent());
+            let sent = AddressBuf::new(&to, with.iter().map(|s| (s.region, s.ranges.as_slice())));
+            let back = Address::parse(sent.borrow().as_bytes()).unwrap();
+            prop_assert_eq!(back, sent.borrow());
             prop_assert_eq!(back.receivers().collect::<Vec<_>>(), to);
             prop_assert_eq!(back.regions().collect::<Vec<_>>(), with);
         }
 
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-            if let Ok(sent) = SentRegions::parse(&bytes) {
+            if let Ok(sent) = Address::parse(&bytes) {
                 let _ = (sent.receivers().count(), sent.regions().count());
             }
         }
