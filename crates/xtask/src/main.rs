@@ -7,6 +7,7 @@ mod cpp_bodies;
 mod cpp_headers;
 mod messages;
 mod rust_tables;
+mod service_pages;
 
 use anyhow::{Context, Result, bail};
 use std::io::Write as _;
@@ -71,6 +72,7 @@ fn main() -> Result<()> {
     files.extend(cpp_bodies::generate()?);
     files.push(c_header::generate()?);
     files.push(messages::generate());
+    files.extend(service_pages::generate()?);
     for file in files {
         let path = root().join(&file.path);
         let old = std::fs::read_to_string(&path).unwrap_or_default();

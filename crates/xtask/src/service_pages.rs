@@ -1,0 +1,130 @@
+//! The tables of docs/services/<room>.md: what of them can be told from spec/ and tests/.
+//!
+//! Clause, name, whether it works and the scenarios that play it are made; the last column and all
+//! around the table are written by hand and kept.
+
+use crate::{Generated, root, table};
+use anyhow::{Context, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Rooms, with the area that spec/services.tsv calls them.
+const ROOMS: [(&str, &str); 7] = [
+    ("federation", "Federation mgmt"),
+    ("declaration", "Declaration"),
+    ("object", "Object"),
+    ("ownership", "Ownership"),
+    ("time", "Time"),
+    ("ddm", "DDM"),
+    ("support", "Support"),
+];
+const BEGIN: &str = "<!-- Made by `cargo xtask generate`, but for the last column. -->\n";
+const END: &str = "<!-- Up to here. -->\n";
+/// So many files of other rooms are named at most.
+const FILES: usize = 3;
+
+/// Every room's page with its table as it has to be.
+pub(crate) fn generate() -> Result<Vec<Generated>> {
+    let services = table("spec/services.tsv")?;
+    let works = works()?;
+    let played = played()?;
+    let mut pages = Vec::new();
+    for (room, area) in ROOMS {
+        let path = format!("docs/services/{room}.md");
+        let page = std::fs::read_to_string(root().join(&path))
+            .with_context(|| format!("reading {path}"))?;
+        let (before, rest) = page
+            .split_once(BEGIN)
+            .with_context(|| format!("{path} has no line {BEGIN}"))?;
+        let (old, after) = rest
+            .split_once(END)
+            .with_context(|| format!("{path} has no line {END}"))?;
+        let notes = notes(old);
+        let mut out = String::from("| clause | | works | played in | |\n|---|---|---|---|---|\n");
+        let mut seen = BTreeSet::new();
+        for row in services.iter().filter(|r| r[0] == area && r[1] != "-") {
+            for name in row[4].split(' ').filter(|n| *n != "-") {
+                if !seen.insert(name) {
+                    continue;
+                }
+                let title = match row[3].as_str() {
+                    "callback" => format!("*{name}*"),
+                    _ => name.to_owned(),
+                };
+                let works = works.get(name).map_or("no", String::as_str);
+                let files = played.get(name).map_or(String::new(), |f| files(f, room));
+                let note = notes.get(name).copied().unwrap_or_default();
+                out += &format!("| {} | {title} | {works} | {files} | {note} |\n", row[1]);
+            }
+        }
+        pages.push(Generated {
+            path,
+            text: format!("{before}{BEGIN}{}{END}{after}", out.replace("|  |", "| |")),
+        });
+    }
+    Ok(pages)
+}
+
+/// What docs/conformance.md says of each service and callback, from the suite's results.
+fn works() -> Result<BTreeMap<String, String>> {
+    let page = std::fs::read_to_string(root().join("docs/conformance.md"))?;
+    let rows = page.lines().map(|l| l.split('|').map(str::trim).collect());
+    Ok(rows
+        .filter(|cells: &Vec<&str>| cells.len() > 4 && ["yes", "no"].contains(&cells[3]))
+        .map(|cells| (cells[2].to_owned(), cells[3].to_owned()))
+        .collect())
+}
+
+/// The last column, by the name in the second.
+fn notes(table: &str) -> BTreeMap<&str, &str> {
+    let rows = table.lines().map(|l| l.split('|').map(str::trim).collect());
+    rows.filter(|cells: &Vec<&str>| cells.len() == 7)
+        .map(|cells| (cells[2].trim_matches('*'), cells[5]))
+        .collect()
+}
+
+/// Which scenario files name what, as `room/topic`. A step is a federate, then perhaps an arrow, then
+/// names and arguments; words that are no service or callback do no harm.
+fn played() -> Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (room, _) in ROOMS {
+        let folder = root().join("tests").join(room);
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in std::fs::read_dir(&folder)? {
+            let path = entry?.path();
+            if path.extension().is_none_or(|e| e != "scenario") {
+                continue;
+            }
+            let topic = path.file_stem().map(Path::new).unwrap_or(&path).display();
+            let file = format!("{room}/{topic}");
+            let text = std::fs::read_to_string(&path)?;
+            for word in text
+                .lines()
+                .filter(|l| !l.starts_with('#'))
+                .flat_map(str::split_whitespace)
+            {
+                found
+                    .entry(word.to_owned())
+                    .or_default()
+                    .insert(file.clone());
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The files of its own room; if there are none, the first ones of others.
+fn files(all: &BTreeSet<String>, room: &str) -> String {
+    let own = |f: &&String| f.split('/').next() == Some(room);
+    let mut chosen: Vec<&String> = all.iter().filter(own).collect();
+    if chosen.is_empty() {
+        chosen = all.iter().take(FILES).collect();
+    }
+    let short: Vec<&str> = chosen
+        .iter()
+        .map(|f| f.strip_prefix(&format!("{room}/")).unwrap_or(f))
+        .collect();
+    short.join(", ")
+}
