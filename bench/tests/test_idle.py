@@ -1,4 +1,4 @@
-"""Others' share of the CPUs: told from the run's own, waited for, and judged."""
+"""Others' share of the CPUs: without the run's own, waited for, and judged."""
 
 import asyncio
 import os

@@ -117,7 +117,7 @@ impl Waiter {
             (watch.readable, watch.writable) = platform::poll_result(entry);
         }
         let ready = |entry: &platform::PollFd<'_>| platform::poll_result(entry).0;
-        // Emptied here; another thread may have been faster, or have set the alarm anew.
+        // Emptied here; another thread may have been faster, or have set the alarm again.
         if let (Some(alarm), Some(entry)) = (&self.alarm, entries.get(count))
             && ready(entry)
         {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_alarm_ends_a_wait() {
         let (waiter, alarm) = Waiter::with_alarm().unwrap();
-        // Never awaited: set anew before it goes off.
+        // Never awaited: set again before it goes off.
         alarm.set(Duration::from_secs(3600));
         alarm.set(Duration::ZERO);
         let (a, _b) = Stream::pair().unwrap();

@@ -1,4 +1,4 @@
-//! The tables of docs/services/<room>.md: what of them can be told from spec/ and tests/.
+//! The tables of docs/services/<room>.md: what of them follows from spec/ and tests/.
 //!
 //! Clause, name, whether it works and the scenarios that play it are made; the last column and all
 //! around the table are written by hand and kept.
