@@ -160,7 +160,7 @@ TEST_F(Federation, ExceptionsAreTheStandardsAndSayWhy) {
         FAIL();
     } catch (NameNotFound const &e) {
         EXPECT_EQ(e.what(), L"NameNotFound: getObjectClassHandle: the FDD has no object class "
-                            L"'Foot' (1516.1-2010, 10.6)");
+                            L"'Foot'; nearest is 'Food' (1516.1-2010, 10.6)");
     }
     try {
         a.rti->enableTimeConstrained();
