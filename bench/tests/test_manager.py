@@ -242,6 +242,7 @@ def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
     """What is done is not done again, half a test is."""
     manager = start(tmp_path, sequence("hangs"))
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    wait_for(lambda: len(rows(tmp_path)) == 3)
     manager.kill()
     manager.communicate(timeout=LIMIT_S)
     first = rows(tmp_path)
