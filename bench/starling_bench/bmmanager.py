@@ -30,6 +30,7 @@ IdleWait = Annotated[
 ProgressS = Annotated[
     float, typer.Option(help="Without a terminal: a line of progress so often.", min=0.01)
 ]
+Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests.")]
 # What ends a run in good order. SIGHUP: the terminal was closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -41,12 +42,13 @@ def run(
     bmfed: Annotated[str | None, typer.Option(help="The benchmark federate's program.")] = None,
     rti_root: Annotated[Path | None, typer.Option(help="Install tree of the RTI.")] = None,
     idle_wait: IdleWait = 60,
+    long: Long = False,
     resume: Annotated[bool, typer.Option(help="Go on with the run in --out.")] = False,
     progress_s: ProgressS = 10.0,
 ) -> None:
     """Runs every sequence of a file; results go to a directory with report.html."""
     raise typer.Exit(
-        _guarded(lambda: _run(file, out, bmfed, rti_root, resume, progress_s, idle_wait))
+        _guarded(lambda: _run(file, out, bmfed, rti_root, resume, progress_s, idle_wait, long))
     )
 
 
@@ -63,7 +65,7 @@ def resume_(
         root = given.get("rti_root")
         return _run(
             Path(given["file"]), directory, given.get("bmfed"), Path(root) if root else None,
-            True, progress_s, idle_wait,
+            True, progress_s, idle_wait, True,
         )  # fmt: skip
 
     raise typer.Exit(_guarded(again))
@@ -89,11 +91,17 @@ def clean() -> None:
 
 
 @app.command()
-def check(file: Tsf) -> None:
+def schema() -> None:
+    """Prints the JSON schema of test sequence files, for editors."""
+    typer.echo(tsf.schema(), nl=False)
+
+
+@app.command()
+def check(file: Tsf, long: Long = False) -> None:
     """Checks a test sequence file and lists what it would run."""
 
     def look() -> int:
-        for sequence in tsf.load(file).sequence:
+        for sequence in tsf.load(file, long).sequence:
             for execution in sequence.execution:
                 tests = execution.tests()
                 samples = sum(t.samples for t in tests)
@@ -127,12 +135,12 @@ def _console() -> Console:
 
 def _run(
     file: Path, out: Path | None, bmfed: str | None, rti_root: Path | None, resume: bool,
-    progress_s: float, idle_wait_s: float,
+    progress_s: float, idle_wait_s: float, long: bool,
 ) -> int:  # fmt: skip
     console = _console()
     for line in identity.clean():
         console.print(f"note: a manager had died: {line}", style="yellow", highlight=False)
-    sequences = tsf.load(file)
+    sequences = tsf.load(file, long)
     me = identity.Run()
     try:
         conductor = Conductor(file.resolve().parent, bmfed, rti_root, me)

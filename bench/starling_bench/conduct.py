@@ -3,8 +3,9 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from xml.etree import ElementTree
 from xml.parsers import expat
 
 from . import idle
@@ -14,12 +15,49 @@ from .identity import Run
 from .launcher import GRACE_S, Launcher, Running, listens, require_local
 from .pipe import ControlPipe
 from .store import Store
-from .tsf import Execution, Federate, Sequence, Test
+from .tsf import CLASSES_PER_TRANSPORT, Execution, Federate, Sequence, Test
 
 Progress = Callable[[dict], None]
 SERVER = "rti-server"
 # What starting and ending processes may take beyond the time-outs of the TSF.
 SLACK_S = 20.0
+
+
+_CONTROL = (
+    *(f"masterFederate.{name}" for name in ("testDirective", "testDescription", "endFedex")),
+    *(f"subordinateFederate.{name}" for name in ("testState", "testResults")),
+)
+
+
+def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
+    """Full names of the classes of a FOM module, without the root's."""
+    for child in element:
+        kind = child.tag.rpartition("}")[2]
+        if kind not in ("objectClass", "interactionClass"):
+            yield from _classes(child, above)
+            continue
+        name = next((c.text or "" for c in child if c.tag.rpartition("}")[2] == "name"), "")
+        path = "" if name in ("HLAobjectRoot", "HLAinteractionRoot") else f"{above}{name.strip()}"
+        if path:
+            yield path
+        yield from _classes(child, f"{path}." if path else "")
+
+
+def _needed(sequence: Sequence) -> list[str]:
+    """The classes of the FOM that a sequence's tests use."""
+    needed = dict.fromkeys(_CONTROL)
+    for spec in (spec for e in sequence.execution for spec in e.test):
+        lists = spec.lists()
+        last = len(sequence.pair) * max(lists["types"])
+        for kind in lists["kind"]:
+            tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
+            for transport in lists["transport"]:
+                first = 0 if transport == "reliable" else CLASSES_PER_TRANSPORT
+                for number in range(first + 1, first + last + 1):
+                    needed[f"send{tree}.S{number}"] = None
+                    if kind.startswith("RT"):
+                        needed[f"return{tree}.R{number}"] = None
+    return list(needed)
 
 
 class Conductor:
@@ -40,19 +78,29 @@ class Conductor:
                 "STL-FOM-001", f"{title} is missing", str(path), "correct the field 'fom'", USAGE
             )
         try:
-            expat.ParserCreate().Parse(path.read_bytes(), True)
+            root = ElementTree.parse(path).getroot()
         except OSError as e:
             raise BenchError(
                 "STL-FOM-001", f"{title} can't be read: {e.strerror}", str(path), exit_code=USAGE
             ) from None
-        except expat.ExpatError as e:
+        except ElementTree.ParseError as e:
             raise BenchError(
                 "STL-FOM-002",
                 f"{title} is not XML: {expat.ErrorString(e.code)}",
-                f"{path}:{e.lineno}",
+                f"{path}:{e.position[0]}",
                 "correct the file, or the field 'fom'",
                 USAGE,
             ) from None
+        classes = set(_classes(root, ""))
+        if missing := [c for c in _needed(sequence) if c not in classes]:
+            raise BenchError(
+                "STL-FOM-003",
+                f"{title} lacks the class {missing[0]}"
+                + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
+                str(path),
+                "take bench/foms/rtibm.xml",
+                USAGE,
+            )
         return path.resolve()
 
     def command(self, sequence: Sequence, federate: Federate) -> list[str]:
@@ -148,7 +196,7 @@ class Conductor:
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
         common = [
             "--fom", str(self.fom(sequence)),
-            "--federation", f"rtibm-{sequence.name}-{execution.name}",
+            "--federation", execution.federation or f"rtibm-{sequence.name}-{execution.name}",
             "--join-timeout", str(sequence.join_timeout_s),
             "--data-timeout", str(sequence.data_timeout_s),
             "--loss-timeout", str(sequence.loss_timeout_s),

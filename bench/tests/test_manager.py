@@ -5,6 +5,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from starling_bench.store import Store
 
 # Far more than any of it takes; what hangs fails instead of holding up the rest.
 LIMIT_S = 100
+FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
 PRETEND = Path(__file__).with_name("pretend.py")
 
 
@@ -53,7 +55,7 @@ samples = 3
 
 
 def start(tmp_path: Path, text: str, *options: str) -> subprocess.Popen:
-    (tmp_path / "f.xml").write_text("<objectModel/>")
+    shutil.copy(FOM, tmp_path / "f.xml")
     (tmp_path / "t.tsf.toml").write_text(text)
     return subprocess.Popen(
         [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out",
@@ -176,7 +178,7 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
 
 def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(conduct, "SLACK_S", 0.5)
-    (tmp_path / "f.xml").write_text("<objectModel/>")
+    shutil.copy(FOM, tmp_path / "f.xml")
     path = tmp_path / "t.tsf.toml"
     path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
     one = tsf.load(path).sequence[0]
@@ -208,6 +210,7 @@ FAULTS = {
         sequence("good").replace(f'"{sys.executable}"', '"no-such-program"'),
         "STL-RUN-002",
     ),
+    "FOM without the classes": (sequence("good", fom="g.xml"), "STL-FOM-003"),
     "other host": (
         sequence("good").replace('name = "good"\n', 'name = "good"\nhost = "elsewhere"\n'),
         "STL-RUN-001",
@@ -225,6 +228,7 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults_end_with_one_clear_message(tmp_path, fault):
     text, expected = FAULTS[fault]
+    (tmp_path / "g.xml").write_text(FOM.read_text().replace("<name>S17</name>", "<name>T</name>"))
     code, _, err = manage(tmp_path, text)
     assert code == (1 if fault == "server that dies" else 2)
     assert expected in err and err.count("STL-") == 1
@@ -286,8 +290,10 @@ def test_a_missing_directory_is_told_as_such(tmp_path):
 
 def test_two_rtis_are_two_lines(tmp_path):
     """The sequence and the RTI stand in tables and figures; no line joins unlike points."""
-    second = sequence("good").replace('name = "s"', 'name = "other"')
-    code, out, _ = manage(tmp_path, sequence("good") + second)
+    named = '[[rti]]\nname = "this"\nadapter = "generic"\n[[rti]]\nname = "other"\n'
+    text = sequence("good").replace('[sequence.rti]\nadapter = "generic"\n', "")
+    text = text.replace('name = "s"', 'name = "s"\nrti = ["this", "other"]')
+    code, out, _ = manage(tmp_path, named + 'adapter = "generic"\n' + text)
     assert code == 0
     assert "sequence" in out and "instances" in out and "other" in out
     html = (tmp_path / "out" / "report.html").read_text()
@@ -308,7 +314,7 @@ def test_every_write_that_fails_ends_with_one_clear_message(tmp_path):
     source = Path(__file__).with_name("failing_writes.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
     text = sequence("good").replace('["RTOL", "OWOT"]', '"OWOT"').replace("[8, 100]", "8")
-    (tmp_path / "f.xml").write_text("<objectModel/>")
+    shutil.copy(FOM, tmp_path / "f.xml")
     (tmp_path / "t.tsf.toml").write_text(text.replace('["reliable", "best_effort"]', '"reliable"'))
     script = Path(__file__).with_name("fail_writes.py")
     tried = subprocess.run(

@@ -4,35 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from bad_tsf import BAD, GOOD
 
 from starling_bench import tsf
 from starling_bench.errors import USAGE, BenchError
-
-GOOD = """
-[[sequence]]
-name = "s"
-fom = "f.xml"
-master = "a"
-
-[[sequence.federate]]
-name = "a"
-
-[[sequence.federate]]
-name = "b"
-
-[[sequence.pair]]
-sender = "a"
-receiver = "b"
-
-[[sequence.execution]]
-name = "e"
-
-[[sequence.execution.test]]
-kind = ["RTOL", "OWIT"]
-transport = ["reliable", "best_effort"]
-buffer_bytes = [8, 100]
-updates = 10
-"""
 
 
 def load(tmp_path: Path, text: str) -> tsf.File:
@@ -62,64 +37,81 @@ def test_the_demo_is_as_the_docs_say():
         assert all(t.samples > 1 for t in of_kind)
 
 
-FAULTS = {
-    "unknown field": (
-        ("buffer_bytes = [8, 100]", "bufer_bytes = 8"),
-        ["STL-TSF-003", "'bufer_bytes'", "t.tsf.toml:23", "did you mean 'buffer_bytes'?"],
-    ),
-    "unknown field at the top": (
-        ("[[sequence]]", "x = 1\n[[sequence]]"),
-        ["'x'", ":2", "sequence"],
-    ),
-    "unknown table": (
-        ("[[sequence.pair]]", "[[sequence.pairs]]"),
-        ["'pairs'", "did you mean 'pair'?", ":13"],
-    ),
-    "missing field": (('fom = "f.xml"\n', ""), ["STL-TSF-004", "'fom'", ":2"]),
-    "wrong kind": (('["RTOL", "OWIT"]', '"RTOX"'), ["kind", "'RTOX'", "'RTOL'", ":21"]),
-    "wrong kind in a list": (('"RTOL", "OWIT"', '"RTOX"'), ["kind", "'RTOX'", ":21"]),
-    "buffer too small": (("[8, 100]", "4"), ["buffer_bytes", "8", "got 4", ":23"]),
-    "buffer too small in a list": (("[8, 100]", "[100, 4]"), ["buffer_bytes", "8", "got 4", ":23"]),
-    "text for a number": (("updates = 10", 'updates = "10"'), ["updates", "'10'", ":24"]),
-    "fraction": (("updates = 10", "updates = 1.5"), ["updates", "1.5", ":24"]),
-    "zero time-out": (('fom = "f.xml"', 'fom = "f.xml"\ndata_timeout_s = 0.0'), ["data_timeout_s"]),
-    "infinite time-out": (('fom = "f.xml"', 'fom = "f.xml"\ndata_timeout_s = inf'), ["finite"]),
-    "unknown master": (('master = "a"', 'master = "z"'), ["master 'z'", "a, b"]),
-    "unknown receiver": (('receiver = "b"', 'receiver = "z"'), ["receiver 'z'"]),
-    "pair with itself": (('receiver = "b"', 'receiver = "a"'), ["itself"]),
-    "federate twice": (('name = "b"', 'name = "a"'), ["'a' is named twice"]),
-    "idle federate": (
-        ("[[sequence.pair]]", '[[sequence.federate]]\nname = "c"\n[[sequence.pair]]'),
-        ["'c' is in no pair"],
-    ),
-    "too many classes": (
-        ("updates = 10", "types = 9\n[[sequence.pair]]\nsender = 'b'\nreceiver = 'a'"),
-        ["2 pairs of 9 types need 18 classes", "16"],
-    ),
-    "one federate": (
-        ('[[sequence.federate]]\nname = "b"', ""),
-        ["federate", "at least 2 items"],
-    ),
-    "name with a slash": (('name = "e"', 'name = "../e"'), ["name", "'../e'", ":18"]),
-    "not TOML": (("[[sequence]]", "[[sequence"), ["STL-TSF-002", "line 2"]),
-    "key twice": (('master = "a"', 'master = "a"\nmaster = "b"'), ["STL-TSF-002"]),
-}
+EXPECTED = dict(
+    entry.split(":\n", 1)
+    for entry in Path(__file__).with_name("bad_tsf.expected").read_text().split("\n\n")
+)
 
 
-@pytest.mark.parametrize("fault", FAULTS)
-def test_faults_are_told_with_field_and_line(tmp_path, fault):
-    (old, new), expected = FAULTS[fault]
-    assert old in GOOD
+@pytest.mark.parametrize("fault", BAD)
+def test_each_fault_has_its_whole_message(tmp_path, fault):
+    """Code, what, where (the line of the offending value), what to do."""
+    old, new = BAD[fault]
+    assert GOOD.count(old) >= 1
     with pytest.raises(BenchError) as caught:
-        load(tmp_path, GOOD.replace(old, new))
+        load(tmp_path, GOOD.replace(old, new, 1))
     assert caught.value.exit_code == USAGE
-    for part in expected:
-        assert part in str(caught.value), str(caught.value)
+    assert str(caught.value).replace(f"{tmp_path}/", "") == EXPECTED[fault].rstrip("\n")
+
+
+def test_there_are_at_least_sixty_of_them():
+    assert len(BAD) >= 60
+    assert set(BAD) == set(EXPECTED)
+
+
+def test_too_many_tests_are_meant_with_long(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(GOOD.replace(*BAD["3 million tests"]))
+    (execution,) = tsf.load(path, long=True).sequence[0].execution
+    assert execution.test[0].count() == 3_000_000
+
+
+def test_a_sequence_runs_on_every_rti_it_names(tmp_path):
+    file = load(tmp_path, GOOD.replace('rti = "one"', 'rti = ["one", "two"]'))
+    assert [(s.name, s.rti.name) for s in file.sequence] == [("s.one", "one"), ("s.two", "two")]
+    assert file.sequence[0].rti.local_settings == "a"
+
+
+def test_an_included_file_brings_rtis_and_sequences_with_its_own_paths(tmp_path):
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "all.toml").write_text(GOOD)
+    file = load(tmp_path, 'include = ["other/all.toml"]\n')
+    assert [s.name for s in file.sequence] == ["s"]
+    assert file.sequence[0].fom == str(other / "f.xml")
+    mine = GOOD.replace('name = "s"', 'name = "t"').replace('rti = "one"', 'rti = "two"')
+    mine = mine[mine.index("[[sequence]]") :]
+    file = load(tmp_path, 'include = ["other/all.toml"]\n' + mine)
+    assert [s.name for s in file.sequence] == ["t", "s"]
+
+
+@pytest.mark.parametrize(
+    "field", ["samples", "queued_bytes_max", "outstanding_max", "loop_version"]
+)
+def test_thresholds_samples_and_loop_may_be_lists(tmp_path, field):
+    tests = load(tmp_path, GOOD.replace("updates = 10", f"{field} = [1, 2]")).sequence[0]
+    assert {getattr(t, field) for t in tests.execution[0].tests()} == {1, 2}
+
+
+def test_the_committed_schema_is_what_the_program_prints():
+    committed = Path(__file__).parents[1] / "tsf.schema.json"
+    assert committed.read_text() == tsf.schema()
+
+
+def test_a_file_that_is_utf_16(tmp_path):
+    (tmp_path / "b.toml").write_bytes(GOOD.encode("utf-16"))
+    with pytest.raises(BenchError) as caught:
+        tsf.load(tmp_path / "b.toml")
+    assert str(caught.value) == (
+        f"STL-TSF-001: the test sequence file is UTF-16\n  at {tmp_path}/b.toml:1\n"
+        "  do: save it as UTF-8"
+    )
 
 
 def test_missing_file_and_bad_bytes(tmp_path):
     with pytest.raises(BenchError, match="No such file"):
         tsf.load(tmp_path / "none.toml")
-    (tmp_path / "b.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(BenchError, match="can't read"):
+    (tmp_path / "b.toml").write_bytes(b"a = 1\n\xe4 = 2\n")
+    with pytest.raises(BenchError, match="is not UTF-8") as caught:
         tsf.load(tmp_path / "b.toml")
+    assert caught.value.where.endswith("b.toml:2")
