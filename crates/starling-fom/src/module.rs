@@ -3,6 +3,7 @@
 use crate::model::field;
 use crate::xml::{self, Element, Fault};
 use crate::{Code, FomError, Place, Switches};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// The largest module, 64 MiB; the largest known one (RPR enumerations) has 0.6.
@@ -11,6 +12,10 @@ pub const MODULE_BYTES_MAX: usize = 64 << 20;
 pub(crate) const DEPTH_MAX: usize = 200;
 /// Longest path to a field within a definition.
 const PATH_BYTES_MAX: usize = 10_000;
+/// Most bytes of all paths for each byte of the module: they repeat what stands around a field.
+const PATHS_FACTOR_MAX: usize = 4;
+/// So many may be in any module, however small.
+const PATHS_BYTES_MIN: usize = 1 << 16;
 
 /// A parsed module. What it says is checked against others when it is merged.
 #[derive(Clone, Debug)]
@@ -87,9 +92,12 @@ pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
         FomError::new(code, place(line), what)
     })?;
     let is_of_2000 = root.attribute("DTDversion").is_some();
+    let paths_bytes_max = (PATHS_FACTOR_MAX * bytes.len()).max(PATHS_BYTES_MIN);
     let reader = Reader {
         designator,
         is_of_2000,
+        paths_bytes_max,
+        paths_bytes: Cell::new(0),
     };
     reader.module(&root)
 }
@@ -120,6 +128,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Element, Fault> {
 struct Reader<'a> {
     designator: &'a str,
     is_of_2000: bool,
+    paths_bytes_max: usize,
+    /// Of all paths that were built so far.
+    paths_bytes: Cell<usize>,
 }
 
 /// Dimensions of the MIM as 1516-2000 names them.
@@ -360,13 +371,24 @@ impl Reader<'_> {
             );
             return Err(FomError::new(Code::TooLarge, self.here(node), what));
         }
-        let join = |name: &str| match path.is_empty() {
-            true => name.to_owned(),
-            false => format!("{path}.{name}"),
+        let join = |name: &str, at: &Element| {
+            let all = self.paths_bytes.get() + path.len() + 1 + name.len();
+            if all > self.paths_bytes_max {
+                let what = format!(
+                    "the paths to nested elements, with the names of all that is around each, have more than {} bytes together ({PATHS_FACTOR_MAX} for each byte of the module)",
+                    self.paths_bytes_max
+                );
+                return Err(FomError::new(Code::TooLarge, self.here(at), what));
+            }
+            self.paths_bytes.set(all);
+            Ok(match path.is_empty() {
+                true => name.to_owned(),
+                false => format!("{path}.{name}"),
+            })
         };
         let prose = |name: &str| PROSE.contains(&name) && (depth == 0 || name != "name");
         for (name, value) in node.attributes().filter(|(name, _)| !prose(name)) {
-            push(out, join(name), value);
+            push(out, join(name, node)?, value);
         }
         let mut number = 0;
         let mut seen = BTreeSet::new();
@@ -389,9 +411,9 @@ impl Reader<'_> {
                     }
                     _ => format!("{name} {number}"),
                 };
-                self.flatten(e, join(&step), depth + 1, out)?;
+                self.flatten(e, join(&step, e)?, depth + 1, out)?;
             } else {
-                push(out, join(name), &e.text);
+                push(out, join(name, e)?, &e.text);
             }
         }
         Ok(())

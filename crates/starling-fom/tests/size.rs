@@ -129,7 +129,17 @@ fn what_is_too_much_is_refused_with_its_limit() {
         });
     let long = "n".repeat(990);
     let record = format!("<f{long}>").repeat(50) + "<x>1</x>" + &format!("</f{long}>").repeat(50);
+    let tag = "t".repeat(9_900);
+    let repeated = format!("<{tag}>{}</{tag}>", "<b>1</b>".repeat(60_000));
+    let empty = format!("<{tag}>{}</{tag}>", "<b/>".repeat(60_000));
+    let row = |inner: &str| {
+        format!(
+            "<objectModel><dataTypes><t><d><name>R</name>{inner}</d></t></dataTypes></objectModel>"
+        )
+    };
     for (text, limit) in [
+        (row(&repeated), "4 for each byte"),
+        (row(&empty), "4 for each byte"),
         (
             objects(&format!("<x {xml_attributes}/>")),
             "256 XML attributes",
@@ -143,15 +153,12 @@ fn what_is_too_much_is_refused_with_its_limit() {
             "4000000 attributes",
         ),
         (objects(&deep(&long)), "67108864 bytes"),
-        (
-            format!(
-                "<objectModel><dataTypes><t><d><name>R</name>{record}</d></t></dataTypes></objectModel>"
-            ),
-            "10000 bytes",
-        ),
+        (row(&record), "10000 bytes"),
     ] {
         let region = Region::new(ALLOCATOR);
-        let error = load(&text).unwrap_err();
+        let Err(error) = load(&text) else {
+            panic!("not refused for its {limit}")
+        };
         assert_eq!(error.code(), Code::TooLarge, "{error}");
         assert!(error.what().contains(limit), "{limit}: {error}");
         let taken = region.change().bytes_allocated;
