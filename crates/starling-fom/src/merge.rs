@@ -267,10 +267,16 @@ impl ObjectModel {
         let (name, old_origin) = (class.name.clone(), class.origin);
         self.same_sharing("class", &name, &class.fields, new, old_origin, problems);
         if class.own.is_empty() {
-            let below = self.object_classes_below(handle);
+            // Only what is new goes down: scaffolding may be repeated as often as it likes.
+            let is_new = |m: &MemberDef| self.attribute_by_name(handle, &m.name).is_none();
+            let below = match new.members.iter().any(is_new) {
+                true => self.object_classes_below(handle),
+                false => Vec::new(),
+            };
             let wanted: BTreeSet<&str> = new.members.iter().map(|m| m.name.as_str()).collect();
-            let hidden: BTreeMap<String, AttributeHandle> = below[1..]
+            let hidden: BTreeMap<String, AttributeHandle> = below
                 .iter()
+                .skip(1)
                 .filter_map(|c| self.object_class(*c))
                 .flat_map(|c| &c.own)
                 .filter(|(name, _)| wanted.contains(name.as_str()))
@@ -472,10 +478,16 @@ impl ObjectModel {
         }
         let class = &self.interaction_classes[index];
         if class.own.is_empty() {
-            let below = self.interaction_classes_below(handle);
+            // Only what is new goes down: scaffolding may be repeated as often as it likes.
+            let is_new = |m: &MemberDef| self.parameter_by_name(handle, &m.name).is_none();
+            let below = match new.members.iter().any(is_new) {
+                true => self.interaction_classes_below(handle),
+                false => Vec::new(),
+            };
             let wanted: BTreeSet<&str> = new.members.iter().map(|m| m.name.as_str()).collect();
-            let hidden: BTreeMap<String, ParameterHandle> = below[1..]
+            let hidden: BTreeMap<String, ParameterHandle> = below
                 .iter()
+                .skip(1)
                 .filter_map(|c| self.interaction_class(*c))
                 .flat_map(|c| &c.own)
                 .filter(|(name, _)| wanted.contains(name.as_str()))

@@ -30,6 +30,13 @@ fn objects(inner: &str) -> String {
     )
 }
 
+fn interactions(inner: &str) -> String {
+    format!(
+        "<objectModel><interactions><interactionClass><name>HLAinteractionRoot</name>{inner}\
+         </interactionClass></interactions></objectModel>"
+    )
+}
+
 fn many(n: usize, row: impl Fn(usize) -> String) -> String {
     (0..n).map(row).collect()
 }
@@ -41,7 +48,7 @@ fn attribute(i: usize) -> String {
 /// A module with as many of something.
 type Shape = fn(usize) -> String;
 
-const SHAPES: [(&str, Shape); 7] = [
+const SHAPES: [(&str, Shape); 10] = [
     ("attributes of a class", |n| {
         let all = many(n, attribute);
         objects(&format!(
@@ -62,13 +69,46 @@ const SHAPES: [(&str, Shape); 7] = [
             format!("<objectClass><name>C</name>{}</objectClass>", attribute(0))
         }))
     }),
+    ("scaffolding of a class with many below it", |n| {
+        let below = many(n, |i| {
+            format!("<objectClass><name>C{i}</name></objectClass>")
+        });
+        let again = "<objectClass><name>Boat</name></objectClass>".repeat(n);
+        objects(&format!(
+            "<objectClass><name>Boat</name>{below}</objectClass>{again}"
+        ))
+    }),
+    (
+        "scaffolding of an interaction class with many below it",
+        |n| {
+            let below = many(n, |i| {
+                format!("<interactionClass><name>C{i}</name></interactionClass>")
+            });
+            let again = "<interactionClass><name>Horn</name></interactionClass>".repeat(n);
+            interactions(&format!(
+                "<interactionClass><name>Horn</name>{below}</interactionClass>{again}"
+            ))
+        },
+    ),
+    ("a class that repeats what it inherits", |n| {
+        let below = many(n, |i| {
+            format!("<objectClass><name>C{i}</name></objectClass>")
+        });
+        let again = format!(
+            "<objectClass><name>Tug</name>{}</objectClass>",
+            attribute(0)
+        )
+        .repeat(n);
+        objects(&format!(
+            "<objectClass><name>Boat</name>{}<objectClass><name>Tug</name>{below}</objectClass>{again}</objectClass>",
+            attribute(0)
+        ))
+    }),
     ("parameters of a class", |n| {
         let all = many(n, |i| format!("<parameter><name>p{i}</name></parameter>"));
-        format!(
-            "<objectModel><interactions><interactionClass><name>HLAinteractionRoot</name>\
-             <interactionClass><name>Horn</name>{all}</interactionClass></interactionClass>\
-             </interactions></objectModel>"
-        )
+        interactions(&format!(
+            "<interactionClass><name>Horn</name>{all}</interactionClass>"
+        ))
     }),
     ("enumerators of a type", |n| {
         let all = many(n, |i| {
