@@ -1,7 +1,7 @@
 //! What the program says about itself to shells and to `man`, made from its own command line.
 
-use crate::{Arguments, fail, print};
-use clap::{Args, CommandFactory};
+use crate::{command, fail, print};
+use clap::Args;
 use clap_complete::Shell;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -23,12 +23,7 @@ pub(crate) struct ManPages {
 /// Runs `starling completions`.
 pub(crate) fn completions(arguments: &Completions) -> ExitCode {
     let mut script = Vec::new();
-    clap_complete::generate(
-        arguments.shell,
-        &mut Arguments::command(),
-        "starling",
-        &mut script,
-    );
+    clap_complete::generate(arguments.shell, &mut command(), "starling", &mut script);
     print(&String::from_utf8_lossy(&script))
 }
 
@@ -36,7 +31,7 @@ pub(crate) fn completions(arguments: &Completions) -> ExitCode {
 pub(crate) fn man_pages(arguments: &ManPages) -> ExitCode {
     let directory = &arguments.directory;
     let written = std::fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Arguments::command(), directory));
+        .and_then(|()| clap_mangen::generate_to(command(), directory));
     match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(format!("{}: {error}", directory.display()), 1),

@@ -1,17 +1,24 @@
 //! The program `starling`: one file per group of subcommands.
 //!
-//! Exit codes: 0 done, 1 failed, 2 wrong usage, 3 no rtiexec reached.
+//! What each exit code means stands in `EXIT_CODES`, which every `--help` shows.
 
 mod config;
 mod document;
 mod fom;
+mod manage;
 mod ps;
 mod query;
 mod rtiexec;
 mod why;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+
+/// With the commit, where the build knew it (`build.rs`).
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("BUILT_COMMIT"), ")");
+
+const EXIT_CODES: &str =
+    "Exit codes: 0 done, 1 failed or a check did not hold, 2 wrong usage, 3 no rtiexec reached";
 
 /// No rtiexec could be reached.
 const UNREACHABLE: u8 = 3;
@@ -19,7 +26,7 @@ const UNREACHABLE: u8 = 3;
 #[derive(Parser)]
 #[command(
     name = "starling",
-    version,
+    version = VERSION,
     about = "Starling, an HLA run-time infrastructure"
 )]
 struct Arguments {
@@ -35,12 +42,20 @@ enum Command {
     Ps(ps::Arguments),
     /// Say why a federate gets no updates or interactions: walks the chain, names the link that fails
     Why(why::Arguments),
+    /// Destroy a federation execution that has no joined federates
+    Destroy(manage::Destroy),
+    /// Resign a joined federate, as if its connection had ended
+    Resign(manage::Resign),
+    /// End rtiexec
+    Stop(manage::Stop),
     /// Check, show, merge and compare FOM modules
     #[command(subcommand)]
     Fom(fom::Command),
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
+    /// Print the version and the commit that this program was built from
+    Version,
     /// Print the completion script of a shell
     Completions(document::Completions),
     /// Write the manual pages of this program
@@ -48,13 +63,32 @@ enum Command {
     Man(document::ManPages),
 }
 
+/// The command line, with the exit codes in the help of every subcommand.
+fn command() -> clap::Command {
+    fn explain(command: clap::Command) -> clap::Command {
+        let explained = command.get_after_help().is_some();
+        let command = match explained {
+            true => command,
+            false => command.after_help(EXIT_CODES),
+        };
+        command.mut_subcommands(explain)
+    }
+    explain(Arguments::command())
+}
+
 fn main() -> ExitCode {
-    match Arguments::parse().command {
+    let matches = command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
+    match arguments.command {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
+        Command::Destroy(arguments) => manage::destroy(&arguments),
+        Command::Resign(arguments) => manage::resign(&arguments),
+        Command::Stop(arguments) => manage::stop(&arguments),
         Command::Fom(command) => fom::run(&command),
         Command::Config(command) => config::run(&command),
+        Command::Version => print(&format!("starling {VERSION}\n")),
         Command::Completions(arguments) => document::completions(&arguments),
         Command::Man(arguments) => document::man_pages(&arguments),
     }

@@ -8,7 +8,7 @@ mod common;
 use common::Client;
 use starling::{CallbackModel, FederateAmbassador, RtiAmbassador};
 use starling_core::Callback;
-use starling_core::message::FromExecutive;
+use starling_core::message::{FromExecutive, ModuleSource, ToExecutive};
 use starling_net::{Endpoint, Link, ProcessState, RunDir, process_state, reach};
 use starling_rid::Sources;
 use starling_wire::VERSION;
@@ -30,7 +30,7 @@ fn main() {
         Some("--list") => return println!("processes: test"),
         _ => {}
     }
-    let tests: [(&str, Test); 10] = [
+    let tests: [(&str, Test); 13] = [
         (
             "a_killed_federate_is_resigned",
             a_killed_federate_is_resigned,
@@ -53,6 +53,12 @@ fn main() {
             a_log_that_cannot_be_written_harms_nobody,
         ),
         ("names_forge_no_log_lines", names_forge_no_log_lines),
+        (
+            "what_is_left_over_is_got_rid_of",
+            what_is_left_over_is_got_rid_of,
+        ),
+        ("the_mom_is_said_to_be_absent", the_mom_is_said_to_be_absent),
+        ("help_names_exit_codes", help_names_exit_codes),
         (
             "a_signal_ends_it_in_good_order",
             a_signal_ends_it_in_good_order,
@@ -404,6 +410,117 @@ fn names_forge_no_log_lines(run_dir: &Path) {
     assert!(line.contains("'A\\nforged\\u{1b}[2J'"), "{line}");
     let shown = String::from_utf8(starling(&["ps", &rtiexec.tcp]).stdout).unwrap();
     assert!(shown.contains("\nA\\nforged\\u{1b}[2J: "), "{shown}");
+}
+
+fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
+    let mut rtiexec = Rtiexec::start(run_dir, &[]);
+    let mut founder = rtiexec.founder();
+    let unix = rtiexec.unix.replace("unix:", "connect.address=unix:");
+    let run = |arguments: &[&str], code: i32| {
+        let output = starling(arguments);
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8(said).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        said
+    };
+    // The FOM of before, with its typo mended.
+    let module = ModuleSource {
+        designator: "numbers.xml".into(),
+        text: b"<objectModel/>".to_vec(),
+    };
+    let refusal = |client: &mut Client| {
+        client.tell(ToExecutive::CreateFederation {
+            federation: "Demo".into(),
+            modules: vec![module.clone()],
+            mim: None,
+            time_implementation: String::new(),
+        });
+        match client.until(|m| matches!(m, FromExecutive::Done(_))) {
+            FromExecutive::Done(done) => done.unwrap_err().to_string(),
+            _ => unreachable!(),
+        }
+    };
+    let mut other = Client::at(&Endpoint::parse(&rtiexec.tcp).unwrap());
+    other.hello(VERSION).unwrap();
+    let told = refusal(&mut other);
+    for part in [
+        "'Demo' exists already",
+        "'numbers.xml' of 'Demo' had other contents",
+        "joined federates 'founder'",
+        "`starling resign FEDERATE`",
+        "`starling destroy Demo`",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    assert!(run(&["destroy", "Demo", &unix], 1).contains("'founder'"));
+    assert!(run(&["resign", "nobody", &unix], 1).contains("joined: 'founder'"));
+    // Over TCP nothing proves who it is.
+    let to_tcp = format!("connect.address={};net.unix=false", rtiexec.tcp);
+    assert!(run(&["resign", "founder", &to_tcp], 1).contains("Unix-domain"));
+    assert!(run(&["stop", "--force", &to_tcp], 1).contains("Unix-domain"));
+    assert!(run(&["stop", &unix], 1).contains("1 federate(s) are joined"));
+    run(&["resign", "founder", &unix], 0);
+    let told = founder.until(|m| matches!(m, FromExecutive::Removed(_)));
+    assert!(format!("{told:?}").contains("starling resign"), "{told:?}");
+    assert!(refusal(&mut other).contains("has no joined federates"));
+    run(&["destroy", "Demo", &unix], 0);
+    assert!(run(&["destroy", "Demo", &unix], 1).contains("there is none"));
+    run(&["stop", &unix], 0);
+    assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
+    assert!(rtiexec.until_logged("ended by").contains("starling stop"));
+}
+
+fn the_mom_is_said_to_be_absent(run_dir: &Path) {
+    let mut rtiexec = Rtiexec::start(run_dir, &[]);
+    let mut founder = rtiexec.founder();
+    let number = founder
+        .federate()
+        .interaction_class_handle("Number")
+        .unwrap();
+    let federate = founder.federate_mut();
+    federate.subscribe_interaction_class(number, true).unwrap();
+    founder.send_all();
+    let federate = founder.federate_mut();
+    assert_eq!(federate.take_note(), None);
+    let class = federate.object_class_handle("HLAobjectRoot.HLAmanager.HLAfederate");
+    let class = class.unwrap();
+    let name = federate.attribute_handle(class, "HLAfederateName").unwrap();
+    let mut subscribe = || {
+        let federate = founder.federate_mut();
+        federate
+            .subscribe_object_class_attributes(class, &[name], true, "")
+            .unwrap();
+        federate.unsubscribe_object_class(class).unwrap();
+        founder.send_all();
+        founder.federate_mut().take_note()
+    };
+    let note = subscribe().unwrap();
+    assert!(
+        note.contains("'HLAobjectRoot.HLAmanager.HLAfederate'"),
+        "{note}"
+    );
+    assert_eq!(subscribe(), None, "once is enough");
+    let line = rtiexec.until_logged(&note);
+    assert!(line.contains("federate 'founder' of 'Demo'"), "{line}");
+}
+
+fn help_names_exit_codes(_: &Path) {
+    for command in [
+        &["--help"][..],
+        &["ps", "--help"],
+        &["fom", "check", "--help"],
+    ] {
+        let output = starling(command);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(
+            text.to_lowercase().contains("exit code"),
+            "{command:?}: {text}"
+        );
+    }
+    let version = String::from_utf8(starling(&["version"]).stdout).unwrap();
+    let begin = concat!("starling ", env!("CARGO_PKG_VERSION"), " (commit ");
+    assert!(version.starts_with(begin), "{version}");
+    assert_eq!(starling(&["--version"]).stdout, version.as_bytes());
 }
 
 fn a_signal_ends_it_in_good_order(run_dir: &Path) {

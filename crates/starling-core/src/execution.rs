@@ -10,15 +10,17 @@ use crate::federation::synchronization::SynchronizationPoint;
 use crate::handles::HandleMap;
 use crate::log::executive::Log;
 use crate::message::{Cause, LogIndex, ModuleSource, PeerInfo, Request, RequestBody, ResignAction};
+use crate::mom;
 use crate::object::advisories::{InstanceSwitches, Told};
 use crate::object::execution::{Instance, NameUse};
 use crate::ownership::execution::Transfer;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ProtocolError, Transportation,
+    ObjectInstanceHandle, PeerId, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A joined federate as the executive knows it.
 pub(crate) struct Member {
@@ -31,6 +33,8 @@ pub(crate) struct Member {
     pub(crate) transportations: BTreeMap<InteractionClassHandle, Transportation>,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
+    /// It was noted that it turned to the management object model.
+    pub(crate) mom_noted: bool,
 }
 
 pub(crate) struct Execution {
@@ -56,6 +60,10 @@ pub(crate) struct Execution {
     /// Deletions and updates by federates that do not own what it takes, dropped.
     pub(crate) refused: u64,
     pub(crate) receivers: Vec<FederateHandle>,
+    /// For the log of the executive's process.
+    pub(crate) notes: Vec<(PeerId, String)>,
+    /// When it was created, since the executive began.
+    pub(crate) created: Duration,
 }
 
 impl Execution {
@@ -85,6 +93,8 @@ impl Execution {
             interactions_sent: HandleMap::default(),
             refused: 0,
             receivers: Vec::new(),
+            notes: Vec::new(),
+            created: Duration::ZERO,
         }
     }
 
@@ -95,6 +105,13 @@ impl Execution {
         request: Request,
     ) -> Result<(), ProtocolError> {
         let cause = self.log.request(federate, &request.fenced)?;
+        if let Some(note) = mom::note(&request.body, &self.model)
+            && let Some(member) = self.members.get_mut(&federate)
+            && !std::mem::replace(&mut member.mom_noted, true)
+        {
+            let peer = self.log.peer(federate);
+            self.notes.extend(peer.map(|peer| (peer, note)));
+        }
         self.serve(cause, request.body)?;
         self.advise(cause);
         Ok(())

@@ -14,12 +14,13 @@ use crate::{Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
 use starling_fom::Check;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// Numbers a federation execution for as long as the executive lives: names come back, numbers
 /// don't.
 type ExecutionId = u64;
 
-/// How many federation executions a message names.
+/// How many federation executions or federates a message names.
 const NAMES_SHOWN: usize = 10;
 
 struct Peer {
@@ -40,6 +41,9 @@ pub struct Executive {
     last_execution: ExecutionId,
     out: VecDeque<(PeerId, FromExecutive)>,
     check: Check,
+    notes: VecDeque<(PeerId, String)>,
+    /// Since it began.
+    now: Duration,
 }
 
 impl Executive {
@@ -126,6 +130,24 @@ impl Executive {
         }
     }
 
+    /// Tells how much time has gone by since the executive began; only for ages in messages.
+    pub fn set_time(&mut self, now: Duration) {
+        self.now = now;
+    }
+
+    /// Joined federates of all federation executions.
+    pub fn joined(&self) -> usize {
+        self.peers
+            .values()
+            .filter(|p| p.member_of.is_some())
+            .count()
+    }
+
+    /// Something for the log of the executive's process, about what a peer did.
+    pub fn poll_note(&mut self) -> Option<(PeerId, String)> {
+        self.notes.pop_front()
+    }
+
     /// A control message. On an error the peer's connection must be ended, with `disconnected`.
     pub fn receive(&mut self, peer: PeerId, mut message: ToExecutive) -> Result<(), ProtocolError> {
         let merged = self.take_modules(&mut message).map(ModuleMerge::run);
@@ -146,10 +168,8 @@ impl Executive {
                 mim,
                 time_implementation,
             } => {
-                let check = self.check;
-                let merge = || Execution::modules_to_create(modules, mim, check).run();
-                let merged = || merged.unwrap_or_else(merge);
-                let done = self.create(peer, federation, merged, time_implementation);
+                let modules = (modules, mim);
+                let done = self.create(peer, federation, modules, merged, time_implementation);
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             ToExecutive::DestroyFederation { federation } => {
@@ -176,6 +196,19 @@ impl Executive {
                 federation,
                 modules,
             } => self.join(peer, name, kind, federation, (modules, merged))?,
+            ToExecutive::ResignFederate {
+                federation,
+                federate,
+            } => {
+                let done = self.resign_by_order(&federation, &federate);
+                self.out.push_back((peer, FromExecutive::Done(done)));
+            }
+            // The process has the say.
+            ToExecutive::Stop { .. } => {
+                let why = "only the process of an rtiexec can be stopped";
+                let done = Err(Exception::new(ExceptionKind::RTIinternalError, why));
+                self.out.push_back((peer, FromExecutive::Done(done)));
+            }
             ToExecutive::Request(request) => {
                 let (id, federate) = self.membership(peer)?;
                 self.contained(id, |execution| execution.request(federate, request))??;
@@ -270,14 +303,18 @@ impl Executive {
         &mut self,
         peer: PeerId,
         name: String,
-        merged: impl FnOnce() -> MergedModules,
+        (modules, mim): (Vec<ModuleSource>, Option<ModuleSource>),
+        merged: Option<MergedModules>,
         time_implementation: String,
     ) -> Result<(), Exception> {
-        if self.names.contains_key(&name) {
-            return Err(Exception::new(
-                ExceptionKind::FederationExecutionAlreadyExists,
-                format!("federation execution '{name}' exists already"),
-            ));
+        if let Some(existing) = self.names.get(&name).and_then(|id| self.executions.get(id)) {
+            let given = merged.as_ref().map_or(&modules[..], |m| &m.sources);
+            let mut why = format!("federation execution '{name}' exists already");
+            if let Some(differ) = existing.differing(given, self.now) {
+                why = format!("{why}: {differ}");
+            }
+            let kind = ExceptionKind::FederationExecutionAlreadyExists;
+            return Err(Exception::new(kind, why));
         }
         let origin = self.peers.get(&peer).map_or("", |p| origin(&p.info.path));
         let created = self.origins.values().filter(|o| *o == origin).count();
@@ -291,7 +328,11 @@ impl Executive {
             ));
         }
         let origin = origin.to_owned();
-        let execution = Execution::create(name.clone(), merged, time_implementation)?;
+        let check = self.check;
+        let merge = || Execution::modules_to_create(modules, mim, check).run();
+        let merged = || merged.unwrap_or_else(merge);
+        let mut execution = Execution::create(name.clone(), merged, time_implementation)?;
+        execution.created = self.now;
         self.last_execution += 1;
         self.names.insert(name, self.last_execution);
         self.origins.insert(self.last_execution, origin);
@@ -304,17 +345,41 @@ impl Executive {
         let Some((id, execution)) = id.and_then(|id| Some((id, self.executions.get(&id)?))) else {
             return Err(no_federation(name, self.names.keys()));
         };
-        let members = execution.member_names();
-        if !members.is_empty() {
+        if let Some(members) = quoted(execution.member_names()) {
             return Err(Exception::new(
                 ExceptionKind::FederatesCurrentlyJoined,
-                format!(
-                    "'{name}' still has joined federates: {}",
-                    members.join(", ")
-                ),
+                format!("'{name}' still has joined federates: {members}"),
             ));
         }
         self.remove(id);
+        Ok(())
+    }
+
+    /// Resigns a joined federate as if its connection had ended, for `starling resign`.
+    fn resign_by_order(&mut self, federation: &str, federate: &str) -> Result<(), Exception> {
+        let id = match (federation, self.names.len()) {
+            ("", 1) => self.names.values().next(),
+            (name, _) => self.names.get(name),
+        };
+        let found = id.and_then(|id| Some((*id, self.executions.get(id)?)));
+        let Some((id, execution)) = found else {
+            return Err(no_federation(federation, self.names.keys()));
+        };
+        let Some((handle, peer)) = execution.member_named(federate) else {
+            let there = quoted(execution.member_names()).unwrap_or("none".into());
+            let name = &execution.name;
+            return Err(Exception::new(
+                ExceptionKind::FederateNotExecutionMember,
+                format!("'{federate}' is not joined to '{name}'; joined: {there}"),
+            ));
+        };
+        let reason = "it was resigned by `starling resign`";
+        // First, so that it learns the reason before it finds itself gone.
+        let removed = FromExecutive::Removed(reason.into());
+        self.out.push_back((peer, removed));
+        // A panic has already been answered by ending the federation execution.
+        let _ = self.contained(id, |e| e.lost(handle, reason));
+        self.take_outputs(id);
         Ok(())
     }
 
@@ -338,10 +403,11 @@ impl Executive {
             self.out.push_back((peer, refusal));
             return Ok(());
         };
-        let check = self.check;
-        let joined = self.contained(id, |e| {
+        let (check, now) = (self.check, self.now);
+        let (joined, differ) = self.contained(id, |e| {
             let merged = merged.unwrap_or_else(|| e.modules_to_join(modules, check).run());
-            e.join(peer, info, name, kind, merged, check)
+            let differ = e.differing(&merged.sources, now);
+            (e.join(peer, info, name, kind, merged, check), differ)
         })?;
         self.take_outputs(id);
         match joined {
@@ -349,8 +415,12 @@ impl Executive {
                 if let Some(state) = self.peers.get_mut(&peer) {
                     state.member_of = Some((id, handle));
                 }
+                self.notes.extend(differ.map(|differ| (peer, differ)));
             }
-            Err(refusal) => {
+            Err(mut refusal) => {
+                if let Some(differ) = differ {
+                    refusal.message = format!("{}\n{differ}", refusal.message);
+                }
                 let refusal = FromExecutive::JoinRefused(refusal);
                 self.out.push_back((peer, refusal));
             }
@@ -395,10 +465,11 @@ impl Executive {
     fn take_outputs(&mut self, id: ExecutionId) {
         let execution = self.executions.get_mut(&id);
         // A data frame seldom has any.
-        let Some(execution) = execution.filter(|e| e.log.has_news()) else {
+        let Some(execution) = execution.filter(|e| e.log.has_news() || !e.notes.is_empty()) else {
             return;
         };
         self.out.extend(execution.log.outputs());
+        self.notes.extend(execution.notes.drain(..));
         for peer in execution.log.left() {
             if let Some(p) = self.peers.get_mut(&peer) {
                 p.member_of = None;
@@ -422,13 +493,19 @@ fn no_federation<'a>(name: &str, existing: impl Iterator<Item = &'a String>) -> 
     )
 }
 
-/// Which federation executions exist, for a message: the first names and the number of the others.
+/// Which federation executions exist.
 fn there_are<'a>(existing: impl Iterator<Item = &'a String>) -> String {
-    let mut existing = existing.map(|n| format!("'{n}'"));
-    let named: Vec<_> = existing.by_ref().take(NAMES_SHOWN).collect();
-    match (named.len(), existing.count()) {
-        (0, _) => "there is none".into(),
-        (_, 0) => format!("there are {}", named.join(", ")),
-        (_, more) => format!("there are {} and {more} more", named.join(", ")),
-    }
+    let names = quoted(existing.map(String::as_str));
+    names.map_or("there is none".into(), |names| format!("there are {names}"))
+}
+
+/// Names for a message: the first ones, and the number of the others. None if there are none.
+pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut names = names.map(|n| format!("'{n}'"));
+    let shown: Vec<_> = names.by_ref().take(NAMES_SHOWN).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join(", "))?;
+    Some(match names.count() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    })
 }

@@ -22,6 +22,7 @@ use crate::message::{
     Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, LogIndex, RequestNumber,
     ResignAction, Snapshot,
 };
+use crate::mom;
 use crate::object::advisories::InstanceSwitches;
 use crate::object::federate::Instance;
 use crate::object::receive::{QueuedObject, ReceiveMaps, Wanted};
@@ -80,6 +81,9 @@ pub struct Federate {
     pub(crate) wanted: BTreeMap<Wanted, BTreeSet<AttributeHandle>>,
     pub(crate) maps: ReceiveMaps,
     pub(crate) counters: Counters,
+    /// For whoever runs the federate.
+    note: Option<String>,
+    mom_noted: bool,
     pub(crate) scratch: [ValuesBuf; 2],
     pub(crate) receivers: Vec<FederateHandle>,
     /// The largest frame that the executive takes.
@@ -144,6 +148,8 @@ impl Federate {
             wanted: BTreeMap::new(),
             maps: ReceiveMaps::default(),
             counters: Counters::default(),
+            note: None,
+            mom_noted: false,
             scratch: Default::default(),
             receivers: Vec::new(),
             frame_bytes_max: usize::MAX,
@@ -193,7 +199,17 @@ impl Federate {
 
     /// The next thing to put on a link.
     pub fn poll_output(&mut self) -> Option<Output> {
-        self.log.poll_output()
+        let output = self.log.poll_output();
+        if let (false, Some(Output::Request(request))) = (self.mom_noted, &output) {
+            self.note = mom::note(&request.body, &self.model);
+            self.mom_noted = self.note.is_some();
+        }
+        output
+    }
+
+    /// Something that whoever runs the federate should know, if there is. Look after outputs.
+    pub fn take_note(&mut self) -> Option<String> {
+        self.note.take()
     }
 
     /// A message of the executive's stream. Answers to calls made before joining are not for here.

@@ -21,6 +21,7 @@ mod generated;
 mod handles;
 mod log;
 pub mod message;
+mod mom;
 mod object;
 mod ownership;
 mod support;

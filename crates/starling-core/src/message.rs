@@ -111,6 +111,18 @@ pub enum ToExecutive {
     Request(Request),
     /// What all federation executions look like, for `starling ps`.
     QueryStatus,
+    /// Resigns a joined federate as if its connection had ended, for `starling resign`.
+    ResignFederate {
+        /// The name of its federation execution; empty where there is only one.
+        federation: String,
+        /// Its name.
+        federate: String,
+    },
+    /// Ends the process, for `starling stop`.
+    Stop {
+        /// Although federates are joined.
+        force: bool,
+    },
     /// Why nothing arrives, for `starling why`.
     QueryWhy(Question),
 }

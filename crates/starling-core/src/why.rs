@@ -48,7 +48,7 @@ impl Execution {
         };
         let receiver = self.members.iter().find_map(named);
         let Some(receiver) = receiver else {
-            let joined = listed(self.member_names());
+            let joined = listed(self.member_names().collect());
             let why = format!(
                 "'{}' is no joined federate of '{}'; there {joined}",
                 question.federate, self.name

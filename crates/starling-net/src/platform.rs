@@ -368,10 +368,25 @@ pub fn process_state(pid: u32) -> ProcessState {
     }
 }
 
-/// The name of a process of this host.
+/// The name of a process of this host. The system cuts what it calls itself off after 15
+/// characters; the rest is taken from the name of its program or script, if that begins so.
 pub fn process_name(pid: u32) -> Option<String> {
-    let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
-    Some(name.trim().to_owned())
+    /// What the system keeps.
+    const KEPT: usize = 15;
+    let name = std::fs::read(format!("/proc/{pid}/comm")).ok()?;
+    let name = String::from_utf8_lossy(&name).trim_end().to_owned();
+    if name.len() < KEPT {
+        return Some(name);
+    }
+    let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    // The program itself; behind an interpreter, its script.
+    let words = line.split(|b| *b == 0).take(2);
+    let mut words = words.map(|w| String::from_utf8_lossy(w).into_owned());
+    let whole = words.find_map(|w| {
+        let file = w.rsplit('/').next()?;
+        file.starts_with(&name).then(|| file.to_owned())
+    });
+    Some(whole.unwrap_or(name))
 }
 
 /// The process that listens on a TCP port of this host, as far as this user may see it.
@@ -420,7 +435,11 @@ pub(crate) mod tests {
     fn knows_processes() {
         assert_eq!(process_state(std::process::id()), ProcessState::Running);
         assert_eq!(process_state(u32::MAX), ProcessState::Gone);
-        assert!(process_name(std::process::id()).is_some());
+        let own = std::env::current_exe().unwrap();
+        let name = own.file_name().unwrap().to_str().unwrap();
+        assert!(name.len() > 15, "{name}: the system cuts it off");
+        // Of the process: of this thread it is the test's name.
+        assert_eq!(process_name(std::process::id()).as_deref(), Some(name));
         assert!(!host_name().is_empty());
     }
 

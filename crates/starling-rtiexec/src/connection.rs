@@ -3,7 +3,7 @@
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use starling_core::message::PeerInfo;
-use starling_net::{Link, LinkReader, LinkWriter, Stream};
+use starling_net::{Link, LinkReader, LinkWriter, Stream, user_id};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -23,6 +23,8 @@ pub(crate) struct Connection {
     pub path: String,
     /// Its process on this host.
     pub local_pid: Option<u32>,
+    /// The system vouches for it as a process of this one's user, or of root.
+    pub own_user: bool,
     /// Membership for the log: federation execution and federate, as told at join.
     pub member: Option<(String, String)>,
     /// Creations and destructions that were asked for and not answered yet, for the log.
@@ -74,6 +76,9 @@ impl Connection {
             info: None,
             path: peer.path,
             local_pid: peer.process.map(|(pid, _)| pid),
+            own_user: peer
+                .process
+                .is_some_and(|(_, user)| user == user_id() || user == 0),
             member: None,
             asked: VecDeque::new(),
             readable: true,

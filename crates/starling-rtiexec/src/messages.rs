@@ -2,7 +2,7 @@
 
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
-use starling_core::{MergedModules, ModuleMerge, PeerId, ProtocolError};
+use starling_core::{Exception, ExceptionKind, MergedModules, ModuleMerge, PeerId, ProtocolError};
 use starling_net::LinkReader;
 use starling_wire::{
     Foreign, Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame,
@@ -157,12 +157,21 @@ impl Server {
             ToExecutive::DestroyFederation { federation } => {
                 Some(format!("destroy federation execution '{federation}'"))
             }
+            ToExecutive::ResignFederate { federate, .. } => {
+                if let Err(refusal) = self.require_own_user(n) {
+                    self.answer(n, &FromExecutive::Done(Err(refusal)));
+                    return Ok(());
+                }
+                Some(format!("resign '{federate}'"))
+            }
+            ToExecutive::Stop { force } => {
+                let done = self.require_own_user(n).and_then(|()| self.stop(n, *force));
+                self.answer(n, &FromExecutive::Done(done));
+                return Ok(());
+            }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);
-                if let Some(connection) = self.connection(n) {
-                    put_from_executive(connection.writer.out(), &answer);
-                    self.mark_dirty(n);
-                }
+                self.answer(n, &answer);
                 return Ok(());
             }
             _ => None,
@@ -170,6 +179,7 @@ impl Server {
         if let (Some(asked), Some(connection)) = (asked, self.connection(n)) {
             connection.asked.push_back(asked);
         }
+        self.executive.set_time(self.began.elapsed());
         // The core contains what goes wrong in a federation execution; this, what does outside.
         let executive = AssertUnwindSafe(&mut self.executive);
         let result = catch_unwind(move || {
@@ -186,8 +196,46 @@ impl Server {
         });
         self.note_membership(n);
         self.take_outputs();
+        while let Some((PeerId(peer), note)) = self.executive.poll_note() {
+            if let Some(connection) = self.connection(peer as usize) {
+                let name = connection.name();
+                warn!("{name}: {note}");
+            }
+        }
         self.check_control_room(n);
         result.map_err(|e| Ending::Fault(e.to_string()))
+    }
+
+    /// Puts the answer of this process, not of a federation execution, on a peer's stream.
+    fn answer(&mut self, n: usize, answer: &FromExecutive) {
+        if let Some(connection) = self.connection(n) {
+            put_from_executive(connection.writer.out(), answer);
+            self.mark_dirty(n);
+        }
+    }
+
+    /// Who may end what others use: whom the system vouches for as this process's user, or root.
+    fn require_own_user(&mut self, n: usize) -> Result<(), Exception> {
+        if self.connection(n).is_some_and(|c| c.own_user) {
+            return Ok(());
+        }
+        let why = "only the user of this rtiexec may do that, over its Unix-domain socket\n  do: run it on the same host, as the same user (net.unix, net.run_dir)";
+        Err(Exception::new(ExceptionKind::RTIinternalError, why))
+    }
+
+    /// Ends this process when the answer has been given.
+    fn stop(&mut self, n: usize, force: bool) -> Result<(), Exception> {
+        let joined = self.executive.joined();
+        if joined > 0 && !force {
+            let why = format!(
+                "{joined} federate(s) are joined (`starling ps`)\n  do: let them resign, or use --force"
+            );
+            return Err(Exception::new(ExceptionKind::FederatesCurrentlyJoined, why));
+        }
+        let info = self.connection(n).and_then(|c| c.info.as_ref());
+        let by = info.map_or(0, |i| i.pid);
+        self.stopping = Some(format!("`starling stop` (process {by})"));
+        Ok(())
     }
 
     /// The chain up to the receiver as the executive knows it, and the path to it.

@@ -57,6 +57,9 @@ pub struct Server {
     pub(crate) receivers: Vec<PeerId>,
     pub(crate) connections: Vec<Option<Box<Connection>>>,
     pub(crate) idle_since: Instant,
+    pub(crate) began: Instant,
+    /// Who has asked for the end of this process.
+    pub(crate) stopping: Option<String>,
     poll: Poll,
     registry: Arc<Registry>,
     listeners: Vec<(Listener, Option<Token>)>,
@@ -111,6 +114,8 @@ impl Server {
             receivers: Vec::new(),
             connections: Vec::new(),
             idle_since: Instant::now(),
+            began: Instant::now(),
+            stopping: None,
             registry: Arc::new(poll.registry().try_clone().map_err(failed)?),
             poll,
             listeners,
@@ -190,6 +195,10 @@ impl Server {
                 return Ok(Ended::Stopped(by));
             }
             self.round(now);
+            if let Some(by) = self.stopping.take() {
+                self.say_farewell(&by);
+                return Ok(Ended::Stopped(by));
+            }
             if self.starved && (std::mem::take(&mut self.freed) || now >= next_tick) {
                 self.accept(now);
             }

@@ -244,6 +244,8 @@ variants! {
         5 Request(request),
         6 QueryStatus,
         7 QueryWhy(question),
+        8 ResignFederate { federation, federate },
+        9 Stop { force },
     }
     RequestBody {
         1 PublishObjectClass { class, attributes },

@@ -396,6 +396,11 @@ fn to_executive() -> impl Strategy<Value = ToExecutive> {
             starling_core::message::Request { fenced, body }
         )),
         Just(QueryStatus),
+        (text(), text()).prop_map(|(federation, federate)| ResignFederate {
+            federation,
+            federate
+        }),
+        any::<bool>().prop_map(|force| Stop { force }),
         (text(), text(), text()).prop_map(|(federation, federate, subject)| QueryWhy(Question {
             federation,
             federate,

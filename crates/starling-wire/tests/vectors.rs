@@ -176,7 +176,7 @@ fn what_is_not_the_format_is_refused() {
         (&[26, 1, 0, 0, 4], "26 is no type of frame"),
         (&[3, 0], "1 bytes too many at the end of a frame"),
         (b"\x01HTTP", "the peer does not speak Starling's protocol"),
-        (&[4, 9], "9 is no ToExecutive"),
+        (&[4, 99], "99 is no ToExecutive"),
         (&[4, 2, 5, b'x'], "5 bytes announced, 1 left"),
         (&[4, 2, 1, 0xff], "a text is not UTF-8"),
         (

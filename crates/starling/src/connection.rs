@@ -404,6 +404,9 @@ impl State {
             match output {
                 Output::Request(request) => {
                     put_to_executive(self.writer.out(), &ToExecutive::Request(request));
+                    if let Some(note) = federate.take_note() {
+                        starling_net::say(format_args!("starling: note: {note}"));
+                    }
                 }
                 Output::Fence { .. } => unreachable!("data takes the executive's path here"),
             }

@@ -4,6 +4,7 @@ use super::federate::fdd_directive;
 use super::modules::{MergedModules, ModuleMerge};
 use crate::exception::throw;
 use crate::execution::{Execution, Member};
+use crate::executive::quoted;
 use crate::message::{
     Cause, EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
     PeerInfo, ResignAction, Snapshot,
@@ -12,6 +13,7 @@ use crate::object::advisories::InstanceSwitches;
 use crate::object::execution::NameUse;
 use crate::{Exception, FederateHandle, PeerId};
 use starling_fom::Check;
+use std::time::Duration;
 
 /// Logical time implementations that every federate has (§12.4).
 const TIMES: [&str; 2] = ["HLAfloat64Time", "HLAinteger64Time"];
@@ -96,8 +98,37 @@ impl Execution {
     }
 
     /// Names of the joined federates.
-    pub(crate) fn member_names(&self) -> Vec<&str> {
-        self.members.values().map(|m| m.name.as_str()).collect()
+    pub(crate) fn member_names(&self) -> impl Iterator<Item = &str> {
+        self.members.values().map(|m| m.name.as_str())
+    }
+
+    /// A joined federate by its name: its handle and connection.
+    pub(crate) fn member_named(&self, name: &str) -> Option<(FederateHandle, PeerId)> {
+        let (handle, _) = self.members.iter().find(|(_, m)| m.name == name)?;
+        Some((*handle, self.log.peer(*handle)?))
+    }
+
+    /// How modules that a federate brings differ from those that this federation execution has
+    /// under the same names, with its age and federates and what to do; none if they don't.
+    pub(crate) fn differing(&self, given: &[ModuleSource], now: Duration) -> Option<String> {
+        let other = |m: &&ModuleSource| {
+            let same_name = |old: &ModuleSource| old.designator == m.designator;
+            self.modules.iter().any(same_name) && !self.modules.contains(m)
+        };
+        let changed = given.iter().filter(other).map(|m| m.designator.as_str());
+        let changed = quoted(changed)?;
+        let age = now.saturating_sub(self.created).as_secs();
+        let name = &self.name;
+        let (federates, first) = match quoted(self.member_names()) {
+            Some(names) => (
+                format!("the joined federates {names}"),
+                "`starling resign FEDERATE` for each of them, then ",
+            ),
+            None => ("no joined federates".into(), ""),
+        };
+        Some(format!(
+            "{changed} of '{name}' had other contents when they were loaded; it has existed for {age} s and has {federates}\n  do: if it is left over, {first}`starling destroy {name}`, and start again"
+        ))
     }
 
     /// A member's name.
@@ -158,6 +189,7 @@ impl Execution {
             transportations: Default::default(),
             published: Default::default(),
             published_interactions: Default::default(),
+            mom_noted: false,
         };
         let joined = EntryBody::FederateJoined {
             federate: member.information(handle),

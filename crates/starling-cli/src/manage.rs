@@ -1,0 +1,81 @@
+//! `starling destroy`, `starling resign`, `starling stop`: getting rid of what is left over.
+
+use crate::query::query;
+use crate::{UNREACHABLE, fail, print};
+use clap::Args;
+use starling_core::message::{FromExecutive, ToExecutive};
+use std::process::ExitCode;
+
+/// Options of `starling destroy`.
+#[derive(Args)]
+pub(crate) struct Destroy {
+    /// The federation execution
+    federation: String,
+    /// Which rtiexec, as a localSettingsDesignator (host:port); nothing: as a federate started here
+    #[arg(default_value = "")]
+    rtiexec: String,
+}
+
+/// Options of `starling resign`.
+#[derive(Args)]
+pub(crate) struct Resign {
+    /// The joined federate's name
+    federate: String,
+    /// Its federation execution; needed where there are several
+    #[arg(long, default_value = "")]
+    federation: String,
+    /// Which rtiexec, as a localSettingsDesignator (host:port); nothing: as a federate started here
+    #[arg(default_value = "")]
+    rtiexec: String,
+}
+
+/// Options of `starling stop`.
+#[derive(Args)]
+pub(crate) struct Stop {
+    /// Although federates are joined: they lose the connection
+    #[arg(long)]
+    force: bool,
+    /// Which rtiexec, as a localSettingsDesignator (host:port); nothing: as a federate started here
+    #[arg(default_value = "")]
+    rtiexec: String,
+}
+
+/// Runs `starling destroy`.
+pub(crate) fn destroy(arguments: &Destroy) -> ExitCode {
+    let federation = arguments.federation.clone();
+    let done = format!("{federation} is destroyed\n");
+    let order = ToExecutive::DestroyFederation { federation };
+    manage(&arguments.rtiexec, "starling destroy", &order, &done)
+}
+
+/// Runs `starling resign`.
+pub(crate) fn resign(arguments: &Resign) -> ExitCode {
+    let order = ToExecutive::ResignFederate {
+        federation: arguments.federation.clone(),
+        federate: arguments.federate.clone(),
+    };
+    let done = format!("{} is resigned\n", arguments.federate);
+    manage(&arguments.rtiexec, "starling resign", &order, &done)
+}
+
+/// Runs `starling stop`.
+pub(crate) fn stop(arguments: &Stop) -> ExitCode {
+    let order = ToExecutive::Stop {
+        force: arguments.force,
+    };
+    manage(
+        &arguments.rtiexec,
+        "starling stop",
+        &order,
+        "rtiexec ends\n",
+    )
+}
+
+fn manage(designator: &str, program: &str, order: &ToExecutive, done: &str) -> ExitCode {
+    match query(designator, program, order) {
+        Ok((.., FromExecutive::Done(Ok(())))) => print(done),
+        Ok((.., FromExecutive::Done(Err(refusal)))) => fail(refusal, 1),
+        Ok(_) => fail("rtiexec gave an answer to something else", UNREACHABLE),
+        Err((why, code)) => fail(why, code),
+    }
+}
