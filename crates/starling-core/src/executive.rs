@@ -130,6 +130,17 @@ impl Executive {
         }
     }
 
+    /// Whether another federate has brought modules since those of this message were merged. If
+    /// [`receive_merged`](Self::receive_merged) is given such, it merges them again.
+    pub fn is_outdated(&self, message: &ToExecutive, merged: &MergedModules) -> bool {
+        let ToExecutive::Join { federation, .. } = message else {
+            return false;
+        };
+        let id = self.names.get(federation);
+        let execution = id.and_then(|id| self.executions.get(id));
+        execution.is_some_and(|e| e.modules.len() != merged.base)
+    }
+
     /// Tells how much time has gone by since the executive began; only for ages in messages.
     pub fn set_time(&mut self, now: Duration) {
         self.now = now;

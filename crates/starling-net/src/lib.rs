@@ -28,8 +28,8 @@ pub use file::read_file;
 pub use link::{Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
-    ProcessState, host_name, process_name, process_stamp, process_state, raise_descriptor_limit,
-    user_id,
+    ProcessState, be_nice, host_name, process_name, process_stamp, process_state,
+    raise_descriptor_limit, user_id,
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};

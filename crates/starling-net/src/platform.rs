@@ -243,6 +243,12 @@ pub(crate) fn detach_descriptor(fd: BorrowedFd<'_>) -> io::Result<()> {
     check(unsafe { libc::dup3(nothing.as_raw_fd(), fd.as_raw_fd(), libc::O_CLOEXEC) }).map(|_| ())
 }
 
+/// Lets other threads go before this one from now on.
+pub fn be_nice() {
+    // Where that is not allowed it goes on as it is.
+    let _ = rustix::process::nice(10);
+}
+
 /// The user this process runs as.
 pub fn user_id() -> u32 {
     rustix::process::geteuid().as_raw()

@@ -41,6 +41,8 @@ pub(crate) struct Connection {
     pub queued: bool,
     /// It stands in the list of those that have something to be written.
     pub dirty: bool,
+    /// The FOM modules that it brought are being merged: its next message waits for that.
+    pub in_work: bool,
     /// The receiver that it waits for.
     pub held_by: Option<usize>,
     /// Senders that wait for it, since when.
@@ -87,6 +89,7 @@ impl Connection {
             write_failed: None,
             queued: false,
             dirty: false,
+            in_work: false,
             held_by: None,
             holds: Vec::new(),
             full_since: None,
@@ -97,6 +100,11 @@ impl Connection {
             registry: registry.clone(),
             token,
         })
+    }
+
+    /// Whether what it sends is to wait.
+    pub fn must_wait(&self) -> bool {
+        self.in_work || self.held_by.is_some()
     }
 
     /// Who it is, for the log.

@@ -1,7 +1,7 @@
 //! rtiexec: the process that orders the control log of federation executions and forwards data
 //! between federates.
 //!
-//! One thread drives one [`Server`]: it reads what has come on every link, gives it to the
+//! One thread drives one [`Server`], with others that only merge FOM modules (`modules`): it reads what has come on every link, gives it to the
 //! core's `Executive`, appends what comes out to the receivers' buffers, and writes each buffer
 //! once. The rules it keeps are those of its parts: `server` (order on a stream), `flow`
 //! (bounded queues), `liveness` (who is taken for dead).
@@ -14,6 +14,7 @@ mod listening;
 mod liveness;
 mod logging;
 mod messages;
+mod modules;
 mod server;
 mod timers;
 

@@ -2,7 +2,7 @@
 
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
-use starling_core::{Exception, ExceptionKind, MergedModules, ModuleMerge, PeerId, ProtocolError};
+use starling_core::{Exception, ExceptionKind, MergedModules, PeerId, ProtocolError};
 use starling_net::LinkReader;
 use starling_wire::{
     Foreign, Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame,
@@ -25,7 +25,7 @@ impl Server {
     ) -> Result<(), Ending> {
         let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
         while let Some(connection) = self.connection(n) {
-            if connection.held_by.is_some() {
+            if connection.must_wait() {
                 break;
             }
             let known = connection.info.is_some();
@@ -141,7 +141,7 @@ impl Server {
         Ok(())
     }
 
-    fn control(&mut self, n: usize, mut message: ToExecutive) -> Result<(), Ending> {
+    pub(crate) fn control(&mut self, n: usize, message: ToExecutive) -> Result<(), Ending> {
         let asked = match &message {
             ToExecutive::CreateFederation {
                 federation,
@@ -179,17 +179,27 @@ impl Server {
         if let (Some(asked), Some(connection)) = (asked, self.connection(n)) {
             connection.asked.push_back(asked);
         }
+        match self.merge_elsewhere(n, message) {
+            Some(message) => self.handle(n, message, None),
+            None => Ok(()),
+        }
+    }
+
+    /// Hands a message to the executive, with its modules if it brought some, and sees to what
+    /// comes of it.
+    pub(crate) fn handle(
+        &mut self,
+        n: usize,
+        message: ToExecutive,
+        merged: Option<MergedModules>,
+    ) -> Result<(), Ending> {
         self.executive.set_time(self.began.elapsed());
         // The core contains what goes wrong in a federation execution; this, what does outside.
         let executive = AssertUnwindSafe(&mut self.executive);
-        let result = catch_unwind(move || {
-            let AssertUnwindSafe(executive) = { executive };
-            let merged = executive.take_modules(&mut message).map(ModuleMerge::run);
-            for warning in merged.iter().flat_map(MergedModules::warnings) {
-                warn!("{warning}");
-            }
-            executive.receive_merged(PeerId(n as u64), message, merged)
-        });
+        let peer = PeerId(n as u64);
+        let result = catch_unwind(AssertUnwindSafe(move || {
+            { executive }.0.receive_merged(peer, message, merged)
+        }));
         let result = result.unwrap_or_else(|_| {
             let what = "an internal error of the RTI in handling its request";
             Err(ProtocolError(what.into()))

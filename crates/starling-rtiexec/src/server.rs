@@ -6,6 +6,7 @@
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::listening;
+use crate::modules::Workshop;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
@@ -16,6 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
@@ -24,7 +26,7 @@ const FILLS_PER_TURN: usize = 4;
 /// How long the last messages may take to leave when the server ends.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-const STOP: mio::Token = mio::Token(usize::MAX);
+const WAKER: mio::Token = mio::Token(usize::MAX);
 const SIGNAL: mio::Token = mio::Token(usize::MAX - 1);
 const LISTENER: usize = usize::MAX / 2;
 
@@ -39,13 +41,17 @@ pub enum Ended {
 
 /// Ends a server from another thread.
 #[derive(Clone, Debug)]
-pub struct Stopper(Arc<mio::Waker>);
+pub struct Stopper {
+    waker: Arc<mio::Waker>,
+    stop: Arc<AtomicBool>,
+}
 
 impl Stopper {
     /// Ends the server; its federates learn of it.
     pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
         // An error means that it has ended already.
-        let _ = self.0.wake();
+        let _ = self.waker.wake();
     }
 }
 
@@ -73,6 +79,8 @@ pub struct Server {
     freed: bool,
     /// Since when which federation execution of this name has no federates.
     pub(crate) empty_since: BTreeMap<String, (u64, Instant)>,
+    stop: Arc<AtomicBool>,
+    pub(crate) workshop: Workshop,
     /// Connections with something to be read.
     work: VecDeque<usize>,
     /// Connections with something to be written.
@@ -107,7 +115,8 @@ impl Server {
         let mut executive = Executive::new();
         executive.set_check(config.check);
         executive.limit_federations(config.federations_per_host);
-        let waker = mio::Waker::new(poll.registry(), STOP).map_err(failed)?;
+        let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
+        let workshop = Workshop::new(&waker).map_err(failed)?;
         Ok(Self {
             config,
             executive,
@@ -120,7 +129,9 @@ impl Server {
             poll,
             listeners,
             signals: Vec::new(),
-            waker: Arc::new(waker),
+            waker,
+            stop: Arc::default(),
+            workshop,
             spare: Vec::new(),
             starved: false,
             freed: false,
@@ -147,7 +158,10 @@ impl Server {
 
     /// Ends it from another thread.
     pub fn stopper(&self) -> Stopper {
-        Stopper(self.waker.clone())
+        Stopper {
+            waker: self.waker.clone(),
+            stop: self.stop.clone(),
+        }
     }
 
     /// Ends in good order on SIGTERM and SIGINT.
@@ -184,7 +198,10 @@ impl Server {
             let mut stop = None;
             for event in &events {
                 match event.token() {
-                    STOP => stop = Some("its owner".to_owned()),
+                    WAKER if self.stop.load(Ordering::Acquire) => {
+                        stop = Some("its owner".to_owned());
+                    }
+                    WAKER => self.take_merged(now),
                     SIGNAL => stop = self.signal().or(stop),
                     mio::Token(t) if t >= LISTENER => self.accept(now),
                     mio::Token(n) => self.note(n, event, now),
@@ -345,7 +362,7 @@ impl Server {
         };
         connection.reader = Some(reader);
         match result {
-            Ok(()) if connection.readable && connection.held_by.is_none() => self.queue(n),
+            Ok(()) if connection.readable && !connection.must_wait() => self.queue(n),
             Ok(()) => {}
             Err(Ending::Closed(why)) => self.closed(n, &why),
             Err(Ending::Fault(why)) => self.remove(n, &why),
@@ -359,7 +376,7 @@ impl Server {
             let Some(connection) = self.connection(n) else {
                 return Ok(());
             };
-            if connection.held_by.is_some() || !connection.readable || turn == FILLS_PER_TURN {
+            if connection.must_wait() || !connection.readable || turn == FILLS_PER_TURN {
                 return Ok(());
             }
             match reader.fill() {
@@ -394,7 +411,7 @@ impl Server {
     }
 
     /// A connection has ended by the peer's doing.
-    fn closed(&mut self, n: usize, why: &str) {
+    pub(crate) fn closed(&mut self, n: usize, why: &str) {
         let Some(connection) = self.connection(n) else {
             return;
         };

@@ -57,7 +57,7 @@ impl Server {
         let paused = self.config.paused;
         let connection = self.connection(n)?;
         let silent = now.duration_since(connection.heard);
-        if silent < timeout || connection.held_by.is_some() || connection.readable {
+        if silent < timeout || connection.must_wait() || connection.readable {
             return None;
         }
         if connection.info.is_none() {
@@ -118,7 +118,7 @@ impl Server {
     pub(crate) fn check_idle(&mut self, now: Instant) -> Option<Ended> {
         let limit = self.config.idle_exit?;
         let kept = self.executive.federations() > 0 && !self.config.by_itself;
-        if self.connections.iter().any(Option::is_some) || kept {
+        if self.connections.iter().any(Option::is_some) || kept || self.workshop.is_busy() {
             self.idle_since = now;
             return None;
         }

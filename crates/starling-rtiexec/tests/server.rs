@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Client, Running, run};
-use starling_core::message::{FromExecutive, ResignAction, ToExecutive};
+use starling_core::message::{FromExecutive, ModuleSource, ResignAction, ToExecutive};
 use starling_core::{Callback, Counters};
 use starling_rtiexec::Paused;
-use std::time::Duration;
+use starling_wire::{put_to_executive, split_frame};
+use std::time::{Duration, Instant};
 
 #[test]
 fn data_reaches_whoever_wants_it_in_order_and_nobody_else() {
@@ -384,4 +385,124 @@ fn callbacks_of_the_core_carry_what_was_sent() {
     };
     // The FDD does not convey producing federates.
     assert_eq!((producer, &tag[..]), (None, &b"tag"[..]));
+}
+
+/// A module of so many interaction classes, each with a long description.
+fn large_module(classes: usize) -> ModuleSource {
+    let semantics = "words ".repeat(200);
+    let mut text = String::from(
+        "<objectModel><interactions><interactionClass><name>HLAinteractionRoot</name>",
+    );
+    for n in 0..classes {
+        text += &format!(
+            "<interactionClass><name>I{n}</name><semantics>{semantics}</semantics></interactionClass>"
+        );
+    }
+    text += "</interactionClass></interactions></objectModel>";
+    ModuleSource {
+        designator: "large.xml".into(),
+        text: text.into(),
+    }
+}
+
+/// Round trips of another client until the creation of a federation execution is answered, and
+/// how long each took.
+fn round_trips_while_created(server: &Running, classes: usize) -> Vec<Duration> {
+    let mut other = Client::connect(server);
+    let mut creator = Client::connect(server);
+    creator.tell(ToExecutive::CreateFederation {
+        federation: format!("Large {classes}"),
+        modules: vec![large_module(classes)],
+        mim: None,
+        time_implementation: String::new(),
+    });
+    let mut took = Vec::new();
+    while split_frame(creator.link.reader.inbox()).unwrap().is_none() {
+        let begin = Instant::now();
+        other.tell(ToExecutive::ListFederations);
+        other.until(|m| matches!(m, FromExecutive::Federations(_)));
+        took.push(begin.elapsed());
+        creator.link.reader.fill().unwrap();
+    }
+    let answer = creator.until(|m| matches!(m, FromExecutive::Done(_)));
+    assert_eq!(answer, FromExecutive::Done(Ok(())));
+    took
+}
+
+#[test]
+fn others_are_served_while_modules_are_read() {
+    let server = run(|config| config.heartbeat = Duration::from_secs(3600));
+    // Were they read in between, the first round trip would take until then.
+    assert!(round_trips_while_created(&server, 5000).len() > 5);
+    // What somebody sends behind its modules waits for them.
+    let mut hasty = Client::connect(&server);
+    let create = ToExecutive::CreateFederation {
+        federation: "Hasty".into(),
+        modules: vec![large_module(100)],
+        mim: None,
+        time_implementation: String::new(),
+    };
+    let federation = "Hasty".into();
+    put_to_executive(hasty.link.writer.out(), &create);
+    put_to_executive(hasty.link.writer.out(), &create);
+    hasty.tell(ToExecutive::DestroyFederation { federation });
+    let mut answer = || match hasty.until(|m| matches!(m, FromExecutive::Done(_))) {
+        FromExecutive::Done(done) => done.is_ok(),
+        _ => unreachable!(),
+    };
+    assert_eq!([answer(), answer(), answer()], [true, false, true]);
+}
+
+#[test]
+fn modules_that_come_to_one_federation_execution_at_once_are_all_merged() {
+    let server = run(|_| {});
+    let _founder = Client::founder(&server, "Together");
+    let mut joiners: Vec<_> = (0..4).map(|_| Client::connect(&server)).collect();
+    for (n, joiner) in joiners.iter_mut().enumerate() {
+        let mut module = large_module(500);
+        module.designator = format!("module{n}.xml");
+        let text = String::from_utf8(module.text).unwrap();
+        module.text = text.replace("<name>I", &format!("<name>J{n}x")).into();
+        joiner.tell(ToExecutive::Join {
+            name: Some(format!("joiner{n}")),
+            kind: "test".into(),
+            federation: "Together".into(),
+            modules: vec![module],
+        });
+    }
+    for joiner in &mut joiners {
+        let answer =
+            joiner.until(|m| matches!(m, FromExecutive::Joined(_) | FromExecutive::JoinRefused(_)));
+        assert!(matches!(answer, FromExecutive::Joined(_)), "{answer:?}");
+    }
+    let mut last = Client::connect(&server);
+    last.join("Together", "last").unwrap();
+    for n in 0..4 {
+        let class = format!("J{n}x499");
+        assert!(last.federate().interaction_class_handle(&class).is_ok());
+    }
+}
+
+/// On an idle machine: `cargo test --release -p starling-rtiexec --test server -- --ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+#[allow(clippy::print_stdout, reason = "its result")]
+fn round_trips_while_28_mb_are_read() {
+    let server = run(|_| {});
+    let median = |mut list: Vec<Duration>| {
+        list.sort_unstable();
+        (list[list.len() / 2], list.len())
+    };
+    let mut other = Client::connect(&server);
+    let alone = (0..5000).map(|_| {
+        let begin = Instant::now();
+        other.tell(ToExecutive::ListFederations);
+        other.until(|m| matches!(m, FromExecutive::Federations(_)));
+        begin.elapsed()
+    });
+    let (alone, _) = median(alone.collect());
+    let (meanwhile, count) = median(round_trips_while_created(&server, 22_000));
+    let ratio = meanwhile.as_secs_f64() / alone.as_secs_f64();
+    println!("alone {alone:?}, meanwhile {meanwhile:?} ({count} round trips), ratio {ratio:.2}");
+    assert!(ratio <= 2.0, "{ratio}");
 }

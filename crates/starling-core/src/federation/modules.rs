@@ -3,7 +3,7 @@
 //! Reading and merging large modules takes seconds, so it is apart from the executive: whoever
 //! drives that may do it on another thread ([`Executive::take_modules`](crate::Executive)).
 
-use crate::message::ModuleSource;
+use crate::message::{ModuleSource, ToExecutive};
 use crate::{Exception, ExceptionKind};
 use starling_fom::{Check, FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
 
@@ -36,6 +36,11 @@ pub struct MergedModules {
 }
 
 impl ModuleMerge {
+    /// Whether there is nothing to be merged.
+    pub fn is_empty(&self) -> bool {
+        self.sources.is_empty()
+    }
+
     /// Reads and merges them.
     pub fn run(self) -> MergedModules {
         let base = self.base.as_ref().map_or(0, |base| base.modules().len());
@@ -54,6 +59,13 @@ impl ModuleMerge {
 }
 
 impl MergedModules {
+    /// Puts the modules of a join back into its message, to be merged again.
+    pub fn give_back(self, message: &mut ToExecutive) {
+        if let ToExecutive::Join { modules, .. } = message {
+            *modules = self.sources;
+        }
+    }
+
     /// What was let pass with a warning, for the log.
     pub fn warnings(&self) -> &[FomError] {
         &self.warnings
