@@ -13,6 +13,20 @@ pub struct Exception {
     pub message: String,
 }
 
+/// The longest name that a user may give to anything, in bytes of UTF-8.
+pub const NAME_BYTES_MAX: usize = 1024;
+
+/// RTIinternalError for a name that is too long; `what` it is of, with an article.
+pub(crate) fn require_name(what: &str, name: &str) -> Result<(), Exception> {
+    match name.len() {
+        0..=NAME_BYTES_MAX => Ok(()),
+        length => Err(Exception::new(
+            ExceptionKind::RTIinternalError,
+            format!("the name of {what} has {length} bytes; {NAME_BYTES_MAX} are allowed"),
+        )),
+    }
+}
+
 impl Exception {
     /// An exception with its reason.
     pub fn new(kind: ExceptionKind, message: impl Into<String>) -> Self {

@@ -6,6 +6,7 @@
 
 use crate::ddm::execution::ExecutionRegions;
 use crate::declaration::{Routes, Subscriptions};
+use crate::exception::require_name;
 use crate::federation::synchronization::SynchronizationPoint;
 use crate::handles::HandleMap;
 use crate::log::executive::Log;
@@ -134,6 +135,9 @@ impl Execution {
                 subscription,
             } => self.subscribe_interaction(cause, class, subscription),
             RequestBody::ReserveNames { names, multiple } => {
+                let mut all = names.iter();
+                all.try_for_each(|name| require_name("an object instance", name))
+                    .map_err(|e| ProtocolError(e.message))?;
                 self.reserve_names(cause, names, multiple);
                 Ok(())
             }
@@ -241,6 +245,8 @@ impl Execution {
                 tag,
             } => self.request_class_update_with_regions(cause, class, &regions, tag),
             RequestBody::RegisterSynchronizationPoint { label, tag, set } => {
+                require_name("a synchronization point", &label)
+                    .map_err(|e| ProtocolError(e.message))?;
                 self.register_synchronization_point(cause, label, tag, set);
                 Ok(())
             }

@@ -4,6 +4,7 @@
 //! `settle`, and take the outputs with `poll_output`. Outputs made by an input must be put on a
 //! peer's stream before a data frame that came after that input.
 
+use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::federation::modules::{MergedModules, ModuleMerge};
 use crate::message::{
@@ -326,6 +327,10 @@ impl Executive {
             }
             let kind = ExceptionKind::FederationExecutionAlreadyExists;
             return Err(Exception::new(kind, why));
+        }
+        require_name("a federation execution", &name)?;
+        for module in modules.iter().chain(&mim) {
+            require_name("a FOM module", &module.designator)?;
         }
         let origin = self.peers.get(&peer).map_or("", |p| origin(&p.info.path));
         let created = self.origins.values().filter(|o| *o == origin).count();

@@ -31,7 +31,7 @@ mod why;
 pub use callback::Callback;
 pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};
-pub use exception::{Exception, ProtocolError};
+pub use exception::{Exception, NAME_BYTES_MAX, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, Federate};
 pub use federation::SynchronizationPointFailure;

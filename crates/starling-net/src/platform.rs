@@ -395,35 +395,68 @@ pub fn process_name(pid: u32) -> Option<String> {
     Some(whole.unwrap_or(name))
 }
 
+/// A TCP socket of this host.
+struct TcpSocket {
+    local_port: u16,
+    remote_port: u16,
+    listens: bool,
+    user: u32,
+    /// As its descriptors are called.
+    name: String,
+}
+
+fn tcp_sockets() -> Vec<TcpSocket> {
+    let port = |address: &str| u16::from_str_radix(address.rsplit(':').next()?, 16).ok();
+    let parse = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().take(10).collect();
+        let [_, local, remote, state, .., user, _, inode] = fields[..] else {
+            return None;
+        };
+        Some(TcpSocket {
+            local_port: port(local)?,
+            remote_port: port(remote)?,
+            listens: state == "0A",
+            user: user.parse().ok()?,
+            name: format!("socket:[{inode}]"),
+        })
+    };
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
+    let texts = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    texts
+        .iter()
+        .flat_map(|t| t.lines().skip(1))
+        .filter_map(parse)
+        .collect()
+}
+
+/// Whether a process has one of these sockets; none if its descriptors can't be looked at.
+fn has_socket(pid: u32, sockets: &[TcpSocket]) -> Option<bool> {
+    let open = std::fs::read_dir(format!("/proc/{pid}/fd")).ok()?;
+    let mut targets = open
+        .flatten()
+        .filter_map(|e| std::fs::read_link(e.path()).ok());
+    Some(targets.any(|t| sockets.iter().any(|s| t.as_os_str() == s.name.as_str())))
+}
+
 /// The process that listens on a TCP port of this host, as far as this user may see it.
 pub(crate) fn listening_process(port: u16) -> Option<u32> {
-    let mut sockets = Vec::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        let text = std::fs::read_to_string(table).unwrap_or_default();
-        for line in text.lines().skip(1) {
-            let fields: Vec<&str> = line.split_whitespace().collect();
-            let [_, local, _, state, .., inode] = fields.get(..10)? else {
-                continue;
-            };
-            let ours = local
-                .rsplit(':')
-                .next()
-                .and_then(|p| u16::from_str_radix(p, 16).ok());
-            if ours == Some(port) && *state == "0A" {
-                sockets.push(format!("socket:[{inode}]"));
-            }
-        }
-    }
+    let mut sockets = tcp_sockets();
+    sockets.retain(|s| s.listens && s.local_port == port);
     let pids = std::fs::read_dir("/proc").ok()?.flatten();
     let pids = pids.filter_map(|e| e.file_name().to_str()?.parse::<u32>().ok());
-    pids.into_iter().find(|pid| {
-        let Ok(open) = std::fs::read_dir(format!("/proc/{pid}/fd")) else {
-            return false;
-        };
-        let target = |e: std::fs::DirEntry| std::fs::read_link(e.path()).ok();
-        open.flatten()
-            .filter_map(target)
-            .any(|t| sockets.iter().any(|s| t.as_os_str() == s.as_str()))
+    pids.into_iter()
+        .find(|pid| has_socket(*pid, &sockets) == Some(true))
+}
+
+/// Whether a process of this host has the socket of a connection between these ports, as far as
+/// this user may see it; else whether its user has.
+pub(crate) fn holds_tcp(pid: u32, local_port: u16, remote_port: u16) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let mut sockets = tcp_sockets();
+    sockets.retain(|s| s.local_port == local_port && s.remote_port == remote_port);
+    has_socket(pid, &sockets).unwrap_or_else(|| {
+        let user = std::fs::metadata(format!("/proc/{pid}")).map(|m| m.uid());
+        user.is_ok_and(|user| sockets.iter().any(|s| s.user == user))
     })
 }
 
@@ -477,6 +510,23 @@ pub(crate) mod tests {
         assert_eq!(listening_process(port), Some(std::process::id()));
         drop(listener);
         assert_eq!(listening_process(port), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_socket() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let here = listener.local_addr().unwrap().port();
+        let stream = std::net::TcpStream::connect(("127.0.0.1", here)).unwrap();
+        let there = stream.local_addr().unwrap().port();
+        assert!(holds_tcp(std::process::id(), there, here));
+        let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+        assert!(
+            !holds_tcp(other.id(), there, here),
+            "it may say so, but has none"
+        );
+        assert!(!holds_tcp(1, there, here) || user_id() == 0);
+        other.kill().unwrap();
+        other.wait().unwrap();
     }
 
     #[test]

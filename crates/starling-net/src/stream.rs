@@ -65,6 +65,18 @@ impl Stream {
         }
     }
 
+    /// Whether the other end is a socket of this process of this host, as far as this user may see:
+    /// where its descriptors can't be looked at, its user is compared.
+    pub fn is_of_process(&self, pid: u32) -> bool {
+        match self {
+            Self::Tcp(stream) => match (stream.peer_addr(), stream.local_addr()) {
+                (Ok(there), Ok(here)) => platform::holds_tcp(pid, there.port(), here.port()),
+                _ => false,
+            },
+            Self::Unix(_) => self.peer().process.is_some_and(|(its, _)| its == pid),
+        }
+    }
+
     /// Whether the operating system of the peer's host answers, whatever its process does: not if
     /// nothing came from it for `time` although it was asked repeatedly. None where this can't be
     /// told. While heartbeats are sent a host that can't be reached is noticed within `time` and

@@ -59,8 +59,10 @@ settings! {
         "Where rtiexec listens. 0.0.0.0:15160 lets other hosts connect.";
     RTIEXEC_IDLE_EXIT_S: f64 = "rtiexec.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "0",
         "rtiexec ends after this long without connection and federation execution; 0: never.";
-    LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 32), "bytes", "268435456",
+    LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 30), "bytes", "268435456",
         "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
+    LIMITS_FRAME_TIMEOUT_S: f64 = "limits.frame_timeout_s", Kind::Number(0.0, DAY_S), "s", "60",
+        "rtiexec cuts off who has begun a message and not ended it after this long, though its bytes keep coming or it has not joined; 0: never.";
     LIMITS_FEDERATIONS_PER_HOST: u64 = "limits.federations_per_host", Kind::Integer(1, 1 << 20), "", "100",
         "Federation executions that federates of one host may have created and not destroyed at the same time; all on Unix-domain links count as one host.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",

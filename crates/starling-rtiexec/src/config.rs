@@ -5,8 +5,8 @@ use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
-    LIMITS_FRAME_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, NET_UNIX,
-    RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
+    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S,
+    NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
 };
 use std::time::Duration;
 
@@ -35,6 +35,8 @@ pub struct Config {
     pub frame_bytes_max: usize,
     /// Federation executions that one host's federates may have created.
     pub federations_per_host: usize,
+    /// A message that has begun must have come whole after this long.
+    pub frame_timeout: Option<Duration>,
     /// Bytes that may wait for a receiver before its senders are held up.
     pub send_queue_bytes: usize,
     /// A receiver that holds up its senders for this long is resigned.
@@ -61,8 +63,24 @@ impl Config {
             },
             frame_bytes_max: settings.get(LIMITS_FRAME_BYTES) as usize,
             federations_per_host: settings.get(LIMITS_FEDERATIONS_PER_HOST) as usize,
+            frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use starling_rid::{Kind, SETTINGS};
+    use starling_wire::FRAME_BYTES_MAX;
+
+    #[test]
+    fn no_limit_may_be_set_beyond_the_format() {
+        let setting = SETTINGS.iter().find(|s| s.key == "limits.frame_bytes");
+        let Kind::Integer(_, most) = setting.unwrap().kind else {
+            panic!("a number of bytes");
+        };
+        assert_eq!(most, FRAME_BYTES_MAX as u64);
     }
 }

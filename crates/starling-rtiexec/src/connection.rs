@@ -3,7 +3,7 @@
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use starling_core::message::PeerInfo;
-use starling_net::{Link, LinkReader, LinkWriter, Stream, user_id};
+use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -21,8 +21,10 @@ pub(crate) struct Connection {
     pub info: Option<PeerInfo>,
     /// How it is connected, for people.
     pub path: String,
-    /// Its process on this host.
+    /// Its process on this host, for which the system vouches.
     pub local_pid: Option<u32>,
+    /// Its process on this host, as it says over TCP; proves nothing until it was looked for there.
+    pub claimed_pid: Option<u32>,
     /// The system vouches for it as a process of this one's user, or of root.
     pub own_user: bool,
     /// Membership for the log: federation execution and federate, as told at join.
@@ -41,6 +43,10 @@ pub(crate) struct Connection {
     pub queued: bool,
     /// It stands in the list of those that have something to be written.
     pub dirty: bool,
+    /// When the message began of which only a part has come.
+    pub begun: Option<Instant>,
+    /// Bytes of its modules that are counted in `Server::unjoined_bytes`.
+    pub counted: usize,
     /// The FOM modules that it brought are being merged: its next message waits for that.
     pub in_work: bool,
     /// The receiver that it waits for.
@@ -78,6 +84,7 @@ impl Connection {
             info: None,
             path: peer.path,
             local_pid: peer.process.map(|(pid, _)| pid),
+            claimed_pid: None,
             own_user: peer
                 .process
                 .is_some_and(|(_, user)| user == user_id() || user == 0),
@@ -89,6 +96,8 @@ impl Connection {
             write_failed: None,
             queued: false,
             dirty: false,
+            begun: None,
+            counted: 0,
             in_work: false,
             held_by: None,
             holds: Vec::new(),
@@ -100,6 +109,16 @@ impl Connection {
             registry: registry.clone(),
             token,
         })
+    }
+
+    /// The state of its process, if that is known to run on this host.
+    pub fn process_state(&mut self) -> Option<ProcessState> {
+        if let Some(pid) = self.claimed_pid.take()
+            && self.writer.stream().is_of_process(pid)
+        {
+            self.local_pid = Some(pid);
+        }
+        self.local_pid.map(process_state)
     }
 
     /// Whether what it sends is to wait.

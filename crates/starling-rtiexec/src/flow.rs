@@ -1,5 +1,7 @@
 //! Back-pressure: bounded queues.
 //!
+//! Nobody's requests are read while it leaves the answers to them unread, either.
+//!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message of each sender, with control messages below 16 times that plus what one request leads
 //! to; nothing reliable is dropped while the receiver lives. A sender whose message found a full receiver is not read until that receiver's
@@ -9,7 +11,6 @@
 
 use crate::liveness::may_stand_still;
 use crate::server::Server;
-use starling_net::process_state;
 use std::time::Instant;
 use tracing::{info, warn};
 
@@ -25,13 +26,17 @@ impl Server {
     /// After a request of `sender` was handled and what it led to was appended. Requests have
     /// more room, so that a full data queue hardly ever delays the services of others.
     pub(crate) fn check_control_room(&mut self, sender: usize) {
-        let limit = self.config.send_queue_bytes.saturating_mul(CONTROL_FACTOR);
+        let of_data = self.config.send_queue_bytes;
+        let limit = of_data.saturating_mul(CONTROL_FACTOR);
         let now = Instant::now();
         for i in 0..self.dirty.len() {
             let receiver = self.dirty[i];
-            if receiver != sender {
-                self.check_limit(sender, receiver, limit, now);
-            }
+            // Who has not joined gets nothing but answers.
+            let joined = self
+                .connection(receiver)
+                .is_some_and(|c| c.member.is_some());
+            let limit = if joined { limit } else { of_data };
+            self.check_limit(sender, receiver, limit, now);
         }
     }
 
@@ -96,15 +101,20 @@ impl Server {
         let to = self.connection(receiver)?;
         let since = now.duration_since(to.full_since?);
         if limit.is_some_and(|limit| since >= limit) {
-            let process = to.local_pid.map(process_state);
+            let process = to.process_state();
             if may_stand_still(process, to.kept.is_some(), paused) {
                 return None;
             }
-            return Some(format!(
-                "it has held up {} sender(s) for {:.1} s (limits.send_stall_s)",
-                to.holds.len(),
-                since.as_secs_f64()
-            ));
+            let since = since.as_secs_f64();
+            return Some(match &to.holds[..] {
+                [own] if *own == receiver => format!(
+                    "it has not taken the answers to its own requests for {since:.1} s (limits.send_stall_s)"
+                ),
+                holds => format!(
+                    "it has held up {} sender(s) for {since:.1} s (limits.send_stall_s)",
+                    holds.len()
+                ),
+            });
         }
         if since.as_secs() >= 1 && !to.slow_told {
             to.slow_told = true;

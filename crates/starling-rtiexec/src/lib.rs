@@ -16,9 +16,10 @@ mod logging;
 mod messages;
 mod modules;
 mod server;
+mod slots;
 mod timers;
 
 pub use config::Config;
 pub use liveness::{Paused, Signs, Verdict, judge};
 pub use logging::{Log, start_logging};
-pub use server::{Ended, Server, Stopper};
+pub use server::{Ended, Observer, Server, State, Stopper};

@@ -2,10 +2,13 @@
 
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
-use starling_core::{Exception, ExceptionKind, MergedModules, PeerId, ProtocolError};
+use starling_core::{
+    Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError,
+};
 use starling_net::LinkReader;
 use starling_wire::{
-    Foreign, Frame, Hello, VERSION, Welcome, put_from_executive, put_welcome, split_frame,
+    Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, put_from_executive, put_welcome,
+    split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -13,8 +16,8 @@ use tracing::{debug, info, warn};
 
 /// A buffer this large is written while the round goes on, so that its receiver can start.
 const EAGER_BYTES: usize = 256 * 1024;
-/// Before a peer has said who it is, its messages are small.
-const HELLO_BYTES_MAX: usize = 64 * 1024;
+/// Before a peer has joined its messages are small, but for those with modules.
+const SMALL_BYTES_MAX: usize = 64 * 1024;
 
 impl Server {
     pub(crate) fn frames(
@@ -34,10 +37,17 @@ impl Server {
                 connection.flush(now);
                 return Err(Ending::Fault(format!("it speaks {foreign}")));
             }
-            let limit = if known {
-                self.config.frame_bytes_max
-            } else {
-                HELLO_BYTES_MAX
+            let large = match (known, &connection.member) {
+                (false, _) => false,
+                (true, Some(_)) => true,
+                (true, None) => {
+                    let frame = reader.inbox().get(4..).unwrap_or_default();
+                    may_bring_modules(frame).unwrap_or(true)
+                }
+            };
+            let limit = match large {
+                true => self.config.frame_bytes_max,
+                false => SMALL_BYTES_MAX.min(self.config.frame_bytes_max),
             };
             if let Some(length) = reader.inbox().first_chunk::<4>() {
                 let length = u32::from_le_bytes(*length) as usize;
@@ -70,6 +80,44 @@ impl Server {
                 }
             }
             reader.consume(size);
+            if let Some(connection) = self.connection(n) {
+                connection.begun = None;
+            }
+        }
+        let left = reader.inbox().len();
+        if let Some(connection) = self.connection(n)
+            && left > 0
+            && !connection.must_wait()
+        {
+            connection.begun.get_or_insert(now);
+        }
+        self.count_unjoined(n, left)
+    }
+
+    /// Counts what has come of messages of who has not joined, in their inboxes and in work. If it
+    /// is too much altogether, who has sent most must go.
+    fn count_unjoined(&mut self, n: usize, bytes: usize) -> Result<(), Ending> {
+        let Some(connection) = self.connection(n) else {
+            return Ok(());
+        };
+        let counts = match (&connection.member, connection.in_work) {
+            (Some(_), _) => 0,
+            (None, true) => connection.counted.max(bytes),
+            (None, false) => bytes,
+        };
+        let before = std::mem::replace(&mut connection.counted, counts);
+        self.unjoined_bytes = self.unjoined_bytes + counts - before;
+        if self.unjoined_bytes <= self.config.frame_bytes_max.saturating_mul(2) {
+            return Ok(());
+        }
+        let why = "too many bytes of messages of those who have not joined wait in rtiexec, and most are its own";
+        let all = self
+            .connections
+            .numbers()
+            .filter_map(|n| Some((self.connections.get(n)?.counted, n)));
+        match all.max() {
+            Some((_, most)) if most != n => self.remove(most, why),
+            _ => return Err(Ending::Fault(why.into())),
         }
         Ok(())
     }
@@ -105,12 +153,19 @@ impl Server {
             return Ok(());
         };
         let mut info = hello.info;
+        let names = [&info.program, &info.host, &info.version];
+        if names.iter().any(|name| name.len() > NAME_BYTES_MAX) {
+            let why = format!(
+                "malformed message: a name of more than {NAME_BYTES_MAX} bytes in its Hello"
+            );
+            return Err(Ending::Fault(why));
+        }
         info.path.clone_from(&connection.path);
         match connection.local_pid {
             // The system knows better than the peer.
             Some(pid) => info.pid = pid,
             None if info.host == about.host && is_loopback(&connection.path) => {
-                connection.local_pid = Some(info.pid);
+                connection.claimed_pid = Some(info.pid);
             }
             None => {}
         }
@@ -159,19 +214,19 @@ impl Server {
             }
             ToExecutive::ResignFederate { federate, .. } => {
                 if let Err(refusal) = self.require_own_user(n) {
-                    self.answer(n, &FromExecutive::Done(Err(refusal)));
+                    self.reply(n, &FromExecutive::Done(Err(refusal)));
                     return Ok(());
                 }
                 Some(format!("resign '{federate}'"))
             }
             ToExecutive::Stop { force } => {
                 let done = self.require_own_user(n).and_then(|()| self.stop(n, *force));
-                self.answer(n, &FromExecutive::Done(done));
+                self.reply(n, &FromExecutive::Done(done));
                 return Ok(());
             }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);
-                self.answer(n, &answer);
+                self.reply(n, &answer);
                 return Ok(());
             }
             _ => None,
@@ -217,7 +272,7 @@ impl Server {
     }
 
     /// Puts the answer of this process, not of a federation execution, on a peer's stream.
-    fn answer(&mut self, n: usize, answer: &FromExecutive) {
+    fn reply(&mut self, n: usize, answer: &FromExecutive) {
         if let Some(connection) = self.connection(n) {
             put_from_executive(connection.writer.out(), answer);
             self.mark_dirty(n);

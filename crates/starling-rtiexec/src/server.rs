@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::listening;
 use crate::modules::Workshop;
+use crate::slots::Slots;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
@@ -18,6 +19,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 use tracing::{debug, info, warn};
 
@@ -55,15 +57,49 @@ impl Stopper {
     }
 }
 
+/// What a server holds at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    /// Connections.
+    pub connections: usize,
+    /// Places for connections, used or free.
+    pub places: usize,
+    /// Connections that are not read because somebody does not take what they lead to.
+    pub held: usize,
+    /// Bytes that wait to be written.
+    pub waiting_bytes: usize,
+    /// Bytes of messages of those who have not joined, not handled yet.
+    pub unjoined_bytes: usize,
+}
+
+/// Asks a server from another thread what it holds; for tests.
+#[derive(Clone, Debug)]
+pub struct Observer {
+    waker: Arc<mio::Waker>,
+    ask: Sender<Sender<State>>,
+}
+
+impl Observer {
+    /// What it holds between two rounds; none if it has ended.
+    pub fn state(&self) -> Option<State> {
+        let (to, from) = channel();
+        self.ask.send(to).ok()?;
+        self.waker.wake().ok()?;
+        from.recv().ok()
+    }
+}
+
 /// An rtiexec.
 pub struct Server {
     pub(crate) config: Config,
     pub(crate) executive: Executive,
     /// Whom the data frame in hand goes to; kept for its memory.
     pub(crate) receivers: Vec<PeerId>,
-    pub(crate) connections: Vec<Option<Box<Connection>>>,
+    pub(crate) connections: Slots,
     pub(crate) idle_since: Instant,
     pub(crate) began: Instant,
+    /// What has come of messages of those who have not joined.
+    pub(crate) unjoined_bytes: usize,
     /// Who has asked for the end of this process.
     pub(crate) stopping: Option<String>,
     poll: Poll,
@@ -80,6 +116,7 @@ pub struct Server {
     /// Since when which federation execution of this name has no federates.
     pub(crate) empty_since: BTreeMap<String, (u64, Instant)>,
     stop: Arc<AtomicBool>,
+    observers: (Sender<Sender<State>>, Receiver<Sender<State>>),
     pub(crate) workshop: Workshop,
     /// Connections with something to be read.
     work: VecDeque<usize>,
@@ -121,9 +158,10 @@ impl Server {
             config,
             executive,
             receivers: Vec::new(),
-            connections: Vec::new(),
+            connections: Slots::default(),
             idle_since: Instant::now(),
             began: Instant::now(),
+            unjoined_bytes: 0,
             stopping: None,
             registry: Arc::new(poll.registry().try_clone().map_err(failed)?),
             poll,
@@ -131,6 +169,7 @@ impl Server {
             signals: Vec::new(),
             waker,
             stop: Arc::default(),
+            observers: channel(),
             workshop,
             spare: Vec::new(),
             starved: false,
@@ -154,6 +193,31 @@ impl Server {
             .iter()
             .filter_map(|(l, _)| l.endpoint().ok())
             .collect()
+    }
+
+    /// Asks from another thread what it holds.
+    pub fn observer(&self) -> Observer {
+        Observer {
+            waker: self.waker.clone(),
+            ask: self.observers.0.clone(),
+        }
+    }
+
+    fn observe(&mut self) {
+        while let Ok(asker) = self.observers.1.try_recv() {
+            let mut state = State {
+                places: self.connections.places(),
+                unjoined_bytes: self.unjoined_bytes,
+                ..State::default()
+            };
+            for connection in self.connections.iter_mut() {
+                state.connections += 1;
+                state.held += usize::from(connection.held_by.is_some());
+                state.waiting_bytes += connection.writer.pending();
+            }
+            // It may not want to know any more.
+            let _ = asker.send(state);
+        }
     }
 
     /// Ends it from another thread.
@@ -201,7 +265,10 @@ impl Server {
                     WAKER if self.stop.load(Ordering::Acquire) => {
                         stop = Some("its owner".to_owned());
                     }
-                    WAKER => self.take_merged(now),
+                    WAKER => {
+                        self.take_merged(now);
+                        self.observe();
+                    }
                     SIGNAL => stop = self.signal().or(stop),
                     mio::Token(t) if t >= LISTENER => self.accept(now),
                     mio::Token(n) => self.note(n, event, now),
@@ -234,7 +301,7 @@ impl Server {
     /// What proves to a peer that this process is its user's own, if it asks for that and that
     /// can be proved.
     pub(crate) fn answer(&mut self, n: usize, challenge: &[u8]) -> Vec<u8> {
-        let Some(Some(connection)) = self.connections.get(n) else {
+        let Some(connection) = self.connections.get(n) else {
             return Vec::new();
         };
         match self.listeners.get(connection.listener) {
@@ -247,7 +314,7 @@ impl Server {
     }
 
     pub(crate) fn connection(&mut self, n: usize) -> Option<&mut Connection> {
-        self.connections.get_mut(n)?.as_deref_mut()
+        self.connections.get_mut(n)
     }
 
     /// Puts a connection among those that have something to be read.
@@ -274,19 +341,19 @@ impl Server {
                             warn!(
                                 "connections can't be taken until others end: {error} \
                                  (connected: {}; do: raise the limit, ulimit -Hn)",
-                                self.connections.iter().flatten().count()
+                                self.connections.numbers().count()
                             );
                         }
                         self.starved = true;
                         break;
                     }
                 };
-                let n = self.connections.len();
+                let n = self.connections.next();
                 match Connection::new(stream, mio::Token(n), &self.registry, now) {
                     Ok(mut connection) => {
                         connection.listener = i;
                         debug!("connected: {}", connection.path);
-                        self.connections.push(Some(Box::new(connection)));
+                        self.connections.put(connection);
                         self.queue(n);
                     }
                     Err(error) => warn!("a connection could not be watched: {error}"),
@@ -303,7 +370,7 @@ impl Server {
         let Some(connection) = self.connection(n) else {
             return;
         };
-        if event.is_writable() {
+        if event.is_writable() || event.is_write_closed() || event.is_error() {
             connection.flush(now);
         }
         if event.is_readable() || event.is_read_closed() || event.is_error() {
@@ -438,7 +505,7 @@ impl Server {
     }
 
     fn end(&mut self, n: usize, why: &str) {
-        let Some(connection) = self.connections[n].take() else {
+        let Some(connection) = self.connections.take(n) else {
             return;
         };
         self.freed = true;
@@ -446,6 +513,7 @@ impl Server {
             self.empty_since.remove(federation);
         }
         connection.end();
+        self.unjoined_bytes -= connection.counted;
         if connection.info.is_some() {
             self.executive.disconnected(PeerId(n as u64), why);
         }
@@ -466,7 +534,7 @@ impl Server {
         self.listeners.clear();
         let told = FromExecutive::Removed(format!("rtiexec was ended by {by}"));
         let end = Instant::now() + FAREWELL;
-        for connection in self.connections.iter_mut().flatten() {
+        for connection in self.connections.iter_mut() {
             if connection.info.is_some() && connection.write_failed.is_none() {
                 put_from_executive(connection.writer.out(), &told);
             }
@@ -476,17 +544,17 @@ impl Server {
         loop {
             let waits = |c: &Connection| c.write_failed.is_none() && c.writer.pending() > 0;
             let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() || !self.connections.iter().flatten().any(|c| waits(c)) {
+            if left.is_zero() || !self.connections.iter_mut().any(|c| waits(c)) {
                 break;
             }
             if self.poll.poll(&mut events, Some(left)).is_err() {
                 break;
             }
-            for connection in self.connections.iter_mut().flatten() {
+            for connection in self.connections.iter_mut() {
                 connection.flush(Instant::now());
             }
         }
-        for connection in self.connections.iter().flatten() {
+        for connection in self.connections.iter_mut() {
             connection.writer.stream().shut_down();
         }
     }

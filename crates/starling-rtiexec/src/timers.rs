@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::liveness::{Signs, Verdict, judge};
 use crate::server::{Ended, Server};
-use starling_net::{Lock, process_state};
+use starling_net::Lock;
 use starling_wire::put_heartbeat;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -18,9 +18,17 @@ impl Server {
 
     /// Looks at the clock.
     pub(crate) fn tick(&mut self, now: Instant) {
-        for n in 0..self.connections.len() {
+        for n in self.connections.numbers().collect::<Vec<_>>() {
             if let Some(reason) = self.check_stall(n, now) {
                 self.remove(n, &reason);
+                continue;
+            }
+            if self.takes_too_long(n, now) {
+                let limit = self.config.frame_timeout.unwrap_or_default().as_secs_f64();
+                let why = format!(
+                    "a message that it began was not whole after {limit} s (limits.frame_timeout_s)"
+                );
+                self.remove(n, &why);
                 continue;
             }
             self.beat(n, now);
@@ -38,6 +46,18 @@ impl Server {
                 None => {}
             }
         }
+    }
+
+    /// Whether it has begun a message too long ago. A joined federate that is silent meanwhile is
+    /// a matter of liveness: its process may be stopped.
+    fn takes_too_long(&mut self, n: usize, now: Instant) -> bool {
+        let (limit, timeout) = (self.config.frame_timeout, self.config.timeout);
+        let Some((limit, connection)) = limit.zip(self.connection(n)) else {
+            return false;
+        };
+        let begun = connection.begun.filter(|_| !connection.must_wait());
+        let late = begun.is_some_and(|begun| now.duration_since(begun) >= limit);
+        late && (connection.member.is_none() || now.duration_since(connection.heard) < timeout)
     }
 
     fn beat(&mut self, n: usize, now: Instant) {
@@ -65,13 +85,14 @@ impl Server {
                 "it connected, but never said who it is".into(),
             ));
         }
+        let process = connection.process_state();
         let stream = connection.writer.stream();
         // Its last sign of life and its host's last acknowledgement are about as old when a cable
         // was cut; a host that answers has acknowledged a heartbeat since.
         let recently = (timeout / 2).max(2 * heartbeat);
         let signs = Signs {
             silent,
-            process: connection.local_pid.map(process_state),
+            process,
             host_answers: stream.host_answers(recently),
         };
         Some(judge(signs, paused))
@@ -85,7 +106,7 @@ impl Server {
             return;
         };
         let undecided = |c: &Connection| c.info.is_some() && c.member.is_none();
-        if self.connections.iter().flatten().any(|c| undecided(c)) {
+        if self.connections.iter_mut().any(|c| undecided(c)) {
             self.empty_since.clear();
             return;
         }
@@ -118,7 +139,7 @@ impl Server {
     pub(crate) fn check_idle(&mut self, now: Instant) -> Option<Ended> {
         let limit = self.config.idle_exit?;
         let kept = self.executive.federations() > 0 && !self.config.by_itself;
-        if self.connections.iter().any(Option::is_some) || kept || self.workshop.is_busy() {
+        if !self.connections.is_empty() || kept || self.workshop.is_busy() {
             self.idle_since = now;
             return None;
         }
@@ -136,7 +157,7 @@ impl Server {
             None => None,
         };
         self.accept(now);
-        if self.connections.iter().any(Option::is_some) {
+        if !self.connections.is_empty() {
             return None;
         }
         for (_, id) in self.executive.without_members().collect::<Vec<_>>() {

@@ -3,10 +3,11 @@
 mod common;
 
 use common::{Client, Running, run};
-use starling_core::message::{FromExecutive, ModuleSource, ResignAction, ToExecutive};
-use starling_core::{Callback, Counters};
+use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ResignAction, ToExecutive};
+use starling_core::{Callback, Counters, ExceptionKind, NAME_BYTES_MAX};
+use starling_net::{Endpoint, Fill};
 use starling_rtiexec::Paused;
-use starling_wire::{put_to_executive, split_frame};
+use starling_wire::{Hello, VERSION, put_hello, put_to_executive, split_frame};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -166,18 +167,12 @@ fn a_slow_receiver_holds_its_sender_up_and_loses_nothing() {
     sender.until_subscribed(&receiver);
     // Far more than all buffers between the two can hold: only back-pressure stops it.
     let mut sent = 0;
-    let mut stuck = 0;
-    while stuck < 10 {
+    while server.state().held == 0 {
         while sender.link.writer.pending() < LIMIT {
             sender.send(sent);
             sent += 1;
         }
-        if sender.link.writer.flush().unwrap() {
-            stuck = 0;
-        } else {
-            stuck += 1;
-            sender.wait(Duration::from_millis(20));
-        }
+        sender.link.writer.flush().unwrap();
         assert!(sent < 2_000_000, "the sender was never held up");
     }
     // The receiver begins to read: everything comes, in order.
@@ -194,8 +189,8 @@ fn requests_too_are_held_up_by_a_receiver_that_does_not_read() {
     let mut reader = Client::member(&server, "Log", "reader");
     asker.until_member("reader", true);
     let class = asker.federate().interaction_class_handle("Number").unwrap();
-    let (mut requests, mut stuck) = (0, 0);
-    while stuck < 10 {
+    let mut requests = 0;
+    while server.state().held == 0 {
         while asker.link.writer.pending() < 64 * 1024 {
             asker
                 .federate_mut()
@@ -208,12 +203,7 @@ fn requests_too_are_held_up_by_a_receiver_that_does_not_read() {
             asker.take_requests();
             requests += 2;
         }
-        if asker.link.writer.flush().unwrap() {
-            stuck = 0;
-        } else {
-            stuck += 1;
-            asker.wait(Duration::from_millis(20));
-        }
+        asker.link.writer.flush().unwrap();
         // Only the reader is slow.
         asker.take_in();
         assert!(requests < 5_000_000, "the requests were never held up");
@@ -505,4 +495,216 @@ fn round_trips_while_28_mb_are_read() {
     let ratio = meanwhile.as_secs_f64() / alone.as_secs_f64();
     println!("alone {alone:?}, meanwhile {meanwhile:?} ({count} round trips), ratio {ratio:.2}");
     assert!(ratio <= 2.0, "{ratio}");
+}
+
+#[test]
+fn who_does_not_take_its_answers_is_not_read() {
+    const LIMIT: usize = 64 * 1024;
+    let server = run(|config| config.send_queue_bytes = LIMIT);
+    let _founder = Client::founder(&server, "Status");
+    let mut asker = Client::connect(&server);
+    let mut asked = 0;
+    while server.state().held == 0 {
+        if asker.link.writer.pending() < LIMIT {
+            for _ in 0..1000 {
+                put_to_executive(asker.link.writer.out(), &ToExecutive::QueryStatus);
+            }
+            asked += 1000;
+        }
+        asker.link.writer.flush().unwrap();
+        assert!(asked < 10_000_000, "it was never held up");
+    }
+    let waiting = server.state().waiting_bytes;
+    assert!(waiting < LIMIT + 4096, "{waiting}: at most one answer more");
+    // When it reads, every answer comes.
+    for _ in 0..asked {
+        asker.link.writer.flush().unwrap();
+        asker.until(|m| matches!(m, FromExecutive::Status(_)));
+    }
+    assert_eq!(server.state().held, 0);
+}
+
+/// Says these bytes, and what it is told when it is cut off for them.
+fn cut_off(mut client: Client, bytes: &[u8]) -> String {
+    client.link.writer.out().extend_from_slice(bytes);
+    client.send_all();
+    let told = client.until(|m| matches!(m, FromExecutive::Removed(_)));
+    client.until_closed();
+    format!("{told:?}")
+}
+
+/// The begin of a frame that creates a federation execution, as long as that.
+fn begun_creation(length: u32, come: usize) -> Vec<u8> {
+    let mut whole = Vec::new();
+    let create = ToExecutive::CreateFederation {
+        federation: "F".into(),
+        modules: vec![],
+        mim: None,
+        time_implementation: String::new(),
+    };
+    put_to_executive(&mut whole, &create);
+    let mut bytes = length.to_le_bytes().to_vec();
+    bytes.extend(&whole[4..6]);
+    bytes.resize(come, 0);
+    bytes
+}
+
+#[test]
+fn before_joining_only_modules_are_large() {
+    let server = run(|_| {});
+    let large = 100_000_u32.to_le_bytes();
+    let mut status = Vec::new();
+    put_to_executive(&mut status, &ToExecutive::QueryStatus);
+    let told = cut_off(
+        Client::connect(&server),
+        &[&large[..], &status[4..]].concat(),
+    );
+    assert!(told.contains("100000 bytes, more than 65536"), "{told}");
+    // With modules, and once joined, it is a matter of the limit of all.
+    let mut creator = Client::connect(&server);
+    creator
+        .link
+        .writer
+        .out()
+        .extend(begun_creation(100_000, 50_000));
+    creator.send_all();
+    let mut member = Client::founder(&server, "Large");
+    member
+        .link
+        .writer
+        .out()
+        .extend_from_slice(&[&large[..], &status[4..]].concat());
+    member.send_all();
+    while server.state().unjoined_bytes != 50_000 {}
+    assert_eq!(server.state().connections, 2);
+}
+
+#[test]
+fn what_is_begun_must_end() {
+    let server = run(|config| config.frame_timeout = Some(Duration::from_millis(50)));
+    let told = cut_off(Client::connect(&server), &begun_creation(100_000, 1000));
+    assert!(told.contains("limits.frame_timeout_s"), "{told}");
+    // So it is for a federate whose bytes come one by one; its heartbeats are late, too.
+    let mut slow = Client::founder(&server, "Slow");
+    let mut bytes = begun_creation(1_000_000, 1_000_000).into_iter();
+    loop {
+        slow.link.writer.out().extend(bytes.next());
+        if slow.link.writer.flush().is_err() {
+            break;
+        }
+        slow.wait(Duration::from_millis(1));
+        if matches!(slow.link.reader.fill(), Ok(Fill::Closed) | Err(_)) {
+            break;
+        }
+    }
+    while server.state().connections > 0 {}
+}
+
+#[test]
+fn all_that_strangers_begin_is_bounded() {
+    let server = run(|config| config.frame_bytes_max = 1_000_000);
+    let begin = |bytes: usize| {
+        let mut client = Client::connect(&server);
+        client
+            .link
+            .writer
+            .out()
+            .extend(begun_creation(1_000_000, bytes));
+        client.send_all();
+        client
+    };
+    let _kept = [begin(600_000), begin(600_000)];
+    let mut most = begin(900_000);
+    let told = most.until(|m| matches!(m, FromExecutive::Removed(_)));
+    assert!(format!("{told:?}").contains("have not joined"), "{told:?}");
+    most.until_closed();
+    while server.state().unjoined_bytes != 1_200_000 {}
+}
+
+#[test]
+fn names_have_a_limit() {
+    let server = run(|_| {});
+    let long = "n".repeat(NAME_BYTES_MAX + 1);
+    let told = Client::connect(&server).create(&long).unwrap_err();
+    assert!(told.contains("1025 bytes; 1024 are allowed"), "{told}");
+    let mut client = Client::connect(&server);
+    client.create(&long[1..]).unwrap();
+    let told = client.join(&long[1..], &long).unwrap_err();
+    assert!(told.contains("the name of a federate has 1025"), "{told}");
+    client.join(&long[1..], &long[1..]).unwrap();
+    let federate = client.federate_mut();
+    let told = federate.reserve_object_instance_name(&long).unwrap_err();
+    assert_eq!(told.kind, ExceptionKind::IllegalName);
+    assert!(
+        federate
+            .register_federation_synchronization_point(&long, b"", &[])
+            .is_err()
+    );
+    let mut stranger = Client::stranger(&server);
+    let info = PeerInfo {
+        program: long,
+        ..PeerInfo::default()
+    };
+    put_hello(
+        stranger.link.writer.out(),
+        &Hello {
+            version: VERSION,
+            challenge: Vec::new(),
+            info,
+        },
+    );
+    stranger.send_all();
+    stranger.until_closed();
+}
+
+#[test]
+fn a_process_number_told_over_tcp_proves_nothing() {
+    let server = run(|config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.timeout = Duration::from_millis(100);
+        config.heartbeat = Duration::from_millis(20);
+    });
+    // Silent, and it says that it is a process that runs: that may be anyone's.
+    let mut liar = Client::at(&server.endpoints[1]);
+    let info = PeerInfo {
+        pid: 1,
+        host: starling_net::host_name(),
+        ..PeerInfo::default()
+    };
+    put_hello(
+        liar.link.writer.out(),
+        &Hello {
+            version: VERSION,
+            challenge: Vec::new(),
+            info,
+        },
+    );
+    liar.send_all();
+    let told = liar.until(|m| matches!(m, FromExecutive::Removed(_)));
+    assert!(format!("{told:?}").contains("its host answers"), "{told:?}");
+    // This process is what it says.
+    let mut honest = Client::at(&server.endpoints[1]);
+    honest.hello(VERSION).unwrap();
+    for _ in 0..20 {
+        honest.until_heartbeat();
+    }
+    honest.tell(ToExecutive::ListFederations);
+    honest.until(|m| matches!(m, FromExecutive::Federations(_)));
+}
+
+#[test]
+fn places_of_connections_are_used_again() {
+    let server = run(|_| {});
+    let mut founder = Client::founder(&server, "Places");
+    for _ in 0..2000 {
+        Client::connect(&server);
+        while server.state().connections > 1 {}
+    }
+    assert_eq!(server.state().places, 2);
+    // A number of before means nobody now.
+    let other = Client::member(&server, "Places", "other");
+    founder.until_member("other", true);
+    drop(other);
+    founder.until_member("other", false);
+    assert_eq!(server.state().places, 2);
 }

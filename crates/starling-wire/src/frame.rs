@@ -23,6 +23,9 @@ const WELCOME: u8 = 2;
 pub const HEARTBEAT: u8 = 3;
 const TO_EXECUTIVE: u8 = 4;
 const FROM_EXECUTIVE: u8 = 5;
+/// The choices of TO_EXECUTIVE that bring FOM modules (`messages.rs`).
+const CREATE_FEDERATION: u8 = 1;
+const JOIN: u8 = 4;
 const UPDATE: u8 = 16;
 const INTERACTION: u8 = 17;
 const FENCE: u8 = 18;
@@ -89,6 +92,16 @@ pub fn split_frame(buffer: &[u8]) -> Result<Option<(&[u8], usize)>, WireError> {
         ));
     }
     Ok(rest.get(..length).map(|frame| (frame, 4 + length)))
+}
+
+/// Whether a frame that begins so may bring FOM modules: it creates a federation execution or
+/// joins one. No other frame of who has not joined is large. None if too little has come.
+pub fn may_bring_modules(begin: &[u8]) -> Option<bool> {
+    match begin {
+        [] | [TO_EXECUTIVE] => None,
+        [TO_EXECUTIVE, choice, ..] => Some([CREATE_FEDERATION, JOIN].contains(choice)),
+        _ => Some(false),
+    }
 }
 
 impl<'a> Frame<'a> {

@@ -12,7 +12,7 @@ mod messages;
 
 pub use codec::WireError;
 pub use frame::{
-    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, put_data, put_from_executive,
-    put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
+    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules, put_data,
+    put_from_executive, put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
 };
 pub use greeting::{Foreign, read_welcome};

@@ -745,3 +745,15 @@ proptest! {
         let _ = Frame::decode(body(&out));
     }
 }
+
+proptest! {
+    #[test]
+    fn only_creations_and_joins_bring_modules(message in to_executive()) {
+        let brings = matches!(message, ToExecutive::CreateFederation { .. } | ToExecutive::Join { .. });
+        let mut bytes = Vec::new();
+        put_to_executive(&mut bytes, &message);
+        let (frame, _) = split_frame(&bytes).unwrap().unwrap();
+        prop_assert_eq!(may_bring_modules(frame), Some(brings));
+        prop_assert_eq!(may_bring_modules(&frame[..1]), None);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::federate::fdd_directive;
 use super::modules::{MergedModules, ModuleMerge};
-use crate::exception::throw;
+use crate::exception::{require_name, throw};
 use crate::execution::{Execution, Member};
 use crate::executive::quoted;
 use crate::message::{
@@ -146,6 +146,11 @@ impl Execution {
         mut merged: MergedModules,
         check: Check,
     ) -> Result<FederateHandle, Exception> {
+        require_name("a federate", name.as_deref().unwrap_or_default())?;
+        require_name("a federate type", &kind)?;
+        for module in &merged.sources {
+            require_name("a FOM module", &module.designator)?;
+        }
         let used = |name: &str| self.members.values().any(|m| m.name == name);
         if let Some(name) = name.as_ref().filter(|n| used(n)) {
             throw!(

@@ -5,7 +5,7 @@
 //! neither told nor counted. Its label is free again from then on.
 
 use crate::callback::Callback;
-use crate::exception::throw;
+use crate::exception::{require_name, throw};
 use crate::execution::Execution;
 use crate::message::{Cause, EntryBody, RequestBody};
 use crate::{Exception, Federate, FederateHandle};
@@ -136,6 +136,7 @@ impl Federate {
         tag: &[u8],
         set: &[FederateHandle],
     ) -> Result<(), Exception> {
+        require_name("a synchronization point", label)?;
         if set.iter().any(|f| !f.is_valid()) {
             throw!(
                 InvalidFederateHandle,

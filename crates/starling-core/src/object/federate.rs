@@ -4,7 +4,7 @@ use super::execution::PRIVILEGE_TO_DELETE;
 use super::transportation::Changes;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
-use crate::exception::throw;
+use crate::exception::{NAME_BYTES_MAX, throw};
 use crate::message::{DataBody, Payload, RequestBody, default_instance_name};
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, InteractionClassHandle, ObjectClassHandle,
@@ -450,6 +450,13 @@ impl Federate {
 fn require_legal_name(name: &str) -> Result<(), Exception> {
     if name.is_empty() {
         throw!(IllegalName, "the name is empty");
+    }
+    if name.len() > NAME_BYTES_MAX {
+        throw!(
+            IllegalName,
+            "the name has {} bytes; {NAME_BYTES_MAX} are allowed",
+            name.len()
+        );
     }
     if name.starts_with("HLA") {
         throw!(

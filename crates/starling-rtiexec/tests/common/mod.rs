@@ -5,7 +5,7 @@ use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive}
 use starling_core::{Callback, DataPath, Federate, Output};
 use starling_net::{Endpoint, Fill, Link, Waiter, Watch, dial};
 use starling_rid::Settings;
-use starling_rtiexec::{Config, Ended, Server, Stopper};
+use starling_rtiexec::{Config, Ended, Observer, Server, State, Stopper};
 use starling_wire::{Frame, Hello, VERSION, put_data, put_hello, put_to_executive, split_frame};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,6 +21,8 @@ const FOM: &str = r#"<objectModel><interactions><interactionClass><name>HLAinter
 pub struct Running {
     path: PathBuf,
     stopper: Stopper,
+    observer: Observer,
+    pub endpoints: Vec<Endpoint>,
     thread: Option<JoinHandle<Ended>>,
 }
 
@@ -33,11 +35,14 @@ pub fn run(change: impl FnOnce(&mut Config)) -> Running {
     config.listen = vec![Endpoint::Unix(path.clone())];
     change(&mut config);
     let server = Server::new(config).unwrap();
-    let stopper = server.stopper();
+    let (stopper, observer) = (server.stopper(), server.observer());
+    let endpoints = server.endpoints();
     let thread = Some(std::thread::spawn(|| server.run().unwrap()));
     Running {
         path,
         stopper,
+        observer,
+        endpoints,
         thread,
     }
 }
@@ -45,6 +50,10 @@ pub fn run(change: impl FnOnce(&mut Config)) -> Running {
 impl Running {
     pub fn path(&self) -> &PathBuf {
         &self.path
+    }
+
+    pub fn state(&self) -> State {
+        self.observer.state().expect("it runs")
     }
 
     pub fn stop(&mut self) {
