@@ -1,8 +1,7 @@
 //! Crossing the boundary: statuses, messages, panics.
 
 use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText};
-use starling::core::{DataOut, Federate};
-use starling::{Exception, ExceptionKind, Service};
+use starling::{Exception, ExceptionKind, RtiAmbassador};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -40,20 +39,19 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Exception>) -> StarlingS
     }
 }
 
-/// Runs a service of a joined federate and stores its result at `out`, unless that is null.
+/// Calls a service and stores its result at `out`, unless that is null.
 ///
 /// # Safety
 /// `ambassador` is a living ambassador or null; `out` is writable or null.
 pub(crate) unsafe fn service<T>(
     ambassador: *const StarlingAmbassador,
-    service: Service,
     out: *mut T,
-    work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
+    work: impl FnOnce(&RtiAmbassador) -> Result<T, Exception>,
 ) -> StarlingStatus {
     guarded(|| {
         // SAFETY: as above.
         let ambassador = unsafe { living(ambassador) }?;
-        let result = ambassador.rti.call(service, work)?;
+        let result = work(&ambassador.rti)?;
         if !out.is_null() {
             // SAFETY: as above.
             unsafe { out.write(result) };

@@ -3,7 +3,7 @@
 use crate::types::{
     StarlingBytes, StarlingFederation, StarlingRegions, StarlingText, StarlingValue,
 };
-use starling::core::{AttributeHandle, FederateHandle, Owner, RegionHandle, Transportation};
+use starling::{AttributeHandle, FederateHandle, Owner, RegionHandle, Transportation};
 use starling::{Callback, Exception, ExceptionKind, FederateAmbassador};
 use std::ffi::c_void;
 use std::ptr::null;

@@ -8,9 +8,8 @@ use crate::types::{
     StarlingAmbassador, StarlingAttributeRegions, StarlingBytes, StarlingStatus, StarlingText,
     StarlingValue, slice,
 };
-use starling::Service;
-use starling::core::message::AttributeRegions;
-use starling::core::{
+use starling::AttributeRegions;
+use starling::{
     DimensionHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
     ParameterHandle, RegionHandle,
 };
@@ -59,9 +58,7 @@ pub unsafe extern "C" fn starling_create_region(
     unsafe {
         let list = slice(dimensions, dimensions_count).iter();
         let list: Vec<_> = list.map(|d| DimensionHandle::from_raw(*d)).collect();
-        service(ambassador, Service::CreateRegion, region, |f, _| {
-            Ok(f.create_region(&list)?.0)
-        })
+        service(ambassador, region, |f| Ok(f.create_region(&list)?.0))
     }
 }
 
@@ -75,11 +72,10 @@ pub unsafe extern "C" fn starling_commit_region_modifications(
     regions_: *const u64,
     regions_count: usize,
 ) -> StarlingStatus {
-    let commit = Service::CommitRegionModifications;
     // SAFETY: as above.
     unsafe {
         let list = regions(regions_, regions_count);
-        service(ambassador, commit, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.commit_region_modifications(&list)
         })
     }
@@ -96,7 +92,7 @@ pub unsafe extern "C" fn starling_delete_region(
 ) -> StarlingStatus {
     // SAFETY: as above.
     unsafe {
-        service(ambassador, Service::DeleteRegion, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.delete_region(RegionHandle(region))
         })
     }
@@ -116,11 +112,10 @@ pub unsafe extern "C" fn starling_register_object_instance_with_regions(
     instance: *mut u64,
 ) -> StarlingStatus {
     let class = ObjectClassHandle::from_raw(class_);
-    let register = Service::RegisterObjectInstanceWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = attribute_regions(regions_, regions_count);
-        service(ambassador, register, instance, |f, _| {
+        service(ambassador, instance, |f| {
             let name = match name.data.is_null() {
                 true => None,
                 false => Some(name.read()?),
@@ -133,7 +128,7 @@ pub unsafe extern "C" fn starling_register_object_instance_with_regions(
 
 /// Functions of an instance, attributes and regions.
 macro_rules! of_instance {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -149,7 +144,7 @@ macro_rules! of_instance {
             // SAFETY: as above.
             unsafe {
                 let list = attribute_regions(regions_, regions_count);
-                service(ambassador, Service::$service, null_mut(), |f, _| f.$method(instance, &list))
+                service(ambassador, null_mut(), |f| f.$method(instance, &list))
             }
         }
     )*};
@@ -157,9 +152,9 @@ macro_rules! of_instance {
 
 of_instance! {
     /// Associate Regions For Updates, 1516.1-2010 §9.6.
-    starling_associate_regions_for_updates AssociateRegionsForUpdates associate_regions_for_updates;
+    starling_associate_regions_for_updates associate_regions_for_updates;
     /// Unassociate Regions For Updates, §9.7.
-    starling_unassociate_regions_for_updates UnassociateRegionsForUpdates unassociate_regions_for_updates;
+    starling_unassociate_regions_for_updates unassociate_regions_for_updates;
 }
 
 /// Subscribe Object Class Attributes With Regions, §9.8. An empty `rate` is no reduction.
@@ -176,11 +171,10 @@ pub unsafe extern "C" fn starling_subscribe_object_class_attributes_with_regions
     rate: StarlingText,
 ) -> StarlingStatus {
     let class = ObjectClassHandle::from_raw(class_);
-    let subscribe = Service::SubscribeObjectClassAttributesWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = attribute_regions(regions_, regions_count);
-        service(ambassador, subscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             let rate = rate.read()?;
             f.subscribe_object_class_attributes_with_regions(class, &list, active, rate)
         })
@@ -199,11 +193,10 @@ pub unsafe extern "C" fn starling_unsubscribe_object_class_attributes_with_regio
     regions_count: usize,
 ) -> StarlingStatus {
     let class = ObjectClassHandle::from_raw(class_);
-    let unsubscribe = Service::UnsubscribeObjectClassAttributesWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = attribute_regions(regions_, regions_count);
-        service(ambassador, unsubscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.unsubscribe_object_class_attributes_with_regions(class, &list)
         })
     }
@@ -222,11 +215,10 @@ pub unsafe extern "C" fn starling_subscribe_interaction_class_with_regions(
     active: bool,
 ) -> StarlingStatus {
     let class = InteractionClassHandle::from_raw(class_);
-    let subscribe = Service::SubscribeInteractionClassWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = regions(regions_, regions_count);
-        service(ambassador, subscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.subscribe_interaction_class_with_regions(class, &list, active)
         })
     }
@@ -244,11 +236,10 @@ pub unsafe extern "C" fn starling_unsubscribe_interaction_class_with_regions(
     regions_count: usize,
 ) -> StarlingStatus {
     let class = InteractionClassHandle::from_raw(class_);
-    let unsubscribe = Service::UnsubscribeInteractionClassWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = regions(regions_, regions_count);
-        service(ambassador, unsubscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.unsubscribe_interaction_class_with_regions(class, &list)
         })
     }
@@ -269,13 +260,12 @@ pub unsafe extern "C" fn starling_send_interaction_with_regions(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     let class = InteractionClassHandle::from_raw(class_);
-    let send_with = Service::SendInteractionWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = regions(regions_, regions_count);
         with_values(values, values_count, ParameterHandle::from_raw, |values| {
-            service(ambassador, send_with, null_mut(), |f, send| {
-                f.send_interaction_with_regions(class, values, &list, tag.read(), send)
+            service(ambassador, null_mut(), |f| {
+                f.send_interaction_with_regions(class, values, &list, tag.read())
             })
         })
     }
@@ -294,11 +284,10 @@ pub unsafe extern "C" fn starling_request_attribute_value_update_with_regions(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     let class = ObjectClassHandle::from_raw(class_);
-    let request = Service::RequestAttributeValueUpdateWithRegions;
     // SAFETY: as above.
     unsafe {
         let list = attribute_regions(regions_, regions_count);
-        service(ambassador, request, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.request_attribute_value_update_with_regions(class, &list, tag.read())
         })
     }
@@ -319,7 +308,7 @@ pub unsafe extern "C" fn starling_get_dimension_handle_set(
 ) -> StarlingStatus {
     // SAFETY: as above.
     unsafe {
-        service(ambassador, Service::GetDimensionHandleSet, count, |f, _| {
+        service(ambassador, count, |f| {
             let found = f.dimension_handle_set(RegionHandle(region))?;
             Ok(store(&found, list, room))
         })
@@ -341,7 +330,7 @@ pub unsafe extern "C" fn starling_get_range_bounds(
     let dimension = DimensionHandle::from_raw(dimension);
     // SAFETY: as above.
     unsafe {
-        service(ambassador, Service::GetRangeBounds, upper, |f, _| {
+        service(ambassador, upper, |f| {
             let bounds = f.range_bounds(RegionHandle(region), dimension)?;
             lower.write(bounds.0.into());
             Ok(bounds.1.into())
@@ -364,7 +353,7 @@ pub unsafe extern "C" fn starling_set_range_bounds(
     let dimension = DimensionHandle::from_raw(dimension);
     // SAFETY: as above.
     unsafe {
-        service(ambassador, Service::SetRangeBounds, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.set_range_bounds(RegionHandle(region), dimension, lower, upper)
         })
     }

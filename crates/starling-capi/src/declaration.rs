@@ -2,8 +2,7 @@
 
 use crate::boundary::service;
 use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText, slice};
-use starling::Service;
-use starling::core::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
+use starling::{AttributeHandle, InteractionClassHandle, ObjectClassHandle};
 use std::ptr::null_mut;
 
 /// # Safety
@@ -16,7 +15,7 @@ pub(crate) unsafe fn attributes(list: *const u32, count: usize) -> Vec<Attribute
 
 /// Functions of an object class and attributes.
 macro_rules! of_class_and_attributes {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -32,7 +31,7 @@ macro_rules! of_class_and_attributes {
             // SAFETY: as above.
             unsafe {
                 let list = attributes(attributes_, attributes_count);
-                service(ambassador, Service::$service, null_mut(), |f, _| f.$method(class, &list))
+                service(ambassador, null_mut(), |f| f.$method(class, &list))
             }
         }
     )*};
@@ -40,16 +39,16 @@ macro_rules! of_class_and_attributes {
 
 of_class_and_attributes! {
     /// Publish Object Class Attributes, 1516.1-2010 §5.2.
-    starling_publish_object_class_attributes PublishObjectClassAttributes publish_object_class_attributes;
+    starling_publish_object_class_attributes publish_object_class_attributes;
     /// Unpublish Object Class Attributes, §5.3.
-    starling_unpublish_object_class_attributes UnpublishObjectClassAttributes unpublish_object_class_attributes;
+    starling_unpublish_object_class_attributes unpublish_object_class_attributes;
     /// Unsubscribe Object Class Attributes, §5.7.
-    starling_unsubscribe_object_class_attributes UnsubscribeObjectClassAttributes unsubscribe_object_class_attributes;
+    starling_unsubscribe_object_class_attributes unsubscribe_object_class_attributes;
 }
 
 /// Functions of one class.
 macro_rules! of_class {
-    ($($(#[$doc:meta])* $name:ident $handle:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $handle:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -61,22 +60,22 @@ macro_rules! of_class {
         ) -> StarlingStatus {
             let class = $handle::from_raw(class_);
             // SAFETY: as above.
-            unsafe { service(ambassador, Service::$service, null_mut(), |f, _| f.$method(class)) }
+            unsafe { service(ambassador, null_mut(), |f| f.$method(class)) }
         }
     )*};
 }
 
 of_class! {
     /// Unpublish Object Class, 1516.1-2010 §5.3.
-    starling_unpublish_object_class ObjectClassHandle UnpublishObjectClass unpublish_object_class;
+    starling_unpublish_object_class ObjectClassHandle unpublish_object_class;
     /// Unsubscribe Object Class, §5.7.
-    starling_unsubscribe_object_class ObjectClassHandle UnsubscribeObjectClass unsubscribe_object_class;
+    starling_unsubscribe_object_class ObjectClassHandle unsubscribe_object_class;
     /// Publish Interaction Class, §5.4.
-    starling_publish_interaction_class InteractionClassHandle PublishInteractionClass publish_interaction_class;
+    starling_publish_interaction_class InteractionClassHandle publish_interaction_class;
     /// Unpublish Interaction Class, §5.5.
-    starling_unpublish_interaction_class InteractionClassHandle UnpublishInteractionClass unpublish_interaction_class;
+    starling_unpublish_interaction_class InteractionClassHandle unpublish_interaction_class;
     /// Unsubscribe Interaction Class, §5.9.
-    starling_unsubscribe_interaction_class InteractionClassHandle UnsubscribeInteractionClass unsubscribe_interaction_class;
+    starling_unsubscribe_interaction_class InteractionClassHandle unsubscribe_interaction_class;
 }
 
 /// Subscribe Object Class Attributes, §5.6. An empty `rate` is no reduction.
@@ -96,8 +95,7 @@ pub unsafe extern "C" fn starling_subscribe_object_class_attributes(
     // SAFETY: as above.
     unsafe {
         let list = attributes(attributes_, attributes_count);
-        let subscribe = Service::SubscribeObjectClassAttributes;
-        service(ambassador, subscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.subscribe_object_class_attributes(class, &list, active, rate.read()?)
         })
     }
@@ -114,10 +112,9 @@ pub unsafe extern "C" fn starling_subscribe_interaction_class(
     active: bool,
 ) -> StarlingStatus {
     let class = InteractionClassHandle::from_raw(class_);
-    let subscribe = Service::SubscribeInteractionClass;
     // SAFETY: as above.
     unsafe {
-        service(ambassador, subscribe, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.subscribe_interaction_class(class, active)
         })
     }

@@ -3,8 +3,8 @@
 use crate::boundary::{guarded, living, service};
 use crate::callbacks::{StarlingCallbacks, Table};
 use crate::types::{StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingText, slice};
-use starling::core::FederateHandle;
-use starling::core::message::ResignAction;
+use starling::FederateHandle;
+use starling::ResignAction;
 use starling::{CallbackModel, Exception, ExceptionKind, RtiAmbassador, Service};
 use std::ptr::null_mut;
 
@@ -196,12 +196,11 @@ pub unsafe extern "C" fn starling_register_federation_synchronization_point(
     federates: *const u32,
     federates_count: usize,
 ) -> StarlingStatus {
-    let register = Service::RegisterFederationSynchronizationPoint;
     // SAFETY: as above.
     unsafe {
         let set = slice(federates, federates_count).iter();
         let set: Vec<_> = set.map(|f| FederateHandle(*f)).collect();
-        service(ambassador, register, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.register_federation_synchronization_point(label.read()?, tag.read(), &set)
         })
     }
@@ -217,10 +216,9 @@ pub unsafe extern "C" fn starling_synchronization_point_achieved(
     label: StarlingText,
     successfully: bool,
 ) -> StarlingStatus {
-    let achieved = Service::SynchronizationPointAchieved;
     // SAFETY: as above.
     unsafe {
-        service(ambassador, achieved, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.synchronization_point_achieved(label.read()?, successfully)
         })
     }
@@ -237,9 +235,8 @@ pub unsafe extern "C" fn starling_get_time_implementation(
 ) -> StarlingStatus {
     // SAFETY: as above.
     unsafe {
-        service(ambassador, Service::GetTimeFactory, name, |f, _| {
-            let time = f.logical_time_implementation().to_owned();
-            Ok(crate::boundary::keep(time))
+        service(ambassador, name, |f| {
+            Ok(crate::boundary::keep(f.time_implementation()?))
         })
     }
 }

@@ -6,7 +6,7 @@ use crate::declaration::attributes;
 use crate::types::{
     StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingText, StarlingValue, slice,
 };
-use starling::core::{
+use starling::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ParameterHandle,
 };
@@ -42,7 +42,7 @@ pub(crate) unsafe fn with_values<H: Copy, T>(
 
 /// Functions of one name.
 macro_rules! of_name {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -54,7 +54,7 @@ macro_rules! of_name {
         ) -> StarlingStatus {
             // SAFETY: as above.
             unsafe {
-                service(ambassador, Service::$service, null_mut(), |f, _| f.$method(name.read()?))
+                service(ambassador, null_mut(), |f| f.$method(name.read()?))
             }
         }
     )*};
@@ -62,14 +62,14 @@ macro_rules! of_name {
 
 of_name! {
     /// Reserve Object Instance Name, 1516.1-2010 §6.2.
-    starling_reserve_object_instance_name ReserveObjectInstanceName reserve_object_instance_name;
+    starling_reserve_object_instance_name reserve_object_instance_name;
     /// Release Object Instance Name, §6.4.
-    starling_release_object_instance_name ReleaseObjectInstanceName release_object_instance_name;
+    starling_release_object_instance_name release_object_instance_name;
 }
 
 /// Functions of a set of names.
 macro_rules! of_names {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -82,7 +82,7 @@ macro_rules! of_names {
         ) -> StarlingStatus {
             // SAFETY: as above.
             unsafe {
-                service(ambassador, Service::$service, null_mut(), |f, _| {
+                service(ambassador, null_mut(), |f| {
                     let names = slice(names, names_count).iter().map(|n| n.read());
                     f.$method(&names.collect::<Result<Vec<_>, Exception>>()?)
                 })
@@ -93,9 +93,9 @@ macro_rules! of_names {
 
 of_names! {
     /// Reserve Multiple Object Instance Name, 1516.1-2010 §6.5.
-    starling_reserve_multiple_object_instance_name ReserveMultipleObjectInstanceName reserve_multiple_object_instance_name;
+    starling_reserve_multiple_object_instance_name reserve_multiple_object_instance_name;
     /// Release Multiple Object Instance Name, §6.7.
-    starling_release_multiple_object_instance_name ReleaseMultipleObjectInstanceName release_multiple_object_instance_name;
+    starling_release_multiple_object_instance_name release_multiple_object_instance_name;
 }
 
 /// Register Object Instance, §6.8. `name.data` null: the RTI makes a name.
@@ -112,18 +112,13 @@ pub unsafe extern "C" fn starling_register_object_instance(
     let class = ObjectClassHandle::from_raw(class_);
     // SAFETY: as above.
     unsafe {
-        service(
-            ambassador,
-            Service::RegisterObjectInstance,
-            instance,
-            |f, _| {
-                let name = match name.data.is_null() {
-                    true => None,
-                    false => Some(name.read()?),
-                };
-                Ok(f.register_object_instance(class, name)?.0)
-            },
-        )
+        service(ambassador, instance, |f| {
+            let name = match name.data.is_null() {
+                true => None,
+                false => Some(name.read()?),
+            };
+            Ok(f.register_object_instance(class, name)?.0)
+        })
     }
 }
 
@@ -142,11 +137,10 @@ pub unsafe extern "C" fn starling_update_attribute_values(
     let instance = ObjectInstanceHandle(instance);
     // SAFETY: as above.
     unsafe {
-        let handle = starling::core::AttributeHandle::from_raw;
+        let handle = starling::AttributeHandle::from_raw;
         with_values(values, values_count, handle, |values| {
-            let update = Service::UpdateAttributeValues;
-            service(ambassador, update, null_mut(), |f, send| {
-                f.update_attribute_values(instance, values, tag.read(), send)
+            service(ambassador, null_mut(), |f| {
+                f.update_attribute_values(instance, values, tag.read())
             })
         })
     }
@@ -168,12 +162,9 @@ pub unsafe extern "C" fn starling_send_interaction(
     // SAFETY: as above.
     unsafe {
         with_values(values, values_count, ParameterHandle::from_raw, |values| {
-            service(
-                ambassador,
-                Service::SendInteraction,
-                null_mut(),
-                |f, send| f.send_interaction(class, values, tag.read(), send),
-            )
+            service(ambassador, null_mut(), |f| {
+                f.send_interaction(class, values, tag.read())
+            })
         })
     }
 }
@@ -191,12 +182,9 @@ pub unsafe extern "C" fn starling_delete_object_instance(
     let instance = ObjectInstanceHandle(instance);
     // SAFETY: as above.
     unsafe {
-        service(
-            ambassador,
-            Service::DeleteObjectInstance,
-            null_mut(),
-            |f, _| f.delete_object_instance(instance, tag.read()),
-        )
+        service(ambassador, null_mut(), |f| {
+            f.delete_object_instance(instance, tag.read())
+        })
     }
 }
 
@@ -212,12 +200,9 @@ pub unsafe extern "C" fn starling_local_delete_object_instance(
     let instance = ObjectInstanceHandle(instance);
     // SAFETY: as above.
     unsafe {
-        service(
-            ambassador,
-            Service::LocalDeleteObjectInstance,
-            null_mut(),
-            |f, _| f.local_delete_object_instance(instance),
-        )
+        service(ambassador, null_mut(), |f| {
+            f.local_delete_object_instance(instance)
+        })
     }
 }
 
@@ -237,12 +222,9 @@ pub unsafe extern "C" fn starling_request_instance_attribute_value_update(
     // SAFETY: as above.
     unsafe {
         let list = attributes(attributes_, attributes_count);
-        service(
-            ambassador,
-            Service::RequestAttributeValueUpdate,
-            null_mut(),
-            |f, _| f.request_instance_attribute_value_update(instance, &list, tag.read()),
-        )
+        service(ambassador, null_mut(), |f| {
+            f.request_instance_attribute_value_update(instance, &list, tag.read())
+        })
     }
 }
 
@@ -262,12 +244,9 @@ pub unsafe extern "C" fn starling_request_class_attribute_value_update(
     // SAFETY: as above.
     unsafe {
         let list = attributes(attributes_, attributes_count);
-        service(
-            ambassador,
-            Service::RequestAttributeValueUpdate,
-            null_mut(),
-            |f, _| f.request_class_attribute_value_update(class, &list, tag.read()),
-        )
+        service(ambassador, null_mut(), |f| {
+            f.request_class_attribute_value_update(class, &list, tag.read())
+        })
     }
 }
 
@@ -283,15 +262,14 @@ pub unsafe extern "C" fn starling_request_attribute_transportation_type_change(
     attributes_count: usize,
     transportation_: u32,
 ) -> StarlingStatus {
-    let change = Service::RequestAttributeTransportationTypeChange;
     // SAFETY: as above.
     unsafe {
         let list = attributes(attributes_, attributes_count);
-        service(ambassador, change, null_mut(), |f, _| {
-            let (instance, to) = (
-                ObjectInstanceHandle(instance),
-                transportation(transportation_)?,
-            );
+        service(ambassador, null_mut(), |f| {
+            let change = Service::RequestAttributeTransportationTypeChange;
+            f.require(change)?;
+            let to = transportation(transportation_).map_err(|e| e.in_service(change))?;
+            let instance = ObjectInstanceHandle(instance);
             f.request_attribute_transportation_type_change(instance, &list, to)
         })
     }
@@ -307,14 +285,13 @@ pub unsafe extern "C" fn starling_query_attribute_transportation_type(
     instance: u64,
     attribute: u32,
 ) -> StarlingStatus {
-    let query = Service::QueryAttributeTransportationType;
     let (instance, attribute) = (
         ObjectInstanceHandle(instance),
         AttributeHandle::from_raw(attribute),
     );
     // SAFETY: as above.
     unsafe {
-        service(ambassador, query, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.query_attribute_transportation_type(instance, attribute)
         })
     }
@@ -330,12 +307,13 @@ pub unsafe extern "C" fn starling_request_interaction_transportation_type_change
     class_: u32,
     transportation_: u32,
 ) -> StarlingStatus {
-    let change = Service::RequestInteractionTransportationTypeChange;
     let class = InteractionClassHandle::from_raw(class_);
     // SAFETY: as above.
     unsafe {
-        service(ambassador, change, null_mut(), |f, _| {
-            let to = transportation(transportation_)?;
+        service(ambassador, null_mut(), |f| {
+            let change = Service::RequestInteractionTransportationTypeChange;
+            f.require(change)?;
+            let to = transportation(transportation_).map_err(|e| e.in_service(change))?;
             f.request_interaction_transportation_type_change(class, to)
         })
     }
@@ -351,11 +329,10 @@ pub unsafe extern "C" fn starling_query_interaction_transportation_type(
     federate: u32,
     class_: u32,
 ) -> StarlingStatus {
-    let query = Service::QueryInteractionTransportationType;
     let class = InteractionClassHandle::from_raw(class_);
     // SAFETY: as above.
     unsafe {
-        service(ambassador, query, null_mut(), |f, _| {
+        service(ambassador, null_mut(), |f| {
             f.query_interaction_transportation_type(FederateHandle(federate), class)
         })
     }

@@ -3,13 +3,12 @@
 use crate::boundary::{guarded, living, service};
 use crate::declaration::attributes;
 use crate::types::{StarlingAmbassador, StarlingBytes, StarlingStatus};
-use starling::Service;
-use starling::core::{AttributeHandle, ObjectInstanceHandle};
+use starling::{AttributeHandle, ObjectInstanceHandle};
 use std::ptr::null_mut;
 
 /// Functions of an instance, attributes and a tag.
 macro_rules! with_tag {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -26,7 +25,7 @@ macro_rules! with_tag {
             // SAFETY: as above.
             unsafe {
                 let list = attributes(attributes_, attributes_count);
-                service(ambassador, Service::$service, null_mut(), |f, _| {
+                service(ambassador, null_mut(), |f| {
                     f.$method(instance, &list, tag.read())
                 })
             }
@@ -36,20 +35,20 @@ macro_rules! with_tag {
 
 with_tag! {
     /// Unconditional Attribute Ownership Divestiture, 1516.1-2010 §7.2.
-    starling_unconditional_attribute_ownership_divestiture UnconditionalAttributeOwnershipDivestiture unconditional_attribute_ownership_divestiture;
+    starling_unconditional_attribute_ownership_divestiture unconditional_attribute_ownership_divestiture;
     /// Negotiated Attribute Ownership Divestiture, §7.3.
-    starling_negotiated_attribute_ownership_divestiture NegotiatedAttributeOwnershipDivestiture negotiated_attribute_ownership_divestiture;
+    starling_negotiated_attribute_ownership_divestiture negotiated_attribute_ownership_divestiture;
     /// Attribute Ownership Acquisition, §7.8.
-    starling_attribute_ownership_acquisition AttributeOwnershipAcquisition attribute_ownership_acquisition;
+    starling_attribute_ownership_acquisition attribute_ownership_acquisition;
     /// Attribute Ownership Acquisition If Available, §7.9.
-    starling_attribute_ownership_acquisition_if_available AttributeOwnershipAcquisitionIfAvailable attribute_ownership_acquisition_if_available;
+    starling_attribute_ownership_acquisition_if_available attribute_ownership_acquisition_if_available;
     /// Attribute Ownership Release Denied, §7.12.
-    starling_attribute_ownership_release_denied AttributeOwnershipReleaseDenied attribute_ownership_release_denied;
+    starling_attribute_ownership_release_denied attribute_ownership_release_denied;
 }
 
 /// Functions of an instance and attributes.
 macro_rules! without_tag {
-    ($($(#[$doc:meta])* $name:ident $service:ident $method:ident;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident $method:ident;)*) => {$(
         $(#[$doc])*
         ///
         /// # Safety
@@ -65,7 +64,7 @@ macro_rules! without_tag {
             // SAFETY: as above.
             unsafe {
                 let list = attributes(attributes_, attributes_count);
-                service(ambassador, Service::$service, null_mut(), |f, _| {
+                service(ambassador, null_mut(), |f| {
                     f.$method(instance, &list)
                 })
             }
@@ -75,11 +74,11 @@ macro_rules! without_tag {
 
 without_tag! {
     /// Cancel Negotiated Attribute Ownership Divestiture, 1516.1-2010 §7.14.
-    starling_cancel_negotiated_attribute_ownership_divestiture CancelNegotiatedAttributeOwnershipDivestiture cancel_negotiated_attribute_ownership_divestiture;
+    starling_cancel_negotiated_attribute_ownership_divestiture cancel_negotiated_attribute_ownership_divestiture;
     /// Cancel Attribute Ownership Acquisition, §7.15.
-    starling_cancel_attribute_ownership_acquisition CancelAttributeOwnershipAcquisition cancel_attribute_ownership_acquisition;
+    starling_cancel_attribute_ownership_acquisition cancel_attribute_ownership_acquisition;
     /// Query Attribute Ownership, §7.17.
-    starling_query_attribute_ownership QueryAttributeOwnership query_attribute_ownership;
+    starling_query_attribute_ownership query_attribute_ownership;
 }
 
 /// Confirm Divestiture, §7.6. Waits for the federation's word.
@@ -153,10 +152,9 @@ pub unsafe extern "C" fn starling_is_attribute_owned_by_federate(
 ) -> StarlingStatus {
     let instance = ObjectInstanceHandle(instance);
     let attribute = AttributeHandle::from_raw(attribute);
-    let is_owned = Service::IsAttributeOwnedByFederate;
     // SAFETY: as above.
     unsafe {
-        service(ambassador, is_owned, owned, |f, _| {
+        service(ambassador, owned, |f| {
             f.is_attribute_owned_by_federate(instance, attribute)
         })
     }

@@ -4,7 +4,7 @@
 //! is set they fail.
 #![allow(clippy::print_stdout, reason = "no user sees it")]
 
-use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador, Service};
+use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -49,10 +49,8 @@ fn federate() {
         std::io::stdin().read_line(&mut String::new()).unwrap();
         let tag = vec![0; 1 << 20];
         for label in 0..16 {
-            rti.call(Service::RegisterFederationSynchronizationPoint, |f, _| {
-                f.register_federation_synchronization_point(&label.to_string(), &tag, &[])
-            })
-            .unwrap();
+            rti.register_federation_synchronization_point(&label.to_string(), &tag, &[])
+                .unwrap();
         }
         println!("all said");
     }

@@ -1,13 +1,11 @@
 //! Federates of this process on a real rtiexec: the whole way through library, link and server.
 
-use starling::core::message::ResignAction;
-use starling::core::{
+use starling::ResignAction;
+use starling::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
     ParameterHandle,
 };
-use starling::{
-    Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador, Service,
-};
+use starling::{Callback, CallbackModel, ExceptionKind, FederateAmbassador, RtiAmbassador};
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -126,62 +124,40 @@ impl Federate {
     }
 
     fn class(&self, name: &str) -> ObjectClassHandle {
-        let service = Service::GetObjectClassHandle;
-        self.rti
-            .call(service, |f, _| f.object_class_handle(name))
-            .unwrap()
+        self.rti.object_class_handle(name).unwrap()
     }
 
     fn attribute(&self, class: ObjectClassHandle, name: &str) -> AttributeHandle {
-        let service = Service::GetAttributeHandle;
-        self.rti
-            .call(service, |f, _| f.attribute_handle(class, name))
-            .unwrap()
+        self.rti.attribute_handle(class, name).unwrap()
     }
 
     fn interaction(&self, name: &str) -> InteractionClassHandle {
-        let service = Service::GetInteractionClassHandle;
-        self.rti
-            .call(service, |f, _| f.interaction_class_handle(name))
-            .unwrap()
+        self.rti.interaction_class_handle(name).unwrap()
     }
 
     fn parameter(&self, class: InteractionClassHandle, name: &str) -> ParameterHandle {
-        let service = Service::GetParameterHandle;
-        self.rti
-            .call(service, |f, _| f.parameter_handle(class, name))
-            .unwrap()
+        self.rti.parameter_handle(class, name).unwrap()
     }
 
     fn publish(&self, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
-        let service = Service::PublishObjectClassAttributes;
-        let done = self.rti.call(service, |f, _| {
-            f.publish_object_class_attributes(class, attributes)
-        });
+        let done = self.rti.publish_object_class_attributes(class, attributes);
         done.unwrap();
     }
 
     fn subscribe(&self, class: ObjectClassHandle, attributes: &[AttributeHandle]) {
-        let service = Service::SubscribeObjectClassAttributes;
         self.rti
-            .call(service, |f, _| {
-                f.subscribe_object_class_attributes(class, attributes, true, "")
-            })
+            .subscribe_object_class_attributes(class, attributes, true, "")
             .unwrap();
     }
 
     fn register(&self, class: ObjectClassHandle) -> ObjectInstanceHandle {
-        let service = Service::RegisterObjectInstance;
-        self.rti
-            .call(service, |f, _| f.register_object_instance(class, None))
-            .unwrap()
+        self.rti.register_object_instance(class, None).unwrap()
     }
 
     fn update(&self, instance: ObjectInstanceHandle, attribute: AttributeHandle, value: &[u8]) {
-        let service = Service::UpdateAttributeValues;
-        let done = self.rti.call(service, |f, send| {
-            f.update_attribute_values(instance, &[(attribute, value)], b"tag", send)
-        });
+        let done = self
+            .rti
+            .update_attribute_values(instance, &[(attribute, value)], b"tag");
         done.unwrap();
     }
 }
@@ -234,17 +210,13 @@ fn whole_life(model: CallbackModel, settings: &str) {
         }
         other => panic!("{other:?}"),
     }
-    let wrong = b.rti.call(Service::UpdateAttributeValues, |f, send| {
-        f.update_attribute_values(car, &[(cups, b"1")], b"", send)
-    });
+    let wrong = b.rti.update_attribute_values(car, &[(cups, b"1")], b"");
     assert_eq!(
         wrong.unwrap_err().to_string(),
         "AttributeNotOwned: updateAttributeValues: attribute 'NumberCups' of 'HLAinstance-1-1' \
          is not owned by this federate (1516.1-2010, 6.10)"
     );
-    let deleted = a.rti.call(Service::DeleteObjectInstance, |f, _| {
-        f.delete_object_instance(car, b"gone")
-    });
+    let deleted = a.rti.delete_object_instance(car, b"gone");
     deleted.unwrap();
     loop {
         match b.next() {
@@ -317,9 +289,7 @@ fn when_rtiexec_dies_the_connection_is_lost() {
         let a = Federate::join(&rtiexec.address, model, "A");
         drop(rtiexec);
         assert!(matches!(a.next(), Callback::ConnectionLost { .. }));
-        let thrown = a.rti.call(Service::GetObjectClassHandle, |f, _| {
-            f.object_class_handle("Food")
-        });
+        let thrown = a.rti.object_class_handle("Food");
         assert_eq!(thrown.unwrap_err().kind, ExceptionKind::NotConnected);
         a.rti.disconnect().unwrap();
     }
@@ -391,19 +361,13 @@ fn interactions_arrive_at_the_subscribed_superclass() {
     let sent = a.interaction("CustomerTransactions.FoodServed.MainCourseServed");
     let parameter = a.parameter(sent, "TemperatureOk");
     let superclass = b.interaction("CustomerTransactions.FoodServed");
-    let done = b.rti.call(Service::SubscribeInteractionClass, |f, _| {
-        f.subscribe_interaction_class(superclass, true)
-    });
+    let done = b.rti.subscribe_interaction_class(superclass, true);
     done.unwrap();
-    let done = a.rti.call(Service::PublishInteractionClass, |f, _| {
-        f.publish_interaction_class(sent)
-    });
+    let done = a.rti.publish_interaction_class(sent);
     done.unwrap();
     loop {
         a.rti.evoke_callback(0.01).unwrap();
-        let done = a.rti.call(Service::SendInteraction, |f, send| {
-            f.send_interaction(sent, &[(parameter, b"yes")], b"", send)
-        });
+        let done = a.rti.send_interaction(sent, &[(parameter, b"yes")], b"");
         done.unwrap();
         b.rti.evoke_callback(0.01).unwrap();
         if let Ok(callback) = b.heard.try_recv() {
@@ -445,9 +409,7 @@ fn what_waits_for_a_federate_that_does_not_evoke_is_bounded() {
         let (rti, value) = (&a.rti, &value);
         scope.spawn(move || {
             for _ in 0..UPDATES {
-                let done = rti.call(Service::UpdateAttributeValues, |f, send| {
-                    f.update_attribute_values(instance, &[(flavor, value)], b"", send)
-                });
+                let done = rti.update_attribute_values(instance, &[(flavor, value)], b"");
                 done.unwrap();
             }
         });
@@ -492,9 +454,7 @@ fn starling_why_names_the_link_that_fails() {
     a.publish(soda, &[flavor]);
     let instance = a.register(soda);
     a.rti.evoke_multiple_callbacks(0.0, 0.0).unwrap();
-    let name = a.rti.call(Service::GetObjectInstanceName, |f, _| {
-        f.object_instance_name(instance).map(str::to_owned)
-    });
+    let name = a.rti.object_instance_name(instance);
     let name = name.unwrap();
     // What a federate has asked for is known to rtiexec when it answers it something later.
     a.rti
@@ -672,9 +632,7 @@ fn what_waits_for_a_federate_that_only_sends_is_bounded() {
             scope.spawn(move || {
                 let mut sent = 0;
                 while sent < UPDATES && refused.load(Ordering::Relaxed) == 0 {
-                    let update = rti.call(Service::UpdateAttributeValues, |f, send| {
-                        f.update_attribute_values(instance, &[(flavor, value)], b"", send)
-                    });
+                    let update = rti.update_attribute_values(instance, &[(flavor, value)], b"");
                     most.fetch_max(rti.waiting_bytes(), Ordering::Relaxed);
                     match update {
                         Ok(()) => sent += 1,
@@ -728,9 +686,9 @@ fn what_is_too_large_for_rtiexec_throws_and_the_federate_goes_on() {
     a.publish(soda, &[flavor]);
     let instance = a.register(soda);
     let large = vec![7; MOST];
-    let update = a.rti.call(Service::UpdateAttributeValues, |f, send| {
-        f.update_attribute_values(instance, &[(flavor, &large)], b"", send)
-    });
+    let update = a
+        .rti
+        .update_attribute_values(instance, &[(flavor, &large)], b"");
     let directory = tempfile::tempdir().unwrap();
     let module = directory.path().join("large.xml");
     std::fs::write(&module, &large).unwrap();
@@ -773,9 +731,9 @@ fn a_frame_for_which_there_is_no_memory_ends_only_its_sender() {
     ask(&a.rti);
     let large = vec![7; 100_000_000];
     // It may notice while it still sends, or after.
-    let _ = a.rti.call(Service::UpdateAttributeValues, |f, send| {
-        f.update_attribute_values(instance, &[(flavor, &large)], b"", send)
-    });
+    let _ = a
+        .rti
+        .update_attribute_values(instance, &[(flavor, &large)], b"");
     while !matches!(a.next(), Callback::ConnectionLost { .. }) {}
     ask(&b.rti);
     Federate::join(&rtiexec.address, model, "C");

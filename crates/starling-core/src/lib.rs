@@ -20,6 +20,7 @@ mod federation;
 mod generated;
 mod handles;
 mod log;
+mod lrc;
 pub mod message;
 mod mom;
 mod object;
@@ -40,6 +41,7 @@ pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
 pub use handles::{FederateHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle};
 pub use log::federate::{DataPath, Output};
+pub use lrc::{Answer, Lrc, Outbox, Preconditions, require_designators};
 pub use object::advisories::InstanceSwitches;
 pub use ownership::{Divestiture, OwnershipNotice};
 pub use starling_fom::{

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::Federation;
+use common::{Federation, Sent};
 use starling_core::message::ResignAction;
-use starling_core::{AttributeHandle, Callback, ExceptionKind, ObjectInstanceHandle};
+use starling_core::{AttributeHandle, Callback, ExceptionKind, Lrc, ObjectInstanceHandle};
 
 const ALL_ON: &str = "<objectClassRelevanceAdvisory isEnabled=\"true\"/>\
     <interactionRelevanceAdvisory isEnabled=\"true\"/>\
@@ -14,7 +14,7 @@ const ALL_ON: &str = "<objectClassRelevanceAdvisory isEnabled=\"true\"/>\
 
 fn publish(f: &mut Federation, by: &str, class: &str, attributes: &[&str]) {
     let (class, list) = (f.class(class), f.attributes(attributes));
-    f.call(by, |f, _| f.publish_object_class_attributes(class, &list))
+    f.call(by, |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
 }
 
@@ -31,7 +31,7 @@ fn subscribe_at_rate(
     rate: &str,
 ) {
     let (class, list) = (f.class(class), f.attributes(attributes));
-    f.call(by, |f, _| {
+    f.call(by, |f| {
         f.subscribe_object_class_attributes(class, &list, active, rate)
     })
     .unwrap();
@@ -39,13 +39,12 @@ fn subscribe_at_rate(
 
 fn unsubscribe(f: &mut Federation, by: &str, class: &str) {
     let class = f.class(class);
-    f.call(by, |f, _| f.unsubscribe_object_class(class))
-        .unwrap();
+    f.call(by, |f| f.unsubscribe_object_class(class)).unwrap();
 }
 
 fn register(f: &mut Federation, by: &str, class: &str) -> ObjectInstanceHandle {
     let class = f.class(class);
-    f.call(by, |f, _| f.register_object_instance(class, None))
+    f.call(by, |f| f.register_object_instance(class, None))
         .unwrap()
 }
 
@@ -136,7 +135,7 @@ fn what_is_unpublished_before_it_is_told_is_not_told() {
     subscribe(&mut f, "B", "A", &["x"], true);
     f.run();
     let class = f.class("A");
-    f.call("A", |f, _| f.unpublish_object_class(class)).unwrap();
+    f.call("A", |f| f.unpublish_object_class(class)).unwrap();
     f.quiet();
     publish(&mut f, "A", "A", &["x"]);
     assert_eq!(
@@ -152,20 +151,18 @@ fn interactions_are_turned_on_and_off() {
     f.join("B");
     let (i, j) = (f.interaction("I"), f.interaction("I.J"));
     for class in [i, j] {
-        f.call("A", |f, _| f.publish_interaction_class(class))
-            .unwrap();
+        f.call("A", |f| f.publish_interaction_class(class)).unwrap();
     }
-    f.call("B", |f, _| f.subscribe_interaction_class(i, false))
+    f.call("B", |f| f.subscribe_interaction_class(i, false))
         .unwrap();
     f.quiet();
-    f.call("B", |f, _| f.subscribe_interaction_class(j, true))
+    f.call("B", |f| f.subscribe_interaction_class(j, true))
         .unwrap();
     assert_eq!(f.callbacks("A"), [Callback::TurnInteractionsOn(j)]);
-    f.call("B", |f, _| f.subscribe_interaction_class(i, true))
+    f.call("B", |f| f.subscribe_interaction_class(i, true))
         .unwrap();
     assert_eq!(f.callbacks("A"), [Callback::TurnInteractionsOn(i)]);
-    f.call("B", |f, _| f.unsubscribe_interaction_class(i))
-        .unwrap();
+    f.call("B", |f| f.unsubscribe_interaction_class(i)).unwrap();
     assert_eq!(f.callbacks("A"), [Callback::TurnInteractionsOff(i)]);
     f.lose("B");
     assert_eq!(f.callbacks("A"), [Callback::TurnInteractionsOff(j)]);
@@ -180,25 +177,19 @@ fn a_switch_that_is_off_keeps_silent_and_tells_when_it_is_on() {
     subscribe(&mut f, "B", "A", &["x"], true);
     f.quiet();
     let class = f.class("A");
-    f.call("A", |f, _| {
-        f.enable_object_class_relevance_advisory_switch()
-    })
-    .unwrap();
+    f.call("A", |f| f.enable_object_class_relevance_advisory_switch())
+        .unwrap();
     assert_eq!(
         f.callbacks("A"),
         [Callback::StartRegistrationForObjectClass(class)]
     );
     unsubscribe(&mut f, "B", "A");
     f.run();
-    f.call("A", |f, _| {
-        f.disable_object_class_relevance_advisory_switch()
-    })
-    .unwrap();
+    f.call("A", |f| f.disable_object_class_relevance_advisory_switch())
+        .unwrap();
     f.quiet();
-    f.call("A", |f, _| {
-        f.enable_object_class_relevance_advisory_switch()
-    })
-    .unwrap();
+    f.call("A", |f| f.enable_object_class_relevance_advisory_switch())
+        .unwrap();
     assert_eq!(
         f.callbacks("A"),
         [Callback::StopRegistrationForObjectClass(class)]
@@ -210,7 +201,7 @@ fn switches_say_when_they_are_so_already() {
     let mut f = Federation::new("");
     f.join("A");
     use ExceptionKind::*;
-    type Switch = fn(&mut starling_core::Federate) -> Result<(), starling_core::Exception>;
+    type Switch = fn(&mut Lrc<Sent>) -> Result<(), starling_core::Exception>;
     let switches: [(Switch, Switch, ExceptionKind, ExceptionKind); 4] = [
         (
             |f| f.enable_object_class_relevance_advisory_switch(),
@@ -263,7 +254,7 @@ fn scope_follows_subscription_and_ownership() {
     assert_eq!(f.callbacks("B"), [inside(instance, vec![y])]);
     // A no longer publishes y there, so nobody owns it.
     let class = f.class("A.B");
-    f.call("A", |f, _| f.unpublish_object_class_attributes(class, &[y]))
+    f.call("A", |f| f.unpublish_object_class_attributes(class, &[y]))
         .unwrap();
     assert_eq!(f.callbacks("B"), [outside(instance, vec![y])]);
     unsubscribe(&mut f, "B", "A");
@@ -312,10 +303,10 @@ fn enabling_a_switch_tells_what_holds() {
     f.callbacks("B");
     f.quiet();
     let x = f.attributes(&["x"]);
-    f.call("B", |f, _| f.enable_attribute_scope_advisory_switch())
+    f.call("B", |f| f.enable_attribute_scope_advisory_switch())
         .unwrap();
     assert_eq!(f.callbacks("B"), [inside(instance, x.clone())]);
-    f.call("A", |f, _| f.enable_attribute_relevance_advisory_switch())
+    f.call("A", |f| f.enable_attribute_relevance_advisory_switch())
         .unwrap();
     assert_eq!(f.callbacks("A"), [on(instance, x, "")]);
 }

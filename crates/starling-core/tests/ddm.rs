@@ -7,11 +7,11 @@
 
 mod common;
 
-use common::Federation;
+use common::{Federation, Sent};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
-    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, ObjectInstanceHandle,
-    RegionHandle,
+    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, Lrc,
+    ObjectInstanceHandle, RegionHandle,
 };
 
 const CONVEY: &str = "<conveyRegionDesignatorSets isEnabled=\"true\"/>";
@@ -24,7 +24,7 @@ fn dimension(f: &mut Federation, name: &str) -> DimensionHandle {
 /// A committed region with these ranges.
 fn region(f: &mut Federation, by: &str, ranges: &[(&str, u64, u64)]) -> RegionHandle {
     let dimensions: Vec<_> = ranges.iter().map(|(d, ..)| dimension(f, d)).collect();
-    let region = f.call(by, |f, _| f.create_region(&dimensions)).unwrap();
+    let region = f.call(by, |f| f.create_region(&dimensions)).unwrap();
     r#move(f, by, region, ranges);
     region
 }
@@ -32,12 +32,12 @@ fn region(f: &mut Federation, by: &str, ranges: &[(&str, u64, u64)]) -> RegionHa
 fn r#move(f: &mut Federation, by: &str, region: RegionHandle, ranges: &[(&str, u64, u64)]) {
     for (name, lower, upper) in ranges {
         let dimension = dimension(f, name);
-        f.call(by, |f, _| {
+        f.call(by, |f| {
             f.set_range_bounds(region, dimension, *lower, *upper)
         })
         .unwrap();
     }
-    f.call(by, |f, _| f.commit_region_modifications(&[region]))
+    f.call(by, |f| f.commit_region_modifications(&[region]))
         .unwrap();
 }
 
@@ -50,13 +50,13 @@ fn with(f: &mut Federation, attributes: &[&str], regions: &[RegionHandle]) -> At
 
 fn publish(f: &mut Federation, by: &str, class: &str, attributes: &[&str]) {
     let (class, list) = (f.class(class), f.attributes(attributes));
-    f.call(by, |f, _| f.publish_object_class_attributes(class, &list))
+    f.call(by, |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
 }
 
 fn register(f: &mut Federation, class: &str, list: &[AttributeRegions]) -> ObjectInstanceHandle {
     let class = f.class(class);
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.register_object_instance_with_regions(class, list, None)
     })
     .unwrap()
@@ -64,7 +64,7 @@ fn register(f: &mut Federation, class: &str, list: &[AttributeRegions]) -> Objec
 
 fn subscribe(f: &mut Federation, by: &str, class: &str, list: &[AttributeRegions]) {
     let class = f.class(class);
-    f.call(by, |f, _| {
+    f.call(by, |f| {
         f.subscribe_object_class_attributes_with_regions(class, list, true, "")
     })
     .unwrap();
@@ -86,10 +86,8 @@ fn reflected(f: &mut Federation, by: &str) -> Told {
 fn update(f: &mut Federation, instance: ObjectInstanceHandle, names: &[&str]) {
     let attributes = f.attributes(names);
     let values: Vec<_> = attributes.iter().map(|a| (*a, &b"v"[..])).collect();
-    f.call("A", |f, send| {
-        f.update_attribute_values(instance, &values, b"", send)
-    })
-    .unwrap();
+    f.call("A", |f| f.update_attribute_values(instance, &values, b""))
+        .unwrap();
 }
 
 fn value(a: AttributeHandle) -> (AttributeHandle, Vec<u8>) {
@@ -122,7 +120,7 @@ fn frames_leave_only_for_overlapping_subscribers() {
     }
     // Without regions: the default region, which overlaps all.
     let (class, x) = (f.class("A"), f.attributes(&["x"])[0]);
-    f.call("D", |f, _| {
+    f.call("D", |f| {
         f.subscribe_object_class_attributes(class, &[x], true, "")
     })
     .unwrap();
@@ -136,20 +134,19 @@ fn frames_leave_only_for_overlapping_subscribers() {
     assert_eq!(reflected(&mut f, "D"), [[value(x)]]);
     f.quiet();
     // Nobody: nothing leaves the sender.
-    f.call("D", |f, _| f.unsubscribe_object_class(class))
-        .unwrap();
+    f.call("D", |f| f.unsubscribe_object_class(class)).unwrap();
     f.run();
     r#move(&mut f, "A", u, &[("D", 40, 41)]);
-    let before = f.federate("A").counters();
+    let before = f.member("A").counters();
     update(&mut f, instance, &["x", "y"]);
-    let after = f.federate("A").counters();
+    let after = f.member("A").counters();
     assert_eq!(
         (after.sent, after.unwanted),
         (before.sent, before.unwanted + 2)
     );
     assert_eq!(f.forwarded, 2);
     // C comes to where it moved.
-    let c = RegionHandle::new(f.federate("C").handle(), 1);
+    let c = RegionHandle::new(f.member("C").handle(), 1);
     r#move(&mut f, "C", c, &[("D", 40, 50)]);
     f.run();
     update(&mut f, instance, &["x"]);
@@ -182,7 +179,7 @@ fn overlap_is_in_the_dimensions_that_both_specify() {
     let also = with(&mut f, &["x"], &[both]);
     subscribe(&mut f, "B", "A", &[also]);
     let class = f.class("A");
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.unsubscribe_object_class_attributes_with_regions(class, &[list])
     })
     .unwrap();
@@ -212,7 +209,7 @@ fn attributes_with_other_regions_go_in_other_frames() {
     let list = with(&mut f, &["x", "z"], &[s]);
     subscribe(&mut f, "B", "A.B", &[list]);
     let (class, plain) = (f.class("A.B"), f.attributes(&["y"]));
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &plain, true, "")
     })
     .unwrap();
@@ -246,10 +243,8 @@ fn attributes_with_other_regions_go_in_other_frames() {
     );
     // With the default region the set is empty.
     let gone = [with(&mut f, &["x"], &[u, v]), with(&mut f, &["z"], &[u, v])];
-    f.call("A", |f, _| {
-        f.unassociate_regions_for_updates(instance, &gone)
-    })
-    .unwrap();
+    f.call("A", |f| f.unassociate_regions_for_updates(instance, &gone))
+        .unwrap();
     update(&mut f, instance, &["x", "z"]);
     let told = f.callbacks("B");
     let [
@@ -299,22 +294,21 @@ fn regions_that_come_to_overlap_bring_discovery_and_scope() {
     r#move(&mut f, "B", s, &[("D", 0, 60)]);
     assert_eq!(f.callbacks("B"), [outside.clone()]);
     // Without associations the default region overlaps.
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.unassociate_regions_for_updates(instance, &[updated.clone()])
     })
     .unwrap();
     assert_eq!(f.callbacks("B"), [inside.clone()]);
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.associate_regions_for_updates(instance, &[updated])
     })
     .unwrap();
     assert_eq!(f.callbacks("B"), [outside.clone()]);
     // Uncommitted ranges change nothing.
     let d = dimension(&mut f, "D");
-    f.call("A", |f, _| f.set_range_bounds(u, d, 0, 100))
-        .unwrap();
+    f.call("A", |f| f.set_range_bounds(u, d, 0, 100)).unwrap();
     f.quiet();
-    f.call("A", |f, _| f.commit_region_modifications(&[u]))
+    f.call("A", |f| f.commit_region_modifications(&[u]))
         .unwrap();
     assert_eq!(f.callbacks("B"), [inside]);
     // Who resigns takes its regions along; the instance is an orphan then.
@@ -336,7 +330,7 @@ fn a_locally_deleted_instance_is_discovered_again_on_overlap() {
     let list = with(&mut f, &["x"], &[s]);
     subscribe(&mut f, "B", "A", &[list]);
     assert_eq!(discovers(&f.callbacks("B")), 1);
-    f.call("B", |f, _| f.local_delete_object_instance(instance))
+    f.call("B", |f| f.local_delete_object_instance(instance))
         .unwrap();
     f.quiet();
     r#move(&mut f, "A", u, &[("D", 10, 21)]);
@@ -349,9 +343,8 @@ fn sender_and_receiver(mut f: Federation) -> (Federation, DimensionHandle) {
         f.join(name);
     }
     let class = f.interaction("I");
-    f.call("A", |f, _| f.publish_interaction_class(class))
-        .unwrap();
-    f.call("B", |f, _| f.subscribe_interaction_class(class, true))
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
         .unwrap();
     f.run();
     let d = dimension(&mut f, "D");
@@ -360,8 +353,8 @@ fn sender_and_receiver(mut f: Federation) -> (Federation, DimensionHandle) {
 
 fn send(f: &mut Federation, regions: &[RegionHandle]) {
     let class = f.interaction("I");
-    f.call("A", |f, send| {
-        f.send_interaction_with_regions(class, &[], regions, b"", send)
+    f.call("A", |f| {
+        f.send_interaction_with_regions(class, &[], regions, b"")
     })
     .unwrap();
 }
@@ -374,7 +367,7 @@ fn a_conveyed_region_is_known_until_it_is_deleted() {
     send(&mut f, &[u, v]);
     r#move(&mut f, "A", u, &[("D", 11, 20)]);
     send(&mut f, &[u]);
-    f.call("A", |f, _| f.delete_region(u)).unwrap();
+    f.call("A", |f| f.delete_region(u)).unwrap();
     f.run();
     // It is gone, but B has not been told of what was sent with it.
     let b = f.federate("B");
@@ -411,9 +404,9 @@ fn what_comes_later_than_the_deletion_of_its_region_leaves_nothing_behind() {
     let (mut f, d) = sender_and_receiver(Federation::direct(CONVEY));
     let u = region(&mut f, "A", &[("D", 10, 20)]);
     send(&mut f, &[u]);
-    f.call("A", |f, _| f.delete_region(u)).unwrap();
+    f.call("A", |f| f.delete_region(u)).unwrap();
     f.run();
-    let a = f.federate("A").handle();
+    let a = f.member("A").handle();
     assert_eq!(f.callbacks("B"), []);
     f.arrive(a, "B");
     let b = f.federate("B");
@@ -430,10 +423,10 @@ fn a_hundred_thousand_regions_that_come_and_go_are_forgotten() {
     let mut conveyed = Vec::new();
     for _ in 0..1_000 {
         for _ in 0..100 {
-            let done = f.call("A", |f, send| {
+            let done = f.call("A", |f| {
                 let region = f.create_region(&[d])?;
                 f.commit_region_modifications(&[region])?;
-                f.send_interaction_with_regions(class, &[], &[region], b"", send)?;
+                f.send_interaction_with_regions(class, &[], &[region], b"")?;
                 f.delete_region(region)
             });
             done.unwrap();
@@ -467,22 +460,22 @@ fn interactions_with_regions() {
         f.join(name);
     }
     let (i, j) = (f.interaction("I"), f.interaction("I.J"));
-    f.call("A", |f, _| f.publish_interaction_class(j)).unwrap();
+    f.call("A", |f| f.publish_interaction_class(j)).unwrap();
     let u = region(&mut f, "A", &[("D", 10, 20)]);
     let at_i = region(&mut f, "B", &[("D", 0, 100)]);
     let at_j = region(&mut f, "B", &[("D", 90, 100)]);
     for (class, region) in [(i, at_i), (j, at_j)] {
-        f.call("B", |f, _| {
+        f.call("B", |f| {
             f.subscribe_interaction_class_with_regions(class, &[region], true)
         })
         .unwrap();
     }
-    f.call("C", |f, _| f.subscribe_interaction_class(i, true))
+    f.call("C", |f| f.subscribe_interaction_class(i, true))
         .unwrap();
     f.run();
     let send = |f: &mut Federation, regions: &[RegionHandle]| {
-        f.call("A", |f, send| {
-            f.send_interaction_with_regions(j, &[], regions, b"", send)
+        f.call("A", |f| {
+            f.send_interaction_with_regions(j, &[], regions, b"")
         })
         .unwrap();
     };
@@ -495,7 +488,7 @@ fn interactions_with_regions() {
         panic!("{told:?}")
     };
     assert_eq!((*class, regions.clone()), (i, Some(vec![u])));
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.unsubscribe_interaction_class_with_regions(j, &[at_j])
     })
     .unwrap();
@@ -529,7 +522,7 @@ fn values_are_asked_of_whom_the_regions_overlap() {
     let asked = region(&mut f, "B", &[("D", 0, 11)]);
     let list = with(&mut f, &["x"], &[asked]);
     let class = f.class("A");
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.request_attribute_value_update_with_regions(class, &[list], b"t")
     })
     .unwrap();
@@ -557,24 +550,22 @@ fn a_late_joiner_knows_the_regions_of_subscriptions() {
     let list = with(&mut f, &["x"], &[s]);
     subscribe(&mut f, "B", "A", &[list]);
     let (i, si) = (f.interaction("I"), region(&mut f, "B", &[("D", 0, 1)]));
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_interaction_class_with_regions(i, &[si], true)
     })
     .unwrap();
     f.resign("A", ResignAction::NoAction);
     f.join("A");
     publish(&mut f, "A", "A", &["x"]);
-    f.call("A", |f, _| f.publish_interaction_class(i)).unwrap();
+    f.call("A", |f| f.publish_interaction_class(i)).unwrap();
     let u = region(&mut f, "A", &[("D", 0, 10)]);
     let updated = with(&mut f, &["x"], &[u]);
     let instance = register(&mut f, "A", &[updated]);
     update(&mut f, instance, &["x"]);
     assert_eq!(f.forwarded, 0);
     f.quiet();
-    f.call("A", |f, send| {
-        f.send_interaction_with_regions(i, &[], &[u], b"", send)
-    })
-    .unwrap();
+    f.call("A", |f| f.send_interaction_with_regions(i, &[], &[u], b""))
+        .unwrap();
     assert_eq!(f.callbacks("B").len(), 1);
     r#move(&mut f, "A", u, &[("D", 0, 11)]);
     update(&mut f, instance, &["x"]);
@@ -598,7 +589,7 @@ fn relevance_follows_overlap() {
     let class = f.class("A");
     for (region, rate) in [(s, "Low"), (t, "High")] {
         let list = with(&mut f, &["x"], &[region]);
-        f.call("B", |f, _| {
+        f.call("B", |f| {
             f.subscribe_object_class_attributes_with_regions(class, &[list], true, rate)
         })
         .unwrap();
@@ -632,7 +623,7 @@ fn what_is_wrong_is_said() {
     let none = DimensionHandle::from_raw(99);
     let (class, i) = (f.class("A"), f.interaction("I"));
     let theirs = region(&mut f, "B", &[("D", 0, 1)]);
-    let never = RegionHandle::new(f.federate("A").handle(), 77);
+    let never = RegionHandle::new(f.member("A").handle(), 77);
     publish(&mut f, "A", "A", &["x", "y"]);
     let u = region(&mut f, "A", &[("D", 0, 1)]);
     let both = region(&mut f, "A", &[("D", 0, 1), ("E", 0, 1)]);
@@ -672,7 +663,7 @@ fn what_is_wrong_is_said() {
         regions: vec![template],
         ..updated.clone()
     };
-    type Service = Box<dyn Fn(&mut starling_core::Federate, &[AttributeRegions]) -> ExceptionKind>;
+    type Service = Box<dyn Fn(&mut Lrc<Sent>, &[AttributeRegions]) -> ExceptionKind>;
     let services: [Service; 4] = [
         Box::new(move |f, l| kind(f.register_object_instance_with_regions(class, l, None))),
         Box::new(move |f, l| kind(f.associate_regions_for_updates(instance, l))),
@@ -697,21 +688,21 @@ fn what_is_wrong_is_said() {
         assert_eq!(service(a, &[invalid.clone()]), InvalidRegion);
         assert_eq!(service(a, &[z.clone()]), AttributeNotDefined);
     }
-    let send = |f: &mut starling_core::Federate, r: &[RegionHandle]| {
-        kind(f.send_interaction_with_regions(i, &[], r, b"", &mut |_| {}))
+    let send = |f: &mut Lrc<Sent>, r: &[RegionHandle]| {
+        kind(f.send_interaction_with_regions(i, &[], r, b""))
     };
     assert_eq!(send(a, &[u]), InteractionClassNotPublished);
     a.publish_interaction_class(i).unwrap();
     assert_eq!(send(a, &[both]), InvalidRegionContext);
     assert_eq!(send(a, &[theirs]), not_ours);
     assert_eq!(send(a, &[never]), InvalidRegion);
-    let subscribe = |f: &mut starling_core::Federate, r: &[RegionHandle]| {
+    let subscribe = |f: &mut Lrc<Sent>, r: &[RegionHandle]| {
         kind(f.subscribe_interaction_class_with_regions(i, r, true))
     };
     assert_eq!(subscribe(a, &[both]), InvalidRegionContext);
     assert_eq!(subscribe(a, &[theirs]), not_ours);
     assert_eq!(subscribe(a, &[never]), InvalidRegion);
-    let end = |f: &mut starling_core::Federate, r: &[RegionHandle]| {
+    let end = |f: &mut Lrc<Sent>, r: &[RegionHandle]| {
         kind(f.unsubscribe_interaction_class_with_regions(i, r))
     };
     assert_eq!(end(a, &[theirs]), not_ours);
@@ -761,11 +752,11 @@ fn a_dimension_that_a_region_leaves_out_has_its_default_range() {
         let away = region(&mut f, "A", &[("E", 10, 11)]);
         let updated = with(&mut f, &["x"], &[away]);
         let replaced = with(&mut f, &["x"], &[u]);
-        f.call("A", |f, _| {
+        f.call("A", |f| {
             f.associate_regions_for_updates(instance, &[updated])
         })
         .unwrap();
-        f.call("A", |f, _| {
+        f.call("A", |f| {
             f.unassociate_regions_for_updates(instance, &[replaced])
         })
         .unwrap();

@@ -32,14 +32,14 @@ impl Setting {
             ("C", &[], &[x]),
             ("D", &[x], &[y]),
         ] {
-            f.call(name, |f, _| {
+            f.call(name, |f| {
                 f.publish_object_class_attributes(class, published)?;
                 f.subscribe_object_class_attributes(class, subscribed, true, "")
             })
             .unwrap();
         }
         f.run();
-        let car = f.call("A", |f, _| f.register_object_instance(class, None));
+        let car = f.call("A", |f| f.register_object_instance(class, None));
         let car = car.unwrap();
         for name in ["B", "C", "D"] {
             assert_eq!(f.callbacks(name).len(), 1, "{name} discovers the car");
@@ -52,18 +52,14 @@ impl Setting {
         let (car, x) = (self.car, self.x);
         let values = [(x, value.as_bytes())];
         self.f
-            .call(name, |f, send| {
-                f.update_attribute_values(car, &values, b"", send)
-            })
+            .call(name, |f| f.update_attribute_values(car, &values, b""))
             .unwrap();
     }
 
     fn acquire(&mut self, name: &str) {
         let (car, x) = (self.car, self.x);
         self.f
-            .call(name, |f, _| {
-                f.attribute_ownership_acquisition(car, &[x], b"")
-            })
+            .call(name, |f| f.attribute_ownership_acquisition(car, &[x], b""))
             .unwrap();
         self.f.run();
     }
@@ -71,7 +67,7 @@ impl Setting {
     fn divest(&mut self, name: &str) {
         let (car, x) = (self.car, self.x);
         self.f
-            .call(name, |f, _| {
+            .call(name, |f| {
                 f.unconditional_attribute_ownership_divestiture(car, &[x], b"")
             })
             .unwrap();
@@ -80,7 +76,7 @@ impl Setting {
     fn delete(&mut self) {
         let car = self.car;
         self.f
-            .call("A", |f, _| f.delete_object_instance(car, b""))
+            .call("A", |f| f.delete_object_instance(car, b""))
             .unwrap();
     }
 
@@ -134,7 +130,7 @@ const WAYS: [Way; 6] = [
     ("confirmed divestiture", |s| {
         let (car, x) = (s.car, s.x);
         s.acquire("B");
-        s.f.call("A", |f, _| {
+        s.f.call("A", |f| {
             f.negotiated_attribute_ownership_divestiture(car, &[x], b"")?;
             f.confirm_divestiture(car, &[x], b"")
         })
@@ -143,7 +139,7 @@ const WAYS: [Way; 6] = [
     ("divestiture if wanted", |s| {
         let (car, x) = (s.car, s.x);
         s.acquire("B");
-        s.f.call("A", |f, _| {
+        s.f.call("A", |f| {
             f.attribute_ownership_divestiture_if_wanted(car, &[x], b"")
         })
         .unwrap();
@@ -151,8 +147,7 @@ const WAYS: [Way; 6] = [
     ("end of publication", |s| {
         let class = s.f.class("A");
         s.acquire("B");
-        s.f.call("A", |f, _| f.unpublish_object_class(class))
-            .unwrap();
+        s.f.call("A", |f| f.unpublish_object_class(class)).unwrap();
     }),
     ("resignation", |s| {
         s.acquire("B");
@@ -181,7 +176,7 @@ fn the_new_owner_hears_the_former_one_to_the_end_before_it_owns() {
     for (way, give) in WAYS {
         let mut s = Setting::new();
         let (class, x) = (s.f.class("A"), s.x);
-        s.f.call("B", |f, _| {
+        s.f.call("B", |f| {
             f.subscribe_object_class_attributes(class, &[x], true, "")
         })
         .unwrap();
@@ -229,7 +224,7 @@ fn a_fence_of_something_else_counts_too() {
     let class = s.f.interaction("I");
     s.update("A", "A 1");
     // It fences the link to C, whom it does not concern; nothing is sent to C between the two.
-    s.f.call("A", |f, _| {
+    s.f.call("A", |f| {
         f.publish_interaction_class(class)?;
         f.unpublish_interaction_class(class)
     })
@@ -286,17 +281,17 @@ fn nor_for_one_that_ended_before_its_federate_was_known() {
     // C waits for A's fence, and gets to know of E behind it.
     let e = s.f.join("E");
     let (class, x) = (s.f.class("A"), s.x);
-    s.f.call("E", |f, _| f.publish_object_class_attributes(class, &[x]))
+    s.f.call("E", |f| f.publish_object_class_attributes(class, &[x]))
         .unwrap();
     s.f.run();
     let bike =
-        s.f.call("E", |f, _| f.register_object_instance(class, None))
+        s.f.call("E", |f| f.register_object_instance(class, None))
             .unwrap();
-    s.f.call("E", |f, send| {
-        f.update_attribute_values(bike, &[(x, b"E 1")], b"", send)
+    s.f.call("E", |f| {
+        f.update_attribute_values(bike, &[(x, b"E 1")], b"")
     })
     .unwrap();
-    s.f.call("E", |f, _| f.delete_object_instance(bike, b""))
+    s.f.call("E", |f| f.delete_object_instance(bike, b""))
         .unwrap();
     s.f.run();
     s.f.end_link(e, "C", 0);
@@ -313,7 +308,8 @@ fn nothing_comes_of_a_lost_federate_once_its_loss_is_known() {
         s.update("A", "A 2");
         s.acquire("B");
         let action = ResignAction::UnconditionallyDivestAttributes;
-        s.f.call("A", |f, _| f.set_automatic_resign_directive(action));
+        s.f.call("A", |f| f.set_automatic_resign_directive(action))
+            .unwrap();
         if !late {
             s.f.end_link(s.a, "C", 1);
         }
@@ -329,7 +325,7 @@ fn nothing_comes_of_a_lost_federate_once_its_loss_is_known() {
             false => &["A 1", "B 1"],
         };
         assert_eq!(s.told("C"), expected);
-        let refused = s.f.federate("C").counters().from_removed;
+        let refused = s.f.member("C").counters().from_removed;
         assert_eq!(refused, u64::from(late), "what is dropped is counted");
     }
 }

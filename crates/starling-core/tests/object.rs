@@ -15,18 +15,18 @@ fn requests_for_values_that_wait_together_are_one_callback() {
     f.join("B");
     let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
     let (x, y) = (list[0], list[1]);
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &list))
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &list, true, "")
     })
     .unwrap();
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
     for (attributes, tag) in [(&[x][..], "1"), (&[x, y], "1"), (&[y], "2")] {
-        f.call("B", |f, _| {
+        f.call("B", |f| {
             f.request_instance_attribute_value_update(instance, attributes, tag.as_bytes())
         })
         .unwrap();
@@ -41,7 +41,7 @@ fn requests_for_values_that_wait_together_are_one_callback() {
         [provide(&[x, y], "1"), provide(&[y], "2")]
     );
     // What comes after the delivery is asked again.
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.request_class_attribute_value_update(class, &[x], b"1")
     })
     .unwrap();
@@ -54,21 +54,21 @@ fn what_is_deleted_locally_is_discovered_again_with_its_next_update() {
     f.join("A");
     f.join("B");
     let (class, x) = (f.class("A"), f.attributes(&["x"]));
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &x))
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &x, true, "")
     })
     .unwrap();
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
-    f.call("B", |f, _| f.local_delete_object_instance(instance))
+    f.call("B", |f| f.local_delete_object_instance(instance))
         .unwrap();
     f.quiet();
-    f.call("A", |f, send| {
-        f.update_attribute_values(instance, &[(x[0], b"1")], b"", send)
+    f.call("A", |f| {
+        f.update_attribute_values(instance, &[(x[0], b"1")], b"")
     })
     .unwrap();
     let told = f.callbacks("B");
@@ -90,19 +90,19 @@ fn nothing_is_delivered_after_the_first_callback_that_a_resignation_drops() {
     f.join("A");
     f.join("B");
     let (class, x) = (f.class("A"), f.attributes(&["x"]));
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &x))
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &x, true, "")
     })
     .unwrap();
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
     let update = |f: &mut Federation, value: &[u8]| {
-        f.call("A", |f, send| {
-            f.update_attribute_values(instance, &[(x[0], value)], b"", send)
+        f.call("A", |f| {
+            f.update_attribute_values(instance, &[(x[0], value)], b"")
         })
         .unwrap();
     };
@@ -126,14 +126,14 @@ fn what_does_not_fit_into_a_message_is_refused_before_anything_is_sent() {
     f.join("A");
     f.join("B");
     let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &list))
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &list, true, "")
     })
     .unwrap();
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
     f.federate("A").set_frame_bytes_max(MOST);
@@ -141,8 +141,8 @@ fn what_does_not_fit_into_a_message_is_refused_before_anything_is_sent() {
     // Of a reliable and a best-effort attribute either may be too large, or the tag.
     for (first, second, tag) in [(MOST, 1, 0), (1, MOST, 0), (1, 1, MOST)] {
         let values = [(list[0], &large[..first]), (list[1], &large[..second])];
-        let refused = f.call("A", |f, send| {
-            f.update_attribute_values(instance, &values, &large[..tag], send)
+        let refused = f.call("A", |f| {
+            f.update_attribute_values(instance, &values, &large[..tag])
         });
         let refused = refused.unwrap_err();
         assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
@@ -150,9 +150,9 @@ fn what_does_not_fit_into_a_message_is_refused_before_anything_is_sent() {
         assert!(text.contains("limits.frame_bytes") && text.contains("1000 bytes"));
         f.quiet();
     }
-    f.call("A", |f, send| {
+    f.call("A", |f| {
         let values = [(list[0], &large[..MOST / 2])];
-        f.update_attribute_values(instance, &values, b"", send)
+        f.update_attribute_values(instance, &values, b"")
     })
     .unwrap();
     assert_eq!(f.callbacks("B").len(), 1);
@@ -166,21 +166,21 @@ fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
     f.join("C");
     let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
     for (name, published) in [("A", &list[..1]), ("B", &list[..])] {
-        f.call(name, |f, _| {
+        f.call(name, |f| {
             f.publish_object_class_attributes(class, published)
         })
         .unwrap();
     }
-    f.call("C", |f, _| {
+    f.call("C", |f| {
         f.subscribe_object_class_attributes(class, &list, true, "")
     })
     .unwrap();
     // A owns x and nobody y.
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("C");
-    let x = f.federate("A").model().object_class(class).unwrap();
+    let x = f.member("A").model().object_class(class).unwrap();
     let (x, y) = (x.slot(list[0]).unwrap(), x.slot(list[1]).unwrap());
     let mut forged = |name: &str, slots: &[u32]| {
         let mut values = ValuesBuf::default();

@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::Federation;
+use common::{Federation, Sent};
 use starling_core::message::ResignAction;
 use starling_core::{
-    AttributeHandle, Callback, Exception, ExceptionKind, Federate, ObjectInstanceHandle, Owner,
+    AttributeHandle, Callback, Exception, ExceptionKind, Lrc, ObjectInstanceHandle, Owner, Service,
 };
 
 /// Federates that publish and subscribe x and y of class A; A has registered `self.car`.
@@ -50,7 +50,7 @@ impl Setting {
     fn declare(&mut self, name: &str, attributes: &[AttributeHandle]) {
         let class = self.f.class("A");
         self.f
-            .call(name, |f, _| {
+            .call(name, |f| {
                 f.publish_object_class_attributes(class, attributes)?;
                 f.subscribe_object_class_attributes(class, attributes, true, "")
             })
@@ -61,7 +61,7 @@ impl Setting {
         let class = self.f.class("A");
         let done = self
             .f
-            .call(name, |f, _| f.register_object_instance(class, None));
+            .call(name, |f| f.register_object_instance(class, None));
         done.unwrap()
     }
 
@@ -69,15 +69,11 @@ impl Setting {
     fn try_do(
         &mut self,
         name: &str,
-        service: fn(
-            &mut Federate,
-            ObjectInstanceHandle,
-            &[AttributeHandle],
-        ) -> Result<(), Exception>,
+        service: fn(&mut Lrc<Sent>, ObjectInstanceHandle, List) -> Done,
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         let car = self.car;
-        let done = self.f.call(name, |f, _| service(f, car, attributes));
+        let done = self.f.call(name, |f| service(f, car, attributes));
         self.f.run();
         done
     }
@@ -118,9 +114,12 @@ impl Setting {
         let car = self.car;
         let request = self
             .f
-            .call(name, |f, _| f.confirm_divestiture(car, list, b"confirmed"))?;
+            .call(name, |f| f.confirm_divestiture(car, list, b"confirmed"))?;
         self.f.run();
-        let answer = self.f.federate(name).divested(request);
+        let answer = self
+            .f
+            .federate(name)
+            .divested(Service::ConfirmDivestiture, request);
         answer.expect("the federation has answered")
     }
 
@@ -130,11 +129,14 @@ impl Setting {
         list: &[AttributeHandle],
     ) -> Result<Vec<AttributeHandle>, Exception> {
         let car = self.car;
-        let request = self.f.call(name, |f, _| {
+        let request = self.f.call(name, |f| {
             f.attribute_ownership_divestiture_if_wanted(car, list, b"")
         })?;
         self.f.run();
-        let answer = self.f.federate(name).divested(request);
+        let answer = self
+            .f
+            .federate(name)
+            .divested(Service::AttributeOwnershipDivestitureIfWanted, request);
         answer.expect("the federation has answered")
     }
 
@@ -212,38 +214,38 @@ impl Setting {
 type Done = Result<(), Exception>;
 type List<'a> = &'a [AttributeHandle];
 
-fn unconditional(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn unconditional(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.unconditional_attribute_ownership_divestiture(i, list, b"")
 }
-fn negotiated(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn negotiated(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.negotiated_attribute_ownership_divestiture(i, list, b"offer")
 }
-fn acquire(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn acquire(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.attribute_ownership_acquisition(i, list, b"want")
 }
-fn if_available(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn if_available(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.attribute_ownership_acquisition_if_available(i, list, b"want")
 }
-fn deny(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn deny(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.attribute_ownership_release_denied(i, list, b"")
 }
-fn cancel_divestiture(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn cancel_divestiture(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.cancel_negotiated_attribute_ownership_divestiture(i, list)
 }
-fn cancel_acquisition(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn cancel_acquisition(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.cancel_attribute_ownership_acquisition(i, list)
 }
-fn query(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn query(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.query_attribute_ownership(i, list)
 }
-fn confirm(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn confirm(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.confirm_divestiture(i, list, b"").map(|_| ())
 }
-fn if_wanted(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn if_wanted(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     f.attribute_ownership_divestiture_if_wanted(i, list, b"")
         .map(|_| ())
 }
-fn is_owned(f: &mut Federate, i: ObjectInstanceHandle, list: List) -> Done {
+fn is_owned(f: &mut Lrc<Sent>, i: ObjectInstanceHandle, list: List) -> Done {
     let mut each = list.iter();
     each.try_for_each(|a| f.is_attribute_owned_by_federate(i, *a).map(|_| ()))
 }
@@ -382,7 +384,7 @@ fn an_acquisition_overrides_one_if_available() {
     let x = s.x;
     let car = s.car;
     // Both before anything comes back: the answer to the first is not told.
-    s.f.call("B", |f, _| {
+    s.f.call("B", |f| {
         f.attribute_ownership_acquisition_if_available(car, &[x], b"")?;
         f.attribute_ownership_acquisition(car, &[x], b"want")
     })
@@ -485,20 +487,18 @@ fn late_publishers_and_late_discoverers_are_offered_it_once() {
     );
     s.f.join("C");
     let class = s.f.class("A");
-    s.f.call("C", |f, _| {
+    s.f.call("C", |f| {
         f.subscribe_object_class_attributes(class, &[y], true, "")
     })
     .unwrap();
     assert_eq!(s.f.callbacks("C").len(), 1, "only the discovery");
-    s.f.call("C", |f, _| f.publish_object_class_attributes(class, &[x]))
+    s.f.call("C", |f| f.publish_object_class_attributes(class, &[x]))
         .unwrap();
     s.told("C", &[s.assumption(&[x], b"")]);
-    s.f.call("C", |f, _| {
-        f.publish_object_class_attributes(class, &[x, y])
-    })
-    .unwrap();
+    s.f.call("C", |f| f.publish_object_class_attributes(class, &[x, y]))
+        .unwrap();
     s.told("C", &[s.assumption(&[y], b"offer")]);
-    s.f.call("C", |f, _| {
+    s.f.call("C", |f| {
         f.unpublish_object_class_attributes(class, &[x])?;
         f.publish_object_class_attributes(class, &[x])
     })
@@ -542,7 +542,7 @@ fn an_unowned_instance_is_discovered_when_somebody_acquires_an_attribute() {
     s.unconditional("A", &[x]);
     s.f.join("C");
     let class = s.f.class("A");
-    s.f.call("C", |f, _| {
+    s.f.call("C", |f| {
         f.subscribe_object_class_attributes(class, &[x], true, "")
     })
     .unwrap();
@@ -560,18 +560,14 @@ fn the_new_owner_updates_and_provides_values() {
     let mut s = Setting::new(&["B", "C"]);
     let (x, car) = (s.x, s.car);
     let update = |s: &mut Setting, name: &str| {
-        s.f.call(name, |f, send| {
-            f.update_attribute_values(car, &[(x, b"v")], b"", send)
-        })
+        s.f.call(name, |f| f.update_attribute_values(car, &[(x, b"v")], b""))
     };
     update(&mut s, "A").unwrap();
     s.unconditional("A", &[x]);
     let refused = update(&mut s, "A").unwrap_err();
     assert_eq!(refused.kind, ExceptionKind::AttributeNotOwned);
     assert!(
-        refused
-            .message
-            .starts_with("attribute 'x' of 'HLAinstance-"),
+        refused.message.contains(": attribute 'x' of 'HLAinstance-"),
         "{refused}"
     );
     s.acquire("B", &[x]);
@@ -587,7 +583,7 @@ fn the_new_owner_updates_and_provides_values() {
     let reflected = |c: &&Callback| matches!(c, Callback::ReflectAttributeValues { .. });
     assert_eq!(s.f.callbacks("A").iter().filter(reflected).count(), 1);
     assert_eq!(s.f.callbacks("C").iter().filter(reflected).count(), 2);
-    s.f.call("C", |f, _| {
+    s.f.call("C", |f| {
         f.request_instance_attribute_value_update(car, &[x], b"")
     })
     .unwrap();
@@ -607,7 +603,7 @@ fn values_wanted_of_a_new_owner_are_asked_for_after_its_notification() {
     s.acquire("B", &[x]);
     s.told("B", &[s.acquired(&[x], b"")]);
     let want = |s: &mut Setting, attribute| {
-        s.f.call("C", |f, _| {
+        s.f.call("C", |f| {
             f.request_instance_attribute_value_update(car, &[attribute], b"t")
         })
         .unwrap();
@@ -629,7 +625,7 @@ fn values_wanted_of_a_new_owner_are_asked_for_after_its_notification() {
 fn queries_tell_the_owner() {
     let mut s = Setting::new(&["B"]);
     let (x, y, car) = (s.x, s.y, s.car);
-    let a = s.f.federate("A").handle();
+    let a = s.f.member("A").handle();
     s.unconditional("A", &[x]);
     s.f.callbacks("B");
     s.try_do("B", query, &[x, y]).unwrap();
@@ -651,12 +647,12 @@ fn the_privilege_to_delete_changes_hands() {
     s.told("B", &[s.assumption(&[privilege], b"")]);
     s.acquire("B", &[privilege]);
     s.told("B", &[s.acquired(&[privilege], b"")]);
-    let refused = s.f.call("A", |f, _| f.delete_object_instance(car, b""));
+    let refused = s.f.call("A", |f| f.delete_object_instance(car, b""));
     assert_eq!(
         refused.unwrap_err().kind,
         ExceptionKind::DeletePrivilegeNotHeld
     );
-    s.f.call("B", |f, _| f.delete_object_instance(car, b"tag"))
+    s.f.call("B", |f| f.delete_object_instance(car, b"tag"))
         .unwrap();
     assert!(matches!(
         s.f.callbacks("A")[..],
@@ -672,14 +668,13 @@ fn deletion_ends_acquisitions() {
     let (x, car) = (s.x, s.car);
     let class = s.f.class("A");
     s.acquire("B", &[x]);
-    s.f.call("A", |f, _| f.delete_object_instance(car, b""))
+    s.f.call("A", |f| f.delete_object_instance(car, b""))
         .unwrap();
     assert!(matches!(
         s.f.callbacks("B")[..],
         [Callback::RemoveObjectInstance { .. }]
     ));
-    s.f.call("B", |f, _| f.unpublish_object_class(class))
-        .unwrap();
+    s.f.call("B", |f| f.unpublish_object_class(class)).unwrap();
     s.f.resign("B", ResignAction::NoAction);
     s.f.quiet();
 }
@@ -689,14 +684,13 @@ fn what_is_not_published_is_not_owned() {
     let mut s = Setting::new(&["B"]);
     let (x, y, privilege) = (s.x, s.y, s.privilege);
     let class = s.f.class("A");
-    s.f.call("A", |f, _| f.unpublish_object_class_attributes(class, &[x]))
+    s.f.call("A", |f| f.unpublish_object_class_attributes(class, &[x]))
         .unwrap();
     s.told("B", &[s.assumption(&[x], b"")]);
     assert!(s.owner_of(x).is_empty());
     s.acquire("B", &[y]);
     assert_eq!(s.owner_of(privilege), ["A"]);
-    s.f.call("A", |f, _| f.unpublish_object_class(class))
-        .unwrap();
+    s.f.call("A", |f| f.unpublish_object_class(class)).unwrap();
     s.told(
         "B",
         &[s.acquired(&[y], b""), s.assumption(&[privilege], b"")],
@@ -716,12 +710,12 @@ fn acquiring_forbids_unpublishing_forgetting_and_resigning() {
     s.acquire("B", &[x]);
     let pending = ExceptionKind::OwnershipAcquisitionPending;
     let kind = |done: Result<(), Exception>| done.unwrap_err().kind;
-    let all = s.f.call("B", |f, _| f.unpublish_object_class(class));
+    let all = s.f.call("B", |f| f.unpublish_object_class(class));
     assert_eq!(kind(all), pending);
     let one =
-        s.f.call("B", |f, _| f.unpublish_object_class_attributes(class, &[x]));
+        s.f.call("B", |f| f.unpublish_object_class_attributes(class, &[x]));
     assert_eq!(kind(one), pending);
-    let forget = s.f.call("B", |f, _| f.local_delete_object_instance(car));
+    let forget = s.f.call("B", |f| f.local_delete_object_instance(car));
     assert_eq!(kind(forget), pending);
     use ResignAction::*;
     for action in [
@@ -730,10 +724,10 @@ fn acquiring_forbids_unpublishing_forgetting_and_resigning() {
         UnconditionallyDivestAttributes,
         DeleteObjectsThenDivest,
     ] {
-        let resign = s.f.call("B", |f, _| f.resign_federation_execution(action));
+        let resign = s.f.call("B", |f| f.resign_federation_execution(action));
         assert_eq!(kind(resign), pending, "{action:?}");
     }
-    s.f.call("B", |f, _| f.unpublish_object_class_attributes(class, &[y]))
+    s.f.call("B", |f| f.unpublish_object_class_attributes(class, &[y]))
         .unwrap();
     s.told("A", &[s.release(&[x])]);
     s.f.resign("B", CancelPendingOwnershipAcquisitions);
@@ -748,11 +742,11 @@ fn owning_forbids_forgetting_and_some_ways_of_resigning() {
     let (x, car, privilege) = (s.x, s.car, s.privilege);
     s.unconditional("A", &[privilege]);
     let owns = ExceptionKind::FederateOwnsAttributes;
-    let forget = s.f.call("A", |f, _| f.local_delete_object_instance(car));
+    let forget = s.f.call("A", |f| f.local_delete_object_instance(car));
     assert_eq!(forget.unwrap_err().kind, owns);
     use ResignAction::*;
     for action in [NoAction, DeleteObjects, CancelPendingOwnershipAcquisitions] {
-        let resign = s.f.call("A", |f, _| f.resign_federation_execution(action));
+        let resign = s.f.call("A", |f| f.resign_federation_execution(action));
         assert_eq!(resign.unwrap_err().kind, owns, "{action:?}");
     }
     let _ = x;
@@ -770,8 +764,9 @@ fn resigning_or_lost_owners_leave_to_who_wants_it() {
                 s.f.resign("A", ResignAction::UnconditionallyDivestAttributes)
             }
             true => {
-                s.f.call("A", |f, _| {
-                    f.set_automatic_resign_directive(ResignAction::UnconditionallyDivestAttributes);
+                s.f.call("A", |f| {
+                    f.set_automatic_resign_directive(ResignAction::UnconditionallyDivestAttributes)
+                        .unwrap();
                 });
                 s.f.lose("A");
             }
@@ -804,7 +799,7 @@ fn local_deletion_forgets_also_the_registrars_own() {
     let mut s = Setting::new(&["B"]);
     let (x, y, car, privilege) = (s.x, s.y, s.car, s.privilege);
     s.unconditional("A", &[x, y, privilege]);
-    s.f.call("A", |f, _| f.local_delete_object_instance(car))
+    s.f.call("A", |f| f.local_delete_object_instance(car))
         .unwrap();
     s.f.callbacks("B");
     s.acquire("B", &[x]);
@@ -843,7 +838,7 @@ fn every_listed_exception_is_thrown() {
         // z is an attribute of the subclass only.
         assert_eq!(kind(s.try_do("A", service, &[z])), AttributeNotDefined);
         let unknown = ObjectInstanceHandle(car.0 + 1);
-        let done = s.f.call("A", |f, _| service(f, unknown, &[x]));
+        let done = s.f.call("A", |f| service(f, unknown, &[x]));
         assert_eq!(kind(done), ObjectInstanceNotKnown);
     }
     for service in [
@@ -888,7 +883,7 @@ fn every_listed_exception_is_thrown() {
     s.if_available("B", &[y]);
     let class = s.f.class("A");
     s.f.join("C");
-    s.f.call("C", |f, _| {
+    s.f.call("C", |f| {
         f.subscribe_object_class_attributes(class, &[x, y], true, "")
     })
     .unwrap();
@@ -896,7 +891,7 @@ fn every_listed_exception_is_thrown() {
     for service in [acquire, if_available] {
         assert_eq!(kind(s.try_do("C", service, &[x])), ObjectClassNotPublished);
     }
-    s.f.call("C", |f, _| f.publish_object_class_attributes(class, &[y]))
+    s.f.call("C", |f| f.publish_object_class_attributes(class, &[y]))
         .unwrap();
     for service in [acquire, if_available] {
         assert_eq!(kind(s.try_do("C", service, &[x])), AttributeNotPublished);

@@ -26,17 +26,15 @@ fn synchronized(label: &str, failed: &[FederateHandle]) -> Callback {
 }
 
 fn register(f: &mut Federation, by: &str, label: &str, set: &[FederateHandle]) {
-    f.call(by, |f, _| {
+    f.call(by, |f| {
         f.register_federation_synchronization_point(label, b"tag", set)
     })
     .unwrap();
 }
 
 fn achieve(f: &mut Federation, by: &str, successfully: bool) {
-    f.call(by, |f, _| {
-        f.synchronization_point_achieved("P", successfully)
-    })
-    .unwrap();
+    f.call(by, |f| f.synchronization_point_achieved("P", successfully))
+        .unwrap();
 }
 
 #[test]
@@ -117,19 +115,19 @@ fn achieving_needs_the_announcement() {
     let mut f = Federation::new("");
     f.join("A");
     register(&mut f, "A", "P", &[]);
-    let early = f.call("A", |f, _| f.synchronization_point_achieved("P", true));
+    let early = f.call("A", |f| f.synchronization_point_achieved("P", true));
     assert_eq!(
         early.unwrap_err().kind,
         ExceptionKind::SynchronizationPointLabelNotAnnounced
     );
     f.callbacks("A");
     achieve(&mut f, "A", true);
-    let twice = f.call("A", |f, _| f.synchronization_point_achieved("P", true));
+    let twice = f.call("A", |f| f.synchronization_point_achieved("P", true));
     assert_eq!(
         twice.unwrap_err().kind,
         ExceptionKind::SynchronizationPointLabelNotAnnounced
     );
-    let nobody = f.call("A", |f, _| {
+    let nobody = f.call("A", |f| {
         f.register_federation_synchronization_point("Q", b"", &[FederateHandle(0)])
     });
     assert_eq!(

@@ -13,15 +13,15 @@ fn known() -> (Federation, ObjectInstanceHandle, Vec<AttributeHandle>) {
     f.join("A");
     f.join("B");
     let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &list))
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &list, true, "")
     })
     .unwrap();
     f.run();
     let instance = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
     (f, instance, list)
@@ -33,8 +33,8 @@ fn travelled(
     instance: ObjectInstanceHandle,
     attribute: AttributeHandle,
 ) -> Transportation {
-    f.call("A", |f, send| {
-        f.update_attribute_values(instance, &[(attribute, b"1")], b"", send)
+    f.call("A", |f| {
+        f.update_attribute_values(instance, &[(attribute, b"1")], b"")
     })
     .unwrap();
     match &f.callbacks("B")[..] {
@@ -50,13 +50,13 @@ fn an_attribute_travels_as_confirmed() {
     assert_eq!(travelled(&mut f, instance, x), Transportation::Reliable);
     assert_eq!(travelled(&mut f, instance, y), Transportation::BestEffort);
     let best_effort = Transportation::BestEffort;
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.request_attribute_transportation_type_change(instance, &[x], best_effort)
     })
     .unwrap();
     // Not before the confirmation.
     assert_eq!(travelled(&mut f, instance, x), Transportation::Reliable);
-    let again = f.call("A", |f, _| {
+    let again = f.call("A", |f| {
         f.request_attribute_transportation_type_change(instance, &[y, x], best_effort)
     });
     assert_eq!(
@@ -71,7 +71,7 @@ fn an_attribute_travels_as_confirmed() {
     assert_eq!(f.callbacks("A"), [confirmed]);
     assert_eq!(travelled(&mut f, instance, x), best_effort);
     for (attribute, transportation) in [(x, best_effort), (y, best_effort)] {
-        f.call("B", |f, _| {
+        f.call("B", |f| {
             f.query_attribute_transportation_type(instance, attribute)
         })
         .unwrap();
@@ -82,7 +82,7 @@ fn an_attribute_travels_as_confirmed() {
         };
         assert_eq!(f.callbacks("B"), [report]);
     }
-    let not_owned = f.call("B", |f, _| {
+    let not_owned = f.call("B", |f| {
         f.request_attribute_transportation_type_change(instance, &[x], best_effort)
     });
     assert_eq!(
@@ -96,18 +96,16 @@ fn with_its_publication_a_change_ends() {
     let (mut f, instance, list) = known();
     let x = list[0];
     let best_effort = Transportation::BestEffort;
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.request_attribute_transportation_type_change(instance, &[x], best_effort)
     })
     .unwrap();
     f.callbacks("A");
     let class = f.class("A");
-    f.call("A", |f, _| f.unpublish_object_class_attributes(class, &[x]))
+    f.call("A", |f| f.unpublish_object_class_attributes(class, &[x]))
         .unwrap();
-    f.call("B", |f, _| {
-        f.query_attribute_transportation_type(instance, x)
-    })
-    .unwrap();
+    f.call("B", |f| f.query_attribute_transportation_type(instance, x))
+        .unwrap();
     let report = Callback::ReportAttributeTransportationType {
         instance,
         attribute: x,
@@ -124,7 +122,7 @@ fn an_interaction_travels_as_confirmed() {
     let class = f.interaction("I");
     let best_effort = Transportation::BestEffort;
     let change = |f: &mut Federation| {
-        f.call("A", |f, _| {
+        f.call("A", |f| {
             f.request_interaction_transportation_type_change(class, best_effort)
         })
     };
@@ -132,9 +130,8 @@ fn an_interaction_travels_as_confirmed() {
         change(&mut f).unwrap_err().kind,
         ExceptionKind::InteractionClassNotPublished
     );
-    f.call("A", |f, _| f.publish_interaction_class(class))
-        .unwrap();
-    f.call("B", |f, _| f.subscribe_interaction_class(class, true))
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
         .unwrap();
     f.run();
     change(&mut f).unwrap();
@@ -147,7 +144,7 @@ fn an_interaction_travels_as_confirmed() {
         transportation: best_effort,
     };
     assert_eq!(f.callbacks("A"), [confirmed]);
-    f.call("A", |f, send| f.send_interaction(class, &[], b"", send))
+    f.call("A", |f| f.send_interaction(class, &[], b""))
         .unwrap();
     match &f.callbacks("B")[..] {
         [Callback::ReceiveInteraction { transportation, .. }] => {
@@ -155,9 +152,9 @@ fn an_interaction_travels_as_confirmed() {
         }
         other => panic!("{other:?}"),
     }
-    let b = f.federate("B").handle();
+    let b = f.member("B").handle();
     for (federate, transportation) in [(a, best_effort), (b, Transportation::Reliable)] {
-        f.call("B", |f, _| {
+        f.call("B", |f| {
             f.query_interaction_transportation_type(federate, class)
         })
         .unwrap();

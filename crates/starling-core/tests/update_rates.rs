@@ -9,9 +9,9 @@ const MS: u64 = 1000;
 
 fn update(f: &mut Federation, at_us: u64, of: ObjectInstanceHandle, what: &[AttributeHandle]) {
     let values: Vec<_> = what.iter().map(|a| (*a, &b"1"[..])).collect();
-    f.call("A", |f, send| {
+    f.call("A", |f| {
         f.set_time_us(at_us);
-        f.update_attribute_values(of, &values, b"", send)
+        f.update_attribute_values(of, &values, b"")
     })
     .unwrap();
 }
@@ -40,10 +40,10 @@ fn a_receiver_gets_best_effort_at_its_rate_and_others_all() {
     let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
     // x is reliable, y best effort.
     let (x, y) = (list[0], list[1]);
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &list))
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
         .unwrap();
     for (name, rate) in [("B", "Low"), ("C", "")] {
-        f.call(name, |f, _| {
+        f.call(name, |f| {
             f.subscribe_object_class_attributes(class, &list, true, rate)
         })
         .unwrap();
@@ -51,7 +51,7 @@ fn a_receiver_gets_best_effort_at_its_rate_and_others_all() {
     f.run();
     assert!(f.federate("A").wants_time());
     let [one, two] = [(); 2].map(|()| {
-        f.call("A", |f, _| f.register_object_instance(class, None))
+        f.call("A", |f| f.register_object_instance(class, None))
             .unwrap()
     });
     f.callbacks("B");
@@ -65,7 +65,7 @@ fn a_receiver_gets_best_effort_at_its_rate_and_others_all() {
     assert_eq!(reflected(&mut f, "B").len(), 3 + 1);
     assert_eq!(reflected(&mut f, "C").len(), 7);
     assert_eq!(f.forwarded - before, 4 + 7, "what is early is not sent");
-    assert_eq!(f.federate("A").counters().reduced, 3);
+    assert_eq!(f.member("A").counters().reduced, 3);
     // Reliable values are never dropped.
     for ms in [1100, 1101] {
         update(&mut f, ms * MS, one, &[x, y]);
@@ -73,7 +73,7 @@ fn a_receiver_gets_best_effort_at_its_rate_and_others_all() {
     assert_eq!(reflected(&mut f, "B"), [vec![x], vec![x]]);
     f.callbacks("C");
     // Unrated again: everything comes.
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(class, &list, true, "")
     })
     .unwrap();
@@ -90,22 +90,22 @@ fn if_nobody_is_due_nothing_is_sent() {
     f.join("A");
     f.join("B");
     let (class, y) = (f.class("A.B"), f.attributes(&["y"]));
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &y))
+    f.call("A", |f| f.publish_object_class_attributes(class, &y))
         .unwrap();
     let superclass = f.class("A");
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(superclass, &y, true, "High")
     })
     .unwrap();
     f.run();
     let one = f
-        .call("A", |f, _| f.register_object_instance(class, None))
+        .call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     f.callbacks("B");
-    let sent = f.federate("A").counters().sent;
+    let sent = f.member("A").counters().sent;
     for us in [0, 19_999, 20_000] {
         update(&mut f, us, one, &y);
     }
-    assert_eq!(f.federate("A").counters().sent - sent, 2);
+    assert_eq!(f.member("A").counters().sent - sent, 2);
     assert_eq!(reflected(&mut f, "B").len(), 2);
 }

@@ -32,14 +32,14 @@ fn the_chain_of_an_object_instance() {
     );
     let (class, list) = (f.class("A.B"), f.attributes(&["x", "y"]));
     let (x, y) = (list[0], list[1]);
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &[x]))
+    f.call("A", |f| f.publish_object_class_attributes(class, &[x]))
         .unwrap();
     assert_eq!(
         last(&mut f, "B", "A"),
         "FAIL subscribed: 'B' subscribes to nothing at 'HLAobjectRoot.A' or its superclasses; it subscribes to no object class"
     );
     let superclass = f.class("A");
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(superclass, &[y], true, "")
     })
     .unwrap();
@@ -47,7 +47,7 @@ fn the_chain_of_an_object_instance() {
         last(&mut f, "B", "A"),
         "FAIL registered: no other federate has registered an instance of 'HLAobjectRoot.A'"
     );
-    f.call("A", |f, _| f.register_object_instance(class, None))
+    f.call("A", |f| f.register_object_instance(class, None))
         .unwrap();
     let name = "HLAinstance-1-1";
     assert_eq!(
@@ -58,7 +58,7 @@ fn the_chain_of_an_object_instance() {
         last(&mut f, "A", name),
         "FAIL owned: 'A' itself owns all attributes of 'HLAinstance-1-1' that anybody owns; nobody reflects its own"
     );
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes(superclass, &[x], true, "Low")
     })
     .unwrap();
@@ -66,9 +66,9 @@ fn the_chain_of_an_object_instance() {
         last(&mut f, "B", name),
         "FAIL updated: no update that anybody subscribes to has come from 'A' yet"
     );
-    let instance = starling_core::ObjectInstanceHandle::new(f.federate("A").handle(), 1);
-    f.call("A", |f, send| {
-        f.update_attribute_values(instance, &[(x, b"1")], b"", send)
+    let instance = starling_core::ObjectInstanceHandle::new(f.member("A").handle(), 1);
+    f.call("A", |f| {
+        f.update_attribute_values(instance, &[(x, b"1")], b"")
     })
     .unwrap();
     let lines = f.why("B", name);
@@ -85,7 +85,7 @@ fn the_chain_of_an_object_instance() {
     // Its class leads to it.
     assert_eq!(f.why("B", "A")[5..], lines[3..]);
     f.callbacks("B");
-    f.call("B", |f, _| f.local_delete_object_instance(instance))
+    f.call("B", |f| f.local_delete_object_instance(instance))
         .unwrap();
     assert_eq!(
         last(&mut f, "B", name),
@@ -104,20 +104,19 @@ fn the_chain_of_an_interaction_class() {
         last(&mut f, "B", subject),
         "FAIL published: no other federate publishes 'HLAinteractionRoot.I.J'"
     );
-    f.call("A", |f, _| f.publish_interaction_class(j)).unwrap();
+    f.call("A", |f| f.publish_interaction_class(j)).unwrap();
     assert_eq!(
         last(&mut f, "B", subject),
         "FAIL subscribed: 'B' does not subscribe to 'HLAinteractionRoot.I.J' or a superclass; it subscribes to no interaction class"
     );
-    f.call("B", |f, _| f.subscribe_interaction_class(i, true))
+    f.call("B", |f| f.subscribe_interaction_class(i, true))
         .unwrap();
     assert_eq!(
         last(&mut f, "B", subject),
         "FAIL sent: no interaction of this class that anybody subscribes to has come yet"
     );
     f.run();
-    f.call("A", |f, send| f.send_interaction(j, &[], b"", send))
-        .unwrap();
+    f.call("A", |f| f.send_interaction(j, &[], b"")).unwrap();
     assert_eq!(
         f.why("B", subject)[2..],
         [
@@ -136,7 +135,7 @@ fn regions_that_do_not_overlap() {
     let (class, x) = (f.class("A"), f.attributes(&["x"]));
     let dimension = f.federate("A").dimension_handle("D").unwrap();
     let region = |f: &mut Federation, of: &str, lower, upper| {
-        f.call(of, |f, _| {
+        f.call(of, |f| {
             let region = f.create_region(&[dimension]).unwrap();
             f.set_range_bounds(region, dimension, lower, upper).unwrap();
             f.commit_region_modifications(&[region]).unwrap();
@@ -149,13 +148,13 @@ fn regions_that_do_not_overlap() {
         attributes: x.clone(),
         regions: vec![region],
     };
-    f.call("A", |f, _| f.publish_object_class_attributes(class, &x))
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
         .unwrap();
-    f.call("B", |f, _| {
+    f.call("B", |f| {
         f.subscribe_object_class_attributes_with_regions(class, &[with(of_b)], true, "")
     })
     .unwrap();
-    f.call("A", |f, _| {
+    f.call("A", |f| {
         f.register_object_instance_with_regions(class, &[with(of_a)], None)
     })
     .unwrap();

@@ -1,13 +1,12 @@
 //! Arguments of a service, as the core takes them.
 
 use crate::names::Names;
-use crate::network::Network;
+use crate::network::{Member, Network};
 use crate::value::{Value, print};
 use starling_core::message::{AttributeRegions, ModuleSource, ResignAction};
 use starling_core::{
-    AttributeHandle, DataOut, DimensionHandle, Exception, Federate, FederateHandle,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, PeerId,
-    RegionHandle, Transportation,
+    AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, PeerId, RegionHandle, Transportation,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -85,10 +84,10 @@ impl Call<'_> {
         }
     }
 
-    /// Calls the core, once all arguments are taken.
+    /// Calls the LRC, once all arguments are taken.
     pub(crate) fn serve<T>(
         &mut self,
-        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
+        work: impl FnOnce(&mut Member) -> Result<T, Exception>,
     ) -> Result<T, Failure> {
         if let Some(value) = self.arguments.front() {
             return bad(format!(
@@ -96,10 +95,7 @@ impl Call<'_> {
                 print(std::slice::from_ref(value))
             ));
         }
-        match self.network.call(self.peer, work) {
-            Some(result) => Ok(result?),
-            None => elsewhere("FederateNotExecutionMember"),
-        }
+        Ok(self.network.call(self.peer, work)?)
     }
 
     pub(crate) fn next_is(&self, like: impl FnOnce(&Value) -> bool) -> bool {

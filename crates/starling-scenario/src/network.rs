@@ -1,11 +1,12 @@
 //! The executive and its federates in memory; whatever is sent arrives at once.
 
-use starling_core::message::{FromExecutive, OwnedData, PeerInfo, ToExecutive};
+use starling_core::message::{Data, FromExecutive, OwnedData, PeerInfo, ToExecutive};
 use starling_core::{
-    Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle, Output, PeerId,
+    Answer, Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle, Lrc,
+    Outbox, PeerId,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// How messages travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,20 +17,24 @@ pub enum Layer {
     Wire,
 }
 
-/// What the executive said to whoever waits for it.
-pub(crate) enum Answer {
-    Done,
-    Joined(FederateHandle),
-}
+/// A federate's LRC; what it sends waits until the network takes it.
+pub(crate) type Member = Lrc<Sent>;
 
 #[derive(Default)]
-pub(crate) struct Member {
-    pub(crate) federate: Option<Federate>,
-    /// Callbacks that are none of the joined federate's.
-    own: VecDeque<Callback>,
-    answer: Option<Result<Answer, Exception>>,
-    /// Callbacks come (§10.43, §10.44).
-    pub(crate) disabled: bool,
+pub(crate) struct Sent(Vec<Message>);
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.0.push(Message::ToExecutive(message));
+    }
+
+    fn data(&mut self, frame: DataOut<'_>) {
+        self.0.push(Message::Data(frame.data.to_owned()));
+    }
+
+    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
+        panic!("data takes the executive's path here");
+    }
 }
 
 pub(crate) struct Network {
@@ -61,7 +66,8 @@ impl Network {
         let last = self.members.last_key_value().map_or(0, |(peer, _)| peer.0);
         let peer = PeerId(last + 1);
         self.executive.connected(peer, PeerInfo::default());
-        self.members.insert(peer, Member::default());
+        let member = Lrc::new(Sent::default(), DataPath::Executive);
+        self.members.insert(peer, member);
         peer
     }
 
@@ -72,44 +78,31 @@ impl Network {
         self.run();
     }
 
-    pub(crate) fn member(&mut self, peer: PeerId) -> &mut Member {
-        self.members.entry(peer).or_default()
-    }
-
     pub(crate) fn federate(&self, peer: PeerId) -> Option<&Federate> {
-        self.members.get(&peer)?.federate.as_ref()
+        self.members.get(&peer)?.federate()
     }
 
-    /// Sends what is no joined federate's, and gives the executive's answer, if there is one.
-    pub(crate) fn ask(&mut self, peer: PeerId, message: ToExecutive) -> Result<Answer, Exception> {
-        self.tell_executive(peer, vec![Message::ToExecutive(message)]);
+    /// A service; what it sends has arrived when this returns.
+    pub(crate) fn call<T>(&mut self, peer: PeerId, work: impl FnOnce(&mut Member) -> T) -> T {
+        let member = self.members.get_mut(&peer).expect("it has connected");
+        let result = work(member);
         self.run();
-        self.member(peer).answer.take().unwrap_or(Ok(Answer::Done))
+        result
     }
 
-    /// A service of a joined federate; what it sends has arrived when this returns. None if it has
-    /// not joined.
-    pub(crate) fn call<T>(
+    /// A service that waits for the executive's answer.
+    pub(crate) fn ask(
         &mut self,
         peer: PeerId,
-        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> T,
-    ) -> Option<T> {
-        let federate = self.member(peer).federate.as_mut()?;
-        let mut frames = Vec::new();
-        let result = work(federate, &mut |out| frames.push(out.data.to_owned()));
-        let frames = frames.into_iter().map(Message::Data).collect();
-        self.tell_executive(peer, frames);
-        self.run();
-        Some(result)
+        start: impl FnOnce(&mut Member) -> Result<(), Exception>,
+    ) -> Result<Answer, Exception> {
+        self.call(peer, start)?;
+        self.call(peer, |lrc| lrc.answer())
+            .expect("all has arrived, and the answer with it")
     }
 
     pub(crate) fn next_callback(&mut self, peer: PeerId) -> Option<Callback> {
-        let member = self.member(peer);
-        if member.disabled {
-            return None;
-        }
-        let own = member.own.pop_front();
-        own.or_else(|| self.call(peer, |federate, _| federate.next_callback())?)
+        self.call(peer, Lrc::next_callback)
     }
 
     /// Lets everything arrive, until nobody has anything more to send.
@@ -118,9 +111,11 @@ impl Network {
             let mut idle = true;
             let peers: Vec<PeerId> = self.members.keys().copied().collect();
             for peer in peers {
-                let requests = self.requests(peer);
-                idle &= requests.is_empty();
-                self.tell_executive(peer, requests);
+                let sent = self.members.get_mut(&peer).map(Lrc::outbox);
+                let sent = sent.map(|out| std::mem::take(&mut out.0));
+                let sent = sent.unwrap_or_default();
+                idle &= sent.is_empty();
+                self.tell_executive(peer, sent);
             }
             self.executive.settle();
             idle &= !self.deliver();
@@ -128,20 +123,6 @@ impl Network {
                 return;
             }
         }
-    }
-
-    fn requests(&mut self, peer: PeerId) -> Vec<Message> {
-        let mut requests = Vec::new();
-        while let Some(federate) = &mut self.member(peer).federate {
-            match federate.poll_output() {
-                Some(Output::Request(request)) => {
-                    requests.push(Message::ToExecutive(ToExecutive::Request(request)));
-                }
-                Some(Output::Fence { .. }) => panic!("data takes the executive's path here"),
-                None => break,
-            }
-        }
-        requests
     }
 
     fn tell_executive(&mut self, peer: PeerId, messages: Vec<Message>) {
@@ -186,42 +167,16 @@ impl Network {
 
     fn tell_member(&mut self, peer: PeerId, messages: Vec<Message>) {
         for message in carry(self.layer, messages) {
-            let member = self.member(peer);
+            let Some(member) = self.members.get_mut(&peer) else {
+                return;
+            };
             match message {
-                Message::FromExecutive(message) => member.receive(message),
-                Message::Data(data) => {
-                    if let Some(federate) = &mut member.federate {
-                        federate.receive_data(&data.borrow()).expect("as promised");
-                    }
-                }
+                Message::FromExecutive(message) => member.receive(message).expect("as promised"),
+                Message::Data(data) => member.receive_data(&data.borrow()).expect("as promised"),
                 Message::ToExecutive(_) => panic!("the wrong way"),
             }
-        }
-    }
-}
-
-impl Member {
-    fn receive(&mut self, message: FromExecutive) {
-        match message {
-            FromExecutive::Done(done) => self.answer = Some(done.map(|()| Answer::Done)),
-            FromExecutive::JoinRefused(why) => self.answer = Some(Err(why)),
-            FromExecutive::Joined(snapshot) => {
-                self.answer = Some(Ok(Answer::Joined(snapshot.handle)));
-                let federate = Federate::new(*snapshot, DataPath::Executive);
-                self.federate = Some(federate.expect("a snapshot that holds"));
-            }
-            FromExecutive::Federations(list) => self
-                .own
-                .push_back(Callback::ReportFederationExecutions(list)),
-            FromExecutive::Removed(why) => panic!("removed: {why}"),
-            FromExecutive::Status(_) | FromExecutive::Why(_) => {}
-            log @ (FromExecutive::Entry(_) | FromExecutive::Watermark(_)) => {
-                if let Some(federate) = &mut self.federate {
-                    federate.receive(log).expect("as promised");
-                    if federate.is_resigned() {
-                        self.federate = None;
-                    }
-                }
+            if let Some(why) = member.lost() {
+                panic!("lost: {why}");
             }
         }
     }

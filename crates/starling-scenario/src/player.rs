@@ -287,7 +287,7 @@ impl Player {
             return fail("no service is named".into());
         };
         let arguments = self.substitute_all(arguments)?;
-        let (service, act) = find(name.text().unwrap_or_default())?;
+        let act = find(name.text().unwrap_or_default())?;
         let Some(played) = self.federates.get_mut(federate) else {
             return fail(format!("no federate of this scenario: {federate}"));
         };
@@ -299,10 +299,7 @@ impl Player {
             object_class: None,
             interaction_class: None,
         };
-        act(&mut call).map_err(|failure| match failure {
-            Failure::Threw(thrown) => Failure::Threw(thrown.in_service(service)),
-            other => other,
-        })
+        act(&mut call)
     }
 
     /// Exactly these callbacks come next, in any order.

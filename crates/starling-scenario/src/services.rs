@@ -1,10 +1,10 @@
 //! The services that this layer has, by their names in the 2010 C++ API.
 
 use crate::arguments::{Call, Failure, RESIGN_ACTIONS, bad, elsewhere};
-use crate::network::Answer;
+use crate::network::Member;
 use crate::value::Value;
-use starling_core::message::{RequestNumber, ToExecutive};
-use starling_core::{AttributeHandle, ParameterHandle, Service, Service::*};
+use starling_core::message::RequestNumber;
+use starling_core::{Answer, AttributeHandle, Lrc, ParameterHandle, Service, Service::*};
 
 type Result<T = Vec<Value>> = std::result::Result<T, Failure>;
 
@@ -12,9 +12,9 @@ type Result<T = Vec<Value>> = std::result::Result<T, Failure>;
 pub(crate) type Act = fn(&mut Call<'_>) -> Result;
 
 /// The service of this name, or why there is none here.
-pub(crate) fn find(name: &str) -> std::result::Result<(Service, Act), Failure> {
-    if let Some(found) = SERVICES.iter().find(|(service, _)| service.name() == name) {
-        return Ok(*found);
+pub(crate) fn find(name: &str) -> std::result::Result<Act, Failure> {
+    if let Some((_, act)) = SERVICES.iter().find(|(service, _)| service.name() == name) {
+        return Ok(*act);
     }
     match ELSEWHERE.contains(&name) {
         true => elsewhere(name),
@@ -73,7 +73,7 @@ macro_rules! with_tag {
     ($method:ident) => {
         |c| {
             let (instance, attributes, tag) = (c.instance()?, c.attributes()?, c.bytes()?);
-            c.serve(|f, _| f.$method(instance, &attributes, &tag))
+            c.serve(|f| f.$method(instance, &attributes, &tag))
                 .map(nothing)
         }
     };
@@ -83,7 +83,7 @@ macro_rules! of_class_and_attributes {
     ($method:ident) => {
         |c| {
             let (class, attributes) = (c.class()?, c.attributes()?);
-            c.serve(|f, _| f.$method(class, &attributes)).map(nothing)
+            c.serve(|f| f.$method(class, &attributes)).map(nothing)
         }
     };
 }
@@ -92,8 +92,7 @@ macro_rules! of_instance_and_attributes {
     ($method:ident) => {
         |c| {
             let (instance, attributes) = (c.instance()?, c.attributes()?);
-            c.serve(|f, _| f.$method(instance, &attributes))
-                .map(nothing)
+            c.serve(|f| f.$method(instance, &attributes)).map(nothing)
         }
     };
 }
@@ -102,7 +101,7 @@ macro_rules! of_instance_and_regions {
     ($method:ident) => {
         |c| {
             let (instance, regions) = (c.instance()?, c.attribute_regions()?);
-            c.serve(|f, _| f.$method(instance, &regions)).map(nothing)
+            c.serve(|f| f.$method(instance, &regions)).map(nothing)
         }
     };
 }
@@ -111,7 +110,7 @@ macro_rules! of_interaction {
     ($method:ident) => {
         |c| {
             let class = c.interaction()?;
-            c.serve(|f, _| f.$method(class)).map(nothing)
+            c.serve(|f| f.$method(class)).map(nothing)
         }
     };
 }
@@ -120,7 +119,7 @@ macro_rules! of_class {
     ($method:ident) => {
         |c| {
             let class = c.class()?;
-            c.serve(|f, _| f.$method(class)).map(nothing)
+            c.serve(|f| f.$method(class)).map(nothing)
         }
     };
 }
@@ -129,7 +128,7 @@ macro_rules! of_name {
     ($method:ident) => {
         |c| {
             let name = c.text()?;
-            c.serve(|f, _| f.$method(&name)).map(nothing)
+            c.serve(|f| f.$method(&name)).map(nothing)
         }
     };
 }
@@ -139,14 +138,14 @@ macro_rules! of_names {
         |c| {
             let names = c.texts()?;
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            c.serve(|f, _| f.$method(&names)).map(nothing)
+            c.serve(|f| f.$method(&names)).map(nothing)
         }
     };
 }
 
 macro_rules! switch {
     ($method:ident) => {
-        |c| c.serve(|f, _| f.$method()).map(nothing)
+        |c| c.serve(|f| f.$method()).map(nothing)
     };
 }
 
@@ -156,19 +155,19 @@ const SERVICES: &[(Service, Act)] = &[
     (CreateFederationExecutionWithMIM, |c| create(c, true)),
     (DestroyFederationExecution, |c| {
         let federation = c.text()?;
-        let destroy = ToExecutive::DestroyFederation { federation };
+        let destroy = |lrc: &mut Member| lrc.destroy_federation_execution(&federation);
         c.network.ask(c.peer, destroy)?;
         Ok(vec![])
     }),
     (ListFederationExecutions, |c| {
-        c.network.ask(c.peer, ToExecutive::ListFederations)?;
-        Ok(vec![])
+        c.serve(Lrc::list_federation_executions).map(nothing)
     }),
     (JoinFederationExecution, join),
     (ResignFederationExecution, |c| {
         let action = c.resign_action()?;
-        c.serve(|f, _| f.resign_federation_execution(action))
-            .map(nothing)
+        c.network
+            .ask(c.peer, |lrc| lrc.resign_federation_execution(action))?;
+        Ok(vec![])
     }),
     (RegisterFederationSynchronizationPoint, |c| {
         let (label, tag) = (c.text()?, c.bytes()?);
@@ -176,12 +175,12 @@ const SERVICES: &[(Service, Act)] = &[
             true => vec![],
             false => c.federates()?,
         };
-        c.serve(|f, _| f.register_federation_synchronization_point(&label, &tag, &set))
+        c.serve(|f| f.register_federation_synchronization_point(&label, &tag, &set))
             .map(nothing)
     }),
     (SynchronizationPointAchieved, |c| {
         let (label, successfully) = (c.text()?, c.flag()?);
-        c.serve(|f, _| f.synchronization_point_achieved(&label, successfully))
+        c.serve(|f| f.synchronization_point_achieved(&label, successfully))
             .map(nothing)
     }),
     // Clause 5
@@ -205,7 +204,7 @@ const SERVICES: &[(Service, Act)] = &[
     (SubscribeObjectClassAttributes, |c| {
         let (class, attributes, active) = (c.class()?, c.attributes()?, c.flag()?);
         let rate = c.optional_text()?.unwrap_or_default();
-        c.serve(|f, _| f.subscribe_object_class_attributes(class, &attributes, active, &rate))
+        c.serve(|f| f.subscribe_object_class_attributes(class, &attributes, active, &rate))
             .map(nothing)
     }),
     (UnsubscribeObjectClass, of_class!(unsubscribe_object_class)),
@@ -215,7 +214,7 @@ const SERVICES: &[(Service, Act)] = &[
     ),
     (SubscribeInteractionClass, |c| {
         let (class, active) = (c.interaction()?, c.flag()?);
-        c.serve(|f, _| f.subscribe_interaction_class(class, active))
+        c.serve(|f| f.subscribe_interaction_class(class, active))
             .map(nothing)
     }),
     (
@@ -241,32 +240,32 @@ const SERVICES: &[(Service, Act)] = &[
     ),
     (RegisterObjectInstance, |c| {
         let (class, name) = (c.class()?, c.optional_text()?);
-        let instance = c.serve(|f, _| f.register_object_instance(class, name.as_deref()))?;
+        let instance = c.serve(|f| f.register_object_instance(class, name.as_deref()))?;
         Ok(vec![c.names().instance(instance)])
     }),
     (UpdateAttributeValues, |c| {
         let (instance, values, tag) = (c.instance()?, c.attribute_values()?, c.bytes()?);
         no_time(c)?;
         let values: Vec<(AttributeHandle, &[u8])> = borrow(&values);
-        c.serve(|f, send| f.update_attribute_values(instance, &values, &tag, send))
+        c.serve(|f| f.update_attribute_values(instance, &values, &tag))
             .map(nothing)
     }),
     (SendInteraction, |c| {
         let (class, values, tag) = (c.interaction()?, c.parameter_values()?, c.bytes()?);
         no_time(c)?;
         let values: Vec<(ParameterHandle, &[u8])> = borrow(&values);
-        c.serve(|f, send| f.send_interaction(class, &values, &tag, send))
+        c.serve(|f| f.send_interaction(class, &values, &tag))
             .map(nothing)
     }),
     (DeleteObjectInstance, |c| {
         let (instance, tag) = (c.instance()?, c.bytes()?);
         no_time(c)?;
-        c.serve(|f, _| f.delete_object_instance(instance, &tag))
+        c.serve(|f| f.delete_object_instance(instance, &tag))
             .map(nothing)
     }),
     (LocalDeleteObjectInstance, |c| {
         let instance = c.instance()?;
-        c.serve(|f, _| f.local_delete_object_instance(instance))
+        c.serve(|f| f.local_delete_object_instance(instance))
             .map(nothing)
     }),
     (RequestAttributeValueUpdate, |c| {
@@ -276,32 +275,32 @@ const SERVICES: &[(Service, Act)] = &[
         });
         if of_instance {
             let (instance, attributes, tag) = (c.instance()?, c.attributes()?, c.bytes()?);
-            c.serve(|f, _| f.request_instance_attribute_value_update(instance, &attributes, &tag))
+            c.serve(|f| f.request_instance_attribute_value_update(instance, &attributes, &tag))
         } else {
             let (class, attributes, tag) = (c.class()?, c.attributes()?, c.bytes()?);
-            c.serve(|f, _| f.request_class_attribute_value_update(class, &attributes, &tag))
+            c.serve(|f| f.request_class_attribute_value_update(class, &attributes, &tag))
         }
         .map(nothing)
     }),
     (RequestAttributeTransportationTypeChange, |c| {
         let (instance, attributes) = (c.instance()?, c.attributes()?);
         let to = c.transportation()?;
-        c.serve(|f, _| f.request_attribute_transportation_type_change(instance, &attributes, to))
+        c.serve(|f| f.request_attribute_transportation_type_change(instance, &attributes, to))
             .map(nothing)
     }),
     (QueryAttributeTransportationType, |c| {
         let (instance, attribute) = (c.instance()?, c.attribute()?);
-        c.serve(|f, _| f.query_attribute_transportation_type(instance, attribute))
+        c.serve(|f| f.query_attribute_transportation_type(instance, attribute))
             .map(nothing)
     }),
     (RequestInteractionTransportationTypeChange, |c| {
         let (class, to) = (c.interaction()?, c.transportation()?);
-        c.serve(|f, _| f.request_interaction_transportation_type_change(class, to))
+        c.serve(|f| f.request_interaction_transportation_type_change(class, to))
             .map(nothing)
     }),
     (QueryInteractionTransportationType, |c| {
         let (federate, class) = (c.federate()?, c.interaction()?);
-        c.serve(|f, _| f.query_interaction_transportation_type(federate, class))
+        c.serve(|f| f.query_interaction_transportation_type(federate, class))
             .map(nothing)
     }),
     // Clause 7
@@ -310,10 +309,8 @@ const SERVICES: &[(Service, Act)] = &[
         // The 2010 API has no tag here.
         |c| {
             let (instance, attributes) = (c.instance()?, c.attributes()?);
-            c.serve(|f, _| {
-                f.unconditional_attribute_ownership_divestiture(instance, &attributes, &[])
-            })
-            .map(nothing)
+            c.serve(|f| f.unconditional_attribute_ownership_divestiture(instance, &attributes, &[]))
+                .map(nothing)
         },
     ),
     (
@@ -322,8 +319,8 @@ const SERVICES: &[(Service, Act)] = &[
     ),
     (ConfirmDivestiture, |c| {
         let (instance, attributes, tag) = (c.instance()?, c.attributes()?, c.bytes()?);
-        let request = c.serve(|f, _| f.confirm_divestiture(instance, &attributes, &tag))?;
-        divested(c, request).map(|_| vec![])
+        let request = c.serve(|f| f.confirm_divestiture(instance, &attributes, &tag))?;
+        divested(c, ConfirmDivestiture, request).map(|_| vec![])
     }),
     (
         AttributeOwnershipAcquisition,
@@ -331,20 +328,19 @@ const SERVICES: &[(Service, Act)] = &[
     ),
     (AttributeOwnershipAcquisitionIfAvailable, |c| {
         let (instance, attributes) = (c.instance()?, c.attributes()?);
-        c.serve(|f, _| f.attribute_ownership_acquisition_if_available(instance, &attributes, &[]))
+        c.serve(|f| f.attribute_ownership_acquisition_if_available(instance, &attributes, &[]))
             .map(nothing)
     }),
     (AttributeOwnershipReleaseDenied, |c| {
         let (instance, attributes) = (c.instance()?, c.attributes()?);
-        c.serve(|f, _| f.attribute_ownership_release_denied(instance, &attributes, &[]))
+        c.serve(|f| f.attribute_ownership_release_denied(instance, &attributes, &[]))
             .map(nothing)
     }),
     (AttributeOwnershipDivestitureIfWanted, |c| {
         let (instance, attributes) = (c.instance()?, c.attributes()?);
-        let request = c.serve(|f, _| {
-            f.attribute_ownership_divestiture_if_wanted(instance, &attributes, &[])
-        })?;
-        let gone = divested(c, request)?;
+        let request =
+            c.serve(|f| f.attribute_ownership_divestiture_if_wanted(instance, &attributes, &[]))?;
+        let gone = divested(c, AttributeOwnershipDivestitureIfWanted, request)?;
         Ok(vec![c.names().attributes(&gone)])
     }),
     (
@@ -357,35 +353,34 @@ const SERVICES: &[(Service, Act)] = &[
     ),
     (QueryAttributeOwnership, |c| {
         let (instance, attribute) = (c.instance()?, c.attribute()?);
-        c.serve(|f, _| f.query_attribute_ownership(instance, &[attribute]))
+        c.serve(|f| f.query_attribute_ownership(instance, &[attribute]))
             .map(nothing)
     }),
     (IsAttributeOwnedByFederate, |c| {
         let (instance, attribute) = (c.instance()?, c.attribute()?);
-        let owned = c.serve(|f, _| f.is_attribute_owned_by_federate(instance, attribute))?;
+        let owned = c.serve(|f| f.is_attribute_owned_by_federate(instance, attribute))?;
         Ok(vec![Value::Word(owned.to_string())])
     }),
     // Clause 9
     (CreateRegion, |c| {
         let dimensions = c.dimensions()?;
-        let region = c.serve(|f, _| f.create_region(&dimensions))?;
+        let region = c.serve(|f| f.create_region(&dimensions))?;
         Ok(vec![c.names().region(region)])
     }),
     (CommitRegionModifications, |c| {
         let regions = c.regions()?;
-        c.serve(|f, _| f.commit_region_modifications(&regions))
+        c.serve(|f| f.commit_region_modifications(&regions))
             .map(nothing)
     }),
     (DeleteRegion, |c| {
         let region = c.region()?;
-        c.serve(|f, _| f.delete_region(region)).map(nothing)
+        c.serve(|f| f.delete_region(region)).map(nothing)
     }),
     (RegisterObjectInstanceWithRegions, |c| {
         let (class, regions) = (c.class()?, c.attribute_regions()?);
         let name = c.optional_text()?;
-        let instance = c.serve(|f, _| {
-            f.register_object_instance_with_regions(class, &regions, name.as_deref())
-        })?;
+        let instance =
+            c.serve(|f| f.register_object_instance_with_regions(class, &regions, name.as_deref()))?;
         Ok(vec![c.names().instance(instance)])
     }),
     (
@@ -399,24 +394,24 @@ const SERVICES: &[(Service, Act)] = &[
     (SubscribeObjectClassAttributesWithRegions, |c| {
         let (class, regions, active) = (c.class()?, c.attribute_regions()?, c.flag()?);
         let rate = c.optional_text()?.unwrap_or_default();
-        c.serve(|f, _| {
+        c.serve(|f| {
             f.subscribe_object_class_attributes_with_regions(class, &regions, active, &rate)
         })
         .map(nothing)
     }),
     (UnsubscribeObjectClassAttributesWithRegions, |c| {
         let (class, regions) = (c.class()?, c.attribute_regions()?);
-        c.serve(|f, _| f.unsubscribe_object_class_attributes_with_regions(class, &regions))
+        c.serve(|f| f.unsubscribe_object_class_attributes_with_regions(class, &regions))
             .map(nothing)
     }),
     (SubscribeInteractionClassWithRegions, |c| {
         let (class, regions, active) = (c.interaction()?, c.regions()?, c.flag()?);
-        c.serve(|f, _| f.subscribe_interaction_class_with_regions(class, &regions, active))
+        c.serve(|f| f.subscribe_interaction_class_with_regions(class, &regions, active))
             .map(nothing)
     }),
     (UnsubscribeInteractionClassWithRegions, |c| {
         let (class, regions) = (c.interaction()?, c.regions()?);
-        c.serve(|f, _| f.unsubscribe_interaction_class_with_regions(class, &regions))
+        c.serve(|f| f.unsubscribe_interaction_class_with_regions(class, &regions))
             .map(nothing)
     }),
     (SendInteractionWithRegions, |c| {
@@ -424,17 +419,17 @@ const SERVICES: &[(Service, Act)] = &[
         let (regions, tag) = (c.regions()?, c.bytes()?);
         no_time(c)?;
         let values = borrow(&values);
-        c.serve(|f, send| f.send_interaction_with_regions(class, &values, &regions, &tag, send))
+        c.serve(|f| f.send_interaction_with_regions(class, &values, &regions, &tag))
             .map(nothing)
     }),
     (RequestAttributeValueUpdateWithRegions, |c| {
         let (class, regions, tag) = (c.class()?, c.attribute_regions()?, c.bytes()?);
-        c.serve(|f, _| f.request_attribute_value_update_with_regions(class, &regions, &tag))
+        c.serve(|f| f.request_attribute_value_update_with_regions(class, &regions, &tag))
             .map(nothing)
     }),
     // Clause 10
     (GetAutomaticResignDirective, |c| {
-        let action = c.joined()?.automatic_resign_directive();
+        let action = c.serve(Lrc::automatic_resign_directive)?;
         let named = RESIGN_ACTIONS.iter().find(|(_, a)| *a == action);
         Ok(named
             .map(|(name, _)| Value::word(*name))
@@ -443,15 +438,12 @@ const SERVICES: &[(Service, Act)] = &[
     }),
     (SetAutomaticResignDirective, |c| {
         let action = c.resign_action()?;
-        c.serve(|f, _| {
-            f.set_automatic_resign_directive(action);
-            Ok(())
-        })
-        .map(nothing)
+        c.serve(|f| f.set_automatic_resign_directive(action))
+            .map(nothing)
     }),
     (GetFederateHandle, |c| {
         let name = c.text()?;
-        let handle = c.serve(|f, _| f.federate_handle(&name))?;
+        let handle = c.serve(|f| f.federate_handle(&name))?;
         Ok(vec![c.names().federate(handle)])
     }),
     (GetFederateName, |c| {
@@ -460,108 +452,105 @@ const SERVICES: &[(Service, Act)] = &[
         if handle.0 == 0 {
             return elsewhere("InvalidFederateHandle");
         }
-        Ok(text(c.joined()?.federate_name(handle)?))
+        Ok(text(&c.serve(|f| f.federate_name(handle))?))
     }),
     (GetObjectClassHandle, |c| {
         let name = c.text()?;
-        let class = c.serve(|f, _| f.object_class_handle(&name))?;
+        let class = c.serve(|f| f.object_class_handle(&name))?;
         Ok(vec![c.names().object_class(class)])
     }),
     (GetObjectClassName, |c| {
         let class = c.class()?;
-        Ok(text(c.joined()?.object_class_name(class)?))
+        Ok(text(&c.serve(|f| f.object_class_name(class))?))
     }),
     (GetKnownObjectClassHandle, |c| {
         let instance = c.instance()?;
-        let class = c.serve(|f, _| f.known_object_class_handle(instance))?;
+        let class = c.serve(|f| f.known_object_class_handle(instance))?;
         Ok(vec![c.names().object_class(class)])
     }),
     (GetObjectInstanceHandle, |c| {
         let name = c.text()?;
-        let instance = c.serve(|f, _| f.object_instance_handle(&name))?;
+        let instance = c.serve(|f| f.object_instance_handle(&name))?;
         Ok(vec![c.names().instance(instance)])
     }),
     (GetObjectInstanceName, |c| {
         let instance = c.instance()?;
-        Ok(text(c.joined()?.object_instance_name(instance)?))
+        Ok(text(&c.serve(|f| f.object_instance_name(instance))?))
     }),
     (GetAttributeHandle, |c| {
         let (class, name) = (c.class()?, c.text()?);
-        let attribute = c.serve(|f, _| f.attribute_handle(class, &name))?;
+        let attribute = c.serve(|f| f.attribute_handle(class, &name))?;
         Ok(vec![c.names().attribute(attribute)])
     }),
     (GetAttributeName, |c| {
         let (class, attribute) = (c.class()?, c.attribute()?);
-        Ok(text(c.joined()?.attribute_name(class, attribute)?))
+        Ok(text(&c.serve(|f| f.attribute_name(class, attribute))?))
     }),
     (GetUpdateRateValue, |c| {
         let designator = c.text()?;
-        c.serve(|f, _| f.update_rate_value(&designator)).map(number)
+        c.serve(|f| f.update_rate_value(&designator)).map(number)
     }),
     (GetUpdateRateValueForAttribute, |c| {
         let (instance, attribute) = (c.instance()?, c.attribute()?);
-        c.serve(|f, _| f.update_rate_value_for_attribute(instance, attribute))
+        c.serve(|f| f.update_rate_value_for_attribute(instance, attribute))
             .map(number)
     }),
     (GetInteractionClassHandle, |c| {
         let name = c.text()?;
-        let class = c.serve(|f, _| f.interaction_class_handle(&name))?;
+        let class = c.serve(|f| f.interaction_class_handle(&name))?;
         Ok(vec![c.names().interaction_class(class)])
     }),
     (GetInteractionClassName, |c| {
         let class = c.interaction()?;
-        Ok(text(c.joined()?.interaction_class_name(class)?))
+        Ok(text(&c.serve(|f| f.interaction_class_name(class))?))
     }),
     (GetParameterHandle, |c| {
         let (class, name) = (c.interaction()?, c.text()?);
-        let parameter = c.serve(|f, _| f.parameter_handle(class, &name))?;
+        let parameter = c.serve(|f| f.parameter_handle(class, &name))?;
         Ok(vec![c.names().parameter(parameter)])
     }),
     (GetParameterName, |c| {
         let (class, parameter) = (c.interaction()?, c.parameter()?);
-        Ok(text(c.joined()?.parameter_name(class, parameter)?))
+        Ok(text(&c.serve(|f| f.parameter_name(class, parameter))?))
     }),
     (GetAvailableDimensionsForClassAttribute, |c| {
         let (class, attribute) = (c.class()?, c.attribute()?);
-        let federate = c.joined()?;
-        let list = federate.available_dimensions_for_class_attribute(class, attribute)?;
-        Ok(vec![c.names().dimensions(list)])
+        let list = c.serve(|f| f.available_dimensions_for_class_attribute(class, attribute))?;
+        Ok(vec![c.names().dimensions(&list)])
     }),
     (GetAvailableDimensionsForInteractionClass, |c| {
         let class = c.interaction()?;
-        let list = c
-            .joined()?
-            .available_dimensions_for_interaction_class(class)?;
-        Ok(vec![c.names().dimensions(list)])
+        let list = c.serve(|f| f.available_dimensions_for_interaction_class(class))?;
+        Ok(vec![c.names().dimensions(&list)])
     }),
     (GetDimensionHandle, |c| {
         let name = c.text()?;
-        let dimension = c.serve(|f, _| f.dimension_handle(&name))?;
+        let dimension = c.serve(|f| f.dimension_handle(&name))?;
         Ok(vec![c.names().dimension(dimension)])
     }),
     (GetDimensionName, |c| {
         let dimension = c.dimension()?;
-        Ok(text(c.joined()?.dimension_name(dimension)?))
+        Ok(text(&c.serve(|f| f.dimension_name(dimension))?))
     }),
     (GetDimensionUpperBound, |c| {
         let dimension = c.dimension()?;
-        let bound = c.serve(|f, _| f.dimension_upper_bound(dimension))?;
+        let bound = c.serve(|f| f.dimension_upper_bound(dimension))?;
         Ok(vec![Value::Word(bound.to_string())])
     }),
     (GetDimensionHandleSet, |c| {
         let region = c.region()?;
-        let list = c.serve(|f, _| f.dimension_handle_set(region))?;
+        let list = c.serve(|f| f.dimension_handle_set(region))?;
         Ok(vec![c.names().dimensions(&list)])
     }),
     (GetRangeBounds, |c| {
         let (region, dimension) = (c.region()?, c.dimension()?);
-        let (lower, upper) = c.serve(|f, _| f.range_bounds(region, dimension))?;
+        let (lower, upper) = c.serve(|f| f.range_bounds(region, dimension))?;
         Ok(vec![Value::Word(format!("{lower}..{upper}"))])
     }),
     (SetRangeBounds, |c| {
         let (region, dimension) = (c.region()?, c.dimension()?);
         let (lower, upper) = c.range()?;
-        c.serve(|f, _| f.set_range_bounds(region, dimension, lower, upper))
+        c.serve(|f| f.set_range_bounds(region, dimension, lower, upper))
             .map(nothing)
     }),
     (NormalizeFederateHandle, |c| {
@@ -604,16 +593,13 @@ const SERVICES: &[(Service, Act)] = &[
         switch!(disable_interaction_relevance_advisory_switch),
     ),
     (EnableCallbacks, |c| {
-        c.network.member(c.peer).disabled = false;
-        Ok(vec![])
+        c.serve(|f| f.enable_callbacks(true)).map(nothing)
     }),
     (DisableCallbacks, |c| {
-        c.network.member(c.peer).disabled = true;
-        Ok(vec![])
+        c.serve(|f| f.enable_callbacks(false)).map(nothing)
     }),
     (GetTimeFactory, |c| {
-        let name = c.joined()?.logical_time_implementation();
-        Ok(text(name))
+        Ok(text(&c.serve(Lrc::time_implementation)?))
     }),
 ];
 
@@ -627,13 +613,9 @@ fn create(c: &mut Call<'_>, with_mim: bool) -> Result {
     if modules.is_empty() {
         return elsewhere("CouldNotOpenFDD");
     }
-    let create = ToExecutive::CreateFederation {
-        federation,
-        modules,
-        mim,
-        time_implementation: time,
-    };
-    c.network.ask(c.peer, create)?;
+    c.network.ask(c.peer, |lrc| {
+        lrc.create_federation_execution(&federation, modules, mim, &time)
+    })?;
     Ok(vec![])
 }
 
@@ -652,25 +634,26 @@ fn join(c: &mut Call<'_>) -> Result {
     };
     let (name, kind, federation) = match texts.as_slice() {
         [kind, federation] => (None, kind, federation),
-        [name, kind, federation] => (Some(name.clone()), kind, federation),
+        [name, kind, federation] => (Some(name.as_str()), kind, federation),
         _ => return bad("expected [\"name\"] \"type\" \"federation execution\" [modules]"),
     };
-    let join = ToExecutive::Join {
-        name,
-        kind: kind.clone(),
-        federation: federation.clone(),
-        modules,
-    };
-    match c.network.ask(c.peer, join)? {
+    let joined = c.network.ask(c.peer, |lrc| {
+        lrc.join_federation_execution(name, kind, federation, modules)
+    });
+    match joined? {
         Answer::Joined(handle) => Ok(vec![c.names().federate(handle)]),
         Answer::Done => bad("the executive answered out of turn"),
     }
 }
 
 /// The executive's word on what was divested; everything has arrived.
-fn divested(c: &mut Call<'_>, request: RequestNumber) -> Result<Vec<AttributeHandle>> {
-    match c.network.call(c.peer, |f, _| f.divested(request)) {
-        Some(Some(answer)) => Ok(answer?),
-        _ => bad("no word on the divestiture has come"),
+fn divested(
+    c: &mut Call<'_>,
+    service: Service,
+    request: RequestNumber,
+) -> Result<Vec<AttributeHandle>> {
+    match c.network.call(c.peer, |lrc| lrc.divested(service, request)) {
+        Some(answer) => Ok(answer?),
+        None => bad("no word on the divestiture has come"),
     }
 }

@@ -1,17 +1,19 @@
 //! The virtual network: links that keep their own order and nothing else.
 
 use crate::watch::Watch;
-use starling_core::message::{FromExecutive, PeerInfo, RequestNumber, ToExecutive};
+use starling_core::message::{
+    Data, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
+};
 use starling_core::{
-    AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, ObjectInstanceHandle,
-    Output, PeerId,
+    Answer, AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, Lrc,
+    ObjectInstanceHandle, Outbox, PeerId, Service,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A federate's computer.
 pub(crate) struct Host {
-    pub(crate) federate: Federate,
+    pub(crate) lrc: Lrc<Sent>,
     pub(crate) handle: FederateHandle,
     pub(crate) peer: PeerId,
     /// It has not done anything yet.
@@ -21,8 +23,45 @@ pub(crate) struct Host {
     pub(crate) deciding: Option<Deciding>,
 }
 
+impl Host {
+    /// The joined federate, to look at.
+    pub(crate) fn federate(&self) -> &Federate {
+        self.lrc.federate().expect("hosts are joined")
+    }
+}
+
+/// What an LRC has sent, until the network takes it: frames, to the executive or on links of their
+/// own to these receivers.
+#[derive(Default)]
+pub(crate) struct Sent {
+    direct: bool,
+    frames: Vec<(Option<Vec<FederateHandle>>, Vec<u8>)>,
+}
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        let mut frame = Vec::new();
+        put_to_executive(&mut frame, &message);
+        self.frames.push((None, frame));
+    }
+
+    fn data(&mut self, out: DataOut<'_>) {
+        let mut frame = Vec::new();
+        put_data(&mut frame, &out.data);
+        let to = self.direct.then(|| out.to.to_vec());
+        self.frames.push((to, frame));
+    }
+
+    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
+        let mut frame = Vec::new();
+        put_data(&mut frame, fence);
+        self.frames.push((Some(vec![to]), frame));
+    }
+}
+
 /// A call that needs the federation's word.
 pub(crate) struct Deciding {
+    pub(crate) service: Service,
     pub(crate) request: RequestNumber,
     pub(crate) instance: ObjectInstanceHandle,
     pub(crate) attributes: Vec<AttributeHandle>,
@@ -46,7 +85,7 @@ pub(crate) struct Network {
     pub(crate) executive: Executive,
     pub(crate) hosts: BTreeMap<PeerId, Host>,
     /// Joining: peers whose answer is on its way.
-    pub(crate) joining: Vec<PeerId>,
+    pub(crate) joining: BTreeMap<PeerId, Lrc<Sent>>,
     links: BTreeMap<Link, VecDeque<Item>>,
     /// How often a data link gives way when its turn has come.
     pub(crate) slow: u8,
@@ -63,7 +102,7 @@ impl Network {
             path,
             executive: Executive::new(),
             hosts: BTreeMap::new(),
-            joining: Vec::new(),
+            joining: BTreeMap::new(),
             links: BTreeMap::new(),
             slow: 0,
             batch: 1,
@@ -73,17 +112,48 @@ impl Network {
     }
 
     /// A new connection to the executive.
-    pub(crate) fn connect(&mut self) -> PeerId {
+    fn connect(&mut self) -> (PeerId, Lrc<Sent>) {
         self.last_peer += 1;
         let peer = PeerId(self.last_peer);
         self.executive.connected(peer, PeerInfo::default());
-        peer
+        let sent = Sent {
+            direct: self.path == DataPath::Direct,
+            ..Sent::default()
+        };
+        (peer, Lrc::new(sent, self.path))
     }
 
-    pub(crate) fn send_up(&mut self, peer: PeerId, message: &ToExecutive) {
-        let mut frame = Vec::new();
-        put_to_executive(&mut frame, message);
-        self.put(Link::Up(peer), Item::Frame(frame));
+    /// Asks for a federation execution `F`, over a connection of its own.
+    pub(crate) fn create(&mut self, modules: Vec<ModuleSource>, mim: Option<ModuleSource>) {
+        let (peer, mut lrc) = self.connect();
+        lrc.create_federation_execution("F", modules, mim, "")
+            .expect("it is connected");
+        self.send(peer, None, &mut lrc);
+    }
+
+    /// Asks to join it.
+    pub(crate) fn join(&mut self, modules: Vec<ModuleSource>) {
+        let (peer, mut lrc) = self.connect();
+        lrc.join_federation_execution(None, "sim", "F", modules)
+            .expect("it is connected");
+        self.send(peer, None, &mut lrc);
+        self.joining.insert(peer, lrc);
+    }
+
+    /// Puts what an LRC has sent on the links to those who live.
+    fn send(&mut self, peer: PeerId, me: Option<FederateHandle>, lrc: &mut Lrc<Sent>) {
+        for (to, frame) in std::mem::take(&mut lrc.outbox().frames) {
+            let Some(to) = to else {
+                self.put(Link::Up(peer), Item::Frame(frame));
+                continue;
+            };
+            for to in to {
+                let me = me.expect("members send data");
+                if self.hosts.values().any(|h| h.handle == to) {
+                    self.put(Link::Data(me, to), Item::Frame(frame.clone()));
+                }
+            }
+        }
     }
 
     fn put(&mut self, link: Link, item: Item) {
@@ -91,50 +161,14 @@ impl Network {
     }
 
     /// Runs a service at a host and puts what it sends on the links.
-    pub(crate) fn call<T>(
-        &mut self,
-        peer: PeerId,
-        service: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> T,
-    ) -> T {
-        let path = self.path;
-        let host = self
+    pub(crate) fn call<T>(&mut self, peer: PeerId, service: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
+        let mut host = self
             .hosts
-            .get_mut(&peer)
+            .remove(&peer)
             .expect("calls are made at hosts that are there");
-        let me = host.handle;
-        let mut sent = Vec::new();
-        let result = service(&mut host.federate, &mut |out: DataOut<'_>| {
-            let mut frame = Vec::new();
-            put_data(&mut frame, &out.data);
-            match path {
-                DataPath::Executive => sent.push((Link::Up(peer), frame)),
-                DataPath::Direct => {
-                    sent.extend(out.to.iter().map(|to| (Link::Data(me, *to), frame.clone())));
-                }
-            }
-        });
-        while let Some(output) = host.federate.poll_output() {
-            let mut frame = Vec::new();
-            match output {
-                Output::Request(request) => {
-                    put_to_executive(&mut frame, &ToExecutive::Request(request));
-                    sent.push((Link::Up(peer), frame));
-                }
-                Output::Fence { to, fence } => {
-                    put_data(&mut frame, &fence);
-                    sent.push((Link::Data(me, to), frame));
-                }
-            }
-        }
-        for (link, frame) in sent {
-            let to_the_living = match link {
-                Link::Data(_, to) => self.hosts.values().any(|h| h.handle == to),
-                _ => true,
-            };
-            if to_the_living {
-                self.put(link, Item::Frame(frame));
-            }
-        }
+        let result = service(&mut host.lrc);
+        self.send(peer, Some(host.handle), &mut host.lrc);
+        self.hosts.insert(peer, host);
         result
     }
 
@@ -232,33 +266,33 @@ impl Network {
 
     fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
         let frame = decode(bytes);
-        if let Frame::FromExecutive(FromExecutive::Joined(snapshot)) = frame {
-            self.joining.retain(|p| *p != peer);
-            let handle = snapshot.handle;
-            let federate = Federate::new(*snapshot, self.path).expect("the snapshot is readable");
-            checker.joined(handle, federate.model());
-            let host = Host {
-                federate,
-                handle,
-                peer,
-                new: true,
-                resigning: false,
-                deciding: None,
-            };
-            self.hosts.insert(peer, host);
+        if let Some(mut lrc) = self.joining.remove(&peer) {
+            take(&mut lrc, frame);
+            match lrc.answer() {
+                Some(Ok(Answer::Joined(handle))) => {
+                    let host = Host {
+                        lrc,
+                        handle,
+                        peer,
+                        new: true,
+                        resigning: false,
+                        deciding: None,
+                    };
+                    checker.joined(handle, host.federate().model());
+                    self.hosts.insert(peer, host);
+                }
+                Some(other) => panic!("a join was answered by {other:?}"),
+                None => {
+                    self.joining.insert(peer, lrc);
+                }
+            }
             return;
         }
-        let Some(host) = self.hosts.get_mut(&peer) else {
-            return;
-        };
-        let received = match frame {
-            Frame::FromExecutive(message) => host.federate.receive(message),
-            Frame::Data(data) => host.federate.receive_data(&data),
-            other => panic!("to a federate: {other:?}"),
-        };
-        received.unwrap_or_else(|e| panic!("{} refuses its stream: {e}", host.handle));
-        if host.federate.is_resigned() {
-            self.remove(peer);
+        if let Some(host) = self.hosts.get_mut(&peer) {
+            take(&mut host.lrc, frame);
+            if !host.lrc.is_member() {
+                self.remove(peer);
+            }
         }
     }
 
@@ -266,16 +300,15 @@ impl Network {
         let Some(host) = self.hosts.values_mut().find(|h| h.handle == to) else {
             return;
         };
-        let received = match item {
-            Item::Frame(bytes) => match decode(&bytes) {
-                Frame::Data(data) => host.federate.receive_data(&data),
-                other => panic!("on a data link: {other:?}"),
-            },
-            Item::End => host.federate.link_ended(from),
-        };
-        received.unwrap_or_else(|e| panic!("{to} refuses data of {from}: {e}"));
+        match item {
+            Item::Frame(bytes) => take(&mut host.lrc, decode(&bytes)),
+            Item::End => host
+                .lrc
+                .link_ended(from)
+                .unwrap_or_else(|e| panic!("{to} refuses the end of {from}'s link: {e}")),
+        }
         // A fence may have released the entry of its own resignation.
-        if host.federate.is_resigned() {
+        if !host.lrc.is_member() {
             let peer = host.peer;
             self.remove(peer);
         }
@@ -310,6 +343,19 @@ impl Network {
         }
         self.remove(peer);
         self.put(Link::Up(peer), Item::End);
+    }
+}
+
+/// Lets an LRC have a frame.
+fn take(lrc: &mut Lrc<Sent>, frame: Frame<'_>) {
+    let taken = match frame {
+        Frame::FromExecutive(message) => lrc.receive(message),
+        Frame::Data(data) => lrc.receive_data(&data),
+        other => panic!("to a federate: {other:?}"),
+    };
+    taken.unwrap_or_else(|e| panic!("a federate refuses what comes: {e}"));
+    if let Some(why) = lrc.lost() {
+        panic!("a federate is lost: {why}");
     }
 }
 

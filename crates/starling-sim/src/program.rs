@@ -4,10 +4,10 @@ use crate::check::{Checker, Source};
 use crate::fom::{CLASSES, INTERACTIONS, source};
 use crate::network::{Deciding, Network};
 use crate::ownership::{Call, PRIVILEGE, tag_of};
-use starling_core::message::{ResignAction, ToExecutive};
+use starling_core::message::ResignAction;
 use starling_core::{
     AttributeHandle, Callback, DataPath, Exception, ExceptionKind, FederateHandle,
-    ObjectClassHandle, PeerId,
+    ObjectClassHandle, PeerId, Service,
 };
 use std::collections::BTreeSet;
 
@@ -70,14 +70,8 @@ struct Run {
 
 impl Run {
     fn create(&mut self) {
-        let peer = self.network.connect();
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![source("fom")],
-            mim: Some(source("mim")),
-            time_implementation: String::new(),
-        };
-        self.network.send_up(peer, &create);
+        self.network
+            .create(vec![source("fom")], Some(source("mim")));
         while self.step() {}
     }
 
@@ -87,16 +81,9 @@ impl Run {
     }
 
     fn join(&mut self) {
-        let peer = self.network.connect();
-        self.network.joining.push(peer);
         let late = self.draw.u8(..4) == 0;
-        let join = ToExecutive::Join {
-            name: None,
-            kind: "sim".into(),
-            federation: "F".into(),
-            modules: if late { vec![source("late")] } else { vec![] },
-        };
-        self.network.send_up(peer, &join);
+        self.network
+            .join(if late { vec![source("late")] } else { vec![] });
     }
 
     /// One random thing that a federate, or fate, does.
@@ -145,13 +132,13 @@ impl Run {
     fn begin(&mut self, peer: PeerId, me: FederateHandle) {
         let names = [CLASSES[0], CLASSES[1]];
         let name = names[self.draw.usize(..names.len())];
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let class = model.object_class_by_name(name);
         let class = class.expect("it is in the FOM");
         let (class, attributes) = (class.handle, class.attributes[1..].to_vec());
         let views = self.checker.views(me);
         let expected = views.publish(class, |set| set.extend(&attributes));
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.publish_object_class_attributes(class, &attributes)?;
             f.subscribe_object_class_attributes(class, &attributes, true, "")?;
             f.register_object_instance(class, None)
@@ -164,7 +151,7 @@ impl Run {
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
         for _ in 0..self.draw.usize(1..20) {
-            let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) else {
+            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
                 break;
             };
             self.checker.callback(me, &callback);
@@ -184,7 +171,7 @@ impl Run {
 
     /// A class that the federate has, and some of its attributes.
     fn class(&mut self, peer: PeerId) -> (ObjectClassHandle, Vec<AttributeHandle>) {
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let name = CLASSES[self.draw.usize(..CLASSES.len())];
         let class = model.object_class_by_name(name);
         let class = class
@@ -198,7 +185,7 @@ impl Run {
     }
 
     fn interaction(&mut self, peer: PeerId) -> starling_core::InteractionClassHandle {
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let name = INTERACTIONS[self.draw.usize(..INTERACTIONS.len())];
         let class = model.interaction_class_by_name(name);
         let class = class.or(model.interaction_class_by_name("I"));
@@ -213,7 +200,7 @@ impl Run {
 
     /// Updates some of what the federate owns of an instance.
     fn update_instance(&mut self, peer: PeerId, instance: starling_core::ObjectInstanceHandle) {
-        let federate = &self.network.hosts[&peer].federate;
+        let federate = self.network.hosts[&peer].federate();
         let mut owned = federate
             .owned_attributes(instance)
             .expect("it is known")
@@ -240,16 +227,16 @@ impl Run {
             .map(|a| (*a, checker.next(me, Source::Attribute(instance, *a))))
             .collect();
         let values: Vec<_> = numbers.iter().map(|(a, n)| (*a, n.as_slice())).collect();
-        let sent = self.network.call(peer, |f, send| {
-            f.update_attribute_values(instance, &values, b"", send)
-        });
+        let sent = self
+            .network
+            .call(peer, |f| f.update_attribute_values(instance, &values, b""));
         legal(sent, &[]);
     }
 
     fn interact(&mut self, peer: PeerId, me: FederateHandle) {
         let class = self.interaction(peer);
         let published = self.network.hosts[&peer]
-            .federate
+            .federate()
             .publishes_interaction(class);
         if published {
             self.send_interaction(peer, me, class);
@@ -262,15 +249,15 @@ impl Run {
         me: FederateHandle,
         class: starling_core::InteractionClassHandle,
     ) {
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let first = model
             .interaction_class(class)
             .expect("it was just found")
             .parameters[0];
         let mut value = class.raw().to_le_bytes().to_vec();
         value.extend(self.checker.next(me, Source::Interaction(me, class)));
-        let sent = self.network.call(peer, |f, send| {
-            f.send_interaction(class, &[(first, &value)], b"t", send)
+        let sent = self.network.call(peer, |f| {
+            f.send_interaction(class, &[(first, &value)], b"t")
         });
         legal(sent, &[]);
     }
@@ -282,7 +269,7 @@ impl Run {
         if matches!(choice, 4 | 8 | 9) {
             self.checker.subscription_shrinks(me);
         }
-        let done = self.network.call(peer, |f, _| match choice {
+        let done = self.network.call(peer, |f| match choice {
             0..4 => f.subscribe_object_class_attributes(class, &attributes, choice != 3, ""),
             4 => f.unsubscribe_object_class(class),
             5..8 => f.subscribe_interaction_class(interaction, choice != 7),
@@ -303,7 +290,7 @@ impl Run {
             9 => views.publish(class, |set| set.retain(|a| !attributes.contains(a))),
             _ => None,
         };
-        let done = self.network.call(peer, |f, _| match choice {
+        let done = self.network.call(peer, |f| match choice {
             0..5 => f.publish_object_class_attributes(class, &attributes),
             5 => f.unpublish_object_class(class),
             6..8 => f.publish_interaction_class(interaction),
@@ -311,7 +298,7 @@ impl Run {
             _ => f.unpublish_object_class_attributes(class, &attributes),
         });
         exactly(done, expected);
-        let federate = &self.network.hosts[&peer].federate;
+        let federate = self.network.hosts[&peer].federate();
         if !federate.publishes_object_class(class) {
             self.checker.advice(me).registration.remove(&class);
         }
@@ -323,7 +310,7 @@ impl Run {
     /// Something that is fenced and concerns nobody: who waits for what follows waits all the same.
     fn unpublish_interaction(&mut self, peer: PeerId, me: FederateHandle) {
         let interaction = self.interaction(peer);
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.publish_interaction_class(interaction)?;
             f.unpublish_interaction_class(interaction)
         });
@@ -335,9 +322,9 @@ impl Run {
         let (class, _) = self.class(peer);
         let name = self.name();
         let name = (self.draw.u8(..3) == 0).then_some(name);
-        let done = self.network.call(peer, |f, _| {
-            f.register_object_instance(class, name.as_deref())
-        });
+        let done = self
+            .network
+            .call(peer, |f| f.register_object_instance(class, name.as_deref()));
         if let Ok(instance) = done {
             self.checker.registers(me, instance, class);
         }
@@ -357,7 +344,7 @@ impl Run {
     fn names(&mut self, peer: PeerId) {
         let names = [self.name(), self.name()];
         let choice = self.draw.u8(..5);
-        let done = self.network.call(peer, |f, _| match choice {
+        let done = self.network.call(peer, |f| match choice {
             0..2 => f.reserve_object_instance_name(&names[0]),
             2 => f.reserve_multiple_object_instance_name(&[&names[0], &names[1]]),
             3 => f.release_object_instance_name(&names[0]),
@@ -378,7 +365,7 @@ impl Run {
             let may = self.checker.views(me).owns((instance, PRIVILEGE));
             let done = self
                 .network
-                .call(peer, |f, _| f.delete_object_instance(instance, b"tag"));
+                .call(peer, |f| f.delete_object_instance(instance, b"tag"));
             if may {
                 self.checker.forgets(me, instance);
             }
@@ -406,7 +393,7 @@ impl Run {
         }
         let done = self
             .network
-            .call(peer, |f, _| f.local_delete_object_instance(instance));
+            .call(peer, |f| f.local_delete_object_instance(instance));
         exactly(done, expected);
     }
 
@@ -416,7 +403,7 @@ impl Run {
         let Some(instance) = self.known(me) else {
             return;
         };
-        let federate = &self.network.hosts[&peer].federate;
+        let federate = self.network.hosts[&peer].federate();
         let class = federate.known_object_class_handle(instance);
         let class = class.expect("it is known");
         let class = federate
@@ -447,7 +434,7 @@ impl Run {
                 self.unpublish_interaction(peer, me);
             }
         }
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             let done = match call {
                 Unconditional => {
                     f.unconditional_attribute_ownership_divestiture(instance, &attributes, &tag)
@@ -455,11 +442,15 @@ impl Run {
                 Negotiated => {
                     f.negotiated_attribute_ownership_divestiture(instance, &attributes, &tag)
                 }
-                Confirm => return f.confirm_divestiture(instance, &attributes, &tag).map(Some),
+                Confirm => {
+                    let asked = f.confirm_divestiture(instance, &attributes, &tag);
+                    return asked.map(|request| Some((Service::ConfirmDivestiture, request)));
+                }
                 IfWanted => {
                     let asked =
                         f.attribute_ownership_divestiture_if_wanted(instance, &attributes, &tag);
-                    return asked.map(Some);
+                    let service = Service::AttributeOwnershipDivestitureIfWanted;
+                    return asked.map(|request| Some((service, request)));
                 }
                 Acquire => f.attribute_ownership_acquisition(instance, &attributes, &tag),
                 AcquireIfAvailable => {
@@ -479,9 +470,10 @@ impl Run {
             let views = self.checker.views(me);
             views.called(call, instance, &attributes);
         }
-        if let Ok(Some(request)) = done {
+        if let Ok(Some((service, request))) = done {
             let host = self.network.hosts.get_mut(&peer);
             host.expect("it has just called").deciding = Some(Deciding {
+                service,
                 request,
                 instance,
                 attributes,
@@ -496,7 +488,7 @@ impl Run {
             let Some(asked) = &host.deciding else {
                 continue;
             };
-            let Some(answer) = host.federate.divested(asked.request) else {
+            let Some(answer) = host.lrc.divested(asked.service, asked.request) else {
                 continue;
             };
             let asked = host.deciding.take().expect("it was just there");
@@ -512,7 +504,7 @@ impl Run {
 
     fn request_values(&mut self, peer: PeerId, _: FederateHandle) {
         let (class, attributes) = self.class(peer);
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.request_class_attribute_value_update(class, &attributes, b"please")
         });
         legal(done, &[]);
@@ -524,14 +516,14 @@ impl Run {
             let well = self.draw.u8(..4) != 0;
             let done = self
                 .network
-                .call(peer, |f, _| f.synchronization_point_achieved(&label, well));
+                .call(peer, |f| f.synchronization_point_achieved(&label, well));
             return legal(done, &[]);
         }
         let label = self.name();
         let hosts: Vec<_> = self.network.hosts.values().map(|h| h.handle).collect();
         // All, some, or one who may have left by then.
         let set = &hosts[..self.draw.usize(..=hosts.len()).min(2)];
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.register_federation_synchronization_point(&label, label.as_bytes(), set)
         });
         legal(done, &[]);
@@ -539,8 +531,10 @@ impl Run {
 
     fn set_directive(&mut self, peer: PeerId) {
         let action = self.action();
-        self.network
-            .call(peer, |f, _| f.set_automatic_resign_directive(action));
+        let done = self
+            .network
+            .call(peer, |f| f.set_automatic_resign_directive(action));
+        legal(done, &[]);
     }
 
     fn action(&mut self) -> ResignAction {
@@ -553,7 +547,7 @@ impl Run {
         let pending = self.checker.views(me).is_acquiring(None) && !action.cancels();
         let done = self
             .network
-            .call(peer, |f, _| f.resign_federation_execution(action));
+            .call(peer, |f| f.resign_federation_execution(action));
         if done.is_ok() {
             assert!(
                 !pending,
@@ -579,9 +573,9 @@ impl Run {
             .map(|h| (h.peer, h.handle))
             .collect();
         for (peer, me) in &hosts {
-            let federate = &self.network.hosts[peer].federate;
+            let federate = self.network.hosts[peer].federate();
             for instance in federate.known_instances() {
-                let federate = &self.network.hosts[peer].federate;
+                let federate = self.network.hosts[peer].federate();
                 let owned = federate.owned_attributes(instance).expect("it is known");
                 let owned: Vec<_> = owned.iter().copied().filter(|a| a.raw() != 1).collect();
                 if !owned.is_empty() {
@@ -589,7 +583,7 @@ impl Run {
                 }
             }
             for name in INTERACTIONS {
-                let federate = &self.network.hosts[peer].federate;
+                let federate = self.network.hosts[peer].federate();
                 let class = federate
                     .model()
                     .interaction_class_by_name(name)
@@ -601,8 +595,8 @@ impl Run {
         }
         self.drain();
         for host in self.network.hosts.values() {
-            self.checker.at_rest(&host.federate);
-            self.checker.advised(&host.federate);
+            self.checker.at_rest(host.federate());
+            self.checker.advised(host.federate());
             self.checker.points.at_rest(host.handle);
         }
     }
@@ -614,7 +608,7 @@ impl Run {
             let hosts = self.network.hosts.values();
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             for (peer, me) in hosts {
-                while let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) {
+                while let Some(callback) = self.network.call(peer, |f| f.next_callback()) {
                     self.checker.callback(me, &callback);
                 }
             }

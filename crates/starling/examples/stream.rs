@@ -4,9 +4,9 @@
 //! what it gets has no gap up to the last update, and is in order.
 #![allow(clippy::print_stdout, reason = "its result")]
 
-use starling::core::message::ResignAction;
-use starling::core::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
-use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador, Service};
+use starling::ResignAction;
+use starling::{AttributeHandle, ObjectClassHandle, ObjectInstanceHandle};
+use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -70,13 +70,9 @@ impl Federate {
         let _ = rti.create_federation_execution("Stream", &[FOM.to_owned()], None, "");
         rti.join_federation_execution(Some(name), "stream", "Stream", &[])
             .expect("join");
-        let class = rti.call(Service::GetObjectClassHandle, |f, _| {
-            f.object_class_handle("Food.Drink")
-        });
+        let class = rti.object_class_handle("Food.Drink");
         let class = class.expect("the class");
-        let attribute = rti.call(Service::GetAttributeHandle, |f, _| {
-            f.attribute_handle(class, "NumberCups")
-        });
+        let attribute = rti.attribute_handle(class, "NumberCups");
         Federate {
             rti,
             heard,
@@ -89,9 +85,7 @@ impl Federate {
         let (class, attribute) = (self.class, self.attribute);
         let done = self
             .rti
-            .call(Service::SubscribeObjectClassAttributes, |f, _| {
-                f.subscribe_object_class_attributes(class, &[attribute], true, "")
-            });
+            .subscribe_object_class_attributes(class, &[attribute], true, "");
         done.expect("subscribe");
     }
 
@@ -108,14 +102,11 @@ impl Federate {
 fn send(updates: u64) {
     let me = Federate::join("sender");
     let (class, attribute) = (me.class, me.attribute);
-    let published = me.rti.call(Service::PublishObjectClassAttributes, |f, _| {
-        f.publish_object_class_attributes(class, &[attribute])
-    });
+    let published = me.rti.publish_object_class_attributes(class, &[attribute]);
     published.expect("publish");
-    let register = Service::RegisterObjectInstance;
     let instance: ObjectInstanceHandle = me
         .rti
-        .call(register, |f, _| f.register_object_instance(class, None))
+        .register_object_instance(class, None)
         .expect("register");
     // The receiver's request comes behind its subscription: from then on nothing may be missing.
     while me.heard.lock().expect("no panic").wanted == 0 {
@@ -124,9 +115,9 @@ fn send(updates: u64) {
     let mut value = [0; 100];
     for number in 1..=updates {
         value[..8].copy_from_slice(&number.to_le_bytes());
-        let done = me.rti.call(Service::UpdateAttributeValues, |f, send| {
-            f.update_attribute_values(instance, &[(attribute, &value[..])], b"", send)
-        });
+        let done = me
+            .rti
+            .update_attribute_values(instance, &[(attribute, &value[..])], b"");
         done.expect("update");
         if number % 1000 == 0 {
             me.rti.evoke_multiple_callbacks(0.01, 0.01).expect("evoke");
@@ -134,13 +125,7 @@ fn send(updates: u64) {
     }
     me.rti.evoke_multiple_callbacks(0.0, 0.0).expect("evoke");
     // The receiver resigns first, when it has all.
-    while me
-        .rti
-        .call(Service::GetFederateHandle, |f, _| {
-            f.federate_handle("receiver")
-        })
-        .is_ok()
-    {
+    while me.rti.federate_handle("receiver").is_ok() {
         me.rti.evoke_callback(0.05).expect("evoke");
     }
     me.leave();
@@ -151,9 +136,9 @@ fn receive(updates: u64) {
     me.subscribe();
     let (class, attribute) = (me.class, me.attribute);
     let ask = || {
-        let asked = me.rti.call(Service::RequestAttributeValueUpdate, |f, _| {
-            f.request_class_attribute_value_update(class, &[attribute], b"")
-        });
+        let asked = me
+            .rti
+            .request_class_attribute_value_update(class, &[attribute], b"");
         asked.expect("request");
     };
     ask();

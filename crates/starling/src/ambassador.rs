@@ -1,13 +1,16 @@
-//! The RTI ambassador: connecting, callbacks, and the way of every service to the core.
+//! The RTI ambassador: connecting, callbacks, and the way of every service to the LRC.
 
 use crate::background::Background;
-use crate::connection::{Connection, OpenError};
+use crate::delivery::{Delivery, FederateAmbassador};
+use crate::handshake::OpenError;
+use crate::link::Link;
+use crate::links::Links;
 use parking_lot::Mutex;
-use starling_core::{Callback, DataOut, Exception, ExceptionKind, Federate, Service};
-use starling_net::{Link, Waiter, process_stamp, reach};
+use starling_core::{Exception, ExceptionKind, Lrc, Preconditions, Service};
+use starling_net::{Waiter, process_stamp, reach};
 use starling_rid::{CALLBACKS_IO, Settings, Sources};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -20,22 +23,8 @@ pub enum CallbackModel {
     Evoked,
 }
 
-/// The federate's side.
-pub trait FederateAmbassador: Send {
-    /// A callback. The error is the text of a FederateInternalError; it is reported, and the next
-    /// callback comes all the same.
-    fn deliver(&mut self, callback: Callback) -> Result<(), String>;
-}
-
-/// Where callbacks go. Callbacks of one ambassador never overlap.
-pub(crate) struct Delivery {
-    federate: Mutex<Box<dyn FederateAmbassador>>,
-    /// The thread that is inside a callback now, by `this_thread`; 0: none.
-    inside: AtomicUsize,
-}
-
 struct Connected {
-    connection: Arc<Connection>,
+    links: Arc<Links>,
     delivery: Arc<Delivery>,
     model: CallbackModel,
     stop: Arc<AtomicBool>,
@@ -82,7 +71,7 @@ impl RtiAmbassador {
                     let why = "called within a callback".to_owned();
                     return Err(throw(ExceptionKind::CallNotAllowedFromWithinCallback, why));
                 }
-                if former.connection.state.lock().lost.is_none() {
+                if former.links.lock().lrc.lost().is_none() {
                     return Err(already());
                 }
             }
@@ -108,17 +97,14 @@ impl RtiAmbassador {
             Err(OpenError::Ended(_)) => open(&settings, alone),
             opened => opened,
         };
-        let (connection, waiter) = opened.map_err(|error| match error {
+        let (links, waiter) = opened.map_err(|error| match error {
             OpenError::Ended(why) | OpenError::Refused(why) => failed(why),
         })?;
-        let connection = Arc::new(connection);
-        let delivery = Arc::new(Delivery {
-            federate: Mutex::new(federate),
-            inside: AtomicUsize::new(0),
-        });
+        let links = Arc::new(links);
+        let delivery = Arc::new(Delivery::new(federate));
         let stop = Arc::new(AtomicBool::new(false));
         let background = Background {
-            connection: connection.clone(),
+            links: links.clone(),
             waiter,
             stop: stop.clone(),
             delivery: (model == CallbackModel::Immediate).then(|| delivery.clone()),
@@ -133,7 +119,7 @@ impl RtiAmbassador {
         };
         self.process.store(process_stamp(), Ordering::Relaxed);
         *connected = Some(Connected {
-            connection,
+            links,
             delivery,
             model,
             stop,
@@ -147,15 +133,10 @@ impl RtiAmbassador {
     pub fn disconnect(&self) -> Result<(), Exception> {
         self.leave_to_parent();
         let service = Service::Disconnect;
-        let Some((connection, delivery, _)) = self.parts() else {
+        if self.parts().is_none() {
             return Ok(());
-        };
-        not_within_callback(&delivery, service)?;
-        if connection.state.lock().federate.is_some() {
-            let why = "the federate is still joined; resign first";
-            let kind = ExceptionKind::FederateIsExecutionMember;
-            return Err(Exception::new(kind, why).in_service(service));
         }
+        self.serve(service, Lrc::disconnect)?;
         let former = self.connected.lock().take();
         if let Some(former) = former {
             former.end();
@@ -166,69 +147,70 @@ impl RtiAmbassador {
     /// Whether the ambassador is connected (a lost connection is none).
     pub fn is_connected(&self) -> bool {
         let parts = self.parts();
-        parts.is_some_and(|(connection, ..)| connection.state.lock().lost.is_none())
+        parts.is_some_and(|(links, ..)| links.lock().lrc.lost().is_none())
     }
 
     /// Bytes of values and tags that wait for the federate to evoke; 0 if it is not joined.
     pub fn waiting_bytes(&self) -> usize {
-        self.parts().map_or(0, |(connection, ..)| {
-            connection.state.lock().waiting_bytes()
-        })
+        self.parts()
+            .map_or(0, |(links, ..)| links.lock().lrc.waiting_bytes())
     }
 
-    /// Runs a service of the joined federate: everything that needs no answer of the executive.
-    /// `work` gets the core's federate and where to put data frames.
-    pub fn call<T>(
+    /// The one way of every service to the LRC: `work` runs it there, what it sends is on its way
+    /// afterwards.
+    #[inline]
+    pub(crate) fn serve<T>(
         &self,
         service: Service,
-        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> Result<T, Exception>,
+        work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
         // The data plane comes this way: one look at who is connected, one lock of the state.
         if !self.is_here() {
             return Err(self.not_here(service));
         }
-        let connection = match &*self.connected.lock() {
-            Some(connected) => connected.connection.clone(),
-            None => return Err(not_connected(None, service)),
+        let (links, within) = match &*self.connected.lock() {
+            Some(connected) => {
+                let preconditions = service.preconditions();
+                let matters = preconditions.has(Preconditions::OUTSIDE_CALLBACK);
+                let within = matters && connected.delivery.is_inside();
+                (connected.links.clone(), within)
+            }
+            None => return Err(not_connected(service)),
         };
-        let mut state = connection.state.lock();
-        if let Some(why) = &state.lost {
-            return Err(not_connected(Some(why), service));
-        }
+        let mut state = links.lock();
         // Who resigns reads on, but keeps nothing.
         if service != Service::ResignFederationExecution {
-            let room = connection.require_room(&mut state);
+            let room = links.require_room(&mut state);
             room.map_err(|e| e.in_service(service))?;
         }
-        let result = match state.serve(work) {
-            Some(result) => result,
-            None => {
-                let why = "the federate has not joined a federation execution";
-                let kind = ExceptionKind::FederateNotExecutionMember;
-                return Err(Exception::new(kind, why).in_service(service));
-            }
-        };
-        connection.sent(state);
-        result.map_err(|e| e.in_service(service))
+        state.lrc.set_within_callback(within);
+        state.tell_time();
+        let result = work(&mut state.lrc);
+        if let Some(note) = state.lrc.take_note() {
+            starling_net::say(format_args!("starling: note: {note}"));
+        }
+        fault!(state, "service");
+        links.sent(state);
+        result
     }
 
     /// Evoke Callback, §10.41: delivers one callback, waiting up to `min_s` seconds for it.
     /// True if there are more.
     pub fn evoke_callback(&self, min_s: f64) -> Result<bool, Exception> {
-        let Some((connection, delivery)) = self.evoking(Service::EvokeCallback)? else {
+        let Some((links, delivery)) = self.evoking(Service::EvokeCallback)? else {
             return Ok(false);
         };
         let end = after(Instant::now(), min_s);
-        connection.state.lock().flush();
-        if !deliver_one(&connection, &delivery) {
-            let there = connection.pump(Some(end), |state| state.has_callbacks());
+        links.lock().flush();
+        if !delivery.one(&links) {
+            let there = links.pump(Some(end), |state| state.lrc.has_callbacks());
             if there {
-                deliver_one(&connection, &delivery);
+                delivery.one(&links);
             }
         }
-        let state = &mut *connection.state.lock();
+        let mut state = links.lock();
         state.flush();
-        Ok(state.has_callbacks())
+        Ok(state.lrc.has_callbacks())
     }
 
     /// Evoke Multiple Callbacks, §10.42: delivers callbacks for at least `min_s` seconds, and on
@@ -236,32 +218,32 @@ impl RtiAmbassador {
     /// what is there at the call. True if there are more.
     pub fn evoke_multiple_callbacks(&self, min_s: f64, max_s: f64) -> Result<bool, Exception> {
         let service = Service::EvokeMultipleCallbacks;
-        let Some((connection, delivery)) = self.evoking(service)? else {
+        let Some((links, delivery)) = self.evoking(service)? else {
             return Ok(false);
         };
         let start = Instant::now();
         let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
-        connection.state.lock().flush();
-        connection.pump(Some(start), |state| state.has_callbacks());
+        links.lock().flush();
+        links.pump(Some(start), |state| state.lrc.has_callbacks());
         if max == start {
             // Callbacks that come meanwhile must not keep it here.
-            let there = connection.state.lock().callbacks();
+            let there = links.lock().lrc.callbacks();
             for _ in 0..there {
-                if !deliver_one(&connection, &delivery) {
+                if !delivery.one(&links) {
                     break;
                 }
             }
         } else {
             loop {
-                while deliver_one(&connection, &delivery) && Instant::now() < max {}
-                connection.state.lock().flush();
-                if Instant::now() >= min || !connection.pump(Some(min), |s| s.has_callbacks()) {
+                while delivery.one(&links) && Instant::now() < max {}
+                links.lock().flush();
+                if Instant::now() >= min || !links.pump(Some(min), |s| s.lrc.has_callbacks()) {
                     break;
                 }
             }
         }
-        connection.state.lock().flush();
-        let more = connection.state.lock().has_callbacks();
+        links.lock().flush();
+        let more = links.lock().lrc.has_callbacks();
         Ok(more)
     }
 
@@ -276,40 +258,39 @@ impl RtiAmbassador {
     }
 
     fn set_enabled(&self, enabled: bool) -> Result<(), Exception> {
-        if let Some((connection, ..)) = self.parts() {
-            connection.state.lock().enabled = enabled;
-            connection.waker.wake();
+        if let Some((links, ..)) = self.parts() {
+            links.lock().lrc.enable_callbacks(enabled)?;
+            links.waker.wake();
         }
         Ok(())
     }
 
     /// In HLA_IMMEDIATE nothing is left for evoking; the RTI's thread delivers.
     fn evoking(&self, service: Service) -> Result<Option<Evoking>, Exception> {
-        let Some((connection, delivery, model)) = self.parts() else {
+        let Some((links, delivery, model)) = self.parts() else {
             return Ok(None);
         };
-        not_within_callback(&delivery, service)?;
-        Ok((model == CallbackModel::Evoked).then_some((connection, delivery)))
+        if delivery.is_inside() {
+            let refusal = Preconditions::OUTSIDE_CALLBACK.refusal("");
+            return Err(refusal.in_service(service));
+        }
+        Ok((model == CallbackModel::Evoked).then_some((links, delivery)))
     }
 
-    fn parts(&self) -> Option<(Arc<Connection>, Arc<Delivery>, CallbackModel)> {
+    fn parts(&self) -> Option<(Arc<Links>, Arc<Delivery>, CallbackModel)> {
         if !self.is_here() {
             return None;
         }
         let connected = self.connected.lock();
         let c = connected.as_ref()?;
-        Some((c.connection.clone(), c.delivery.clone(), c.model))
+        Some((c.links.clone(), c.delivery.clone(), c.model))
     }
 
-    /// The connection, or NotConnected.
-    pub(crate) fn connection(&self, service: Service) -> Result<Arc<Connection>, Exception> {
-        let Some((connection, ..)) = self.parts() else {
-            return Err(self.not_here(service));
-        };
-        let lost = connection.state.lock().lost.clone();
-        match lost {
-            None => Ok(connection),
-            Some(why) => Err(not_connected(Some(&why), service)),
+    /// The links, or NotConnected.
+    pub(crate) fn links(&self, service: Service) -> Result<Arc<Links>, Exception> {
+        match self.parts() {
+            Some((links, ..)) => Ok(links),
+            None => Err(self.not_here(service)),
         }
     }
 
@@ -319,12 +300,11 @@ impl RtiAmbassador {
     }
 
     fn not_here(&self, service: Service) -> Exception {
-        let why = "this process was forked from the one that has connected, and is not connected";
-        let forked = self.process.load(Ordering::Relaxed) != 0 && !self.is_here();
-        match forked {
-            true => Exception::new(ExceptionKind::NotConnected, why).in_service(service),
-            false => not_connected(None, service),
+        if self.process.load(Ordering::Relaxed) == 0 || self.is_here() {
+            return not_connected(service);
         }
+        let why = "this process was forked from the one that has connected, and is not connected";
+        Exception::new(ExceptionKind::NotConnected, why).in_service(service)
     }
 
     /// In a forked child: forgets the connection, of which only the parent has the threads.
@@ -339,14 +319,6 @@ impl RtiAmbassador {
             former.leave_to_parent();
         }
         self.process.store(0, Ordering::Relaxed);
-    }
-
-    /// CallNotAllowedFromWithinCallback, if so.
-    pub(crate) fn not_within_callback(&self, service: Service) -> Result<(), Exception> {
-        match self.parts() {
-            Some((_, delivery, _)) => not_within_callback(&delivery, service),
-            None => Ok(()),
-        }
     }
 }
 
@@ -365,7 +337,7 @@ impl Connected {
     /// In a forked child. The parent's thread does not run here, and its share of the connection
     /// is never given up; nothing may be locked, told or waited for.
     fn leave_to_parent(self) {
-        self.connection.leave_to_parent();
+        self.links.leave_to_parent();
         std::mem::forget(self);
     }
 
@@ -373,99 +345,35 @@ impl Connected {
     /// lock is held while it waits: callbacks may call services until they return.
     fn end(mut self) {
         self.stop.store(true, Ordering::Release);
-        self.connection.close();
+        self.links.close();
         if let Some(thread) = self.thread.take()
             && thread.thread().id() != std::thread::current().id()
         {
             // The thread catches what federates throw; it has nothing to tell.
             let _ = thread.join();
         }
-        if !self.delivery.is_inside() {
-            drop(self.delivery.federate.lock());
-        }
+        self.delivery.wait_until_idle();
     }
-}
-
-/// Until it is dropped, its thread is inside a callback.
-struct Inside<'a>(&'a AtomicUsize);
-
-impl Drop for Inside<'_> {
-    fn drop(&mut self) {
-        self.0.store(0, Ordering::Relaxed);
-    }
-}
-
-impl Delivery {
-    fn enter(&self) -> Inside<'_> {
-        self.inside.store(this_thread(), Ordering::Relaxed);
-        Inside(&self.inside)
-    }
-
-    fn is_inside(&self) -> bool {
-        // Only this thread writes its own number.
-        self.inside.load(Ordering::Relaxed) == this_thread()
-    }
-}
-
-/// A number that no other living thread has, and not 0.
-fn this_thread() -> usize {
-    thread_local! {
-        static HERE: u8 = const { 0 };
-    }
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
-}
-
-/// NotConnected; `lost`: why the connection has ended.
-fn not_connected(lost: Option<&str>, service: Service) -> Exception {
-    let why = match lost {
-        Some(why) => format!("the connection has ended: {why}"),
-        None => "connect has not been called".to_owned(),
-    };
-    Exception::new(ExceptionKind::NotConnected, why).in_service(service)
 }
 
 /// Reaches an rtiexec and shakes hands.
-fn open(settings: &Settings, alone: bool) -> Result<(Connection, Waiter), OpenError> {
+fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> {
     let reached = reach(settings).map_err(|e| OpenError::Refused(e.to_string()))?;
     let waiter = Waiter::with_alarm().map_err(|e| OpenError::Refused(e.to_string()));
     let (waiter, alarm) = waiter?;
     let whom = reached.whom();
-    let link = Link::new(reached.stream);
+    let link = starling_net::Link::new(reached.stream);
     let challenge = reached.challenge.as_ref();
-    let connection = Connection::open(link, challenge, settings, (waiter.waker(), alarm), alone);
-    Ok((connection.map_err(|e| e.with(&whom))?, waiter))
+    let links = Links::open(link, challenge, settings, (waiter.waker(), alarm), alone);
+    Ok((links.map_err(|e| e.with(&whom))?, waiter))
 }
 
 /// What an evoking thread works on.
-type Evoking = (Arc<Connection>, Arc<Delivery>);
+type Evoking = (Arc<Links>, Arc<Delivery>);
 
-fn not_within_callback(delivery: &Delivery, service: Service) -> Result<(), Exception> {
-    if delivery.is_inside() {
-        let kind = ExceptionKind::CallNotAllowedFromWithinCallback;
-        let why = "called within a callback of the same ambassador";
-        return Err(Exception::new(kind, why).in_service(service));
-    }
-    Ok(())
-}
-
-/// Delivers one callback, if there is one. Whoever holds `federate` takes the next, so the order
-/// is kept among several evoking threads.
-fn deliver_one(connection: &Connection, delivery: &Delivery) -> bool {
-    let mut federate = delivery.federate.lock();
-    let Some(callback) = connection.state.lock().next_callback() else {
-        return false;
-    };
-    let _inside = delivery.enter();
-    if let Err(why) = federate.deliver(callback) {
-        starling_net::say(format_args!(
-            "starling: the federate threw from a callback: {why}"
-        ));
-    }
-    true
-}
-
-pub(crate) fn deliver_all(connection: &Connection, delivery: &Delivery) {
-    while deliver_one(connection, delivery) {}
+fn not_connected(service: Service) -> Exception {
+    let why = "connect has not been called";
+    Exception::new(ExceptionKind::NotConnected, why).in_service(service)
 }
 
 fn after(start: Instant, seconds: f64) -> Instant {

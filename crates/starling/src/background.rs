@@ -1,9 +1,10 @@
 //! The background thread of a connection: writes bundles when they are due, shows life, and reads
 //! while no thread of the federate does.
 
-use crate::ambassador::{Delivery, deliver_all};
-use crate::connection::Connection;
+use crate::delivery::Delivery;
+use crate::links::Links;
 use starling_net::Waiter;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 const ABSENT: Duration = Duration::from_millis(10);
 
 pub(crate) struct Background {
-    pub(crate) connection: Arc<Connection>,
+    pub(crate) links: Arc<Links>,
     pub(crate) waiter: Waiter,
     pub(crate) stop: Arc<AtomicBool>,
     /// HLA_IMMEDIATE: the callbacks are delivered here.
@@ -21,16 +22,32 @@ pub(crate) struct Background {
 
 impl Background {
     pub(crate) fn run(self) {
+        // After a panic the connection is lost, which is still to be delivered. Once.
+        for _ in 0..2 {
+            if catch_unwind(AssertUnwindSafe(|| self.turns())).is_ok() {
+                return;
+            }
+            let why = "an error inside the RTI's thread (a bug)";
+            self.links.break_down(why);
+        }
+    }
+
+    fn turns(&self) {
         while !self.stop.load(Ordering::Acquire) {
             if let Some(delivery) = &self.delivery {
-                deliver_all(&self.connection, delivery);
+                delivery.all(&self.links);
                 // What the callbacks sent need not wait for more.
-                self.connection.state.lock().flush();
+                self.links.lock().flush();
             }
             let (lost, evoked, ready, full) = {
-                let state = self.connection.state.lock();
-                let lost = state.lost.is_some();
-                (lost, state.evoked, state.has_callbacks(), state.is_full())
+                let state = self.links.lock();
+                let lost = state.lrc.lost().is_some();
+                (
+                    lost,
+                    state.evoked,
+                    state.lrc.has_callbacks(),
+                    state.is_full(),
+                )
             };
             if ready && self.delivery.is_some() {
                 continue;
@@ -43,7 +60,7 @@ impl Background {
                 () if absent => now + ABSENT,
                 () => evoked + ABSENT,
             };
-            self.connection.background_turn(&self.waiter, read, until);
+            self.links.background_turn(&self.waiter, read, until);
         }
     }
 }

@@ -1,19 +1,44 @@
 //! The federate library: one [`RtiAmbassador`] per connection, thread-safe, several per process.
 //!
-//! All HLA rules are in `starling-core`; this crate owns the link, the threads and the files.
+//! All HLA rules are in `starling-core`, also a federate's life from connecting to being lost; this
+//! crate owns the links, the threads and the files.
 //! Whoever waits, reads: a thread inside `evoke_callback` or a service that needs an answer reads
 //! the link itself; the background thread reads only while the federate is busy elsewhere
 //! (`HLA_EVOKED`), or always (`HLA_IMMEDIATE`, where it also delivers).
+//!
+//! An error inside the library, or a panic of the federate's in a callback, ends the connection:
+//! Connection Lost is delivered, services throw NotConnected, nobody is left waiting.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+/// Panics where a test wants it.
+macro_rules! fault {
+    ($state:expr, $place:expr) => {
+        #[cfg(test)]
+        if $state.fault == Some($place) {
+            panic!("a test wants this panic: {}", $place);
+        }
+    };
+}
 
 mod ambassador;
 mod background;
-mod connection;
+mod delivery;
+mod handshake;
+mod link;
+mod links;
 mod modules;
 mod notes;
 mod patience;
 mod services;
+#[cfg(test)]
+mod tests;
 
-pub use ambassador::{CallbackModel, FederateAmbassador, RtiAmbassador};
-pub use starling_core as core;
-pub use starling_core::{Callback, Exception, ExceptionKind, Service};
+pub use ambassador::{CallbackModel, RtiAmbassador};
+pub use delivery::FederateAmbassador;
+pub use starling_core::message::{AttributeRegions, FederationInformation, ResignAction};
+pub use starling_core::{
+    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,
+    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle,
+    RegionHandle, Service, SynchronizationPointFailure, Transportation,
+};

@@ -1,18 +1,14 @@
-//! Services that need the executive's word: they wait for it, reading the link, and deliver no
-//! callback meanwhile. All others go through [`RtiAmbassador::call`].
+//! The services of the RTI ambassador. Those that need the executive's word wait for it, reading
+//! the link, and deliver no callback meanwhile.
 
 use crate::ambassador::RtiAmbassador;
-use crate::connection::Answer;
+use crate::link::Link;
 use crate::modules;
-use starling_core::message::RequestNumber;
-use starling_core::message::{ResignAction, ToExecutive};
+use starling_core::message::{RequestNumber, ResignAction};
 use starling_core::{
-    AttributeHandle, Exception, ExceptionKind, Federate, FederateHandle, ObjectInstanceHandle,
-    Service,
+    Answer, AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle, Lrc,
+    ObjectInstanceHandle, ParameterHandle, RegionHandle, Service, require_designators,
 };
-
-/// Users may name the built-in MIM, but not pass it (§4.5 DesignatorIsHLAstandardMIM).
-const STANDARD_MIM: &str = "HLAstandardMIM";
 
 impl RtiAmbassador {
     /// Create Federation Execution, 1516.1-2010 §4.5, with the standard MIM or one's own.
@@ -28,44 +24,32 @@ impl RtiAmbassador {
             Some(_) => Service::CreateFederationExecutionWithMIM,
             None => Service::CreateFederationExecution,
         };
-        self.connection(service)?;
-        let message = (|| {
-            if mim == Some(STANDARD_MIM) {
-                let kind = ExceptionKind::DesignatorIsHLAstandardMIM;
-                let why = "the standard MIM is used without being named";
-                return Err(Exception::new(kind, why));
-            }
-            if modules.is_empty() {
-                let kind = ExceptionKind::CouldNotOpenFDD;
-                return Err(Exception::new(kind, "no FOM module was given"));
-            }
-            let missing = ExceptionKind::CouldNotOpenMIM;
-            Ok(ToExecutive::CreateFederation {
-                federation: federation.to_owned(),
-                modules: modules::read_all(modules)?,
-                mim: mim.map(|m| modules::read(m, missing)).transpose()?,
-                time_implementation: time.to_owned(),
-            })
-        })();
-        let message = message.map_err(|e| e.in_service(service))?;
-        self.ask(service, &message).map(|_| ())
+        self.require(service)?;
+        require_designators(modules, mim)?;
+        let missing = ExceptionKind::CouldNotOpenMIM;
+        let read = || {
+            let mim = mim.map(|m| modules::read(m, missing)).transpose()?;
+            Ok((modules::read_all(modules)?, mim))
+        };
+        let (modules, mim) = read().map_err(|e: Exception| e.in_service(service))?;
+        self.ask(service, |lrc| {
+            lrc.create_federation_execution(federation, modules, mim, time)
+        })
+        .map(|_| ())
     }
 
     /// Destroy Federation Execution, §4.6.
     pub fn destroy_federation_execution(&self, federation: &str) -> Result<(), Exception> {
-        let federation = federation.to_owned();
-        let message = ToExecutive::DestroyFederation { federation };
-        self.ask(Service::DestroyFederationExecution, &message)
-            .map(|_| ())
+        self.ask(Service::DestroyFederationExecution, |lrc| {
+            lrc.destroy_federation_execution(federation)
+        })
+        .map(|_| ())
     }
 
     /// List Federation Executions, §4.7; the answer is a callback.
     pub fn list_federation_executions(&self) -> Result<(), Exception> {
-        let connection = self.connection(Service::ListFederationExecutions)?;
-        let mut state = connection.state.lock();
-        state.put(&ToExecutive::ListFederations);
-        connection.sent(state);
-        Ok(())
+        let service = Service::ListFederationExecutions;
+        self.serve(service, Lrc::list_federation_executions)
     }
 
     /// Join Federation Execution, §4.9. Without a name the RTI makes one.
@@ -77,26 +61,14 @@ impl RtiAmbassador {
         modules: &[String],
     ) -> Result<FederateHandle, Exception> {
         let service = Service::JoinFederationExecution;
-        self.not_within_callback(service)?;
-        let connection = self.connection(service)?;
-        if let Some(federate) = &connection.state.lock().federate {
-            let why = format!(
-                "the federate is '{}' of '{}' already",
-                federate.name(),
-                federate.federation()
-            );
-            let kind = ExceptionKind::FederateAlreadyExecutionMember;
-            return Err(Exception::new(kind, why).in_service(service));
-        }
-        let message = ToExecutive::Join {
-            name: name.map(str::to_owned),
-            kind: kind.to_owned(),
-            federation: federation.to_owned(),
-            modules: modules::read_all(modules).map_err(|e| e.in_service(service))?,
-        };
-        match self.ask(service, &message)? {
-            Answer::Joined(snapshot) => Ok(snapshot.handle),
-            Answer::Done(_) => {
+        self.serve(service, |lrc| lrc.require_not_joined())?;
+        let modules = modules::read_all(modules).map_err(|e| e.in_service(service))?;
+        let answer = self.ask(service, |lrc| {
+            lrc.join_federation_execution(name, kind, federation, modules)
+        });
+        match answer? {
+            Answer::Joined(handle) => Ok(handle),
+            Answer::Done => {
                 let why = "rtiexec answered out of turn";
                 Err(Exception::new(ExceptionKind::RTIinternalError, why).in_service(service))
             }
@@ -105,16 +77,48 @@ impl RtiAmbassador {
 
     /// Resign Federation Execution, §4.10. On return the federation execution knows of it.
     pub fn resign_federation_execution(&self, action: ResignAction) -> Result<(), Exception> {
-        let service = Service::ResignFederationExecution;
-        self.not_within_callback(service)?;
-        let _one = self.asking.lock();
-        let connection = self.connection(service)?;
-        self.call(service, |federate, _| {
-            federate.resign_federation_execution(action)
-        })?;
-        connection.state.lock().flush();
-        connection.pump(None, |state| state.federate.is_none());
-        Ok(())
+        self.ask(Service::ResignFederationExecution, |lrc| {
+            lrc.resign_federation_execution(action)
+        })
+        .map(|_| ())
+    }
+
+    /// Update Attribute Values, §6.10, in receive order.
+    pub fn update_attribute_values(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.serve(Service::UpdateAttributeValues, |lrc| {
+            lrc.update_attribute_values(instance, values, tag)
+        })
+    }
+
+    /// Send Interaction, §6.12, in receive order.
+    pub fn send_interaction(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.serve(Service::SendInteraction, |lrc| {
+            lrc.send_interaction(class, values, tag)
+        })
+    }
+
+    /// Send Interaction With Regions, §9.12, in receive order. With no region it is sent with the
+    /// default region.
+    pub fn send_interaction_with_regions(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        regions: &[RegionHandle],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        self.serve(Service::SendInteractionWithRegions, |lrc| {
+            lrc.send_interaction_with_regions(class, values, regions, tag)
+        })
     }
 
     /// Confirm Divestiture, §7.6.
@@ -124,8 +128,8 @@ impl RtiAmbassador {
         attributes: &[AttributeHandle],
         tag: &[u8],
     ) -> Result<(), Exception> {
-        self.divest(Service::ConfirmDivestiture, |f| {
-            f.confirm_divestiture(instance, attributes, tag)
+        self.divest(Service::ConfirmDivestiture, |lrc| {
+            lrc.confirm_divestiture(instance, attributes, tag)
         })
         .map(|_| ())
     }
@@ -137,48 +141,82 @@ impl RtiAmbassador {
         attributes: &[AttributeHandle],
         tag: &[u8],
     ) -> Result<Vec<AttributeHandle>, Exception> {
-        self.divest(Service::AttributeOwnershipDivestitureIfWanted, |f| {
-            f.attribute_ownership_divestiture_if_wanted(instance, attributes, tag)
+        self.divest(Service::AttributeOwnershipDivestitureIfWanted, |lrc| {
+            lrc.attribute_ownership_divestiture_if_wanted(instance, attributes, tag)
         })
+    }
+
+    /// The name of the federation execution's logical time implementation (getTimeFactory).
+    pub fn time_implementation(&self) -> Result<String, Exception> {
+        self.serve(Service::GetTimeFactory, Lrc::time_implementation)
+    }
+
+    /// Throws what a service throws here and now before it looks at its arguments.
+    pub fn require(&self, service: Service) -> Result<(), Exception> {
+        self.serve(service, |lrc| lrc.require(service))
     }
 
     /// Divests what others want, and waits to hear what that was. Also within callbacks.
     fn divest(
         &self,
         service: Service,
-        request: impl FnOnce(&mut Federate) -> Result<RequestNumber, Exception>,
+        request: impl FnOnce(&mut Lrc<Link>) -> Result<RequestNumber, Exception>,
     ) -> Result<Vec<AttributeHandle>, Exception> {
-        let connection = self.connection(service)?;
-        let room = connection.state.lock().require_room(0);
+        let links = self.links(service)?;
+        let room = links.lock().require_room(0);
         room.map_err(|e| e.in_service(service))?;
-        let request = self.call(service, |federate, _| request(federate))?;
-        connection.state.lock().flush();
+        let request = self.serve(service, request)?;
+        links.lock().flush();
         let mut answer = None;
-        connection.pump(None, |state| {
-            let divested = |f: &mut Federate| f.divested(request);
+        links.pump(None, |state| {
             answer = answer
                 .take()
-                .or_else(|| state.federate.as_mut().and_then(divested));
-            answer.is_some() || state.federate.is_none()
+                .or_else(|| state.lrc.divested(service, request));
+            answer.is_some()
         });
-        match answer {
-            Some(answer) => answer.map_err(|e| e.in_service(service)),
-            None => {
-                self.connection(service)?;
-                let kind = ExceptionKind::FederateNotExecutionMember;
-                let why = "the federate has ceased to be a member meanwhile";
-                Err(Exception::new(kind, why).in_service(service))
-            }
-        }
+        answer.unwrap_or_else(|| self.links(service).map(|_| Vec::new()))
     }
 
-    fn ask(&self, service: Service, message: &ToExecutive) -> Result<Answer, Exception> {
+    /// Starts a service whose answer will come, and waits for it.
+    fn ask(
+        &self,
+        service: Service,
+        start: impl FnOnce(&mut Lrc<Link>) -> Result<(), Exception>,
+    ) -> Result<Answer, Exception> {
         let _one = self.asking.lock();
-        let connection = self.connection(service)?;
-        let answer = connection.ask(message).map_err(|e| e.in_service(service))?;
-        match answer {
-            Answer::Done(Err(thrown)) => Err(thrown.in_service(service)),
-            other => Ok(other),
+        let links = self.links(service)?;
+        // Who resigns reads on, but keeps nothing.
+        if service != Service::ResignFederationExecution {
+            let room = links.lock().require_room(0);
+            room.map_err(|e| e.in_service(service))?;
         }
+        self.serve(service, start)?;
+        links.lock().flush();
+        let mut answer = None;
+        links.pump(None, |state| {
+            answer = answer.take().or_else(|| state.lrc.answer());
+            answer.is_some()
+        });
+        let lost = || {
+            Err(Exception::new(
+                ExceptionKind::RTIinternalError,
+                "disconnected",
+            ))
+        };
+        let answer = answer.unwrap_or_else(lost);
+        answer.map_err(|e| e.in_service(service))
     }
 }
+
+/// The rows of the table of services as methods.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $service:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        impl RtiAmbassador {$(
+            $(#[$doc])*
+            pub fn $method(&self $(, $argument: $type)*) -> Result<$result, Exception> {
+                self.serve(Service::$service, |lrc| lrc.$method($($argument),*))
+            }
+        )*}
+    };
+}
+starling_core::services!(methods);

@@ -50,14 +50,18 @@ impl Federate {
     }
 
     /// Get Automatic Resign Directive, §10.2.
-    pub fn automatic_resign_directive(&self) -> ResignAction {
-        self.resign_directive
+    pub fn automatic_resign_directive(&self) -> Result<ResignAction, Exception> {
+        Ok(self.resign_directive)
     }
 
     /// Set Automatic Resign Directive, §10.3.
-    pub fn set_automatic_resign_directive(&mut self, action: ResignAction) {
+    pub fn set_automatic_resign_directive(
+        &mut self,
+        action: ResignAction,
+    ) -> Result<(), Exception> {
         self.resign_directive = action;
         self.log.request(RequestBody::SetResignDirective(action));
+        Ok(())
     }
 }
 

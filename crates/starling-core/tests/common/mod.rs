@@ -8,8 +8,8 @@ use starling_core::message::{
     PeerInfo, Question, ResignAction, ToExecutive,
 };
 use starling_core::{
-    AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate, FederateHandle,
-    InteractionClassHandle, ObjectClassHandle, Output, PeerId,
+    Answer, AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate,
+    FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox, PeerId,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -57,11 +57,34 @@ pub fn fom(switches: &str) -> String {
     )
 }
 
+/// What an LRC has sent, until the federation takes it.
+#[derive(Default)]
+pub struct Sent(Vec<Message>);
+
+enum Message {
+    ToExecutive(ToExecutive),
+    Data(Vec<FederateHandle>, OwnedData),
+    Fence(FederateHandle, OwnedData),
+}
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.0.push(Message::ToExecutive(message));
+    }
+
+    fn data(&mut self, frame: DataOut<'_>) {
+        let to = frame.to.to_vec();
+        self.0.push(Message::Data(to, frame.data.to_owned()));
+    }
+
+    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
+        self.0.push(Message::Fence(to, fence.to_owned()));
+    }
+}
+
 struct Member {
     peer: PeerId,
-    federate: Option<Federate>,
-    /// Answer to the last join.
-    refusal: Option<Exception>,
+    lrc: Lrc<Sent>,
 }
 
 /// One federation execution `F` and its federates by name.
@@ -87,19 +110,17 @@ impl Federation {
             links: BTreeMap::new(),
             forwarded: 0,
         };
-        let peer = new.connect();
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![ModuleSource {
-                designator: "test.xml".into(),
-                text: fom(switches).into_bytes(),
-            }],
-            mim: None,
-            time_implementation: String::new(),
+        let member = new.connect();
+        new.members.insert("creator".into(), member);
+        let module = ModuleSource {
+            designator: "test.xml".into(),
+            text: fom(switches).into_bytes(),
         };
-        new.executive.receive(peer, create).unwrap();
-        let (_, done) = new.executive.poll_output().expect("an answer");
-        assert_eq!(done, FromExecutive::Done(Ok(())));
+        let created = new.ask("creator", |lrc| {
+            lrc.create_federation_execution("F", vec![module], None, "")
+        });
+        assert_eq!(created, Ok(Answer::Done));
+        new.members.remove("creator");
         new
     }
 
@@ -111,11 +132,23 @@ impl Federation {
         }
     }
 
-    fn connect(&mut self) -> PeerId {
+    fn connect(&mut self) -> Member {
         self.last_peer += 1;
         let peer = PeerId(self.last_peer);
         self.executive.connected(peer, PeerInfo::default());
-        peer
+        let lrc = Lrc::new(Sent::default(), self.path);
+        Member { peer, lrc }
+    }
+
+    /// A service that waits for the executive's answer.
+    fn ask(
+        &mut self,
+        name: &str,
+        start: impl FnOnce(&mut Lrc<Sent>) -> Result<(), Exception>,
+    ) -> Result<Answer, Exception> {
+        self.call(name, start)?;
+        self.run();
+        self.federate(name).answer().expect("an answer")
     }
 
     /// Joins a federate of this name.
@@ -129,119 +162,90 @@ impl Federation {
         name: &str,
         modules: Vec<ModuleSource>,
     ) -> Result<FederateHandle, Exception> {
-        let peer = self.connect();
-        let member = Member {
-            peer,
-            federate: None,
-            refusal: None,
-        };
+        let member = self.connect();
         self.members.insert(name.into(), member);
-        let join = ToExecutive::Join {
-            name: Some(name.into()),
-            kind: "test".into(),
-            federation: "F".into(),
-            modules,
-        };
-        self.executive.receive(peer, join).unwrap();
-        self.run();
-        match self.members[name].refusal.clone() {
-            Some(refusal) => Err(refusal),
-            None => Ok(self.federate(name).handle()),
+        let joined = self.ask(name, |lrc| {
+            lrc.join_federation_execution(Some(name), "test", "F", modules)
+        });
+        match joined? {
+            Answer::Joined(handle) => Ok(handle),
+            Answer::Done => panic!("a join was answered by Done"),
         }
     }
 
     /// Whether a federate of this name is joined.
     pub fn is_joined(&self, name: &str) -> bool {
-        self.members.get(name).is_some_and(|m| m.federate.is_some())
+        self.members.get(name).is_some_and(|m| m.lrc.is_member())
     }
 
-    /// A joined federate.
-    pub fn federate(&mut self, name: &str) -> &mut Federate {
-        let member = self.members.get_mut(name).expect("it has joined");
-        member.federate.as_mut().expect("it is joined")
+    /// The LRC of a federate.
+    pub fn federate(&mut self, name: &str) -> &mut Lrc<Sent> {
+        let member = self.members.get_mut(name).expect("it has connected");
+        &mut member.lrc
+    }
+
+    /// A joined federate, to look at.
+    pub fn member(&mut self, name: &str) -> &Federate {
+        self.federate(name).federate().expect("it is joined")
     }
 
     /// A service call; what it sends arrives at the executive at once, elsewhere with `run`.
-    pub fn call<T>(
-        &mut self,
-        name: &str,
-        work: impl FnOnce(&mut Federate, &mut dyn FnMut(DataOut<'_>)) -> T,
-    ) -> T {
-        let peer = self.members[name].peer;
-        self.send(name);
-        let member = self.members.get_mut(name).expect("it has joined");
-        let federate = member.federate.as_mut().expect("it is joined");
-        let mut frames = Vec::new();
-        let (path, me) = (self.path, federate.handle());
-        let links = &mut self.links;
-        let result = work(federate, &mut |out| match path {
-            DataPath::Executive => frames.push(out.data.to_owned()),
-            DataPath::Direct => {
-                for to in out.to {
-                    let link = links.entry((me, *to)).or_default();
-                    link.push_back(out.data.to_owned());
-                }
-            }
-        });
-        for frame in frames {
-            let mut to = Vec::new();
-            self.executive.data(peer, &frame.borrow(), &mut to).unwrap();
-            self.deliver();
-            for receiver in to {
-                self.forwarded += 1;
-                let mut members = self.members.values_mut();
-                let member = members.find(|m| m.peer == receiver).expect("a member");
-                if let Some(federate) = &mut member.federate {
-                    federate.receive_data(&frame.borrow()).unwrap();
-                }
-            }
-        }
+    pub fn call<T>(&mut self, name: &str, work: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
+        let result = work(self.federate(name));
         self.send(name);
         result
     }
 
-    /// Hands a federate's requests to the executive.
+    /// Hands what a federate has sent to the executive and to the links of its own.
     fn send(&mut self, name: &str) {
         let Some(member) = self.members.get_mut(name) else {
             return;
         };
-        let Some(federate) = &mut member.federate else {
-            return;
-        };
-        while let Some(output) = federate.poll_output() {
-            match output {
-                Output::Request(request) => {
-                    let request = ToExecutive::Request(request);
-                    self.executive.receive(member.peer, request).unwrap();
+        let (peer, me) = (member.peer, member.lrc.federate().map(Federate::handle));
+        for message in std::mem::take(&mut member.lrc.outbox().0) {
+            match message {
+                Message::ToExecutive(message) => self.executive.receive(peer, message).unwrap(),
+                Message::Data(_, data) if self.path == DataPath::Executive => {
+                    self.forward(peer, &data);
                 }
-                Output::Fence { to, fence } => {
-                    let link = self.links.entry((federate.handle(), to)).or_default();
-                    link.push_back(fence.to_owned());
+                Message::Data(to, data) => {
+                    for to in to {
+                        self.link(me, to).push_back(data.clone());
+                    }
+                }
+                Message::Fence(to, fence) => {
+                    self.link(Some(fence.borrow().sender), to).push_back(fence)
                 }
             }
+        }
+    }
+
+    fn link(
+        &mut self,
+        from: Option<FederateHandle>,
+        to: FederateHandle,
+    ) -> &mut VecDeque<OwnedData> {
+        let from = from.expect("members send data");
+        self.links.entry((from, to)).or_default()
+    }
+
+    fn forward(&mut self, peer: PeerId, data: &OwnedData) {
+        let mut to = Vec::new();
+        self.executive.data(peer, &data.borrow(), &mut to).unwrap();
+        self.deliver();
+        for receiver in to {
+            self.forwarded += 1;
+            let mut members = self.members.values_mut();
+            let member = members.find(|m| m.peer == receiver).expect("a member");
+            member.lrc.receive_data(&data.borrow()).unwrap();
         }
     }
 
     fn deliver(&mut self) {
         while let Some((peer, message)) = self.executive.poll_output() {
             let mut members = self.members.values_mut();
-            let Some(member) = members.find(|m| m.peer == peer) else {
-                continue;
-            };
-            match message {
-                FromExecutive::Joined(snapshot) => {
-                    let federate = Federate::new(*snapshot, self.path).unwrap();
-                    member.federate = Some(federate);
-                }
-                FromExecutive::JoinRefused(why) => member.refusal = Some(why),
-                log => {
-                    if let Some(federate) = &mut member.federate {
-                        federate.receive(log).unwrap();
-                        if federate.is_resigned() {
-                            member.federate = None;
-                        }
-                    }
-                }
+            if let Some(member) = members.find(|m| m.peer == peer) {
+                member.lrc.receive(message).unwrap();
             }
         }
     }
@@ -261,8 +265,7 @@ impl Federation {
     /// Lets arrive what has been sent on the link of its own from one federate to another, who is
     /// there; returns how many frames.
     pub fn arrive(&mut self, from: FederateHandle, to: &str) -> usize {
-        let receiver = self.federate(to);
-        let link = (from, receiver.handle());
+        let link = (from, self.member(to).handle());
         let frames = self.links.remove(&link).unwrap_or_default();
         for frame in &frames {
             self.federate(to).receive_data(&frame.borrow()).unwrap();
@@ -272,7 +275,7 @@ impl Federation {
 
     /// The link of its own from a federate ends, what it carried being lost from `frames` on.
     pub fn end_link(&mut self, from: FederateHandle, to: &str, frames: usize) {
-        let link = (from, self.federate(to).handle());
+        let link = (from, self.member(to).handle());
         self.links.entry(link).or_default().truncate(frames);
         self.arrive(from, to);
         self.federate(to).link_ended(from).unwrap();
@@ -282,7 +285,7 @@ impl Federation {
     pub fn callbacks(&mut self, name: &str) -> Vec<Callback> {
         self.run();
         let mut list = Vec::new();
-        while let Some(callback) = self.call(name, |f, _| f.next_callback()) {
+        while let Some(callback) = self.call(name, |f| f.next_callback()) {
             list.push(callback);
             self.run();
         }
@@ -293,7 +296,7 @@ impl Federation {
     pub fn quiet(&mut self) {
         let names: Vec<_> = self.members.keys().cloned().collect();
         for name in names {
-            if self.members[&name].federate.is_some() {
+            if self.members[&name].lrc.is_member() {
                 assert_eq!(self.callbacks(&name), [], "for {name}");
             }
         }
@@ -301,10 +304,9 @@ impl Federation {
 
     /// Resigns, all having arrived.
     pub fn resign(&mut self, name: &str, action: ResignAction) {
-        self.call(name, |f, _| f.resign_federation_execution(action))
-            .unwrap();
-        self.run();
-        assert!(self.members[name].federate.is_none());
+        let resigned = self.ask(name, |lrc| lrc.resign_federation_execution(action));
+        assert_eq!(resigned, Ok(Answer::Done));
+        assert!(!self.is_joined(name));
     }
 
     /// The connection of a federate ends.
@@ -323,7 +325,7 @@ impl Federation {
             index: self.status().log,
         };
         let data = Data {
-            sender: self.federate(name).handle(),
+            sender: self.member(name).handle(),
             after,
             body,
         };
@@ -336,7 +338,7 @@ impl Federation {
 
     /// What `starling ps` is told.
     pub fn status(&mut self) -> FederationStatus {
-        let peer = self.connect();
+        let peer = self.connect().peer;
         self.executive
             .receive(peer, ToExecutive::QueryStatus)
             .unwrap();
@@ -382,11 +384,10 @@ impl Federation {
         self.any().interaction_class_handle(name).unwrap()
     }
 
-    fn any(&mut self) -> &mut Federate {
-        let mut joined = self
-            .members
-            .values_mut()
-            .filter_map(|m| m.federate.as_mut());
-        joined.next().expect("somebody is joined")
+    fn any(&mut self) -> &mut Lrc<Sent> {
+        let mut joined = self.members.values_mut().map(|m| &mut m.lrc);
+        joined
+            .find(|lrc| lrc.is_member())
+            .expect("somebody is joined")
     }
 }

@@ -16,7 +16,7 @@ use crate::fom::source;
 use crate::network::Network;
 use crate::program::{Report, legal};
 use model::{ClassAttribute, Ranges, Subscribed, Subscriptions, World};
-use starling_core::message::{AttributeRegions, ResignAction, ToExecutive};
+use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, DataPath, DimensionHandle, Exception, ExceptionKind, FederateHandle,
     InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, PeerId, RegionHandle,
@@ -114,16 +114,10 @@ pub fn run(seed: u64, actions: usize) -> Report {
         conveyed: BTreeSet::new(),
         report: Report::default(),
     };
-    let peer = run.network.connect();
-    let create = ToExecutive::CreateFederation {
-        federation: "F".into(),
-        modules: vec![source("regions")],
-        mim: Some(source("mim")),
-        time_implementation: String::new(),
-    };
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
-    run.network.send_up(peer, &create);
+    run.network
+        .create(vec![source("regions")], Some(source("mim")));
     while run.step() {}
     for _ in 0..3 {
         run.join();
@@ -154,15 +148,7 @@ impl Run {
     }
 
     fn join(&mut self) {
-        let peer = self.network.connect();
-        self.network.joining.push(peer);
-        let join = ToExecutive::Join {
-            name: None,
-            kind: "sim".into(),
-            federation: "F".into(),
-            modules: vec![],
-        };
-        self.network.send_up(peer, &join);
+        self.network.join(vec![]);
     }
 
     /// Everybody publishes everything from the beginning.
@@ -173,25 +159,25 @@ impl Run {
         for name in CLASSES {
             let (class, all) = self.class_named(peer, name);
             self.network
-                .call(peer, |f, _| f.publish_object_class_attributes(class, &all))
+                .call(peer, |f| f.publish_object_class_attributes(class, &all))
                 .expect("publishing is legal");
         }
         for name in INTERACTIONS {
             let class = self.interaction_named(peer, name);
             self.network
-                .call(peer, |f, _| f.publish_interaction_class(class))
+                .call(peer, |f| f.publish_interaction_class(class))
                 .expect("publishing is legal");
         }
     }
 
     fn class_named(&self, peer: PeerId, name: &str) -> (ObjectClassHandle, Vec<AttributeHandle>) {
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let class = model.object_class_by_name(name).expect("it is in the FOM");
         (class.handle, class.attributes[1..].to_vec())
     }
 
     fn interaction_named(&self, peer: PeerId, name: &str) -> InteractionClassHandle {
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let class = model.interaction_class_by_name(name);
         class.expect("it is in the FOM").handle
     }
@@ -236,7 +222,7 @@ impl Run {
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
         for _ in 0..self.draw.usize(1..20) {
-            let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) else {
+            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
                 break;
             };
             self.callback(me, &callback);
@@ -266,7 +252,7 @@ impl Run {
         if self.draw.u8(..8) == 0 {
             return attributes;
         }
-        let model = self.network.hosts[&peer].federate.model();
+        let model = self.network.hosts[&peer].federate().model();
         let own = &self.own[&me].regions;
         let has = |a: &AttributeHandle, d: &u32| {
             let dimensions = model.attribute(*a).map(|a| &a.dimensions);
@@ -299,7 +285,7 @@ impl Run {
     }
 
     fn instances(&self, peer: PeerId, me: FederateHandle) -> Vec<ObjectInstanceHandle> {
-        let own = self.network.hosts[&peer].federate.known_instances();
+        let own = self.network.hosts[&peer].federate().known_instances();
         own.into_iter().filter(|i| i.registrar() == me).collect()
     }
 
@@ -321,7 +307,7 @@ impl Run {
     }
 
     fn owned(&self, peer: PeerId, instance: ObjectInstanceHandle) -> Vec<AttributeHandle> {
-        let federate = &self.network.hosts[&peer].federate;
+        let federate = self.network.hosts[&peer].federate();
         let owned = federate.owned_attributes(instance).expect("it is its own");
         owned.iter().copied().filter(|a| a.raw() != 1).collect()
     }
@@ -342,9 +328,9 @@ impl Run {
             values.push((*attribute, number.to_le_bytes()));
         }
         let values: Vec<_> = values.iter().map(|(a, n)| (*a, n.as_slice())).collect();
-        let sent = self.network.call(peer, |f, send| {
-            f.update_attribute_values(instance, &values, b"", send)
-        });
+        let sent = self
+            .network
+            .call(peer, |f| f.update_attribute_values(instance, &values, b""));
         legal(sent, &[]);
     }
 
@@ -364,7 +350,7 @@ impl Run {
     ) -> Option<u64> {
         let source = Source::Interaction(me, class);
         let number = self.sent.get(&source).copied().unwrap_or_default() + 1;
-        let federate = &self.network.hosts[&peer].federate;
+        let federate = self.network.hosts[&peer].federate();
         let first = federate
             .model()
             .interaction_class(class)
@@ -372,8 +358,8 @@ impl Run {
             .parameters[0];
         let mut value = class.raw().to_le_bytes().to_vec();
         value.extend(number.to_le_bytes());
-        let sent = self.network.call(peer, |f, send| {
-            f.send_interaction_with_regions(class, &[(first, &value)], regions, b"", send)
+        let sent = self.network.call(peer, |f| {
+            f.send_interaction_with_regions(class, &[(first, &value)], regions, b"")
         });
         let usable = self.usable(me, regions) && sent.is_ok();
         unusable(&sent, usable);
@@ -400,14 +386,14 @@ impl Run {
                 .iter()
                 .map(|d| DimensionHandle::from_raw(*d))
                 .collect();
-            let created = self.network.call(peer, |f, _| f.create_region(&handles));
+            let created = self.network.call(peer, |f| f.create_region(&handles));
             let set: Ranges = dimensions.iter().map(|d| (*d, (0, 16))).collect();
             let region = created.expect("the dimensions are in the FDD");
             let mut committed = None;
             if self.draw.u8(..8) > 0 {
                 let done = self
                     .network
-                    .call(peer, |f, _| f.commit_region_modifications(&[region]));
+                    .call(peer, |f| f.commit_region_modifications(&[region]));
                 legal(done, &[]);
                 committed = Some(set.clone());
             }
@@ -425,7 +411,7 @@ impl Run {
                 let lower = self.draw.u32(..16);
                 let upper = self.draw.u32(lower + 1..=16);
                 let handle = DimensionHandle::from_raw(dimension);
-                let set = self.network.call(peer, |f, _| {
+                let set = self.network.call(peer, |f| {
                     f.set_range_bounds(region, handle, lower.into(), upper.into())
                 });
                 legal(set, &[]);
@@ -439,7 +425,7 @@ impl Run {
             let list: Vec<_> = moved.into_iter().collect();
             let done = self
                 .network
-                .call(peer, |f, _| f.commit_region_modifications(&list));
+                .call(peer, |f| f.commit_region_modifications(&list));
             legal(done, &[]);
             for region in list {
                 let known = self.own(me).regions.get_mut(&region);
@@ -454,7 +440,7 @@ impl Run {
             return;
         };
         let used = self.own(me).uses(region);
-        let done = self.network.call(peer, |f, _| f.delete_region(region));
+        let done = self.network.call(peer, |f| f.delete_region(region));
         match done {
             Ok(()) => assert!(!used, "{region} is in use and deleted"),
             Err(e) => {
@@ -475,7 +461,7 @@ impl Run {
             regions: regions.clone(),
         }];
         let choice = self.draw.u8(..10);
-        let done = self.network.call(peer, |f, _| match choice {
+        let done = self.network.call(peer, |f| match choice {
             0..5 => f.subscribe_object_class_attributes_with_regions(class, &list, true, ""),
             5..8 => f.unsubscribe_object_class_attributes_with_regions(class, &list),
             8 => f.subscribe_object_class_attributes(class, &attributes, true, ""),
@@ -503,7 +489,7 @@ impl Run {
         let class = self.interaction(peer);
         let regions = self.regions(me);
         let choice = self.draw.u8(..10);
-        let done = self.network.call(peer, |f, _| match choice {
+        let done = self.network.call(peer, |f| match choice {
             0..5 => f.subscribe_interaction_class_with_regions(class, &regions, true),
             5..8 => f.unsubscribe_interaction_class_with_regions(class, &regions),
             8 => f.subscribe_interaction_class(class, true),
@@ -538,7 +524,7 @@ impl Run {
             regions: regions.clone(),
         }];
         let on = self.draw.u8(..5) < 3;
-        let done = self.network.call(peer, |f, _| match on {
+        let done = self.network.call(peer, |f| match on {
             true => f.associate_regions_for_updates(instance, &list),
             false => f.unassociate_regions_for_updates(instance, &list),
         });
@@ -576,7 +562,7 @@ impl Run {
             attributes,
             regions,
         }];
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.register_object_instance_with_regions(class, &list, None)
         });
         unusable(&done, done.is_ok());
@@ -589,7 +575,7 @@ impl Run {
         if let Some(instance) = self.instance(peer, me) {
             let done = self
                 .network
-                .call(peer, |f, _| f.delete_object_instance(instance, b""));
+                .call(peer, |f| f.delete_object_instance(instance, b""));
             legal(done, &[]);
             self.own(me).associated.retain(|(i, _), _| *i != instance);
         }
@@ -603,7 +589,7 @@ impl Run {
         let instance = known[self.draw.usize(..known.len())];
         let done = self
             .network
-            .call(peer, |f, _| f.local_delete_object_instance(instance));
+            .call(peer, |f| f.local_delete_object_instance(instance));
         legal(done, &[]);
         self.forgets(me, instance);
     }
@@ -622,7 +608,7 @@ impl Run {
             attributes,
             regions,
         }];
-        let done = self.network.call(peer, |f, _| {
+        let done = self.network.call(peer, |f| {
             f.request_attribute_value_update_with_regions(class, &list, b"please")
         });
         unusable(&done, done.is_ok());
@@ -635,7 +621,7 @@ impl Run {
         };
         let done = self
             .network
-            .call(peer, |f, _| f.resign_federation_execution(action));
+            .call(peer, |f| f.resign_federation_execution(action));
         legal(done, &[]);
         let host = self.network.hosts.get_mut(&peer);
         host.expect("it has just called").resigning = true;
@@ -740,7 +726,7 @@ impl Run {
     fn convey(&mut self, me: FederateHandle, sent: (Source, u64)) {
         let mut hosts = self.network.hosts.values();
         let host = hosts.find(|h| h.handle == me);
-        let federate = &host.expect("callbacks come to the living").federate;
+        let federate = host.expect("callbacks come to the living").federate();
         for (region, ranges) in &self.with[&sent] {
             self.conveyed.insert((me, *region));
             for (dimension, range) in ranges {
@@ -757,7 +743,7 @@ impl Run {
             for (me, region) in conveyed {
                 let creator = self.own.get(&region.creator());
                 let exists = creator.is_some_and(|own| own.regions.contains_key(region));
-                let known = host.federate.dimension_handle_set(*region).is_ok();
+                let known = host.federate().dimension_handle_set(*region).is_ok();
                 assert_eq!(known, exists, "{me} knows {region}, and it exists");
             }
         }
@@ -903,7 +889,7 @@ impl Run {
             let hosts = self.network.hosts.values().filter(|h| !h.resigning);
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             for (peer, me) in hosts {
-                while let Some(callback) = self.network.call(peer, |f, _| f.next_callback()) {
+                while let Some(callback) = self.network.call(peer, |f| f.next_callback()) {
                     self.callback(me, &callback);
                 }
             }

@@ -1,0 +1,158 @@
+//! One link: what waits to be written on it and when that is due, and whether its other end lives.
+
+use starling_core::message::{Data, ToExecutive};
+use starling_core::{DataOut, FederateHandle, Outbox};
+use starling_net::{Bundle, Bundling, LinkWriter, Stream};
+use starling_rid::{FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
+use starling_wire::{put_data, put_heartbeat, put_to_executive};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A link's outgoing half, and the time since its incoming half brought anything.
+pub(crate) struct Link {
+    writer: LinkWriter,
+    bundle: Bundle,
+    last_written: Instant,
+    /// When something last came.
+    heard: Instant,
+    heartbeat: Duration,
+    timeout: Duration,
+    ended: bool,
+}
+
+impl Link {
+    /// `alone`: nobody writes a bundle when it is due, so every call writes what it sends.
+    pub(crate) fn new(writer: LinkWriter, settings: &Settings, alone: bool, now: Instant) -> Self {
+        let mut bundling = Bundling::of(settings);
+        if alone {
+            bundling.bytes = 0;
+        }
+        Link {
+            writer,
+            bundle: Bundle::new(bundling),
+            last_written: now,
+            heard: now,
+            heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
+            timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
+            ended: false,
+        }
+    }
+
+    pub(crate) fn stream(&self) -> &Arc<Stream> {
+        self.writer.stream()
+    }
+
+    /// Bytes that wait to be written.
+    pub(crate) fn pending(&self) -> usize {
+        self.writer.pending()
+    }
+
+    /// When the bundle must be written, if one waits.
+    pub(crate) fn bundle_due(&self) -> Option<Instant> {
+        self.bundle.due()
+    }
+
+    /// Whether the last write found no room for all: the link is to be watched for some.
+    pub(crate) fn is_blocked(&self) -> bool {
+        self.bundle.is_blocked()
+    }
+
+    /// Writes what waits if the bundling rule says so; returns what still waits, and the time.
+    pub(crate) fn written(&mut self) -> (usize, Instant) {
+        let (pending, now) = (self.writer.pending(), Instant::now());
+        if pending > 0 && self.bundle.appended(pending, now) {
+            return (self.flush(), now);
+        }
+        (pending, now)
+    }
+
+    /// Writes what waits; returns what the link did not take.
+    pub(crate) fn flush(&mut self) -> usize {
+        if self.writer.pending() == 0 {
+            return 0;
+        }
+        let now = Instant::now();
+        match self.writer.flush() {
+            Ok(done) => {
+                self.last_written = now;
+                match done {
+                    true => self.bundle.flushed(now),
+                    false => self.bundle.blocked(self.writer.pending()),
+                }
+                self.writer.pending()
+            }
+            // What broke it shows on the next read, behind what the peer still said.
+            Err(_) => {
+                self.writer.discard();
+                self.bundle.flushed(now);
+                self.last_written = now;
+                0
+            }
+        }
+    }
+
+    /// Something has come to a thread that waited for it: what is sent next may be the answer.
+    pub(crate) fn heard(&mut self, awaited: bool) {
+        self.heard = Instant::now();
+        if awaited {
+            self.bundle.turned();
+        }
+    }
+
+    /// When there is something to do without being called.
+    pub(crate) fn next_due(&self) -> Option<Instant> {
+        if self.ended {
+            return None;
+        }
+        let beat = self.last_written + self.heartbeat;
+        Some(self.bundle.due().map_or(beat, |due| due.min(beat)))
+    }
+
+    /// Does what is due.
+    pub(crate) fn keep_time(&mut self) {
+        let now = Instant::now();
+        if self.ended {
+            return;
+        }
+        if now >= self.last_written + self.heartbeat {
+            put_heartbeat(self.writer.out());
+            self.flush();
+        } else if self.bundle.due().is_some_and(|due| now >= due) {
+            self.flush();
+        }
+    }
+
+    /// Nothing is there to read. A peer that was silent for too long is lost if its host is: a
+    /// process that is stopped or busy there is not. Returns for how long it was silent, if so.
+    pub(crate) fn silent_for(&self) -> Option<Duration> {
+        let silent = self.heard.elapsed();
+        if silent < self.timeout || self.ended {
+            return None;
+        }
+        // Its host acknowledges heartbeats as long as it can be reached.
+        let recently = (self.timeout / 2).max(2 * self.heartbeat);
+        let answers = self.writer.stream().host_answers(recently);
+        (answers == Some(false)).then_some(silent)
+    }
+
+    /// Ends it in both directions.
+    pub(crate) fn shut_down(&mut self) {
+        self.ended = true;
+        self.writer.stream().shut_down();
+    }
+}
+
+impl Outbox for Link {
+    fn to_executive(&mut self, message: ToExecutive) {
+        put_to_executive(self.writer.out(), &message);
+    }
+
+    #[inline]
+    fn data(&mut self, frame: DataOut<'_>) {
+        put_data(self.writer.out(), &frame.data);
+    }
+
+    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
+        unreachable!("data takes the executive's path here");
+    }
+}
