@@ -1,0 +1,88 @@
+"""Comparisons against published examples, and how often they are wrong."""
+
+import numpy as np
+import pytest
+
+from starling_bench import compare, stats
+
+# NIST, Statistical Reference Datasets, univariate summary statistics: certified mean and deviation.
+NIST = {
+    "NumAcc1": ([10000001, 10000003, 10000002], 10000002, 1),
+    "NumAcc2": ([1.2] + [1.1, 1.3] * 500, 1.2, 0.1),
+    "NumAcc3": ([1000000.2] + [1000000.1, 1000000.3] * 500, 1000000.2, 0.1),
+    "NumAcc4": ([10000000.2] + [10000000.1, 10000000.3] * 500, 10000000.2, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", NIST)
+def test_mean_and_deviation_of_nist_sets(name):
+    values, mean, sd = NIST[name]
+    found = stats.spread(values)
+    assert found.mean == pytest.approx(mean, rel=1e-14)
+    assert found.sd == pytest.approx(sd, rel=1e-7)
+
+
+def test_welch_on_students_sleep_data():
+    """Student (1908), The probable error of a mean: additional hours of sleep by two drugs.
+    Welch's test of it: p = 0.07939, interval -3.3654832 to 0.2054832."""
+    one = np.array([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0])
+    two = np.array([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
+    found = compare.welch(one, two)
+    assert found.estimate == pytest.approx(-1.58)
+    assert found.p == pytest.approx(0.07939, abs=5e-6)
+    assert (found.low, found.high) == pytest.approx((-3.3654832, 0.2054832), abs=5e-8)
+
+
+def test_mann_whitney_on_hollander_and_wolfes_data():
+    """Hollander and Wolfe (1973), page 69: permeability of membranes; the rank sum's two-sided p is
+    0.2544, their estimate of the shift 0.305."""
+    at_term = np.array([0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46])
+    early = np.array([1.15, 0.88, 0.90, 0.74, 1.21])
+    found = compare.mann_whitney(at_term, early)
+    assert found.p == pytest.approx(0.2544, abs=5e-5)
+    assert found.estimate == pytest.approx(0.305)
+    assert found.low < 0 < found.high
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "rank"), [(3, 3, 0), (4, 4, 1), (5, 5, 3), (8, 8, 14), (10, 10, 24), (20, 20, 128)]
+)
+def test_ranks_are_those_of_the_tables(n, m, rank):
+    """Mann and Whitney's critical values of U, two-sided at 5 %, as tabled (0, 2, 13, 23, 127): the
+    interval begins with the difference behind them."""
+    assert compare._critical(n, m) == rank
+
+
+def test_holms_correction():
+    """p of 0.01, 0.04, 0.03 and 0.005 become 0.03, 0.06, 0.06 and 0.02."""
+    several = [compare.Comparison(2, 1.5, 3, p, "", 1) for p in (0.01, 0.04, 0.03, 0.005)]
+    assert [c.p for c in compare.holm(several)] == pytest.approx([0.03, 0.06, 0.06, 0.02])
+
+
+@pytest.mark.parametrize("n", [5, 10])
+def test_the_same_is_called_different_no_more_often_than_said(n):
+    """400 comparisons of one distribution with itself: 5 %, and five deviations of that count."""
+    rng = np.random.default_rng(1945)
+    values = np.exp(rng.normal(size=(400, 2, n)))
+    wrong = sum(compare.compare(list(x), list(y)).different for x, y in values)
+    assert wrong < 20 + 5 * np.sqrt(400 * 0.05 * 0.95)
+
+
+def test_a_ratio_is_found_with_its_interval():
+    rng = np.random.default_rng(7)
+    fast, slow = np.exp(rng.normal(0, 0.05, 10)), np.exp(rng.normal(np.log(2.9), 0.05, 10))
+    found = compare.compare(list(fast), list(slow))
+    assert 1 / found.high < 2.9 < 1 / found.low
+    assert found.different and found.effect == -1
+    said = compare.sentence("Starling", "the other", found, more_is_faster=False)
+    assert said == "Starling is 2.87 (2.76 to 2.98) times faster than the other, p < 0.001."
+    said = compare.sentence("Starling", "the other", found, more_is_faster=True)
+    assert said.startswith("the other is 2.87 (2.76 to 2.98) times faster than Starling")
+
+
+def test_what_is_not_shown_is_not_said():
+    found = compare.compare([1.0, 1.1, 0.9, 1.05], [1.02, 1.07, 0.93, 1.0])
+    assert "no difference is shown" in compare.sentence("A", "B", found, False)
+    found = compare.compare([1.0, 1.1], [2.0, 2.1])
+    assert compare.sentence("A", "B", found, False).endswith("too few samples for a comparison.")
+    assert not compare.compare([1.0], [2.0]).different
