@@ -1,13 +1,15 @@
 //! An rtiexec that a federate starts: what it takes over from that federate, and what not.
 #![allow(clippy::print_stdout, reason = "no user sees it")]
 
-use starling_net::{ProcessState, process_state, reach};
+use starling_net::{ProcessState, Reached, process_state, reach};
 use starling_rid::Sources;
 use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 const RUN_DIR: &str = "STARTED_TEST_RUN_DIR";
+/// Set: the federate's other threads allocate memory without pause.
+const BUSY: &str = "STARTED_TEST_BUSY";
 const STARLING: &str = env!("CARGO_BIN_EXE_starling");
 
 /// Not a test: a federate that says which process it has reached, and stays until its input ends.
@@ -17,6 +19,25 @@ fn federate() {
     let run_dir = std::env::var(RUN_DIR).unwrap();
     let text = format!("net.run_dir={run_dir};start.program={STARLING};start.idle_exit_s=0");
     let settings = Sources::new().designator(&text).read().unwrap();
+    if std::env::var_os(BUSY).is_some() {
+        for _ in 0..4 {
+            // Each holds the allocator's locks now and then, and so may while another forks.
+            std::thread::spawn(|| {
+                for size in (1..100_000).cycle() {
+                    std::hint::black_box(vec![0_u8; size]);
+                }
+            });
+        }
+        for _ in 0..5 {
+            let reached = reach(&settings).unwrap();
+            assert_eq!(reached.how, Reached::Started);
+            let rtiexec = reached.stream.peer().process.unwrap().0;
+            drop(reached);
+            while process_state(rtiexec) != ProcessState::Gone {
+                std::thread::yield_now();
+            }
+        }
+    }
     let reached = reach(&settings).unwrap();
     println!("reached {}", reached.stream.peer().process.unwrap().0);
     let _ = std::io::stdin().read(&mut [0]);
@@ -99,4 +120,17 @@ fn it_takes_over_no_limit_that_can_be_lifted() {
     // Who is not the superuser may not take back what was given away.
     let superuser = starling_net::user_id() == 0;
     assert_eq!(nice, if superuser { 0 } else { 5 });
+}
+
+#[test]
+fn a_federate_of_many_threads_starts_one_and_gets_no_child() {
+    let run_dir = run_dir();
+    let started = Started::behind(&format!("export {BUSY}=1;"), run_dir.path());
+    let stat = started.proc("stat");
+    let parent = stat.rsplit_once(") ").unwrap().1.split(' ').nth(1).unwrap();
+    assert_ne!(parent, started.federate.id().to_string());
+    let session = stat.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap();
+    let own = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let ours = own.rsplit_once(") ").unwrap().1.split(' ').nth(3).unwrap();
+    assert_ne!(session, ours, "a session of its own");
 }
