@@ -284,14 +284,15 @@ mod tests {
         Ordering::new(FederateHandle(1), DataPath::Direct, LogIndex(5), members)
     }
 
-    fn hold(ordering: &mut Ordering, bytes: usize) -> Result<Now, ProtocolError> {
+    /// A frame that waits for this index.
+    fn hold(ordering: &mut Ordering, index: u64, bytes: usize) -> Result<Now, ProtocolError> {
         let mut values = ValuesBuf::default();
         values.push(0, &vec![0; bytes]);
         ordering.data(&Data {
             sender: SENDER,
             after: After {
                 requests: RequestNumber(0),
-                index: LogIndex(6),
+                index: LogIndex(index),
             },
             body: DataBody::Interaction {
                 class: InteractionClassHandle::from_raw(0),
@@ -307,17 +308,21 @@ mod tests {
 
     #[test]
     fn what_waits_is_bounded_in_bytes_whatever_the_number_of_frames() {
-        let mut small = ordering();
-        small.held_bytes_max = 100_000;
-        let held = (0..).take_while(|_| hold(&mut small, 10).is_ok()).count();
-        let mut large = ordering();
-        large.held_bytes_max = 100_000;
-        let fewer = (0..)
-            .take_while(|_| hold(&mut large, 10_000).is_ok())
-            .count();
+        const FRAMES: usize = 10_000;
+        let held = |bytes| {
+            let mut ordering = ordering();
+            ordering.held_bytes_max = 100_000;
+            for held in 0..FRAMES {
+                if let Err(refused) = hold(&mut ordering, 6, bytes) {
+                    return (held, refused.to_string());
+                }
+            }
+            panic!("{FRAMES} frames of {bytes} bytes are held");
+        };
+        let (many, _) = held(10);
+        let (fewer, refused) = held(10_000);
         assert!((5..10).contains(&fewer), "{fewer} frames of 10,000 bytes");
-        assert!(held > 10 * fewer, "{held} frames of 10 bytes");
-        let refused = hold(&mut large, 10_000).unwrap_err().to_string();
+        assert!(many > 10 * fewer, "{many} frames of 10 bytes");
         assert!(refused.contains("wait for log index 6"), "{refused}");
         assert!(refused.contains("at most 100000 bytes"), "{refused}");
     }
@@ -327,15 +332,14 @@ mod tests {
         let mut ordering = ordering();
         ordering.held_bytes_max = 1_000;
         for index in 6..9 {
-            assert_eq!(hold(&mut ordering, 5_000).unwrap(), Now::Wait);
-            assert!(hold(&mut ordering, 0).is_err());
+            assert_eq!(hold(&mut ordering, index, 5_000).unwrap(), Now::Wait);
+            assert!(hold(&mut ordering, index, 0).is_err());
             ordering.watermark(Watermark {
                 index: LogIndex(index),
                 requests: Vec::new(),
             });
             assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
             assert_eq!(ordering.next(), None);
-            ordering.applied = LogIndex(5);
         }
     }
 }
