@@ -424,7 +424,7 @@ fn object_class(model: &ObjectModel, class: &ObjectClass, depth: usize, with_mim
     }
 }
 
-/// Likewise.
+/// An interaction class with its parameters and all below it, unless all of that is of the MIM.
 fn interaction_class(
     model: &ObjectModel,
     class: &InteractionClass,

@@ -166,7 +166,8 @@ impl Executive {
         self.receive_merged(peer, message, merged)
     }
 
-    /// Likewise one whose modules were taken and have been merged.
+    /// A control message whose modules, if it had any, were taken and have been merged. On an error
+    /// the peer's connection must be ended, with `disconnected`.
     pub fn receive_merged(
         &mut self,
         peer: PeerId,

@@ -602,7 +602,8 @@ impl Federate {
         Ok(())
     }
 
-    /// Likewise for an interaction class, after InteractionClassNotDefined.
+    /// Every region may be used, and specifies only dimensions that are available for the class;
+    /// after InteractionClassNotDefined.
     pub(crate) fn require_interaction_context(
         &self,
         class: InteractionClassHandle,

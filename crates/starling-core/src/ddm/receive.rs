@@ -35,7 +35,8 @@ impl Federate {
         (asked <= self.log.own_requests()).then_some(applied.since)
     }
 
-    /// Likewise with any region: for what is sent with the default region.
+    /// From which log index on an attribute's values sent with the default region are for a
+    /// subscription with any region.
     pub(crate) fn attribute_wanted_with_any(
         &self,
         class: ObjectClassHandle,
@@ -57,7 +58,8 @@ impl Federate {
         (asked <= self.log.own_requests()).then_some(applied.since)
     }
 
-    /// Likewise with any region.
+    /// From which log index on an interaction sent with the default region is for a subscription
+    /// with any region.
     pub(crate) fn interaction_wanted_with_any(
         &self,
         class: InteractionClassHandle,

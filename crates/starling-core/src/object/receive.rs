@@ -389,7 +389,8 @@ impl Federate {
         without.into_iter().chain(with).min()
     }
 
-    /// Likewise, by a subscription without regions.
+    /// From which log index on a frame's values of an attribute are for a subscription without
+    /// regions; none if there is none, or the log has not got to it.
     pub(crate) fn attribute_wanted_without(
         &self,
         class: ObjectClassHandle,
@@ -408,7 +409,8 @@ impl Federate {
         without.into_iter().chain(with).min()
     }
 
-    /// Likewise, by a subscription without regions.
+    /// From which log index on an interaction is for a subscription without regions; none if there
+    /// is none, or the log has not got to it.
     pub(crate) fn interaction_wanted_without(
         &self,
         class: InteractionClassHandle,

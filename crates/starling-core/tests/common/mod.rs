@@ -124,7 +124,7 @@ impl Federation {
         new
     }
 
-    /// Likewise, with data on links of its own, where it stays until [`Federation::arrive`].
+    /// A federation execution with data on links of its own, where it stays until [`Federation::arrive`].
     pub fn direct(switches: &str) -> Self {
         Federation {
             path: DataPath::Direct,
