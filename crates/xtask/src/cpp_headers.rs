@@ -8,9 +8,10 @@ use std::fmt::Write as _;
 
 const NAMESPACE: &str = "rti1516e";
 
-/// Headers and what they include.
-const HEADERS: [(&str, &[&str]); 30] = [
-    ("RTI/Enums.h", &[]),
+/// Headers and what they include: the standard's own as far as federates rely on it, and
+/// SpecificConfig.h, which brings `<memory>`, `<string>`, `<utility>` and `<vector>`, everywhere.
+const HEADERS: [(&str, &[&str]); 31] = [
+    ("RTI/Enums.h", &["<RTI/SpecificConfig.h>"]),
     (
         "RTI/Exception.h",
         &["<RTI/SpecificConfig.h>", "<iosfwd>", "<string>"],
@@ -44,7 +45,10 @@ const HEADERS: [(&str, &[&str]); 30] = [
     ("RTI/RangeBounds.h", &["<RTI/SpecificConfig.h>"]),
     ("RTI/LogicalTime.h", TIME),
     ("RTI/LogicalTimeInterval.h", TIME),
-    ("RTI/LogicalTimeFactory.h", TIME),
+    (
+        "RTI/LogicalTimeFactory.h",
+        &["<RTI/LogicalTime.h>", "<RTI/LogicalTimeInterval.h>"],
+    ),
     ("RTI/FederateAmbassador.h", AMBASSADOR),
     (
         "RTI/NullFederateAmbassador.h",
@@ -55,11 +59,15 @@ const HEADERS: [(&str, &[&str]); 30] = [
         "RTI/RTIambassadorFactory.h",
         &["<RTI/Exception.h>", "<memory>"],
     ),
-    ("RTI/encoding/EncodingConfig.h", &["<utility>"]),
-    ("RTI/encoding/EncodingExceptions.h", &["<RTI/Exception.h>"]),
+    ("RTI/encoding/EncodingConfig.h", &["<RTI/SpecificConfig.h>"]),
+    (
+        "RTI/encoding/EncodingExceptions.h",
+        &["<RTI/Exception.h>", "<RTI/encoding/EncodingConfig.h>"],
+    ),
     (
         "RTI/encoding/DataElement.h",
         &[
+            "<RTI/VariableLengthData.h>",
             "<RTI/encoding/EncodingConfig.h>",
             "<RTI/encoding/EncodingExceptions.h>",
             "<cstddef>",
@@ -74,11 +82,26 @@ const HEADERS: [(&str, &[&str]); 30] = [
     ("RTI/encoding/HLAfixedRecord.h", ELEMENT),
     ("RTI/encoding/HLAvariantRecord.h", ELEMENT),
     ("RTI/time/HLAinteger64Interval.h", INTERVAL),
-    ("RTI/time/HLAinteger64Time.h", OWN_TIME),
-    ("RTI/time/HLAinteger64TimeFactory.h", FACTORY),
+    (
+        "RTI/time/HLAinteger64Time.h",
+        &["<RTI/LogicalTime.h>", "<RTI/time/HLAinteger64Interval.h>"],
+    ),
+    (
+        "RTI/time/HLAinteger64TimeFactory.h",
+        &[
+            "<RTI/LogicalTimeFactory.h>",
+            "<RTI/time/HLAinteger64Time.h>",
+        ],
+    ),
     ("RTI/time/HLAfloat64Interval.h", INTERVAL),
-    ("RTI/time/HLAfloat64Time.h", OWN_TIME),
-    ("RTI/time/HLAfloat64TimeFactory.h", FACTORY),
+    (
+        "RTI/time/HLAfloat64Time.h",
+        &["<RTI/LogicalTime.h>", "<RTI/time/HLAfloat64Interval.h>"],
+    ),
+    (
+        "RTI/time/HLAfloat64TimeFactory.h",
+        &["<RTI/LogicalTimeFactory.h>", "<RTI/time/HLAfloat64Time.h>"],
+    ),
     (
         "RTI/RTI1516.h",
         &[
@@ -101,13 +124,13 @@ const HEADERS: [(&str, &[&str]); 30] = [
     (
         "RTI/RTI1516fedTime.h",
         &[
-            "<RTI/time/HLAfloat64Interval.h>",
-            "<RTI/time/HLAfloat64Time.h>",
             "<RTI/time/HLAfloat64TimeFactory.h>",
-            "<RTI/time/HLAinteger64Interval.h>",
-            "<RTI/time/HLAinteger64Time.h>",
             "<RTI/time/HLAinteger64TimeFactory.h>",
         ],
+    ),
+    (
+        "RTI/certiRTI1516.h",
+        &["<RTI/RTI1516.h>", "<RTI/RTI1516fedTime.h>"],
     ),
 ];
 
@@ -127,13 +150,8 @@ const AMBASSADOR: &[&str] = &[
     "<vector>",
 ];
 const ELEMENT: &[&str] = &["<RTI/encoding/DataElement.h>", "<string>"];
-const OWN_TIME: &[&str] = &["<RTI/LogicalTime.h>", "<RTI/encoding/EncodingConfig.h>"];
 const INTERVAL: &[&str] = &[
     "<RTI/LogicalTimeInterval.h>",
-    "<RTI/encoding/EncodingConfig.h>",
-];
-const FACTORY: &[&str] = &[
-    "<RTI/LogicalTimeFactory.h>",
     "<RTI/encoding/EncodingConfig.h>",
 ];
 
@@ -163,16 +181,64 @@ const SPECIFIC_CONFIG: &str = r#"/// Export of symbols, and exception specificat
 #define RTI_THROW(...)
 #else
 #define RTI_NOEXCEPT throw()
-#define RTI_THROW throw
+/// Takes exceptions as `RTI_THROW(A, B)` and as `RTI_THROW((A, B))`.
+#define RTI_THROW(...) throw(RTI_THROW_LIST(RTI_THROW_OPEN __VA_ARGS__))
+#define RTI_THROW_OPEN(...) RTI_THROW_OPEN __VA_ARGS__
+#define RTI_THROW_LIST(...) RTI_THROW_PASTE(__VA_ARGS__)
+#define RTI_THROW_PASTE(...) RTI_THROW_DROP_##__VA_ARGS__
+#define RTI_THROW_DROP_RTI_THROW_OPEN
 #endif
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-/// The standard's smart pointer, under names that some federates use.
+/// `rti1516e::auto_ptr` is the standard's smart pointer where the library still has it: the
+/// libraries of LLVM and Microsoft dropped it in C++17, that of GNU on demand. RTI_UNIQUE_PTR is a
+/// name by which some federates call it.
+#if (defined(_LIBCPP_VERSION) && __cplusplus >= 201703L && !defined(_LIBCPP_ENABLE_CXX17_REMOVED_AUTO_PTR)) || \
+    (defined(_HAS_AUTO_PTR_ETC) && !_HAS_AUTO_PTR_ETC) || \
+    (defined(_GLIBCXX_USE_DEPRECATED) && !_GLIBCXX_USE_DEPRECATED && __cplusplus >= 201103L)
+#define RTI_UNIQUE_PTR std::unique_ptr
+namespace rti1516e {
+template <class T> using auto_ptr = std::unique_ptr<T>;
+}
+#else
 #define RTI_UNIQUE_PTR std::auto_ptr
 namespace rti1516e {
 using std::auto_ptr;
 }
+#endif
+"#;
+
+/// Names that federates of CERTI use for HLAfloat64Time and its interval.
+const FED_TIME: &str = r#"class RTI1516fedTime : public rti1516e::HLAfloat64Time {
+public:
+    RTI1516fedTime() {}
+    RTI1516fedTime(double time) : rti1516e::HLAfloat64Time(time) {}
+    RTI1516fedTime(rti1516e::LogicalTime const &time) : rti1516e::HLAfloat64Time(time) {}
+    using rti1516e::HLAfloat64Time::operator=;
+    RTI1516fedTime &operator=(double time) {
+        setTime(time);
+        return *this;
+    }
+    double getFedTime() const { return getTime(); }
+};
+
+/// Its length is getInterval().
+class RTI1516fedTimeInterval : public rti1516e::HLAfloat64Interval {
+public:
+    RTI1516fedTimeInterval() {}
+    RTI1516fedTimeInterval(double interval) : rti1516e::HLAfloat64Interval(interval) {}
+    RTI1516fedTimeInterval(rti1516e::LogicalTimeInterval const &interval)
+        : rti1516e::HLAfloat64Interval(interval) {}
+    using rti1516e::HLAfloat64Interval::operator=;
+    RTI1516fedTimeInterval &operator=(double interval) {
+        setInterval(interval);
+        return *this;
+    }
+};
 "#;
 
 /// The macros by which the standard's headers define families of classes. `#` stands for the
@@ -231,7 +297,7 @@ public:
     #(# const &rhs);
     virtual ~#();
     # &operator=(# const &rhs);
-    virtual std::auto_ptr<DataElement> clone() const;
+    virtual rti1516e::auto_ptr<DataElement> clone() const;
     virtual VariableLengthData encode() const RTI_THROW(EncoderException);
     virtual void encode(VariableLengthData &inData) const RTI_THROW(EncoderException);
     virtual void encodeInto(std::vector<Octet> &buffer) const RTI_THROW(EncoderException);
@@ -267,6 +333,8 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
                 "DEFINE_ENCODING_HELPER_CLASS(EncodableDataType, SimpleDataType)",
                 ENCODING,
             )?,
+            "RTI/RTI1516fedTime.h" => FED_TIME.to_owned(),
+            "RTI/certiRTI1516.h" => String::new(),
             _ => plain(&mine, &clauses)?,
         };
         out.push(file(header, includes, &body));
@@ -406,7 +474,8 @@ fn plain(rows: &[&Row], clauses: &BTreeMap<String, String>) -> Result<String> {
                 " throw(*)",
                 &format!(" RTI_THROW({})", exceptions.replace(' ', ", ")),
             )
-            .replace(" throw()", " RTI_NOEXCEPT");
+            .replace(" throw()", " RTI_NOEXCEPT")
+            .replace("std::auto_ptr<", "rti1516e::auto_ptr<");
         match kind.as_str() {
             "class" => {
                 let _ = writeln!(out, "{declaration} {{");

@@ -6,6 +6,7 @@
 #pragma GCC system_header
 #endif
 
+#include <RTI/SpecificConfig.h>
 
 namespace rti1516e {
 

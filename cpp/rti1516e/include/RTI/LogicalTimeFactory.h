@@ -6,12 +6,8 @@
 #pragma GCC system_header
 #endif
 
-#include <RTI/Exception.h>
-#include <RTI/VariableLengthData.h>
-#include <cstddef>
-#include <iosfwd>
-#include <memory>
-#include <string>
+#include <RTI/LogicalTime.h>
+#include <RTI/LogicalTimeInterval.h>
 
 namespace rti1516e {
 
@@ -21,25 +17,25 @@ class VariableLengthData;
 class RTI_EXPORT LogicalTimeFactory {
 public:
     virtual ~LogicalTimeFactory() RTI_NOEXCEPT = 0;
-    virtual std::auto_ptr<LogicalTime> makeInitial() RTI_THROW(InternalError) = 0;
-    virtual std::auto_ptr<LogicalTime> makeFinal() RTI_THROW(InternalError) = 0;
-    virtual std::auto_ptr<LogicalTimeInterval> makeZero() RTI_THROW(InternalError) = 0;
-    virtual std::auto_ptr<LogicalTimeInterval> makeEpsilon() RTI_THROW(InternalError) = 0;
-    virtual std::auto_ptr<LogicalTime> decodeLogicalTime(VariableLengthData const & encodedLogicalTime) RTI_THROW(InternalError, CouldNotDecode) = 0;
-    virtual std::auto_ptr<LogicalTime> decodeLogicalTime(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode) = 0;
-    virtual std::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(VariableLengthData const & encodedValue) RTI_THROW(InternalError, CouldNotDecode) = 0;
-    virtual std::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode) = 0;
+    virtual rti1516e::auto_ptr<LogicalTime> makeInitial() RTI_THROW(InternalError) = 0;
+    virtual rti1516e::auto_ptr<LogicalTime> makeFinal() RTI_THROW(InternalError) = 0;
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> makeZero() RTI_THROW(InternalError) = 0;
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> makeEpsilon() RTI_THROW(InternalError) = 0;
+    virtual rti1516e::auto_ptr<LogicalTime> decodeLogicalTime(VariableLengthData const & encodedLogicalTime) RTI_THROW(InternalError, CouldNotDecode) = 0;
+    virtual rti1516e::auto_ptr<LogicalTime> decodeLogicalTime(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode) = 0;
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(VariableLengthData const & encodedValue) RTI_THROW(InternalError, CouldNotDecode) = 0;
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode) = 0;
     virtual std::wstring getName() const = 0;
 };
 
 class RTI_EXPORT HLAlogicalTimeFactoryFactory {
 public:
-    static std::auto_ptr<LogicalTimeFactory> makeLogicalTimeFactory(std::wstring const & implementationName);
+    static rti1516e::auto_ptr<LogicalTimeFactory> makeLogicalTimeFactory(std::wstring const & implementationName);
 };
 
 class RTI_EXPORT_FEDTIME LogicalTimeFactoryFactory {
 public:
-    static std::auto_ptr<LogicalTimeFactory> makeLogicalTimeFactory(std::wstring const & implementationName);
+    static rti1516e::auto_ptr<LogicalTimeFactory> makeLogicalTimeFactory(std::wstring const & implementationName);
 };
 
 }

@@ -6,16 +6,34 @@
 #pragma GCC system_header
 #endif
 
-#include <RTI/time/HLAfloat64Interval.h>
-#include <RTI/time/HLAfloat64Time.h>
 #include <RTI/time/HLAfloat64TimeFactory.h>
-#include <RTI/time/HLAinteger64Interval.h>
-#include <RTI/time/HLAinteger64Time.h>
 #include <RTI/time/HLAinteger64TimeFactory.h>
 
-namespace rti1516e {
+class RTI1516fedTime : public rti1516e::HLAfloat64Time {
+public:
+    RTI1516fedTime() {}
+    RTI1516fedTime(double time) : rti1516e::HLAfloat64Time(time) {}
+    RTI1516fedTime(rti1516e::LogicalTime const &time) : rti1516e::HLAfloat64Time(time) {}
+    using rti1516e::HLAfloat64Time::operator=;
+    RTI1516fedTime &operator=(double time) {
+        setTime(time);
+        return *this;
+    }
+    double getFedTime() const { return getTime(); }
+};
 
-
-}
+/// Its length is getInterval().
+class RTI1516fedTimeInterval : public rti1516e::HLAfloat64Interval {
+public:
+    RTI1516fedTimeInterval() {}
+    RTI1516fedTimeInterval(double interval) : rti1516e::HLAfloat64Interval(interval) {}
+    RTI1516fedTimeInterval(rti1516e::LogicalTimeInterval const &interval)
+        : rti1516e::HLAfloat64Interval(interval) {}
+    using rti1516e::HLAfloat64Interval::operator=;
+    RTI1516fedTimeInterval &operator=(double interval) {
+        setInterval(interval);
+        return *this;
+    }
+};
 
 #endif

@@ -307,7 +307,7 @@ public:
     /// 1516.1-2010, 10.44
     virtual void disableCallbacks() RTI_THROW(SaveInProgress, RestoreInProgress, RTIinternalError) = 0;
     /// 1516.1-2010, 12
-    virtual std::auto_ptr<LogicalTimeFactory> getTimeFactory() const RTI_THROW(FederateNotExecutionMember, NotConnected, RTIinternalError) = 0;
+    virtual rti1516e::auto_ptr<LogicalTimeFactory> getTimeFactory() const RTI_THROW(FederateNotExecutionMember, NotConnected, RTIinternalError) = 0;
     /// 1516.1-2010, 12
     virtual FederateHandle decodeFederateHandle(VariableLengthData const & encodedValue) const RTI_THROW(CouldNotDecode, FederateNotExecutionMember, NotConnected, RTIinternalError) = 0;
     /// 1516.1-2010, 12

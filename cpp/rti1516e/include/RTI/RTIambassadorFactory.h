@@ -16,7 +16,7 @@ class RTI_EXPORT RTIambassadorFactory {
 public:
     RTIambassadorFactory();
     virtual ~RTIambassadorFactory() RTI_NOEXCEPT;
-    std::auto_ptr<RTIambassador> createRTIambassador() RTI_THROW(RTIinternalError);
+    rti1516e::auto_ptr<RTIambassador> createRTIambassador() RTI_THROW(RTIinternalError);
 };
 
 }

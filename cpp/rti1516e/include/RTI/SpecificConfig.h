@@ -33,15 +33,34 @@
 #define RTI_THROW(...)
 #else
 #define RTI_NOEXCEPT throw()
-#define RTI_THROW throw
+/// Takes exceptions as `RTI_THROW(A, B)` and as `RTI_THROW((A, B))`.
+#define RTI_THROW(...) throw(RTI_THROW_LIST(RTI_THROW_OPEN __VA_ARGS__))
+#define RTI_THROW_OPEN(...) RTI_THROW_OPEN __VA_ARGS__
+#define RTI_THROW_LIST(...) RTI_THROW_PASTE(__VA_ARGS__)
+#define RTI_THROW_PASTE(...) RTI_THROW_DROP_##__VA_ARGS__
+#define RTI_THROW_DROP_RTI_THROW_OPEN
 #endif
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
-/// The standard's smart pointer, under names that some federates use.
+/// `rti1516e::auto_ptr` is the standard's smart pointer where the library still has it: the
+/// libraries of LLVM and Microsoft dropped it in C++17, that of GNU on demand. RTI_UNIQUE_PTR is a
+/// name by which some federates call it.
+#if (defined(_LIBCPP_VERSION) && __cplusplus >= 201703L && !defined(_LIBCPP_ENABLE_CXX17_REMOVED_AUTO_PTR)) || \
+    (defined(_HAS_AUTO_PTR_ETC) && !_HAS_AUTO_PTR_ETC) || \
+    (defined(_GLIBCXX_USE_DEPRECATED) && !_GLIBCXX_USE_DEPRECATED && __cplusplus >= 201103L)
+#define RTI_UNIQUE_PTR std::unique_ptr
+namespace rti1516e {
+template <class T> using auto_ptr = std::unique_ptr<T>;
+}
+#else
 #define RTI_UNIQUE_PTR std::auto_ptr
 namespace rti1516e {
 using std::auto_ptr;
 }
+#endif
 
 #endif

@@ -20,7 +20,7 @@
         EncodableDataType(EncodableDataType const &rhs); \
         virtual ~EncodableDataType(); \
         EncodableDataType &operator=(EncodableDataType const &rhs); \
-        virtual std::auto_ptr<DataElement> clone() const; \
+        virtual rti1516e::auto_ptr<DataElement> clone() const; \
         virtual VariableLengthData encode() const RTI_THROW(EncoderException); \
         virtual void encode(VariableLengthData &inData) const RTI_THROW(EncoderException); \
         virtual void encodeInto(std::vector<Octet> &buffer) const RTI_THROW(EncoderException); \

@@ -6,6 +6,7 @@
 #pragma GCC system_header
 #endif
 
+#include <RTI/VariableLengthData.h>
 #include <RTI/encoding/EncodingConfig.h>
 #include <RTI/encoding/EncodingExceptions.h>
 #include <cstddef>
@@ -18,7 +19,7 @@ class VariableLengthData;
 class RTI_EXPORT DataElement {
 public:
     virtual ~DataElement() = 0;
-    virtual std::auto_ptr<DataElement> clone() const = 0;
+    virtual rti1516e::auto_ptr<DataElement> clone() const = 0;
     virtual VariableLengthData encode() const RTI_THROW(EncoderException) = 0;
     virtual void encode(VariableLengthData & inData) const RTI_THROW(EncoderException) = 0;
     virtual void encodeInto(std::vector<Octet> & buffer) const RTI_THROW(EncoderException) = 0;

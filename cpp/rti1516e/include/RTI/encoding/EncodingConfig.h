@@ -6,7 +6,7 @@
 #pragma GCC system_header
 #endif
 
-#include <utility>
+#include <RTI/SpecificConfig.h>
 
 namespace rti1516e {
 

@@ -7,6 +7,7 @@
 #endif
 
 #include <RTI/Exception.h>
+#include <RTI/encoding/EncodingConfig.h>
 
 namespace rti1516e {
 

@@ -20,7 +20,7 @@ public:
     HLAopaqueData(Octet ** inData, size_t bufferSize, size_t dataSize) RTI_THROW(EncoderException);
     HLAopaqueData(HLAopaqueData const & rhs);
     virtual ~HLAopaqueData();
-    virtual std::auto_ptr<DataElement> clone() const;
+    virtual rti1516e::auto_ptr<DataElement> clone() const;
     virtual VariableLengthData encode() const RTI_THROW(EncoderException);
     virtual void encode(VariableLengthData & inData) const RTI_THROW(EncoderException);
     virtual void encodeInto(std::vector<Octet> & buffer) const RTI_THROW(EncoderException);

@@ -7,7 +7,7 @@
 #endif
 
 #include <RTI/LogicalTimeFactory.h>
-#include <RTI/encoding/EncodingConfig.h>
+#include <RTI/time/HLAfloat64Time.h>
 
 namespace rti1516e {
 
@@ -18,16 +18,16 @@ class RTI_EXPORT HLAfloat64TimeFactory : public rti1516e::LogicalTimeFactory {
 public:
     HLAfloat64TimeFactory();
     virtual ~HLAfloat64TimeFactory() RTI_NOEXCEPT;
-    virtual std::auto_ptr<HLAfloat64Time> makeLogicalTime(double value) RTI_THROW(InternalError);
-    virtual std::auto_ptr<LogicalTime> makeInitial() RTI_THROW(InternalError);
-    virtual std::auto_ptr<LogicalTime> makeFinal() RTI_THROW(InternalError);
-    virtual std::auto_ptr<HLAfloat64Interval> makeLogicalTimeInterval(double value) RTI_THROW(InternalError);
-    virtual std::auto_ptr<LogicalTimeInterval> makeZero() RTI_THROW(InternalError);
-    virtual std::auto_ptr<LogicalTimeInterval> makeEpsilon() RTI_THROW(InternalError);
-    virtual std::auto_ptr<LogicalTime> decodeLogicalTime(VariableLengthData const & encodedLogicalTime) RTI_THROW(InternalError, CouldNotDecode);
-    virtual std::auto_ptr<LogicalTime> decodeLogicalTime(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode);
-    virtual std::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(VariableLengthData const & encodedValue) RTI_THROW(InternalError, CouldNotDecode);
-    virtual std::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode);
+    virtual rti1516e::auto_ptr<HLAfloat64Time> makeLogicalTime(double value) RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<LogicalTime> makeInitial() RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<LogicalTime> makeFinal() RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<HLAfloat64Interval> makeLogicalTimeInterval(double value) RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> makeZero() RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> makeEpsilon() RTI_THROW(InternalError);
+    virtual rti1516e::auto_ptr<LogicalTime> decodeLogicalTime(VariableLengthData const & encodedLogicalTime) RTI_THROW(InternalError, CouldNotDecode);
+    virtual rti1516e::auto_ptr<LogicalTime> decodeLogicalTime(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode);
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(VariableLengthData const & encodedValue) RTI_THROW(InternalError, CouldNotDecode);
+    virtual rti1516e::auto_ptr<LogicalTimeInterval> decodeLogicalTimeInterval(void * buffer, size_t bufferSize) RTI_THROW(InternalError, CouldNotDecode);
     virtual std::wstring getName() const;
 };
 

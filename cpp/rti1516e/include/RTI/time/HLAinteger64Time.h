@@ -7,7 +7,7 @@
 #endif
 
 #include <RTI/LogicalTime.h>
-#include <RTI/encoding/EncodingConfig.h>
+#include <RTI/time/HLAinteger64Interval.h>
 
 namespace rti1516e {
 
