@@ -77,7 +77,9 @@ TEST(Encoding, BasicElements) {
     basic<HLAboolean, bool>(true, "00000001");
     basic<HLAASCIIstring, std::string>("abc", "00000003616263");
     basic<HLAunicodeString, std::wstring>(L"a\u00e9\u20ac", "00000003006100e920ac");
-    basic<HLAunicodeString, std::wstring>(L"\U0001f600", "00000002d83dde00");
+    std::wstring const surrogates = {wchar_t(0xd83d), wchar_t(0xde00)};
+    basic<HLAunicodeString, std::wstring>(surrogates, "00000002d83dde00");
+    EXPECT_EQ(hex(HLAunicodeString(L"\U0001f600")), "00000002d83dde00");
     HLAopaqueData opaque("\1\2\3", 3);
     same(opaque, "00000003010203");
 }
@@ -195,6 +197,17 @@ TEST(Times, EncodeCompareAndRefuse) {
     EXPECT_EQ(hex(f.encode()), "3ff8000000000000");
     EXPECT_THROW(f.decode(octets("3ff8")), CouldNotDecode);
     EXPECT_THROW(f.decode(octets("7ff8000000000000")), CouldNotDecode);
+    EXPECT_EQ(HLAinteger64Interval().implementationName(), t.implementationName());
+    EXPECT_EQ(HLAfloat64Interval().implementationName(), f.implementationName());
+    for (std::wstring const &name : {t.implementationName(), f.implementationName()})
+        EXPECT_EQ(HLAlogicalTimeFactoryFactory::makeLogicalTimeFactory(name)->getName(), name);
+    try {
+        t += HLAfloat64Interval(1.0);
+        FAIL();
+    } catch (InvalidLogicalTimeInterval const &e) {
+        EXPECT_EQ(e.what(), L"InvalidLogicalTimeInterval: HLAinteger64Interval expected, but this "
+                            L"is of HLAfloat64Time");
+    }
     HLAinteger64Interval difference;
     difference.setToDifference(t, HLAinteger64Time(2));
     EXPECT_EQ(difference.getInterval(), 6);

@@ -71,7 +71,8 @@ template <> double epsilon() { return std::numeric_limits<double>::min(); }
 template <class To, class Wrong, class From> To const &as(From const &value, wchar_t const *name) {
     To const *same = dynamic_cast<To const *>(&value);
     if (same == nullptr)
-        throw Wrong(std::wstring(L"expected ") + name + L", got " + value.implementationName());
+        throw Wrong(std::wstring(name) + L" expected, but this is of " +
+                    value.implementationName());
     return *same;
 }
 
@@ -94,7 +95,7 @@ template <class To, class Wrong, class From> To const &as(From const &value, wch
         return _impl->value <= as<Class, Wrong>(value, L"" #Class).get();                          \
     }
 
-#define STARLING_CODEC(Class, Value)                                                               \
+#define STARLING_CODEC(Class, Stem, Value)                                                         \
     VariableLengthData Class::encode() const {                                                     \
         unsigned char bytes[8];                                                                    \
         store(_impl->value, bytes);                                                                \
@@ -114,7 +115,8 @@ template <class To, class Wrong, class From> To const &as(From const &value, wch
         _impl->value = load<Value>(buffer, bufferSize, L"" #Class);                                \
     }                                                                                              \
     std::wstring Class::toString() const { return std::to_wstring(_impl->value); }                 \
-    std::wstring Class::implementationName() const { return L"" #Class; }
+    /* The name of its logical time, which createFederationExecution takes, for intervals too. */  \
+    std::wstring Class::implementationName() const { return L"" #Stem L"Time"; }
 
 #define STARLING_TIME(Stem, Value)                                                                 \
     class Stem##TimeImpl {                                                                         \
@@ -160,7 +162,7 @@ template <class To, class Wrong, class From> To const &as(From const &value, wch
         return *this;                                                                              \
     }                                                                                              \
     STARLING_COMPARE(Stem##Time, LogicalTime, InvalidLogicalTime, getTime)                         \
-    STARLING_CODEC(Stem##Time, Value)                                                              \
+    STARLING_CODEC(Stem##Time, Stem, Value)                                                        \
     Value Stem##Time::getTime() const { return _impl->value; }                                     \
     void Stem##Time::setTime(Value value) { _impl->value = value; }                                \
     Stem##Time::operator Value() const { return _impl->value; }                                    \
@@ -203,7 +205,7 @@ template <class To, class Wrong, class From> To const &as(From const &value, wch
         auto const &less = as<Stem##Time, InvalidLogicalTime>(subtrahend, L"" #Stem L"Time");      \
         _impl->value = difference(from.getTime(), less.getTime());                                 \
     }                                                                                              \
-    STARLING_CODEC(Stem##Interval, Value)                                                          \
+    STARLING_CODEC(Stem##Interval, Stem, Value)                                                    \
     Value Stem##Interval::getInterval() const { return _impl->value; }                             \
     void Stem##Interval::setInterval(Value value) { _impl->value = value; }                        \
     Stem##Interval::operator Value() const { return _impl->value; }                                \

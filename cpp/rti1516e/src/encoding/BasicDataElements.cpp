@@ -99,7 +99,9 @@ struct AsciiString {
     }
 };
 
-/// UTF-16, big-endian, without byte order mark; the count is of 16-bit units.
+/// UTF-16, big-endian, without byte order mark; the count is of 16-bit units. Each unit comes back
+/// as a character of its own, as it does from an array of HLAunicodeChar: whether two surrogates
+/// were two characters or one beyond U+FFFF when they were encoded, the octets don't say.
 struct UnicodeString {
     enum { boundary = 4 };
     static void put(Buffer &buffer, std::wstring const &value) {
@@ -127,17 +129,8 @@ struct UnicodeString {
         octets::place(buffer, at + 4, 1, 2 * count, what);
         std::wstring text;
         text.reserve(count);
-        for (size_t i = 0; i < count; ++i) {
-            std::uint32_t c = static_cast<std::uint32_t>(octets::getBig(buffer, at + 4 + 2 * i, 2));
-            if (sizeof(wchar_t) > 2 && c >= 0xd800 && c < 0xdc00 && i + 1 < count) {
-                std::uint64_t const low = octets::getBig(buffer, at + 6 + 2 * i, 2);
-                if (low >= 0xdc00 && low < 0xe000) {
-                    c = 0x10000 + ((c - 0xd800) << 10) + static_cast<std::uint32_t>(low - 0xdc00);
-                    ++i;
-                }
-            }
-            text += static_cast<wchar_t>(c);
-        }
+        for (size_t i = 0; i < count; ++i)
+            text += static_cast<wchar_t>(octets::getBig(buffer, at + 4 + 2 * i, 2));
         value.swap(text);
         return at + 4 + 2 * count;
     }
