@@ -102,6 +102,29 @@ TYPED_TEST(Handles, AreEncodedAndDecoded) {
     federate.leave();
 }
 
+TEST(HandlesOfAFederation, AreNamedAlikeInMessages) {
+    Federate a;
+    a.join(L"A");
+    ObjectInstanceHandle const instance = ObjectInstanceHandleFriend::make((7ull << 32) + 9);
+    RegionHandle const region = RegionHandleFriend::make((7ull << 32) + 9);
+    EXPECT_EQ(instance.toString(), L"7.9");
+    try {
+        a.rti->getObjectInstanceName(instance);
+        FAIL();
+    } catch (ObjectInstanceNotKnown const &e) {
+        std::wstring const named = L"object instance " + instance.toString() + L" ";
+        EXPECT_NE(e.what().find(named), std::wstring::npos);
+    }
+    try {
+        a.rti->deleteRegion(region);
+        FAIL();
+    } catch (Exception const &e) {
+        std::wstring const named = L"region " + region.toString() + L" ";
+        EXPECT_NE(e.what().find(named), std::wstring::npos);
+    }
+    a.leave();
+}
+
 TEST(HandlesOfAFederation, AreTheSameForItsFederates) {
     Federate a, b;
     a.join(L"A");

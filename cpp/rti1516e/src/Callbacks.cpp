@@ -3,8 +3,6 @@
 #include "HandleImplementation.h"
 #include "Text.h"
 
-#include <cstdio>
-
 namespace starling {
 
 using namespace rti1516e;
@@ -66,11 +64,12 @@ template <class Call> bool Callbacks::guarded(void *context, Call call) {
         call(*static_cast<Callbacks *>(context));
         return true;
     } catch (Exception const &e) {
-        std::fprintf(stderr, "starling: %s\n", utf8(e.what()).c_str());
+        starling_callback_threw(Argument(e.what()));
     } catch (std::exception const &e) {
-        std::fprintf(stderr, "starling: %s\n", e.what());
+        std::string const what = std::string("std::exception: ") + e.what();
+        starling_callback_threw({reinterpret_cast<uint8_t const *>(what.data()), what.size()});
     } catch (...) {
-        std::fprintf(stderr, "starling: something that is no exception was thrown\n");
+        starling_callback_threw(Argument(L"something that is no exception"));
     }
     return false;
 }

@@ -23,6 +23,12 @@ std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const
     return number;
 }
 
+/// As in the RTI's messages: what federates make themselves is numbered by federate.
+std::wstring shown(std::uint64_t number, size_t size) {
+    return size == 4 ? std::to_wstring(number)
+                     : std::to_wstring(number >> 32) + L"." + std::to_wstring(number & 0xffffffff);
+}
+
 }
 
 #define STARLING_HANDLE(Kind, Size)                                                                \
@@ -57,7 +63,7 @@ std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const
     }                                                                                              \
     size_t Kind::encodedLength() const { return Size; }                                            \
     std::wstring Kind::toString() const {                                                          \
-        return isValid() ? std::to_wstring(Kind##Friend::number(*this)) : L"invalid";              \
+        return isValid() ? shown(Kind##Friend::number(*this), Size) : L"invalid";                  \
     }                                                                                              \
     const Kind##Implementation *Kind::getImplementation() const { return _impl; }                  \
     Kind##Implementation *Kind::getImplementation() { return _impl; }                              \

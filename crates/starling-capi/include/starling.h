@@ -335,6 +335,22 @@ extern "C" {
 struct StarlingText starling_message(void);
 
 /**
+ * What a callback threw: called by it, on its thread, before it returns false.
+ *
+ * # Safety
+ * As in the crate's rules, but `what` need not be UTF-8.
+ */
+void starling_callback_threw(struct StarlingText what);
+
+/**
+ * Says on standard error, at the first call in this process, that a service is not implemented.
+ *
+ * # Safety
+ * As in the crate's rules.
+ */
+void starling_not_implemented(struct StarlingText text);
+
+/**
  * Create Region, 1516.1-2010 §9.2.
  *
  * # Safety

@@ -1,11 +1,13 @@
 //! Crossing the boundary: statuses, messages, panics.
 
-use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText};
+use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText, slice};
 use starling::{Exception, ExceptionKind, RtiAmbassador};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
+    /// What the callback that runs on this thread threw.
+    static THROWN: RefCell<String> = const { RefCell::new(String::new()) };
     /// The last failure's message, or the last text result, of this thread.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
 }
@@ -14,6 +16,38 @@ thread_local! {
 #[unsafe(no_mangle)]
 pub extern "C" fn starling_message() -> StarlingText {
     TEXT.with_borrow(|text| StarlingText::of(text))
+}
+
+/// What a callback threw: called by it, on its thread, before it returns false.
+///
+/// # Safety
+/// As in the crate's rules, but `what` need not be UTF-8.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_callback_threw(what: StarlingText) {
+    guarded(|| {
+        // SAFETY: the caller vouches for its text.
+        let what = unsafe { slice(what.data, what.size) };
+        THROWN.set(String::from_utf8_lossy(what).into_owned());
+        Ok(())
+    });
+}
+
+/// Says on standard error, at the first call in this process, that a service is not implemented.
+///
+/// # Safety
+/// As in the crate's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn starling_not_implemented(text: StarlingText) {
+    guarded(|| {
+        // SAFETY: the caller vouches for its text.
+        starling::note(unsafe { text.read() }?);
+        Ok(())
+    });
+}
+
+/// What [`starling_callback_threw`] was told by the callback that has returned.
+pub(crate) fn thrown() -> String {
+    THROWN.take()
 }
 
 /// Keeps a text result until this thread's next call.

@@ -1,5 +1,6 @@
 //! Callbacks to the federate: a table of function pointers.
 
+use crate::boundary::thrown;
 use crate::types::{
     StarlingBytes, StarlingFederation, StarlingRegions, StarlingText, StarlingValue,
 };
@@ -583,7 +584,7 @@ impl FederateAmbassador for Table {
         };
         match done {
             true => Ok(()),
-            false => Err("FederateInternalError".into()),
+            false => Err(format!("{callback}: {}", thrown())),
         }
     }
 }

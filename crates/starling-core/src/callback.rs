@@ -6,6 +6,7 @@ use crate::{
     ObjectInstanceHandle, Owner, ParameterHandle, RegionHandle, SynchronizationPointFailure,
     Transportation, ValuesBuf,
 };
+use std::fmt;
 use std::sync::Arc;
 
 /// One callback to the federate. Handles, names and values are as the standard passes them;
@@ -243,6 +244,111 @@ pub enum Callback {
         /// Who owns them; none: nobody.
         owner: Option<Owner>,
     },
+}
+
+impl Callback {
+    /// The callback's name in the C++ and Java APIs.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Callback::ConnectionLost { .. } => "connectionLost",
+            Callback::ReportFederationExecutions(_) => "reportFederationExecutions",
+            Callback::SynchronizationPointRegistered { failure: None, .. } => {
+                "synchronizationPointRegistrationSucceeded"
+            }
+            Callback::SynchronizationPointRegistered { .. } => {
+                "synchronizationPointRegistrationFailed"
+            }
+            Callback::AnnounceSynchronizationPoint { .. } => "announceSynchronizationPoint",
+            Callback::FederationSynchronized { .. } => "federationSynchronized",
+            Callback::StartRegistrationForObjectClass(_) => "startRegistrationForObjectClass",
+            Callback::StopRegistrationForObjectClass(_) => "stopRegistrationForObjectClass",
+            Callback::TurnInteractionsOn(_) => "turnInteractionsOn",
+            Callback::TurnInteractionsOff(_) => "turnInteractionsOff",
+            Callback::NamesReserved {
+                multiple,
+                succeeded,
+                ..
+            } => match (multiple, succeeded) {
+                (false, true) => "objectInstanceNameReservationSucceeded",
+                (false, false) => "objectInstanceNameReservationFailed",
+                (true, true) => "multipleObjectInstanceNameReservationSucceeded",
+                (true, false) => "multipleObjectInstanceNameReservationFailed",
+            },
+            Callback::DiscoverObjectInstance { .. } => "discoverObjectInstance",
+            Callback::ReflectAttributeValues { .. } => "reflectAttributeValues",
+            Callback::ReceiveInteraction { .. } => "receiveInteraction",
+            Callback::RemoveObjectInstance { .. } => "removeObjectInstance",
+            Callback::ConfirmAttributeTransportationTypeChange { .. } => {
+                "confirmAttributeTransportationTypeChange"
+            }
+            Callback::ReportAttributeTransportationType { .. } => {
+                "reportAttributeTransportationType"
+            }
+            Callback::ConfirmInteractionTransportationTypeChange { .. } => {
+                "confirmInteractionTransportationTypeChange"
+            }
+            Callback::ReportInteractionTransportationType { .. } => {
+                "reportInteractionTransportationType"
+            }
+            Callback::AttributesInScope { .. } => "attributesInScope",
+            Callback::AttributesOutOfScope { .. } => "attributesOutOfScope",
+            Callback::TurnUpdatesOnForObjectInstance { .. } => "turnUpdatesOnForObjectInstance",
+            Callback::TurnUpdatesOffForObjectInstance { .. } => "turnUpdatesOffForObjectInstance",
+            Callback::ProvideAttributeValueUpdate { .. } => "provideAttributeValueUpdate",
+            Callback::RequestAttributeOwnershipAssumption { .. } => {
+                "requestAttributeOwnershipAssumption"
+            }
+            Callback::RequestDivestitureConfirmation { .. } => "requestDivestitureConfirmation",
+            Callback::AttributeOwnershipAcquisitionNotification { .. } => {
+                "attributeOwnershipAcquisitionNotification"
+            }
+            Callback::AttributeOwnershipUnavailable { .. } => "attributeOwnershipUnavailable",
+            Callback::RequestAttributeOwnershipRelease { .. } => "requestAttributeOwnershipRelease",
+            Callback::ConfirmAttributeOwnershipAcquisitionCancellation { .. } => {
+                "confirmAttributeOwnershipAcquisitionCancellation"
+            }
+            Callback::InformAttributeOwnership { owner, .. } => match *owner {
+                None => "attributeIsNotOwned",
+                Some(Owner::Rti) => "attributeIsOwnedByRTI",
+                Some(_) => "informAttributeOwnership",
+            },
+        }
+    }
+
+    /// The object instance that it is about, if any.
+    pub fn instance(&self) -> Option<ObjectInstanceHandle> {
+        match self {
+            Callback::DiscoverObjectInstance { instance, .. }
+            | Callback::ReflectAttributeValues { instance, .. }
+            | Callback::RemoveObjectInstance { instance, .. }
+            | Callback::ConfirmAttributeTransportationTypeChange { instance, .. }
+            | Callback::ReportAttributeTransportationType { instance, .. }
+            | Callback::AttributesInScope { instance, .. }
+            | Callback::AttributesOutOfScope { instance, .. }
+            | Callback::TurnUpdatesOnForObjectInstance { instance, .. }
+            | Callback::TurnUpdatesOffForObjectInstance { instance, .. }
+            | Callback::ProvideAttributeValueUpdate { instance, .. }
+            | Callback::RequestAttributeOwnershipAssumption { instance, .. }
+            | Callback::RequestDivestitureConfirmation { instance, .. }
+            | Callback::AttributeOwnershipAcquisitionNotification { instance, .. }
+            | Callback::AttributeOwnershipUnavailable { instance, .. }
+            | Callback::RequestAttributeOwnershipRelease { instance, .. }
+            | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { instance, .. }
+            | Callback::InformAttributeOwnership { instance, .. } => Some(*instance),
+            _ => None,
+        }
+    }
+}
+
+/// The callback's name, and of what instance it speaks.
+impl fmt::Display for Callback {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        match self.instance() {
+            Some(instance) => write!(f, " of {instance}"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Received values together with the handles that the receiver may see.

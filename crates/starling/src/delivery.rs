@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The federate's side.
 pub trait FederateAmbassador: Send {
-    /// A callback. The error is the text of a FederateInternalError; it is reported, and the next
-    /// callback comes all the same. A panic ends the connection.
+    /// A callback. The error names the callback and says what was thrown; it is reported with the
+    /// federate's name, and the next callback comes all the same. A panic ends the connection.
     fn deliver(&mut self, callback: Callback) -> Result<(), String>;
 }
 
@@ -54,9 +54,13 @@ impl Delivery {
         let _inside = self.enter();
         match catch_unwind(AssertUnwindSafe(|| federate.deliver(callback))) {
             Ok(Ok(())) => {}
-            Ok(Err(why)) => starling_net::say(format_args!(
-                "starling: the federate threw from a callback: {why}"
-            )),
+            Ok(Err(why)) => {
+                let who = match links.lock().lrc.federate() {
+                    Some(federate) => format!("federate '{}'", federate.name()),
+                    None => "the federate".to_owned(),
+                };
+                starling_net::say(format_args!("starling: {who} threw from {why}"));
+            }
             Err(_) => links.break_down("the federate panicked in a callback"),
         }
         true

@@ -36,6 +36,7 @@ mod tests;
 
 pub use ambassador::{CallbackModel, RtiAmbassador};
 pub use delivery::FederateAmbassador;
+pub use notes::note;
 pub use starling_core::message::{AttributeRegions, FederationInformation, ResignAction};
 pub use starling_core::{
     AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,

@@ -1,4 +1,4 @@
-//! Notes on settings that are ignored, for whoever runs the federate.
+//! Notes for whoever runs the federate: settings that are ignored, services that do not exist yet.
 
 use parking_lot::Mutex;
 use starling_rid::{LOG_LEVEL, Settings};
@@ -20,6 +20,13 @@ pub(crate) fn show(settings: &Settings) {
     }
     for note in unseen(&mut SHOWN.lock(), settings.notes()) {
         starling_net::say(format_args!("starling: note: {note}"));
+    }
+}
+
+/// Writes a note to standard error, once per process.
+pub fn note(text: &str) {
+    for note in unseen(&mut SHOWN.lock(), &[text.to_owned()]) {
+        starling_net::say(format_args!("starling: {note}"));
     }
 }
 

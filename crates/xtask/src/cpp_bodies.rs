@@ -33,20 +33,19 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
          class UnimplementedRTIambassador : public RTIambassador {{\npublic:\n"
     );
     let mut bodies = format!(
-        "{HEAD}#include \"UnimplementedRTIambassador.h\"\n\nnamespace starling {{\n\n\
-         static void unimplemented(wchar_t const *service) {{\n    \
-         throw RTIinternalError(std::wstring(service) + L\": not implemented in this version of Starling\");\n}}\n\n"
+        "{HEAD}#include \"UnimplementedRTIambassador.h\"\n\n#include \"../Text.h\"\n\nnamespace starling {{\n\n\
+         static void unimplemented(wchar_t const *service, wchar_t const *clause) {{\n    \
+         std::wstring const text = std::wstring(service) + L\": not implemented in this version of Starling \" + clause;\n    \
+         starling_not_implemented(Argument(text));\n    \
+         throw RTIinternalError(text);\n}}\n\n"
     );
     for row in of("RTI/RTIambassador.h", "method pure") {
         let signature = row[5].replace(" = 0", "");
         let signature = signature.replace(" throw(*)", "");
         let signature = signature.trim_start_matches("virtual ");
         let _ = writeln!(header, "    {signature} override;");
-        let service = format!(
-            "{} (1516.1-2010, {})",
-            row[4],
-            clauses.get(&row[4]).map_or("?", |c| c)
-        );
+        let service = &row[4];
+        let clause = clauses.get(service).map_or("?", |c| c);
         let result = signature
             .split(&format!(" {}(", row[4]))
             .next()
@@ -68,7 +67,7 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
             .replace("TransportationType()", "RELIABLE");
         let _ = writeln!(
             bodies,
-            "{result} UnimplementedRTIambassador::{}({}){is_const} {{ unimplemented(L\"{service}\");{back} }}",
+            "{result} UnimplementedRTIambassador::{}({}){is_const} {{ unimplemented(L\"{service}\", L\"(1516.1-2010, {clause})\");{back} }}",
             row[4],
             parameter_types(&row[5])
         );
