@@ -25,7 +25,7 @@ MAKEFLAGS += --no-print-directory
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 900)
 
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
-CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance bench/cpp bench/federates bench/limits bench/standin examples \
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench/cpp bench/federates bench/limits bench/standin examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 .PHONY: all demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
@@ -56,14 +56,14 @@ lint: venv
 	cargo xtask generate --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance scripts/licences
-	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance scripts/licences
+	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance tests/foreign scripts/licences
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance tests/foreign scripts/licences
 
 # Rewrites all sources as `make lint` wants them.
 format: venv
 	cargo fmt --all
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance scripts/licences
+	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance tests/foreign scripts/licences
 
 unit:
 	cargo test --workspace --locked --exclude starling-sim --no-run
