@@ -9,9 +9,11 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SETTINGS: &str = "fault.timeout_s=1;fault.heartbeat_s=0.2";
+/// How long to wait for what must come: then something is wrong, not slow.
+const PATIENCE: Duration = Duration::from_secs(60);
 const ADDRESS: &str = "10.77.0.1:15160";
 /// The federate's name; one called Talker fills its link when it is told to.
 const NAME: &str = "CABLE_TEST_NAME";
@@ -169,7 +171,7 @@ fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
 fn line_with(lines: &Receiver<String>, text: &str) -> String {
     let mut all = Vec::new();
     loop {
-        match lines.recv_timeout(Duration::from_secs(60)) {
+        match lines.recv_timeout(PATIENCE) {
             Ok(line) if line.contains(text) => return line,
             Ok(line) => all.push(line),
             Err(why) => panic!("no line with {text:?} ({why}) in:\n{}", all.join("\n")),
@@ -236,19 +238,20 @@ impl Running {
     /// Waits until the system asks a peer of this process at intervals of seconds whether its
     /// closed window is open again; meanwhile nobody is given up.
     fn until_probing(&self, loss: (&Receiver<String>, &str)) {
-        let table = format!("/proc/{}/net/tcp", self.process.0.id());
+        let path = format!("/proc/{}/net/tcp", self.process.0.id());
+        let give_up = Instant::now() + PATIENCE;
         loop {
-            for line in loss.0.try_iter() {
+            if let Ok(line) = loss.0.recv_timeout(Duration::from_millis(20)) {
                 assert!(!line.contains(loss.1), "{line}");
             }
-            let table = std::fs::read_to_string(&table).unwrap();
+            let table = std::fs::read_to_string(&path).unwrap();
             let timers = table.lines().filter_map(|l| l.split_whitespace().nth(5));
             let mut probes = timers.filter_map(|t| t.strip_prefix("04:"));
             // In hundredths of a second.
             if probes.any(|p| u32::from_str_radix(p, 16).unwrap() > 200) {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(20));
+            assert!(Instant::now() < give_up, "no window is probed:\n{table}");
         }
     }
 }
