@@ -234,6 +234,20 @@ impl Executive {
     /// Walks the chain from senders to a receiver up to the first link that fails; with the
     /// receiver's connection if it is joined.
     pub fn why(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+        // It changes nothing, so a panic in it leaves nothing half-changed.
+        let found = catch_unwind(AssertUnwindSafe(|| self.walk(question)));
+        found.unwrap_or_else(|_| {
+            let finding = Finding {
+                link: "rtiexec".into(),
+                holds: false,
+                detail: "an internal error of the RTI in looking for it; see the log of rtiexec"
+                    .into(),
+            };
+            (vec![finding], None)
+        })
+    }
+
+    fn walk(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
         let mut all = self.executions.values();
         let found = match (question.federation.as_str(), self.executions.len()) {
             ("", 1) => all.next(),
@@ -525,4 +539,34 @@ pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String>
         0 => shown,
         more => format!("{shown} and {more} more"),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_why_ends_no_federation_execution() {
+        let mut executive = Executive::new();
+        executive.connected(PeerId(1), PeerInfo::default());
+        let create = ToExecutive::CreateFederation {
+            federation: "F".into(),
+            modules: vec![],
+            mim: None,
+            time_implementation: String::new(),
+        };
+        executive.receive(PeerId(1), create).unwrap();
+        executive.poll_output();
+        let question = ToExecutive::QueryWhy(Question {
+            federation: "F".into(),
+            federate: crate::why::PANIC.into(),
+            subject: String::new(),
+        });
+        executive.receive(PeerId(1), question).unwrap();
+        let Some((PeerId(1), FromExecutive::Why(findings))) = executive.poll_output() else {
+            panic!("no answer");
+        };
+        assert!(!findings[0].holds && findings[0].detail.contains("internal error"));
+        assert_eq!(executive.federations(), 1);
+    }
 }

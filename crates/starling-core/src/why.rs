@@ -11,6 +11,10 @@ use crate::{
 use starling_fom::ObjectModel;
 use std::collections::BTreeSet;
 
+/// Asked about a federate of this name, it panics.
+#[cfg(test)]
+pub(crate) const PANIC: &str = "a federate that makes it panic";
+
 /// A chain being walked: ends at the first link that fails.
 #[derive(Default)]
 struct Walk(Vec<Finding>);
@@ -42,6 +46,8 @@ impl Execution {
     /// Walks the chain for a receiver and an object instance, object class or interaction class,
     /// by name.
     pub(crate) fn why(&self, question: &Question) -> (Vec<Finding>, Option<FederateHandle>) {
+        #[cfg(test)]
+        assert_ne!(question.federate, PANIC, "asked for by a test");
         let mut walk = Walk::default();
         let named = |(handle, m): (&FederateHandle, &crate::execution::Member)| {
             (m.name == question.federate).then_some(*handle)
