@@ -23,21 +23,21 @@ pub enum Callback {
     ReportFederationExecutions(Vec<FederationInformation>),
     /// Confirm Synchronization Point Registration, §4.12.
     SynchronizationPointRegistered {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// Why it was not registered, if so.
         failure: Option<SynchronizationPointFailure>,
     },
     /// Announce Synchronization Point, §4.13.
     AnnounceSynchronizationPoint {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Federation Synchronized, §4.15.
     FederationSynchronized {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// Those who achieved it unsuccessfully.
         failed: Vec<FederateHandle>,
@@ -61,7 +61,7 @@ pub enum Callback {
     },
     /// Discover Object Instance, §6.9.
     DiscoverObjectInstance {
-        /// Which.
+        /// The instance discovered.
         instance: ObjectInstanceHandle,
         /// The known class.
         class: ObjectClassHandle,
@@ -72,7 +72,7 @@ pub enum Callback {
     },
     /// Reflect Attribute Values, §6.11.
     ReflectAttributeValues {
-        /// Which.
+        /// The instance that was updated.
         instance: ObjectInstanceHandle,
         /// Only those subscribed at the known class.
         values: NamedValues<AttributeHandle>,
@@ -102,7 +102,7 @@ pub enum Callback {
     },
     /// Remove Object Instance, §6.15.
     RemoveObjectInstance {
-        /// Which.
+        /// The instance that was deleted.
         instance: ObjectInstanceHandle,
         /// User-supplied tag.
         tag: Vec<u8>,
@@ -111,55 +111,55 @@ pub enum Callback {
     },
     /// Confirm Attribute Transportation Type Change, §6.24.
     ConfirmAttributeTransportationTypeChange {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attributes whose transportation type has changed.
         attributes: Vec<AttributeHandle>,
         /// How they travel now.
         transportation: Transportation,
     },
     /// Report Attribute Transportation Type, §6.26.
     ReportAttributeTransportationType {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attribute.
         attribute: AttributeHandle,
         /// How it travels.
         transportation: Transportation,
     },
     /// Confirm Interaction Transportation Type Change, §6.28.
     ConfirmInteractionTransportationTypeChange {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// How this federate sends it now.
         transportation: Transportation,
     },
     /// Report Interaction Transportation Type, §6.30.
     ReportInteractionTransportationType {
-        /// Whose.
+        /// The federate that sends it.
         federate: FederateHandle,
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// How that federate sends it.
         transportation: Transportation,
     },
     /// Attributes In Scope, §6.17.
     AttributesInScope {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attributes that have come into scope.
         attributes: Vec<AttributeHandle>,
     },
     /// Attributes Out Of Scope, §6.18.
     AttributesOutOfScope {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attributes that have left scope.
         attributes: Vec<AttributeHandle>,
     },
     /// Turn Updates On For Object Instance, §6.21.
     TurnUpdatesOnForObjectInstance {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
         /// Wanted now.
         attributes: Vec<AttributeHandle>,
@@ -168,78 +168,78 @@ pub enum Callback {
     },
     /// Turn Updates Off For Object Instance, §6.22.
     TurnUpdatesOffForObjectInstance {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
         /// Wanted by nobody now.
         attributes: Vec<AttributeHandle>,
     },
     /// Provide Attribute Value Update, §6.20.
     ProvideAttributeValueUpdate {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The owned attributes whose values somebody wants.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Request Attribute Ownership Assumption, §7.4.
     RequestAttributeOwnershipAssumption {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that are offered.
         attributes: Vec<AttributeHandle>,
         /// The divesting federate's.
         tag: Vec<u8>,
     },
     /// Request Divestiture Confirmation, §7.5.
     RequestDivestitureConfirmation {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that another federate is to get.
         attributes: Vec<AttributeHandle>,
         /// The acquiring federate's (2025).
         tag: Vec<u8>,
     },
     /// Attribute Ownership Acquisition Notification, §7.7: owned from now on.
     AttributeOwnershipAcquisitionNotification {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the federate owns now.
         attributes: Vec<AttributeHandle>,
         /// The divesting federate's.
         tag: Vec<u8>,
     },
     /// Attribute Ownership Unavailable, §7.10.
     AttributeOwnershipUnavailable {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the federate does not get.
         attributes: Vec<AttributeHandle>,
         /// The denying federate's (2025).
         tag: Vec<u8>,
     },
     /// Request Attribute Ownership Release, §7.11.
     RequestAttributeOwnershipRelease {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The owned attributes that another federate wants.
         attributes: Vec<AttributeHandle>,
         /// The acquiring federate's.
         tag: Vec<u8>,
     },
     /// Confirm Attribute Ownership Acquisition Cancellation, §7.16.
     ConfirmAttributeOwnershipAcquisitionCancellation {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the federate is no longer acquiring.
         attributes: Vec<AttributeHandle>,
     },
     /// Inform Attribute Ownership, §7.18; also Attribute Is Not Owned and Attribute Is Owned By
     /// RTI of 2010.
     InformAttributeOwnership {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes with this owner.
         attributes: Vec<AttributeHandle>,
         /// Who owns them; none: nobody.
         owner: Option<Owner>,

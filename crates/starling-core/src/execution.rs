@@ -12,7 +12,7 @@ use crate::handles::HandleMap;
 use crate::log::executive::Log;
 use crate::message::{Cause, LogIndex, ModuleSource, PeerInfo, Request, RequestBody, ResignAction};
 use crate::mom;
-use crate::object::advisories::{InstanceSwitches, Told};
+use crate::object::advisories::Told;
 use crate::object::execution::{Instance, NameUse};
 use crate::ownership::execution::Transfer;
 use crate::{
@@ -29,7 +29,6 @@ pub(crate) struct Member {
     pub(crate) name: String,
     pub(crate) kind: String,
     pub(crate) resign_directive: ResignAction,
-    pub(crate) switches: InstanceSwitches,
     /// Of interaction classes, where they are not the FDD's.
     pub(crate) transportations: BTreeMap<InteractionClassHandle, Transportation>,
     pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,

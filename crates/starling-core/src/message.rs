@@ -91,7 +91,7 @@ pub enum ToExecutive {
     },
     /// Destroy Federation Execution, §4.6.
     DestroyFederation {
-        /// Which.
+        /// The federation execution's name.
         federation: String,
     },
     /// List Federation Executions, §4.7.
@@ -141,28 +141,28 @@ pub struct Request {
 pub enum RequestBody {
     /// The class attributes now published, replacing the former ones; none ends publication (§5.2, §5.3).
     PublishObjectClass {
-        /// At this class.
+        /// The object class.
         class: ObjectClassHandle,
         /// All that are published now.
         attributes: Vec<AttributeHandle>,
     },
     /// Interaction class published or not (§5.4, §5.5).
     PublishInteraction {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// On or off.
         published: bool,
     },
     /// The class attributes now subscribed, replacing the former ones (§5.6, §5.7).
     SubscribeObjectClass {
-        /// At this class.
+        /// The object class.
         class: ObjectClassHandle,
         /// All that are subscribed now.
         attributes: Vec<SubscribedAttribute>,
     },
     /// Interaction class subscribed or not (§5.8, §5.9).
     SubscribeInteraction {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// Not at all, passively or actively.
         subscription: Subscription,
@@ -190,30 +190,30 @@ pub enum RequestBody {
     },
     /// Delete Object Instance, §6.14.
     DeleteObject {
-        /// Which.
+        /// The instance to delete; the sender owns its privilege to delete.
         instance: ObjectInstanceHandle,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Local Delete Object Instance, §6.16.
     LocalDeleteObject {
-        /// Which.
+        /// The instance that the sender forgets.
         instance: ObjectInstanceHandle,
     },
     /// Request Attribute Value Update of an instance, §6.19.
     RequestInstanceUpdate {
-        /// Which.
+        /// The instance whose values are wanted.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes whose values are wanted.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Request Attribute Value Update of a class, §6.19.
     RequestClassUpdate {
-        /// Which, with its subclasses.
+        /// The object class; instances of its subclasses count, too.
         class: ObjectClassHandle,
-        /// Of these.
+        /// The attributes whose values are wanted.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
@@ -222,32 +222,32 @@ pub enum RequestBody {
     SetResignDirective(ResignAction),
     /// Request Attribute Transportation Type Change, §6.23.
     ChangeAttributeTransportation {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes whose transportation type changes; the sender owns them.
         attributes: Vec<AttributeHandle>,
-        /// To this.
+        /// The new transportation type.
         transportation: Transportation,
     },
     /// Query Attribute Transportation Type, §6.25.
     QueryAttributeTransportation {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of this one.
+        /// The attribute.
         attribute: AttributeHandle,
     },
     /// Request Interaction Transportation Type Change, §6.27.
     ChangeInteractionTransportation {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// To this.
+        /// The new transportation type.
         transportation: Transportation,
     },
     /// Query Interaction Transportation Type, §6.29.
     QueryInteractionTransportation {
         /// As this one sends it.
         federate: FederateHandle,
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
     },
     /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
@@ -270,23 +270,23 @@ pub enum RequestBody {
     },
     /// Associate Regions For Updates, §9.6.
     AssociateRegions {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// These are added.
+        /// Attributes with regions to associate, besides those associated already.
         regions: Vec<AttributeRegions>,
     },
     /// Unassociate Regions For Updates, §9.7.
     UnassociateRegions {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// These end, where they are.
+        /// Attributes with regions whose association ends, where there is one.
         regions: Vec<AttributeRegions>,
     },
     /// Subscribe Object Class Attributes With Regions, §9.8.
     SubscribeObjectClassWithRegions {
-        /// At this class.
+        /// The object class.
         class: ObjectClassHandle,
-        /// These are added.
+        /// Attributes with regions to subscribe, besides those subscribed already.
         regions: Vec<AttributeRegions>,
         /// False for a passive subscription.
         active: bool,
@@ -295,32 +295,32 @@ pub enum RequestBody {
     },
     /// Unsubscribe Object Class Attributes With Regions, §9.9.
     UnsubscribeObjectClassWithRegions {
-        /// At this class.
+        /// The object class.
         class: ObjectClassHandle,
-        /// These end, where they are.
+        /// Attributes with regions whose subscription ends, where there is one.
         regions: Vec<AttributeRegions>,
     },
     /// Subscribe Interaction Class With Regions, §9.10.
     SubscribeInteractionWithRegions {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// These are added.
+        /// Regions to subscribe with, besides those subscribed with already.
         regions: Vec<RegionHandle>,
         /// False for a passive subscription.
         active: bool,
     },
     /// Unsubscribe Interaction Class With Regions, §9.11.
     UnsubscribeInteractionWithRegions {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// These end, where they are.
+        /// Regions with which the subscription ends, where there is one.
         regions: Vec<RegionHandle>,
     },
     /// Request Attribute Value Update With Regions, §9.13.
     RequestClassUpdateWithRegions {
-        /// Which, with its subclasses.
+        /// The object class; instances of its subclasses count, too.
         class: ObjectClassHandle,
-        /// Of these, where their update regions overlap these.
+        /// The attributes whose values are wanted, where their update regions overlap these.
         regions: Vec<AttributeRegions>,
         /// User-supplied tag.
         tag: Vec<u8>,
@@ -336,18 +336,18 @@ pub enum RequestBody {
     },
     /// Synchronization Point Achieved, §4.14.
     AchieveSynchronizationPoint {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
-        /// Or not.
+        /// False if the federate has failed to achieve it.
         successfully: bool,
     },
     /// The owner gives attributes away, §7.2, §7.3, §7.6, §7.13.
     DivestOwnership {
         /// By which service.
         how: Divestiture,
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes to give away; the sender owns them.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
@@ -356,18 +356,18 @@ pub enum RequestBody {
     AcquireOwnership {
         /// Only what is unowned or being divested.
         if_available: bool,
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes wanted; the sender does not own them.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Attribute Ownership Release Denied, §7.12.
     DenyOwnershipRelease {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the sender keeps.
         attributes: Vec<AttributeHandle>,
         /// Log index of the last request for release that the owner was told of.
         seen: LogIndex,
@@ -376,23 +376,23 @@ pub enum RequestBody {
     },
     /// Cancel Negotiated Attribute Ownership Divestiture, §7.14.
     CancelOwnershipDivestiture {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the sender no longer offers.
         attributes: Vec<AttributeHandle>,
     },
     /// Cancel Attribute Ownership Acquisition, §7.15.
     CancelOwnershipAcquisition {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes that the sender no longer wants.
         attributes: Vec<AttributeHandle>,
     },
     /// Query Attribute Ownership, §7.17.
     QueryOwnership {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes whose owners are asked for.
         attributes: Vec<AttributeHandle>,
     },
     /// Resign Federation Execution, §4.10.
@@ -402,7 +402,7 @@ pub enum RequestBody {
 /// A subscribed class attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscribedAttribute {
-    /// Which.
+    /// The class attribute.
     pub attribute: AttributeHandle,
     /// False for a passive subscription.
     pub active: bool,
@@ -413,7 +413,7 @@ pub struct SubscribedAttribute {
 /// Bounds of a region in one dimension, §9.1.1: lower included, upper not; lower < upper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Which.
+    /// The dimension.
     pub dimension: DimensionHandle,
     /// The first value inside.
     pub lower: u32,
@@ -424,7 +424,7 @@ pub struct Range {
 /// A region as it is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionSpecification {
-    /// Which.
+    /// The region.
     pub region: RegionHandle,
     /// By dimension, ascending; others have their default range.
     pub ranges: Vec<Range>,
@@ -433,7 +433,7 @@ pub struct RegionSpecification {
 /// Attributes, each of them with each of these regions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributeRegions {
-    /// Which.
+    /// The attributes.
     pub attributes: Vec<AttributeHandle>,
     /// With these.
     pub regions: Vec<RegionHandle>,
@@ -454,9 +454,9 @@ impl AttributeRegions {
 pub struct RegionSubscription<C, A> {
     /// The region; its creator subscribes.
     pub region: RegionHandle,
-    /// At this class.
+    /// The class at which it is subscribed.
     pub class: C,
-    /// To this attribute; nothing for an interaction class.
+    /// The class attribute; nothing for an interaction class.
     pub attribute: A,
     /// False for a passive subscription.
     pub active: bool,
@@ -672,30 +672,30 @@ pub struct Entry {
 pub enum EntryBody {
     /// A federate joined, bringing modules. Audience: all.
     FederateJoined {
-        /// Who.
+        /// The new member.
         federate: FederateInformation,
         /// FOM modules that it added to the FDD.
         modules: Vec<ModuleSource>,
     },
     /// A federate is no longer a member. Audience: all, itself too.
     FederateResigned {
-        /// Who.
+        /// The former member.
         federate: FederateHandle,
         /// Why, if it did not resign of itself.
         fault: Option<String>,
     },
     /// The sender now subscribes to these attributes at this class. Audience: all.
     ObjectSubscription {
-        /// At this class.
+        /// The object class.
         class: ObjectClassHandle,
-        /// All of them.
+        /// All class attributes subscribed now; none ends the subscription.
         attributes: Vec<SubscribedAttribute>,
     },
     /// The sender now subscribes so to this interaction class. Audience: all.
     InteractionSubscription {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// How.
+        /// Not at all, passively or actively.
         subscription: Subscription,
     },
     /// Names reserved, or not. Audience: who asked.
@@ -711,7 +711,7 @@ pub enum EntryBody {
     Discover(Vec<Discovery>),
     /// An instance was deleted. Audience: those who know it.
     Remove {
-        /// Which.
+        /// The instance that was deleted.
         instance: ObjectInstanceHandle,
         /// Who deleted it.
         producer: FederateHandle,
@@ -720,41 +720,41 @@ pub enum EntryBody {
     },
     /// The sender's attributes travel so from now on. Audience: who asked.
     AttributeTransportationChanged {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attributes whose transportation type has changed.
         attributes: Vec<AttributeHandle>,
-        /// How.
+        /// Their transportation type from now on.
         transportation: Transportation,
     },
     /// How an attribute travels. Audience: who asked.
     AttributeTransportation {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Which.
+        /// The attribute.
         attribute: AttributeHandle,
-        /// How.
+        /// Its transportation type.
         transportation: Transportation,
     },
     /// The sender's interactions travel so from now on. Audience: who asked.
     InteractionTransportationChanged {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// How.
+        /// Its transportation type from now on.
         transportation: Transportation,
     },
     /// How a federate's interactions travel. Audience: who asked.
     InteractionTransportation {
-        /// Whose.
+        /// The federate that sends it.
         federate: FederateHandle,
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
-        /// How.
+        /// Its transportation type, as that federate sends it.
         transportation: Transportation,
     },
     /// Attributes have come into scope, or left it (§6.17, §6.18). Audience: whose scope it is.
     AttributesScope {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
         /// In scope now.
         entered: Vec<AttributeHandle>,
@@ -763,7 +763,7 @@ pub enum EntryBody {
     },
     /// Attributes are wanted, or no longer (§6.21, §6.22). Audience: their owner.
     AttributesRelevance {
-        /// Of this instance.
+        /// The object instance.
         instance: ObjectInstanceHandle,
         /// Wanted now, by update rate designator (empty for none).
         on: Vec<(String, Vec<AttributeHandle>)>,
@@ -774,7 +774,7 @@ pub enum EntryBody {
     RegionsCommitted(Vec<RegionSpecification>),
     /// The sender now subscribes at this class with these regions, too. Audience: all.
     ObjectRegionSubscription {
-        /// Which.
+        /// The object class.
         class: ObjectClassHandle,
         /// All regions that are named.
         specifications: Vec<RegionSpecification>,
@@ -787,14 +787,14 @@ pub enum EntryBody {
     },
     /// The sender no longer subscribes at this class with these regions. Audience: all.
     ObjectRegionUnsubscription {
-        /// Which.
+        /// The object class.
         class: ObjectClassHandle,
         /// Attributes with regions.
         regions: Vec<AttributeRegions>,
     },
     /// The sender now subscribes to this interaction class with these regions, too. Audience: all.
     InteractionRegionSubscription {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// The regions.
         specifications: Vec<RegionSpecification>,
@@ -803,46 +803,46 @@ pub enum EntryBody {
     },
     /// The sender no longer subscribes to this interaction class with these regions. Audience: all.
     InteractionRegionUnsubscription {
-        /// Which.
+        /// The interaction class.
         class: InteractionClassHandle,
         /// The regions.
         regions: Vec<RegionHandle>,
     },
     /// A synchronization point is registered, or not. Audience: who asked.
     SynchronizationPointRegistered {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// Why not.
         failure: Option<SynchronizationPointFailure>,
     },
     /// A synchronization point is to be achieved. Audience: who is to.
     SynchronizationPointAnnounced {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// All have achieved a synchronization point. Audience: who has.
     FederationSynchronized {
-        /// Which.
+        /// The synchronization point's label.
         label: String,
         /// Those who did so unsuccessfully.
         failed: Vec<FederateHandle>,
     },
     /// Somebody wants values of attributes that the receiver owns.
     ProvideUpdate {
-        /// Of these.
+        /// Of each instance, the attributes whose values are wanted.
         wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
         /// User-supplied tag.
         tag: Vec<u8>,
     },
     /// Something about the ownership of attributes. Audience: whom it concerns.
     Ownership {
-        /// What.
+        /// What has happened to them.
         notice: OwnershipNotice,
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// Of these.
+        /// The attributes concerned.
         attributes: Vec<AttributeHandle>,
         /// User-supplied tag.
         tag: Vec<u8>,
@@ -850,16 +850,16 @@ pub enum EntryBody {
     /// What became of Confirm Divestiture or Attribute Ownership Divestiture If Wanted. Audience:
     /// who asked.
     Divested {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
-        /// These are another federate's now.
+        /// The attributes that are another federate's now.
         attributes: Vec<AttributeHandle>,
         /// Nobody wants these.
         unwanted: Vec<AttributeHandle>,
     },
     /// Answer to Query Attribute Ownership. Audience: who asked.
     OwnershipReport {
-        /// Which.
+        /// The object instance.
         instance: ObjectInstanceHandle,
         /// Each with its owner; none if it is unowned.
         owners: Vec<(AttributeHandle, Option<Owner>)>,
@@ -875,7 +875,7 @@ pub enum EntryBody {
 /// An instance as its discoverer comes to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discovery {
-    /// Which.
+    /// The instance discovered.
     pub instance: ObjectInstanceHandle,
     /// As which class it was registered (slots in updates count in this class).
     pub registered_class: ObjectClassHandle,

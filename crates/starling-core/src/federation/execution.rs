@@ -9,7 +9,6 @@ use crate::message::{
     Cause, EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
     PeerInfo, ResignAction, Snapshot,
 };
-use crate::object::advisories::InstanceSwitches;
 use crate::object::execution::NameUse;
 use crate::{Exception, FederateHandle, PeerId};
 use starling_fom::Check;
@@ -187,10 +186,6 @@ impl Execution {
             name: name.clone(),
             kind,
             resign_directive: fdd_directive(&self.model),
-            switches: InstanceSwitches {
-                scope: self.model.switches().attribute_scope_advisory,
-                relevance: self.model.switches().attribute_relevance_advisory,
-            },
             transportations: Default::default(),
             published: Default::default(),
             published_interactions: Default::default(),
@@ -203,6 +198,7 @@ impl Execution {
         self.log.tell_all(None, &joined);
         self.members.insert(handle, member);
         self.log.join(handle, peer);
+        self.advise_joiner(handle);
         let snapshot = self.snapshot(handle, name);
         self.log.welcome(snapshot);
         self.announce_to_joiner(handle);

@@ -27,13 +27,25 @@ pub struct InstanceSwitches {
 /// By federate and instance.
 type By<T> = BTreeMap<(FederateHandle, ObjectInstanceHandle), T>;
 
-/// What has been told.
+/// Who wants to be told, and what has been told.
 #[derive(Default)]
 pub(crate) struct Told {
+    /// Of those members that have any of them on.
+    switches: BTreeMap<FederateHandle, InstanceSwitches>,
     scope: By<BTreeSet<AttributeHandle>>,
     /// With the update rate designator, empty for none.
     relevance: By<BTreeMap<AttributeHandle, String>>,
     touched: BTreeSet<ObjectInstanceHandle>,
+}
+
+impl Told {
+    fn set_switches(&mut self, federate: FederateHandle, switches: InstanceSwitches) {
+        if switches.scope || switches.relevance {
+            self.switches.insert(federate, switches);
+        } else {
+            self.switches.remove(&federate);
+        }
+    }
 }
 
 impl Execution {
@@ -60,12 +72,22 @@ impl Execution {
     }
 
     pub(crate) fn is_advising(&self) -> bool {
-        let mut members = self.members.values();
-        members.any(|m| m.switches.scope || m.switches.relevance)
+        !self.told.switches.is_empty()
+    }
+
+    /// A federate that joins has the switches of the FDD.
+    pub(crate) fn advise_joiner(&mut self, joiner: FederateHandle) {
+        let fdd = self.model.switches();
+        let switches = InstanceSwitches {
+            scope: fdd.attribute_scope_advisory,
+            relevance: fdd.attribute_relevance_advisory,
+        };
+        self.told.set_switches(joiner, switches);
     }
 
     /// A federate is gone.
     pub(crate) fn advise_no_more(&mut self, gone: FederateHandle) {
+        self.told.switches.remove(&gone);
         self.told.scope.retain(|(f, _), _| *f != gone);
         self.told.relevance.retain(|(f, _), _| *f != gone);
         self.touch_all();
@@ -73,10 +95,8 @@ impl Execution {
 
     /// A member's switches about instance attributes, §10.35 to §10.38.
     pub(crate) fn set_instance_switches(&mut self, cause: Cause, switches: InstanceSwitches) {
-        if let Some(member) = self.members.get_mut(&cause.sender) {
-            member.switches = switches;
-            self.touch_all();
-        }
+        self.told.set_switches(cause.sender, switches);
+        self.touch_all();
     }
 
     /// Tells what has changed since the last call.
@@ -86,7 +106,7 @@ impl Execution {
             return;
         }
         let touched = std::mem::take(&mut self.told.touched);
-        for (federate, switches) in self.switches() {
+        for (federate, switches) in self.told.switches.clone() {
             for instance in &touched {
                 if switches.scope {
                     self.advise_scope(cause, federate, *instance);
@@ -96,11 +116,6 @@ impl Execution {
                 }
             }
         }
-    }
-
-    fn switches(&self) -> Vec<(FederateHandle, InstanceSwitches)> {
-        let members = self.members.iter();
-        members.map(|(f, m)| (*f, m.switches)).collect()
     }
 
     fn advise_scope(
