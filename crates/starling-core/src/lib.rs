@@ -1,10 +1,11 @@
 //! The HLA services as pure state machines.
 //!
-//! [`Federate`] is what one joined federate knows; [`Executive`] holds what every federation
-//! execution knows. Both take messages and service calls in and give messages and callbacks out;
-//! neither opens a socket or file, reads a clock, starts a thread or draws a random number.
-//! The rooms (`federation`, `declaration`, `object`, `ownership`, `support`) follow the chapters of
-//! IEEE 1516.1.
+//! [`Lrc`] is a federate's life from connecting to its end and the one door for its services;
+//! [`Federate`] is what it knows while it is joined; [`Executive`] holds what every federation
+//! execution knows. They take messages and service calls in and give messages and callbacks out;
+//! none opens a socket or file, reads a clock, starts a thread or draws a random number.
+//! The rooms (`federation`, `declaration`, `object`, `ownership`, `ddm`, `support`) follow the
+//! chapters of IEEE 1516.1; `log` and `delivery` know none of them.
 #![warn(missing_docs)]
 
 pub mod callback;

@@ -1,6 +1,6 @@
 //! Data on links of its own, overtaken by the log and by other federates' data: what a federate did
 //! before it gave an attribute away, deleted or resigned comes before what follows from that
-//! (`order.rs`; ownership 1516.1-2010 chapter 7, §6.14, §4.10).
+//! (`log/order.rs`; ownership 1516.1-2010 chapter 7, §6.14, §4.10).
 
 mod common;
 
