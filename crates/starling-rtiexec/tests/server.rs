@@ -527,7 +527,7 @@ fn who_does_not_take_its_answers_is_not_read() {
 /// Says these bytes, and what it is told when it is cut off for them.
 fn cut_off(mut client: Client, bytes: &[u8]) -> String {
     client.link.writer.out().extend_from_slice(bytes);
-    client.send_all();
+    client.send_until_cut_off();
     let told = client.until(|m| matches!(m, FromExecutive::Removed(_)));
     client.until_closed();
     format!("{told:?}")
@@ -614,10 +614,11 @@ fn all_that_strangers_begin_is_bounded() {
         client
     };
     let _kept = [begin(600_000), begin(600_000)];
-    let mut most = begin(900_000);
-    let told = most.until(|m| matches!(m, FromExecutive::Removed(_)));
-    assert!(format!("{told:?}").contains("have not joined"), "{told:?}");
-    most.until_closed();
+    let told = cut_off(
+        Client::connect(&server),
+        &begun_creation(1_000_000, 900_000),
+    );
+    assert!(told.contains("have not joined"), "{told}");
     while server.state().unjoined_bytes != 1_200_000 {}
 }
 

@@ -204,6 +204,14 @@ impl Client {
         }
     }
 
+    /// Writes to a server that may end the connection before it has read all of it.
+    pub fn send_until_cut_off(&mut self) {
+        while let Ok(false) = self.link.writer.flush() {
+            let mut watches = [Watch::write_only(&self.link)];
+            self.waiter.wait(&mut watches, None).unwrap();
+        }
+    }
+
     pub fn take_requests(&mut self) {
         let Some(federate) = &mut self.federate else {
             return;
