@@ -38,6 +38,8 @@ pub(crate) struct Member {
 }
 
 pub(crate) struct Execution {
+    /// Its number at the executive; numbers are not used again.
+    pub(crate) number: u64,
     pub(crate) name: String,
     pub(crate) time_implementation: String,
     pub(crate) modules: Vec<ModuleSource>,
@@ -74,6 +76,7 @@ impl Execution {
         model: ObjectModel,
     ) -> Self {
         Execution {
+            number: 0,
             name,
             time_implementation,
             modules,

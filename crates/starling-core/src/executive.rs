@@ -131,7 +131,8 @@ impl Executive {
         }
     }
 
-    /// Whether another federate has brought modules since those of this message were merged. If
+    /// Whether another federate has brought modules since those of this message were merged, or the
+    /// federation execution is another one of that name. If
     /// [`receive_merged`](Self::receive_merged) is given such, it merges them again.
     pub fn is_outdated(&self, message: &ToExecutive, merged: &MergedModules) -> bool {
         let ToExecutive::Join { federation, .. } = message else {
@@ -139,7 +140,7 @@ impl Executive {
         };
         let id = self.names.get(federation);
         let execution = id.and_then(|id| self.executions.get(id));
-        execution.is_some_and(|e| e.modules.len() != merged.base)
+        execution.is_some_and(|e| e.basis() != merged.basis)
     }
 
     /// Tells how much time has gone by since the executive began; only for ages in messages.
@@ -365,6 +366,7 @@ impl Executive {
         let mut execution = Execution::create(name.clone(), merged, time_implementation)?;
         execution.created = self.now;
         self.last_execution += 1;
+        execution.number = self.last_execution;
         self.names.insert(name, self.last_execution);
         self.origins.insert(self.last_execution, origin);
         self.executions.insert(self.last_execution, execution);

@@ -52,7 +52,7 @@ impl fmt::Display for LogIndex {
 }
 
 /// A FOM module or MIM as it was read: the name it was asked for by, and its text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ModuleSource {
     /// File name or URL as the federate gave it.
     pub designator: String,

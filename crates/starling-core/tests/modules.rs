@@ -122,6 +122,40 @@ fn modules_are_merged_elsewhere() {
     assert_eq!(joined, [Ok(3), Ok(4), Err(ExceptionKind::InconsistentFDD)]);
 }
 
+/// While modules of a joiner are merged elsewhere, its federation execution is destroyed, and another
+/// one of the same name and with as many modules is created.
+#[test]
+fn what_was_merged_for_another_execution_of_that_name_is_merged_again() {
+    let mut executive = Executive::new();
+    connect(&mut executive, 1);
+    let (known, late) = (
+        module("m.xml", &fom("")),
+        module("late.xml", &class("Late", "HLAbyte")),
+    );
+    created(&mut executive, create(vec![known.clone()])).unwrap();
+    let joiner = connect(&mut executive, 2);
+    let mut message = join(vec![known, late]);
+    let merged = executive.take_modules(&mut message).unwrap().run();
+    assert!(!executive.is_outdated(&message, &merged));
+    let destroy = ToExecutive::DestroyFederation {
+        federation: "F".into(),
+    };
+    created(&mut executive, destroy).unwrap();
+    let other = module("other.xml", &class("Other", "HLAbyte"));
+    created(&mut executive, create(vec![other])).unwrap();
+    assert!(executive.is_outdated(&message, &merged));
+    executive
+        .receive_merged(joiner, message, Some(merged))
+        .unwrap();
+    let answers = std::iter::from_fn(|| executive.poll_output());
+    let designators = answers.filter_map(|(to, answer)| match answer {
+        FromExecutive::Joined(snapshot) if to == joiner => Some(snapshot.modules),
+        _ => None,
+    });
+    let designators: Vec<_> = designators.flatten().map(|m| m.designator).collect();
+    assert_eq!(designators[1..], ["other.xml", "m.xml", "late.xml"]);
+}
+
 #[test]
 fn names_that_are_nearly_there_are_suggested() {
     let mut f = Federation::new("");

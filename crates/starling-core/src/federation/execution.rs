@@ -1,7 +1,7 @@
 //! Federation management at the executive.
 
 use super::federate::fdd_directive;
-use super::modules::{MergedModules, ModuleMerge};
+use super::modules::{Basis, MergedModules, ModuleMerge};
 use crate::exception::{require_name, throw};
 use crate::execution::{Execution, Member};
 use crate::executive::quoted;
@@ -12,6 +12,7 @@ use crate::message::{
 use crate::object::execution::NameUse;
 use crate::{Exception, FederateHandle, PeerId};
 use starling_fom::Check;
+use std::collections::HashSet;
 use std::time::Duration;
 
 /// Logical time implementations that every federate has (§12.4).
@@ -32,19 +33,32 @@ impl Execution {
         sources.extend(modules);
         ModuleMerge {
             base: None,
+            basis: Basis::default(),
             sources: once(sources),
+            known: Vec::new(),
             check,
         }
     }
 
     /// Those of Join Federation Execution that the federation execution does not have yet.
     pub(crate) fn modules_to_join(&self, modules: Vec<ModuleSource>, check: Check) -> ModuleMerge {
-        let mut added = once(modules);
-        added.retain(|module| !self.modules.contains(module));
+        let there: HashSet<&ModuleSource> = self.modules.iter().collect();
+        let modules = once(modules).into_iter();
+        let (known, added) = modules.partition(|module| there.contains(module));
         ModuleMerge {
             base: Some(self.model.clone()),
+            basis: self.basis(),
             sources: added,
+            known,
             check,
+        }
+    }
+
+    /// What modules merged now are merged into.
+    pub(crate) fn basis(&self) -> Basis {
+        Basis {
+            execution: self.number,
+            modules: self.modules.len(),
         }
     }
 
@@ -158,9 +172,10 @@ impl Execution {
                 self.name
             );
         }
-        if merged.base != self.modules.len() {
-            // Another federate has brought modules meanwhile.
-            merged = self.modules_to_join(merged.sources, check).run();
+        if merged.basis != self.basis() {
+            // Another federate has brought modules meanwhile, or this federation execution is
+            // another one of that name.
+            merged = self.modules_to_join(merged.brought(), check).run();
         }
         let added = merged.sources;
         let model = merged.model?;
@@ -269,13 +284,10 @@ impl Execution {
 
 /// Without repetitions.
 fn once(modules: Vec<ModuleSource>) -> Vec<ModuleSource> {
-    let mut once: Vec<ModuleSource> = Vec::with_capacity(modules.len());
-    for module in modules {
-        if !once.contains(&module) {
-            once.push(module);
-        }
-    }
-    once
+    let mut seen = HashSet::with_capacity(modules.len());
+    let new: Vec<bool> = modules.iter().map(|module| seen.insert(module)).collect();
+    let modules = modules.into_iter().zip(new);
+    modules.filter_map(|(m, new)| new.then_some(m)).collect()
 }
 
 impl Member {

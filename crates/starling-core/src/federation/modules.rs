@@ -22,15 +22,27 @@ enum Role {
 pub struct ModuleMerge {
     /// What they are merged into; none: the first of them is the MIM.
     pub(crate) base: Option<ObjectModel>,
+    pub(crate) basis: Basis,
     pub(crate) sources: Vec<ModuleSource>,
+    /// What the message brought and the federation execution has already.
+    pub(crate) known: Vec<ModuleSource>,
     pub(crate) check: Check,
+}
+
+/// What modules are merged into: a federation execution by its number at the executive (names come
+/// back, numbers don't), with so many modules. Default: one that is to be created.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Basis {
+    pub(crate) execution: u64,
+    pub(crate) modules: usize,
 }
 
 /// Modules that were merged, or why they can't be.
 pub struct MergedModules {
-    /// How many modules the base had: with as many it is still the same.
-    pub(crate) base: usize,
+    /// While this is so, the base is still the same.
+    pub(crate) basis: Basis,
     pub(crate) sources: Vec<ModuleSource>,
+    known: Vec<ModuleSource>,
     pub(crate) model: Result<ObjectModel, Exception>,
     warnings: Vec<FomError>,
 }
@@ -43,15 +55,15 @@ impl ModuleMerge {
 
     /// Reads and merges them.
     pub fn run(self) -> MergedModules {
-        let base = self.base.as_ref().map_or(0, |base| base.modules().len());
         let merged = build(self.base, &self.sources, self.check);
         let (model, warnings) = match merged {
             Ok((model, warnings)) => (Ok(model), warnings),
             Err(refusal) => (Err(refusal), Vec::new()),
         };
         MergedModules {
-            base,
+            basis: self.basis,
             sources: self.sources,
+            known: self.known,
             model,
             warnings,
         }
@@ -62,8 +74,15 @@ impl MergedModules {
     /// Puts the modules of a join back into its message, to be merged again.
     pub fn give_back(self, message: &mut ToExecutive) {
         if let ToExecutive::Join { modules, .. } = message {
-            *modules = self.sources;
+            *modules = self.brought();
         }
+    }
+
+    /// All modules that the message brought.
+    pub(crate) fn brought(self) -> Vec<ModuleSource> {
+        let mut all = self.known;
+        all.extend(self.sources);
+        all
     }
 
     /// What was let pass with a warning, for the log.
