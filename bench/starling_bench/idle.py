@@ -95,15 +95,15 @@ async def wait(
     while limit_s > 0 and quiet < WINDOWS:
         await pause(WINDOW_S)
         share = watch.others()
-        if share is None:
-            continue
-        quiet = quiet + 1 if share < BUSY else 0
-        if quiet == 0 and not told:
-            tell(
-                f"other programs use {share:.0%} of the CPUs: "
-                f"waiting until they are idle, at most {limit_s:.0f} s"
-            )
-            told = True
+        # Where the system does not count its time, it can't be told: the limit holds all the same.
+        if share is not None:
+            quiet = quiet + 1 if share < BUSY else 0
+            if quiet == 0 and not told:
+                tell(
+                    f"other programs use {share:.0%} of the CPUs: "
+                    f"waiting until they are idle, at most {limit_s:.0f} s"
+                )
+                told = True
         if quiet < WINDOWS and clock() >= end:
             return False
     return True

@@ -61,6 +61,14 @@ def test_waiting_is_bounded():
     assert machine.now_s == 10
 
 
+def test_waiting_is_bounded_where_the_system_does_not_count_its_time():
+    machine = Machine(0.8)
+    still = idle.Reading(0, 0, 0)
+    told = machine.told.append
+    assert not asyncio.run(idle.wait(10, told, lambda: still, machine.pause, lambda: machine.now_s))
+    assert machine.now_s == 10
+
+
 def test_without_a_limit_to_wait_for_nothing_is_read():
     machine = Machine(0.8)
     assert machine.wait(0)
