@@ -9,6 +9,7 @@ federation on an rtiexec that starts by itself, waits until that one has gone, a
 the federation 200 times. Uninstalls, which leaves what others put there.
 """
 
+import contextlib
 import os
 import pathlib
 import re
@@ -200,24 +201,31 @@ def start_two(programs, examples, library, directory, idle_exit_s):
         "STARLING_NET_RUN_DIR": str(directory),
         "STARLING_START_IDLE_EXIT_S": idle_exit_s,
     }
-    started = []
-    try:
-        for program in programs:
-            started.append(
-                subprocess.Popen(
-                    [program],
-                    cwd=examples / "hello",
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.STDOUT,
-                    text=True,
+    with contextlib.ExitStack() as files:
+        # Files: a pipe that nobody reads meanwhile would hold up the other one, too.
+        outputs = [files.enter_context(tempfile.TemporaryFile("w+")) for _ in programs]
+        started = []
+        try:
+            for program, output in zip(programs, outputs, strict=True):
+                started.append(
+                    subprocess.Popen(
+                        [program],
+                        cwd=examples / "hello",
+                        env=environment,
+                        stdout=output,
+                        stderr=subprocess.STDOUT,
+                    )
                 )
-            )
-        texts = [process.communicate(timeout=120)[0] for process in started]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+            for process in started:
+                process.wait(timeout=120)
+        finally:
+            for process in started:
+                process.kill()
+                process.wait()
+        texts = []
+        for output in outputs:
+            output.seek(0)
+            texts.append(output.read())
     return [(process.returncode, text) for process, text in zip(started, texts, strict=True)]
 
 
