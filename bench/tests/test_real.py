@@ -63,8 +63,12 @@ def test_a_missing_federate_program(run):
 
 
 def test_a_fom_that_the_rti_refuses(run):
-    (run.directory / "bad.xml").write_text(FOM.read_text().replace("HLAobjectRoot", "Root"))
-    run.start(text(fom="bad.xml")).fails(1, "STL-RUN-003", "createFederationExecution", "Root")
+    (run.directory / "bad.xml").write_text(
+        FOM.read_text().replace(">HLAreliable<", ">HLAsometimes<")
+    )
+    run.start(text(fom="bad.xml")).fails(
+        1, "STL-RUN-003", "createFederationExecution", "HLAsometimes"
+    )
 
 
 def test_an_address_where_nobody_listens(run):
