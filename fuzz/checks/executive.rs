@@ -4,8 +4,10 @@
 //! Run by the fuzz target of this name, and on every file of `fuzz/seeds` by `cargo test`. The
 //! seeds are what scenarios send (`starling_scenario::record`).
 
-use starling_core::message::{FromExecutive, ModuleSource, OwnedData, PeerInfo, ToExecutive};
-use starling_core::{Callback, DataPath, Executive, Federate, Output, PeerId};
+use starling_core::message::{Data, FromExecutive, ModuleSource, OwnedData, PeerInfo, ToExecutive};
+use starling_core::{
+    Callback, DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId, ProtocolError,
+};
 use starling_wire::{Frame, split_frame};
 
 const FOM: &[u8] = include_bytes!("../../tests/data/fom/fleet/Fleet.xml");
@@ -13,24 +15,51 @@ const FOM: &[u8] = include_bytes!("../../tests/data/fom/fleet/Fleet.xml");
 /// The honest one.
 const OBSERVER: PeerId = PeerId(0);
 
+/// What the observer sends: requests only.
+#[derive(Default)]
+struct Sent(Vec<ToExecutive>);
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.0.push(message);
+    }
+    fn data(&mut self, _: DataOut<'_>) {}
+    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
+        unreachable!("its data takes the executive's path")
+    }
+}
+
 struct Play {
     executive: Executive,
-    observer: Option<Federate>,
+    observer: Lrc<Sent>,
     heard: Vec<Callback>,
+    /// The observer is not delivered what comes, for now.
+    late: bool,
     /// Connections so far; a federate that is thrown out comes again.
     last: u64,
     hostile: [PeerId; 4],
 }
 
-/// `peer (1 byte), frame as on a stream` again and again. Peers from 128: their connection ends.
+/// In a frame's first byte: the observer is delivered nothing before the next frame without this.
+pub const LATE: u8 = 64;
+/// In a frame's first byte: the observer begins to be time-constrained, or is so no longer.
+pub const CONSTRAINED: u8 = 32;
+/// In a first byte: the peer's connection ends; no frame follows.
+const LEAVES: u8 = 128;
+
+/// `peer (1 byte), frame as on a stream` again and again.
 pub fn check(mut bytes: &[u8]) {
     let mut play = Play::begin();
     while let Some((number, rest)) = bytes.split_first() {
         let slot = usize::from(number % 4);
-        if *number >= 128 {
+        if number & LEAVES != 0 {
             bytes = rest;
             play.leave(slot);
             continue;
+        }
+        play.late = number & LATE != 0;
+        if number & CONSTRAINED != 0 {
+            play.constrain();
         }
         let Ok(Some((frame, taken))) = split_frame(rest) else {
             break;
@@ -38,6 +67,9 @@ pub fn check(mut bytes: &[u8]) {
         bytes = &rest[taken..];
         play.frame(slot, frame);
     }
+    play.late = false;
+    play.deliver();
+    play.end_save_and_restore();
     play.is_served();
 }
 
@@ -45,31 +77,29 @@ impl Play {
     fn begin() -> Self {
         let mut play = Play {
             executive: Executive::new(),
-            observer: None,
+            observer: Lrc::new(Sent::default(), DataPath::Executive),
             heard: Vec::new(),
+            late: false,
             last: 0,
             hostile: [OBSERVER; 4],
         };
         play.executive.connected(OBSERVER, PeerInfo::default());
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![ModuleSource {
-                designator: "Fleet.xml".into(),
-                text: FOM.to_vec(),
-            }],
-            mim: None,
-            time_implementation: String::new(),
+        let fom = ModuleSource {
+            designator: "Fleet.xml".into(),
+            text: FOM.into(),
         };
-        let join = ToExecutive::Join {
-            name: Some("observer".into()),
-            kind: "test".into(),
-            federation: "F".into(),
-            modules: vec![],
-        };
-        for message in [create, join] {
-            play.executive.receive(OBSERVER, message).unwrap();
-        }
-        play.deliver();
+        let observer = &mut play.observer;
+        observer
+            .create_federation_execution("F", vec![fom], None, "")
+            .unwrap();
+        play.requests();
+        play.observer.answer().expect("an answer").unwrap();
+        let observer = &mut play.observer;
+        observer
+            .join_federation_execution(Some("observer"), "test", "F", vec![])
+            .unwrap();
+        play.requests();
+        play.observer.answer().expect("an answer").unwrap();
         play.subscribe();
         for slot in 0..play.hostile.len() {
             play.connect(slot);
@@ -78,8 +108,8 @@ impl Play {
     }
 
     fn subscribe(&mut self) {
-        let observer = self.observer.as_mut().expect("it has joined");
-        let model = observer.model().clone();
+        let observer = &mut self.observer;
+        let model = observer.federate().expect("it has joined").model().clone();
         let own = |name: &str| !name.contains(".HLAmanager");
         for class in model.object_classes().filter(|c| own(&c.name)) {
             observer
@@ -94,9 +124,26 @@ impl Play {
         self.requests();
     }
 
+    /// From now on it is time-constrained, or no longer, unless it is about to be.
+    fn constrain(&mut self) {
+        if self.observer.disable_time_constrained().is_err() {
+            let _ = self.observer.enable_time_constrained();
+        }
+        self.requests();
+    }
+
+    /// What others have begun to save or to restore, any federate can end (§4.21, §4.30).
+    fn end_save_and_restore(&mut self) {
+        let _ = self.observer.abort_federation_save();
+        let _ = self.observer.abort_federation_restore();
+        self.requests();
+        self.executive.settle();
+        self.deliver();
+    }
+
     /// Nobody has kept the log from the observer.
     fn is_served(&mut self) {
-        let observer = self.observer.as_mut().expect("it has joined");
+        let observer = &mut self.observer;
         let name = format!("the observer's after {} connections", self.last);
         observer.reserve_object_instance_name(&name).unwrap();
         self.heard.clear();
@@ -109,11 +156,8 @@ impl Play {
 
     /// What the observer asks for, then what everybody is told.
     fn requests(&mut self) {
-        while let Some(Output::Request(request)) =
-            self.observer.as_mut().and_then(Federate::poll_output)
-        {
-            let request = ToExecutive::Request(request);
-            self.executive.receive(OBSERVER, request).unwrap();
+        for message in std::mem::take(&mut self.observer.outbox().0) {
+            self.executive.receive(OBSERVER, message).unwrap();
         }
         self.deliver();
     }
@@ -148,14 +192,12 @@ impl Play {
         self.requests();
     }
 
-    fn data(&mut self, peer: PeerId, data: &OwnedData) -> Result<(), starling_core::ProtocolError> {
+    fn data(&mut self, peer: PeerId, data: &OwnedData) -> Result<(), ProtocolError> {
         let mut to = Vec::new();
         self.executive.data(peer, &data.borrow(), &mut to)?;
         self.deliver();
-        if to.contains(&OBSERVER)
-            && let Some(observer) = &mut self.observer
-        {
-            observer.receive_data(&data.borrow()).unwrap();
+        if to.contains(&OBSERVER) {
+            self.observer.receive_data(&data.borrow()).unwrap();
         }
         Ok(())
     }
@@ -165,23 +207,13 @@ impl Play {
             if let FromExecutive::Removed(why) = &message {
                 panic!("{peer:?} was removed: {why}");
             }
-            if peer != OBSERVER {
-                continue;
-            }
-            match message {
-                FromExecutive::Joined(snapshot) => {
-                    let observer = Federate::new(*snapshot, DataPath::Executive);
-                    self.observer = Some(observer.unwrap());
-                }
-                FromExecutive::Entry(_) | FromExecutive::Watermark(_) => {
-                    if let Some(observer) = &mut self.observer {
-                        observer.receive(message).unwrap();
-                    }
-                }
-                _ => {}
+            if peer == OBSERVER {
+                self.observer.receive(message).unwrap();
             }
         }
-        while let Some(callback) = self.observer.as_mut().and_then(Federate::next_callback) {
+        while !self.late
+            && let Some(callback) = self.observer.next_callback()
+        {
             self.heard.push(callback);
         }
     }

@@ -1,7 +1,9 @@
 // The life of a connection: what is refused, what may be done in any state, what is left behind.
 #include "federate.hpp"
 
+#include <atomic>
 #include <fstream>
+#include <functional>
 #include <thread>
 
 namespace testing_federates {
@@ -80,6 +82,39 @@ TEST_P(Lifecycle, AnAmbassadorMayBeDestroyedInAnyState) {
     flooded.reset();
     sender.join();
     flood.leave();
+}
+
+// A callback comes to a connection's own federate ambassador for as long as that connection lives,
+// whoever connects meanwhile.
+TEST_P(Lifecycle, ThreadsMayConnectAndDisconnectAtOnce) {
+    Federate a(GetParam());
+    std::atomic<bool> done(false);
+    auto const again = [&](std::function<void()> const &call) {
+        while (!done) {
+            try {
+                call();
+            } catch (AlreadyConnected const &) {
+            } catch (NotConnected const &) {
+            } catch (CallNotAllowedFromWithinCallback const &) {
+            }
+        }
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 2; ++i)
+        threads.emplace_back(again, [&] { a.rti->connect(a, a.model); });
+    for (int i = 0; i < 2; ++i)
+        threads.emplace_back(again, [&] {
+            a.rti->listFederationExecutions();
+            a.rti->evokeMultipleCallbacks(0, 0);
+        });
+    for (int i = 0; i < 500; ++i)
+        a.rti->disconnect();
+    done = true;
+    for (std::thread &thread : threads)
+        thread.join();
+    a.rti->disconnect();
+    a.join(L"A");
+    a.leave();
 }
 
 TEST_P(Lifecycle, AnAmbassadorMayBeDestroyedWithinItsOwnCallback) {

@@ -7,8 +7,8 @@
 
 namespace starling {
 
-/// A map of values that is filled anew for each callback. While the same handles come it is
-/// reused, and its values borrow the received bytes: no allocation.
+/// A map of values that is filled for each callback. While the same handles come it is reused, and
+/// its values borrow the received bytes: no allocation.
 template <class Handle> class ValueMap {
 public:
     typedef std::map<Handle, rti1516e::VariableLengthData> Map;
@@ -23,6 +23,7 @@ private:
 class Callbacks {
 public:
     explicit Callbacks(rti1516e::FederateAmbassador &federate) : federate_(federate) {}
+    /// Its functions, with this as context, to be deleted by `release`.
     StarlingCallbacks table();
 
 private:
@@ -31,7 +32,35 @@ private:
     ValueMap<rti1516e::ParameterHandle> parameters_;
     rti1516e::VariableLengthData tag_;
 
-    template <class Call> static bool guarded(void *context, Call call);
+    /// Generated: one function for each callback.
+    static void fillIn(StarlingCallbacks &table);
+
+    // Those that are several functions of the federate ambassador.
+    void reportFederationExecutions(StarlingReportFederationExecutions const &);
+    void synchronizationPointRegistered(StarlingSynchronizationPointRegistered const &);
+    void initiateFederateSave(StarlingInitiateFederateSave const &);
+    void federationSaveStatusResponse(StarlingFederationSaveStatusResponse const &);
+    void restoreRequested(StarlingRestoreRequested const &);
+    void federationRestoreStatusResponse(StarlingFederationRestoreStatusResponse const &);
+    void namesReserved(StarlingNamesReserved const &);
+    void discoverObjectInstance(StarlingDiscoverObjectInstance const &);
+    void reflectAttributeValues(StarlingReflectAttributeValues const &);
+    void receiveInteraction(StarlingReceiveInteraction const &);
+    void removeObjectInstance(StarlingRemoveObjectInstance const &);
+    void turnUpdatesOnForObjectInstance(StarlingTurnUpdatesOnForObjectInstance const &);
+    void informAttributeOwnership(StarlingInformAttributeOwnership const &);
+
+    template <class Call> static bool guarded(void *context, Call call) {
+        try {
+            call(*static_cast<Callbacks *>(context));
+            return true;
+        } catch (...) {
+            tellWhatWasThrown();
+            return false;
+        }
+    }
+    /// Within a handler: what it has caught.
+    static void tellWhatWasThrown();
     rti1516e::VariableLengthData const &tag(StarlingBytes bytes);
     template <class Info> static Info producedBy(uint32_t producer);
     template <class Info> static Info sentBy(uint32_t producer, StarlingRegions const *regions);

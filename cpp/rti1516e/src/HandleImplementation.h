@@ -11,6 +11,9 @@ namespace rti1516e {
 
 static_assert(sizeof(void *) >= sizeof(std::uint64_t), "handles are kept in pointers");
 
+/// What may look into a handle of this kind.
+template <class Handle> struct FriendOf;
+
 #define STARLING_HANDLE_FRIEND(Kind)                                                               \
     class Kind##Friend {                                                                           \
     public:                                                                                        \
@@ -21,7 +24,8 @@ static_assert(sizeof(void *) >= sizeof(std::uint64_t), "handles are kept in poin
         static std::uint64_t number(Kind const &handle) {                                          \
             return reinterpret_cast<std::uint64_t>(handle.getImplementation());                    \
         }                                                                                          \
-    };
+    };                                                                                             \
+    template <> struct FriendOf<Kind> : Kind##Friend {};
 
 STARLING_HANDLE_FRIEND(FederateHandle)
 STARLING_HANDLE_FRIEND(ObjectClassHandle)

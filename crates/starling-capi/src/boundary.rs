@@ -1,8 +1,11 @@
-//! Crossing the boundary: statuses, messages, panics.
+//! Crossing the boundary: statuses, messages, results, panics.
 
-use crate::types::{StarlingAmbassador, StarlingStatus, StarlingText, slice};
-use starling::{Exception, ExceptionKind, RtiAmbassador};
+use crate::types::{
+    StarlingAmbassador, StarlingHandles, StarlingStatus, StarlingText, list, refused,
+};
+use starling::{Exception, RtiAmbassador, Service};
 use std::cell::RefCell;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
@@ -10,6 +13,8 @@ thread_local! {
     static THROWN: RefCell<String> = const { RefCell::new(String::new()) };
     /// The last failure's message, or the last text result, of this thread.
     static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+    /// The last result of this thread that is a list.
+    static HANDLES: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Why this thread's last call failed. Valid until its next call.
@@ -18,36 +23,29 @@ pub extern "C" fn starling_message() -> StarlingText {
     TEXT.with_borrow(|text| StarlingText::of(text))
 }
 
-/// What a callback threw: called by it, on its thread, before it returns false.
+/// What a callback threw: called by it, on its thread, before it returns false. It need not be
+/// UTF-8.
 ///
 /// # Safety
-/// As in the crate's rules, but `what` need not be UTF-8.
+/// `what` is readable as the crate's rules for pointers say.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn starling_callback_threw(what: StarlingText) {
     guarded(|| {
-        // SAFETY: the caller vouches for its text.
-        let what = unsafe { slice(what.data, what.size) };
+        // SAFETY: the caller keeps the rules; the bytes are copied before this returns.
+        let what = unsafe { list(&what.data, what.size, "what") }?;
         THROWN.set(String::from_utf8_lossy(what).into_owned());
-        Ok(())
-    });
-}
-
-/// Says on standard error, at the first call in this process, that a service is not implemented.
-///
-/// # Safety
-/// As in the crate's rules.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn starling_not_implemented(text: StarlingText) {
-    guarded(|| {
-        // SAFETY: the caller vouches for its text.
-        starling::note(unsafe { text.read() }?);
         Ok(())
     });
 }
 
 /// What [`starling_callback_threw`] was told by the callback that has returned.
 pub(crate) fn thrown() -> String {
-    THROWN.take()
+    let what = THROWN.take();
+    if what.is_empty() {
+        "it did not say what".to_owned()
+    } else {
+        what
+    }
 }
 
 /// Keeps a text result until this thread's next call.
@@ -56,13 +54,27 @@ pub(crate) fn keep(text: String) -> StarlingText {
     starling_message()
 }
 
+/// Keeps a result of handles until this thread's next call.
+pub(crate) fn keep_handles(handles: impl Iterator<Item = u32>) -> StarlingHandles {
+    HANDLES.with_borrow_mut(|kept| {
+        kept.clear();
+        kept.extend(handles);
+        StarlingHandles {
+            data: kept.as_ptr(),
+            size: kept.len(),
+        }
+    })
+}
+
 /// Runs `work`; an exception or a panic becomes a status and a message.
 pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Exception>) -> StarlingStatus {
     let result = catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let what = panic.downcast_ref::<String>().map(String::as_str);
         let what = what.or(panic.downcast_ref::<&str>().copied());
-        let why = format!("a bug in the RTI: {}", what.unwrap_or("?"));
-        Err(Exception::new(ExceptionKind::RTIinternalError, why))
+        Err(refused(format!(
+            "a bug in the RTI: {}",
+            what.unwrap_or("?")
+        )))
     });
     match result {
         Ok(()) => 0,
@@ -73,33 +85,48 @@ pub(crate) fn guarded(work: impl FnOnce() -> Result<(), Exception>) -> StarlingS
     }
 }
 
-/// Calls a service and stores its result at `out`, unless that is null.
-///
-/// # Safety
-/// `ambassador` is a living ambassador or null; `out` is writable or null.
-pub(crate) unsafe fn service<T>(
-    ambassador: *const StarlingAmbassador,
-    out: *mut T,
-    work: impl FnOnce(&RtiAmbassador) -> Result<T, Exception>,
-) -> StarlingStatus {
-    guarded(|| {
-        // SAFETY: as above.
-        let ambassador = unsafe { living(ambassador) }?;
-        let result = work(&ambassador.rti)?;
-        if !out.is_null() {
-            // SAFETY: as above.
-            unsafe { out.write(result) };
-        }
-        Ok(())
-    })
+/// Names the service where its arguments cannot be read.
+#[inline]
+pub(crate) fn named<T>(
+    service: Service,
+    read: impl FnOnce() -> Result<T, Exception>,
+) -> Result<T, Exception> {
+    read().map_err(|e| e.in_service(service))
 }
 
+/// The ambassador, for as long as the pointer is borrowed.
+///
 /// # Safety
-/// `ambassador` is a living ambassador or null, for as long as `'a`.
+/// `ambassador` is null, or comes from `starling_new` and is not deleted meanwhile.
+#[inline]
 pub(crate) unsafe fn living<'a>(
-    ambassador: *const StarlingAmbassador,
-) -> Result<&'a StarlingAmbassador, Exception> {
-    // SAFETY: as above.
-    unsafe { ambassador.as_ref() }
-        .ok_or_else(|| Exception::new(ExceptionKind::RTIinternalError, "the ambassador is null"))
+    ambassador: &'a *const StarlingAmbassador,
+) -> Result<&'a RtiAmbassador, Exception> {
+    // SAFETY: not deleted, says the caller; all that ever changes behind it has locks of its own.
+    let ambassador: Option<&'a StarlingAmbassador> = unsafe { ambassador.as_ref() };
+    ambassador
+        .map(|ambassador| &ambassador.rti)
+        .ok_or_else(|| refused("the ambassador is null"))
+}
+
+/// Where a result goes.
+pub(crate) struct Out<'a, T>(*mut T, PhantomData<&'a *mut T>);
+
+impl<'a, T> Out<'a, T> {
+    /// The argument `result`.
+    ///
+    /// # Safety
+    /// Unless it is null, a `T` may be written at `result` while that is borrowed.
+    pub(crate) unsafe fn at(result: &'a *mut T) -> Result<Self, Exception> {
+        if result.is_null() || !result.is_aligned() {
+            return Err(refused("the argument result is null or not aligned"));
+        }
+        Ok(Out(*result, PhantomData))
+    }
+
+    /// Stores it.
+    pub(crate) fn write(self, value: T) {
+        // SAFETY: not null and aligned; who made this vouched for the rest.
+        unsafe { self.0.write(value) };
+    }
 }

@@ -1,8 +1,9 @@
 //! `starling config`: settings and where they come from.
 
-use crate::{fail, print};
+use crate::{fail, print, print_json};
 use clap::Subcommand;
-use starling_rid::{Sources, as_json, as_text, markdown};
+use serde_json::{Value as Json, json};
+use starling_rid::{Settings, Sources, Value, as_text, markdown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             json,
             designator,
         } => match Sources::of_process().designator(designator).read() {
-            Ok(settings) if *json => print(&as_json(&settings)),
+            Ok(settings) if *json => print_json(&as_json(&settings)),
             Ok(settings) => print(&as_text(&settings, *origin)),
             Err(error) => fail(error, 1),
         },
@@ -66,4 +67,23 @@ fn checked(file: &Path) -> Sources {
         true => Sources::new().project_file(file),
         false => Sources::new().user_file(file),
     }
+}
+
+/// Every setting with its origin; numbers and switches as such.
+fn as_json(settings: &Settings) -> Json {
+    let rows = settings.values().map(|(setting, value, origin)| {
+        let value = match value {
+            Value::Switch(on) => json!(on),
+            Value::Integer(number) => json!(number),
+            Value::Number(number) => json!(number),
+            other => json!(other.to_string()),
+        };
+        json!({
+            "key": setting.key,
+            "value": value,
+            "unit": setting.unit,
+            "origin": origin.to_string(),
+        })
+    });
+    rows.collect()
 }

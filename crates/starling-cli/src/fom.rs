@@ -1,10 +1,10 @@
 //! `starling fom`: FOM modules checked, shown, merged and compared without a federation execution.
 
-use crate::{fail, print};
+use crate::{fail, print, print_json};
 use clap::Subcommand;
 use serde_json::{Value, json};
 use starling_fom::{
-    Check, Difference, FomError, InteractionClass, MODULE_BYTES_MAX, Module, ObjectClass,
+    Check, Difference, FomError, InteractionClass, MODULE_BYTES_MAX, Meaning, Module, ObjectClass,
     ObjectModel, Order, Place, Problems, STANDARD_MIM_DESIGNATOR, Transportation, compose, parse,
     standard_mim, standard_model,
 };
@@ -47,6 +47,9 @@ pub(crate) enum Command {
         first: PathBuf,
         /// The second module
         second: PathBuf,
+        /// Compared with HLAstandardMIM, show also what only one of them says
+        #[arg(long)]
+        all: bool,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -95,9 +98,10 @@ pub(crate) fn run(command: &Command) -> ExitCode {
         Command::Diff {
             first,
             second,
+            all,
             json,
         } => match (read(first), read(second)) {
-            (Ok(first), Ok(second)) => diff(&first, &second, *json),
+            (Ok(first), Ok(second)) => diff(&first, &second, *all, *json),
             (first, second) => {
                 let errors = [first.err(), second.err()].into_iter().flatten().collect();
                 let problems = Problems {
@@ -172,7 +176,7 @@ fn write(text: &str, output: Option<&PathBuf>) -> ExitCode {
     }
 }
 
-fn diff(first: &Module, second: &Module, json: bool) -> ExitCode {
+fn diff(first: &Module, second: &Module, all: bool, json: bool) -> ExitCode {
     let (one, two) = (first.meaning(), second.meaning());
     let at = |module: &Module, line: Option<u32>| Place {
         module: module.designator().to_owned(),
@@ -191,8 +195,18 @@ fn diff(first: &Module, second: &Module, json: bool) -> ExitCode {
         .chain(&problems.warnings)
         .filter(|p| p.first().is_some())
         .collect();
-    let differences = one.differences(&two);
+    let mut differences = one.differences(&two);
     let differ = !differences.is_empty() || !conflicts.is_empty();
+    let found = differences.len();
+    // No module has to repeat the MIM, and what is new in it concerns the MIM only in its classes.
+    if first.designator() == STANDARD_MIM_DESIGNATOR && !all {
+        differences = one.repeated_by(&two).differences(&two);
+        differences.retain(|d| match d {
+            Difference::OnlySecond(what) => is_in_class_of(what, &one),
+            _ => true,
+        });
+    }
+    let left_out = found - differences.len();
     if json {
         let row = |d: &Difference| {
             let (what, how) = match d {
@@ -210,6 +224,7 @@ fn diff(first: &Module, second: &Module, json: bool) -> ExitCode {
         print_json(&json!({
             "conflicts": conflicts.iter().map(|p| problem_json(p)).collect::<Vec<_>>(),
             "differences": differences.iter().map(row).collect::<Vec<_>>(),
+            "left_out": left_out,
         }));
         return ExitCode::from(u8::from(differ));
     }
@@ -241,8 +256,26 @@ fn diff(first: &Module, second: &Module, json: bool) -> ExitCode {
             ),
         };
     }
-    print(&out);
-    ExitCode::from(u8::from(differ))
+    if left_out > 0 {
+        let more = count(left_out, "difference");
+        out += &format!("{more} in what only one of them says: --all shows them\n");
+    }
+    match print(&out) {
+        ExitCode::SUCCESS => ExitCode::from(u8::from(differ)),
+        failed => failed,
+    }
+}
+
+/// Whether it is a member of a class that the module defines.
+fn is_in_class_of(what: &str, module: &Meaning) -> bool {
+    let kinds = [
+        ("attribute ", "object class"),
+        ("parameter ", "interaction class"),
+    ];
+    kinds.iter().any(|(member, class)| {
+        let name = what.strip_prefix(member).and_then(|n| n.rsplit_once('.'));
+        name.is_some_and(|(name, _)| module.line(&format!("{class} {name}")).is_some())
+    })
 }
 
 /// The model as far as the modules merge (none without a MIM), and all problems.
@@ -319,10 +352,6 @@ fn report(problems: &Problems, check: Check) -> ExitCode {
         Check::Strict => count(errors + warnings, "problem"),
     };
     fail(refused, 1)
-}
-
-fn print_json(value: &Value) -> ExitCode {
-    print(&format!("{value:#}\n"))
 }
 
 fn place_json(place: &Place) -> Value {

@@ -1,17 +1,23 @@
 //! The program `starling`: one file per group of subcommands.
 //!
 //! What each exit code means stands in `EXIT_CODES`, which every `--help` shows.
+#![forbid(unsafe_code)]
 
 mod config;
 mod document;
 mod fom;
 mod manage;
 mod ps;
-mod query;
 mod rtiexec;
+mod saves;
+mod top;
 mod why;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use serde_json::Value;
+use starling::Reply;
+use starling_core::message::ToExecutive;
+use starling_rid::Sources;
 use std::process::ExitCode;
 
 /// With the commit, where the build knew it (`build.rs`).
@@ -40,6 +46,8 @@ enum Command {
     Rtiexec(rtiexec::Arguments),
     /// List federation executions, their federates, and how these are connected
     Ps(ps::Arguments),
+    /// Show, again and again, what the federates do: rates, queues, time, who waits
+    Top(top::Arguments),
     /// Say why a federate gets no updates or interactions: walks the chain, names the link that fails
     Why(why::Arguments),
     /// Destroy a federation execution that has no joined federates
@@ -51,6 +59,9 @@ enum Command {
     /// Check, show, merge and compare FOM modules
     #[command(subcommand)]
     Fom(fom::Command),
+    /// List, show and remove saved federation executions
+    #[command(subcommand)]
+    Saves(saves::Command),
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
@@ -82,11 +93,13 @@ fn main() -> ExitCode {
     match arguments.command {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
+        Command::Top(arguments) => top::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
         Command::Destroy(arguments) => manage::destroy(&arguments),
         Command::Resign(arguments) => manage::resign(&arguments),
         Command::Stop(arguments) => manage::stop(&arguments),
         Command::Fom(command) => fom::run(&command),
+        Command::Saves(command) => saves::run(&command),
         Command::Config(command) => config::run(&command),
         Command::Version => print(&format!("starling {VERSION}\n")),
         Command::Completions(arguments) => document::completions(&arguments),
@@ -100,10 +113,27 @@ fn fail(error: impl std::fmt::Display, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Asks the rtiexec that a localSettingsDesignator leads to, as `program`; else why not, and the exit
+/// code.
+fn query(designator: &str, program: &str, question: &ToExecutive) -> Result<Reply, (String, u8)> {
+    let settings = Sources::of_process().designator(designator).read();
+    let settings = settings.map_err(|e| (e.to_string(), 2))?;
+    starling::query(&settings, program, question).map_err(|why| (why, UNREACHABLE))
+}
+
+fn print_json(value: &Value) -> ExitCode {
+    print(&format!("{value:#}\n"))
+}
+
 /// Writes to standard output; a reader that has gone away (`| head`) is no error.
 fn print(text: &str) -> ExitCode {
-    use std::io::Write;
-    // Nobody is left who could be told.
-    let _ = std::io::stdout().write_all(text.as_bytes());
-    ExitCode::SUCCESS
+    use std::io::{ErrorKind, Write, stdout};
+    let mut out = stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader that has seen enough (`| head`) has ended on purpose.
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            fail(format!("the output can't be written: {error}"), 1)
+        }
+        _ => ExitCode::SUCCESS,
+    }
 }

@@ -1,7 +1,6 @@
 //! `starling destroy`, `starling resign`, `starling stop`: getting rid of what is left over.
 
-use crate::query::query;
-use crate::{UNREACHABLE, fail, print};
+use crate::{UNREACHABLE, fail, print, query};
 use clap::Args;
 use starling_core::message::{FromExecutive, ToExecutive};
 use std::process::ExitCode;
@@ -72,9 +71,9 @@ pub(crate) fn stop(arguments: &Stop) -> ExitCode {
 }
 
 fn manage(designator: &str, program: &str, order: &ToExecutive, done: &str) -> ExitCode {
-    match query(designator, program, order) {
-        Ok((.., FromExecutive::Done(Ok(())))) => print(done),
-        Ok((.., FromExecutive::Done(Err(refusal)))) => fail(refusal, 1),
+    match query(designator, program, order).map(|reply| reply.answer) {
+        Ok(FromExecutive::Done(Ok(()))) => print(done),
+        Ok(FromExecutive::Done(Err(refusal))) => fail(refusal, 1),
         Ok(_) => fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => fail(why, code),
     }

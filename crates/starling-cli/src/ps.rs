@@ -1,9 +1,13 @@
 //! `starling ps`: what an rtiexec holds.
 
-use crate::query::{Json, query};
-use crate::{UNREACHABLE, fail, print};
+use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
-use starling_core::message::{FederationStatus, FromExecutive, PeerInfo, ToExecutive};
+use serde_json::{Value, json};
+use starling::Reply;
+use starling_core::Counters;
+use starling_core::message::{
+    FederateStatus, FederationStatus, FromExecutive, PeerInfo, ToExecutive,
+};
 use starling_net::printable;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -27,12 +31,16 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         &ToExecutive::QueryStatus,
     );
     let (place, rtiexec, list) = match answer {
-        Ok((place, rtiexec, FromExecutive::Status(list))) => (place, rtiexec, list),
+        Ok(Reply {
+            place,
+            rtiexec,
+            answer: FromExecutive::Status(list),
+        }) => (place, rtiexec, list),
         Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => return fail(why, code),
     };
     match arguments.json {
-        true => print(&json(&place, &rtiexec, &list)),
+        true => print_json(&as_json(&place, &rtiexec, &list)),
         false => print(&text(&place, &rtiexec, &list)),
     }
 }
@@ -63,11 +71,18 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 federation.refused
             );
         }
+        if federation.outdated > 0 {
+            let _ = writeln!(
+                out,
+                "  {} request(s) and data frame(s) from before a restore were dropped",
+                federation.outdated
+            );
+        }
         let heading = [
             "HANDLE", "FEDERATE", "TYPE", "PROGRAM", "PROCESS", "VERSION", "PATH",
         ];
         let mut rows = vec![heading.map(String::from)];
-        for (federate, peer) in &federation.federates {
+        for FederateStatus { federate, peer, .. } in &federation.federates {
             rows.push([
                 federate.handle.0.to_string(),
                 printable(&federate.name).into(),
@@ -88,47 +103,96 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             let line = cells.collect::<Vec<_>>().join("  ");
             let _ = writeln!(out, "  {}", line.trim_end());
         }
+        for of in &federation.federates {
+            let name = printable(&of.federate.name);
+            let _ = writeln!(out, "  data of {name}: {}", of.counters);
+        }
     }
     out
 }
 
-fn json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
-    let peer = |p: &PeerInfo| {
-        format!(
-            "\"process\": {}, \"host\": {:?}, \"program\": {:?}, \"version\": {:?}",
-            p.pid,
-            Json(&p.host),
-            Json(&p.program),
-            Json(&p.version)
-        )
+fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value {
+    let federate = |of: &FederateStatus| {
+        let (federate, peer) = (&of.federate, &of.peer);
+        json!({
+            "handle": federate.handle.0,
+            "name": federate.name,
+            "type": federate.kind,
+            "process": peer.pid,
+            "host": peer.host,
+            "program": peer.program,
+            "version": peer.version,
+            "path": peer.path,
+            "counters": counters(&of.counters),
+            "time": {
+                "logical_time": of.time.time.to_string(),
+                "galt": of.time.galt.map(|t| t.to_string()),
+                "lits": of.time.lits.map(|t| t.to_string()),
+                "lookahead": of.time.lookahead.map(|l| l.to_string()),
+                "constrained": of.time.constrained,
+                "advancing_to": of.time.advancing_to.map(|t| t.to_string()),
+                "in_state_ms": of.time.in_state_ms,
+                "queued": of.time.queued,
+            },
+        })
     };
-    let federations = list.iter().map(|f| {
-        let modules: Vec<_> = f.modules.iter().map(|m| format!("{:?}", Json(m))).collect();
-        let federates = f.federates.iter().map(|(federate, info)| {
-            format!(
-                "{{\"handle\": {}, \"name\": {:?}, \"type\": {:?}, {}, \"path\": {:?}}}",
-                federate.handle.0,
-                Json(&federate.name),
-                Json(&federate.kind),
-                peer(info),
-                Json(&info.path)
-            )
-        });
-        format!(
-            "{{\"name\": {:?}, \"time\": {:?}, \"instances\": {}, \"log\": {}, \"refused\": {}, \"modules\": [{}], \"federates\": [{}]}}",
-            Json(&f.name),
-            Json(&f.time_implementation),
-            f.instances,
-            f.log,
-            f.refused,
-            modules.join(", "),
-            federates.collect::<Vec<_>>().join(", ")
-        )
-    });
-    format!(
-        "{{\"rtiexec\": {{{}, \"address\": {:?}}}, \"federations\": [{}]}}\n",
-        peer(rtiexec),
-        Json(place),
-        federations.collect::<Vec<_>>().join(", ")
-    )
+    let federation = |f: &FederationStatus| {
+        json!({
+            "name": f.name,
+            "time": f.time_implementation,
+            "instances": f.instances,
+            "log": f.log.0,
+            "refused": f.refused,
+            "outdated": f.outdated,
+            "modules": f.modules,
+            "federates": f.federates.iter().map(federate).collect::<Vec<_>>(),
+        })
+    };
+    json!({
+        "rtiexec": {
+            "process": rtiexec.pid,
+            "host": rtiexec.host,
+            "program": rtiexec.program,
+            "version": rtiexec.version,
+            "address": place,
+        },
+        "federations": list.iter().map(federation).collect::<Vec<_>>(),
+    })
+}
+
+fn counters(of: &Counters) -> Value {
+    let Counters {
+        sent,
+        unwanted,
+        reduced,
+        of_deleted,
+        queued,
+        unknown,
+        unsubscribed,
+        retracted,
+        dropped,
+        from_removed,
+        outdated,
+        conflated,
+        held,
+        withheld,
+        waiting,
+    } = of;
+    json!({
+        "sent": sent,
+        "unwanted": unwanted,
+        "reduced": reduced,
+        "of_deleted": of_deleted,
+        "queued": queued,
+        "unknown": unknown,
+        "unsubscribed": unsubscribed,
+        "retracted": retracted,
+        "dropped": dropped,
+        "from_removed": from_removed,
+        "outdated": outdated,
+        "conflated": conflated,
+        "held": held,
+        "withheld": withheld,
+        "waiting": waiting,
+    })
 }

@@ -7,8 +7,8 @@ use crate::fail;
 use clap::Args;
 use starling_net::{RunDir, raise_descriptor_limit};
 use starling_rid::{
-    DEFAULT_PORT, Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR, RTIEXEC_LISTEN, SettingError, Settings,
-    Sources,
+    DEFAULT_PORT, Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
+    SettingError, Settings, Sources,
 };
 use starling_rtiexec::{Config, Ended, Server, start_logging};
 use std::io::Write;
@@ -66,8 +66,9 @@ fn serve(arguments: &Arguments) -> Result<Ended, String> {
     let mut config = Config::of(&settings);
     config.by_itself = arguments.by_itself;
     if let Some(seconds) = arguments.idle_exit_s {
-        let time = Duration::try_from_secs_f64(seconds);
-        let time = time.map_err(|e| format!("--idle-exit-s {seconds}: {e}"))?;
+        let set = settings.set(RTIEXEC_IDLE_EXIT_S, &seconds.to_string(), "--idle-exit-s");
+        set.map_err(|e| e.to_string())?;
+        let time = Duration::from_secs_f64(settings.get(RTIEXEC_IDLE_EXIT_S));
         // For one that was started by itself 0 means at once, else never.
         config.idle_exit = (arguments.by_itself || !time.is_zero()).then_some(time);
     }

@@ -1,8 +1,9 @@
 //! `starling why`: why a federate gets nothing.
 
-use crate::query::{Json, query};
-use crate::{UNREACHABLE, fail, print};
+use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
+use serde_json::{Value, json};
+use starling::Reply;
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
 use starling_net::printable;
 use std::fmt::Write;
@@ -34,12 +35,15 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         subject: arguments.subject.clone(),
     });
     let findings = match query(&arguments.rtiexec, "starling why", &question) {
-        Ok((.., FromExecutive::Why(findings))) => findings,
+        Ok(Reply {
+            answer: FromExecutive::Why(findings),
+            ..
+        }) => findings,
         Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => return fail(why, code),
     };
     let printed = match arguments.json {
-        true => print(&json(&findings)),
+        true => print_json(&as_json(&findings)),
         false => print(&text(&findings)),
     };
     match findings.iter().all(|f| f.holds) {
@@ -67,14 +71,13 @@ fn text(findings: &[Finding]) -> String {
     out
 }
 
-fn json(findings: &[Finding]) -> String {
+fn as_json(findings: &[Finding]) -> Value {
     let rows = findings.iter().map(|f| {
-        format!(
-            "{{\"link\": {:?}, \"holds\": {}, \"detail\": {:?}}}",
-            Json(&f.link),
-            f.holds,
-            Json(&f.detail)
-        )
+        json!({
+            "link": f.link,
+            "holds": f.holds,
+            "detail": f.detail,
+        })
     });
-    format!("[{}]\n", rows.collect::<Vec<_>>().join(", "))
+    rows.collect()
 }

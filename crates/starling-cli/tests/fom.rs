@@ -186,6 +186,33 @@ fn diff_tells_what_differs() {
     );
 }
 
+#[test]
+fn diff_with_the_mim_shows_what_concerns_it() {
+    let module = "broken/root-interaction-changed.xml";
+    let out = fom(&["diff", "HLAstandardMIM", module]);
+    let shown = text(&out.stdout);
+    let marked: Vec<_> = shown.lines().filter(|l| !l.starts_with(' ')).collect();
+    let [conflict, changed, added, left_out] = marked[..] else {
+        panic!("{shown}")
+    };
+    assert!(conflict.starts_with("conflict: interaction class 'HLAinteractionRoot'"));
+    assert!(changed.starts_with("! interaction class HLAinteractionRoot: transportation"));
+    assert_eq!(added, "+ parameter HLAinteractionRoot.Id");
+    let all = fom(&["diff", "--all", "HLAstandardMIM", module]);
+    let all = text(&all.stdout);
+    assert!(
+        all.contains("+ interaction class HLAinteractionRoot.Horn\n"),
+        "{all}"
+    );
+    assert!(
+        all.contains("- object class HLAobjectRoot.HLAmanager\n"),
+        "{all}"
+    );
+    let all = all.lines().filter(|l| !l.starts_with(' ')).count();
+    let number = format!("{} differences in what only one of them says", all - 3);
+    assert!(left_out.starts_with(&number), "{left_out}");
+}
+
 /// The command that the message about a conflict advises shows that conflict.
 #[test]
 fn the_advised_diff_shows_the_conflict() {

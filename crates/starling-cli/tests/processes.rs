@@ -6,80 +6,69 @@
 mod common;
 
 use common::Client;
+use libtest_mimic::{Arguments, Trial};
 use starling::{CallbackModel, FederateAmbassador, RtiAmbassador};
-use starling_core::Callback;
 use starling_core::message::{FromExecutive, ModuleSource, ToExecutive};
+use starling_core::{Callback, Counters};
 use starling_net::{Endpoint, Link, ProcessState, RunDir, process_state, reach};
 use starling_rid::Sources;
 use starling_wire::VERSION;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitCode, Output, Stdio};
+
+macro_rules! test {
+    ($function:ident) => {
+        trial(stringify!($function), $function)
+    };
+}
 
 const STARLING: &str = env!("CARGO_BIN_EXE_starling");
 
-type Test = fn(&Path);
-
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
-        Some("federate") => return federate(&arguments[1], &arguments[2]),
-        Some("starter") => return starter(&arguments[1]),
-        // As cargo test and its friends ask a test program.
-        Some("--list") => return println!("processes: test"),
+        Some("federate") => {
+            federate(&arguments[1], &arguments[2]);
+            return ExitCode::SUCCESS;
+        }
+        Some("starter") => {
+            starter(&arguments[1]);
+            return ExitCode::SUCCESS;
+        }
         _ => {}
     }
-    let tests: [(&str, Test); 13] = [
-        (
-            "a_killed_federate_is_resigned",
-            a_killed_federate_is_resigned,
-        ),
-        (
-            "a_stopped_federate_is_resigned",
-            a_stopped_federate_is_resigned_and_finds_out,
-        ),
-        (
-            "a_stopped_federate_is_kept_by_setting",
-            a_stopped_federate_is_kept_by_setting,
-        ),
-        (
-            "ps_lists_who_is_there_and_how",
-            ps_lists_who_is_there_and_how,
-        ),
-        ("errors_are_clear", errors_are_clear),
-        (
-            "a_log_that_cannot_be_written_harms_nobody",
-            a_log_that_cannot_be_written_harms_nobody,
-        ),
-        ("names_forge_no_log_lines", names_forge_no_log_lines),
-        (
-            "what_is_left_over_is_got_rid_of",
-            what_is_left_over_is_got_rid_of,
-        ),
-        ("the_mom_is_said_to_be_absent", the_mom_is_said_to_be_absent),
-        ("help_names_exit_codes", help_names_exit_codes),
-        (
-            "a_signal_ends_it_in_good_order",
-            a_signal_ends_it_in_good_order,
-        ),
-        (
-            "federates_start_one_by_themselves",
-            federates_start_one_by_themselves,
-        ),
-        (
-            "one_that_ends_as_it_is_reached_is_replaced",
-            one_that_ends_as_it_is_reached_is_replaced,
-        ),
+    let mut arguments = Arguments::from_args();
+    // Each of them keeps several processes busy.
+    arguments.test_threads = arguments.test_threads.or(Some(1));
+    let tests = [
+        test!(a_killed_federate_is_resigned),
+        test!(a_stopped_federate_is_resigned_and_finds_out),
+        test!(a_stopped_federate_is_kept_by_setting),
+        test!(ps_lists_who_is_there_and_how),
+        test!(errors_are_clear),
+        test!(a_log_that_cannot_be_written_harms_nobody),
+        test!(names_forge_no_log_lines),
+        test!(what_is_left_over_is_got_rid_of),
+        test!(help_names_exit_codes),
+        test!(a_signal_ends_it_in_good_order),
+        test!(federates_start_one_by_themselves),
+        test!(one_that_ends_as_it_is_reached_is_replaced),
     ];
-    for (name, test) in tests {
-        let directory =
-            std::env::temp_dir().join(format!("starling-{}-{name}", std::process::id()));
-        RunDir::open(&directory).unwrap();
-        test(&directory);
-        std::fs::remove_dir_all(&directory).unwrap();
-        println!("{name} ... ok");
-    }
+    libtest_mimic::run(&arguments, tests.into()).exit_code()
+}
+
+/// One with a run directory of its own. A function that isn't listed above is dead code to the
+/// compiler.
+fn trial(name: &str, test: fn(&Path)) -> Trial {
+    Trial::test(name, move || {
+        let directory = tempfile::tempdir()?;
+        let run_dir = directory.path().join("run");
+        RunDir::open(&run_dir)?;
+        test(&run_dir);
+        Ok(())
+    })
 }
 
 /// Plays a federate: joins, says so, and stays until it is told what became of it.
@@ -258,7 +247,7 @@ fn a_stopped_federate_is_kept_by_setting(run_dir: &Path) {
     assert!(line.contains("federate 'paused' of 'Demo'"), "{line}");
     signal(&child, "-CONT");
     // Still a member, as far as all that rtiexec has said until now.
-    founder.tell(starling_core::message::ToExecutive::ListFederations);
+    founder.tell(ToExecutive::ListFederations);
     founder.until(|m| matches!(m, FromExecutive::Federations(_)));
     assert!(founder.federate().federate_handle("paused").is_ok());
     child.kill().unwrap();
@@ -272,7 +261,7 @@ fn starling(arguments: &[&str]) -> Output {
 
 fn ps_lists_who_is_there_and_how(run_dir: &Path) {
     let rtiexec = Rtiexec::start(run_dir, &[]);
-    let _founder = rtiexec.founder();
+    let founder = rtiexec.founder();
     let (mut child, _) = play(&rtiexec.tcp, "over-tcp");
     let text = starling(&["ps", &rtiexec.tcp]);
     assert!(text.status.success());
@@ -290,13 +279,60 @@ fn ps_lists_who_is_there_and_how(run_dir: &Path) {
         "--json",
         &rtiexec.unix.replace("unix:", "connect.address=unix:"),
     ]);
-    let json = String::from_utf8(json.stdout).unwrap();
-    assert!(
-        json.contains("\"name\": \"over-tcp\", \"type\": \"test\""),
-        "{json}"
-    );
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let federates = json["federations"][0]["federates"].as_array().unwrap();
+    let over_tcp = federates.iter().find(|f| f["name"] == "over-tcp");
+    assert_eq!(over_tcp.unwrap()["type"], "test", "{json}");
+    what_became_of_data_is_shown(rtiexec, founder);
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+/// In `ps`, in `why`, and in the log when the federate is gone.
+fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {
+    let counters = Counters {
+        sent: 70,
+        unwanted: 3,
+        reduced: 5,
+        unsubscribed: 2,
+        held: 1,
+        ..Counters::default()
+    };
+    let told = "70 sent, 0 received, 3 not sent: nobody subscribed, 5 left out by update rate, \
+                2 dropped: not subscribed when due, 1 held for what they come after";
+    founder.tell(ToExecutive::Counted(Box::new(counters)));
+    // Answered behind it.
+    founder.tell(ToExecutive::ListFederations);
+    founder.until(|m| matches!(m, FromExecutive::Federations(_)));
+    let text = String::from_utf8(starling(&["ps", &rtiexec.tcp]).stdout).unwrap();
+    assert!(
+        text.contains(&format!("data of founder: {told}\n")),
+        "{text}"
+    );
+    let json = starling(&["ps", "--json", &rtiexec.tcp]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let federates = json["federations"][0]["federates"].as_array().unwrap();
+    let founders = federates.iter().find(|f| f["name"] == "founder").unwrap();
+    for (key, count) in [("sent", 70), ("unwanted", 3), ("reduced", 5), ("held", 1)] {
+        assert_eq!(founders["counters"][key], count, "{key}");
+    }
+    assert_eq!(founders["time"]["logical_time"], "0", "{json}");
+    assert_eq!(founders["time"]["galt"], serde_json::Value::Null, "{json}");
+    let top = starling(&["top", "--times", "2", "--interval-s", "0.1", &rtiexec.tcp]);
+    assert!(top.status.success());
+    let top = String::from_utf8(top.stdout).unwrap();
+    let rows: Vec<_> = top.lines().filter(|l| l.contains("founder")).collect();
+    let [first, second] = rows[..] else {
+        panic!("two looks: {top}");
+    };
+    // Only the second look knows how many were sent since the one before.
+    let sent = |row: &str| row.split_whitespace().nth(1).map(str::to_owned);
+    assert_eq!(sent(first).as_deref(), Some("-"), "{top}");
+    assert_eq!(sent(second).as_deref(), Some("0"), "{top}");
+    assert!(second.contains("no time management"), "{top}");
+    drop(founder);
+    let line = rtiexec.until_logged("lost: federate 'founder'");
+    assert!(line.contains(told), "{line}");
 }
 
 fn errors_are_clear(run_dir: &Path) {
@@ -311,7 +347,8 @@ fn errors_are_clear(run_dir: &Path) {
     fails(&["rtiexec", "--listen", &rtiexec.tcp], 1, &busy);
     fails(&["rtiexec", "--listen", &rtiexec.unix], 1, &busy);
     fails(&["rtiexec", "--listen", "a b:c"], 1, "'c' is no port");
-    fails(&["rtiexec", "--idle-exit-s=-1"], 1, "--idle-exit-s -1: ");
+    let range = "'-1' is no number from 0 to 86400";
+    fails(&["rtiexec", "--idle-exit-s=-1"], 1, range);
     fails(
         &["rtiexec", "--log-level", "loud"],
         1,
@@ -353,6 +390,23 @@ fn errors_are_clear(run_dir: &Path) {
         shown.lines().next().unwrap().ends_with("connect()"),
         "{shown}"
     );
+    let json = starling(&[
+        "config",
+        "show",
+        "--json",
+        "limits.send_queue_bytes=7654321",
+    ]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let of = |key: &str| {
+        json.as_array()
+            .unwrap()
+            .iter()
+            .find(|s| s["key"] == key)
+            .unwrap()
+    };
+    assert_eq!(of("callbacks.io")["value"], "async");
+    assert_eq!(of("limits.send_queue_bytes")["value"], 7_654_321);
+    assert_eq!(of("limits.send_queue_bytes")["origin"], "connect()");
 }
 
 fn a_log_that_cannot_be_written_harms_nobody(run_dir: &Path) {
@@ -426,7 +480,7 @@ fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
     // The FOM of before, with its typo mended.
     let module = ModuleSource {
         designator: "numbers.xml".into(),
-        text: b"<objectModel/>".to_vec(),
+        text: b"<objectModel/>"[..].into(),
     };
     let refusal = |client: &mut Client| {
         client.tell(ToExecutive::CreateFederation {
@@ -468,40 +522,6 @@ fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
     run(&["stop", &unix], 0);
     assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
     assert!(rtiexec.until_logged("ended by").contains("starling stop"));
-}
-
-fn the_mom_is_said_to_be_absent(run_dir: &Path) {
-    let mut rtiexec = Rtiexec::start(run_dir, &[]);
-    let mut founder = rtiexec.founder();
-    let number = founder
-        .federate()
-        .interaction_class_handle("Number")
-        .unwrap();
-    let federate = founder.federate_mut();
-    federate.subscribe_interaction_class(number, true).unwrap();
-    founder.send_all();
-    let federate = founder.federate_mut();
-    assert_eq!(federate.take_note(), None);
-    let class = federate.object_class_handle("HLAobjectRoot.HLAmanager.HLAfederate");
-    let class = class.unwrap();
-    let name = federate.attribute_handle(class, "HLAfederateName").unwrap();
-    let mut subscribe = || {
-        let federate = founder.federate_mut();
-        federate
-            .subscribe_object_class_attributes(class, &[name], true, "")
-            .unwrap();
-        federate.unsubscribe_object_class(class).unwrap();
-        founder.send_all();
-        founder.federate_mut().take_note()
-    };
-    let note = subscribe().unwrap();
-    assert!(
-        note.contains("'HLAobjectRoot.HLAmanager.HLAfederate'"),
-        "{note}"
-    );
-    assert_eq!(subscribe(), None, "once is enough");
-    let line = rtiexec.until_logged(&note);
-    assert!(line.contains("federate 'founder' of 'Demo'"), "{line}");
 }
 
 fn help_names_exit_codes(_: &Path) {

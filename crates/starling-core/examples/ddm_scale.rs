@@ -8,12 +8,10 @@
 //! has moved. All in one thread, without links.
 #![allow(clippy::print_stdout, reason = "its result")]
 
-use starling_core::message::{
-    AttributeRegions, FromExecutive, ModuleSource, PeerInfo, ToExecutive,
-};
+use starling_core::message::{AttributeRegions, Data, ModuleSource, PeerInfo, ToExecutive};
 use starling_core::{
-    AttributeHandle, DataOut, DataPath, DimensionHandle, Executive, Federate, ObjectClassHandle,
-    ObjectInstanceHandle, Output, PeerId, RegionHandle,
+    AttributeHandle, DataOut, DataPath, DimensionHandle, Executive, FederateHandle, Lrc,
+    ObjectClassHandle, ObjectInstanceHandle, Outbox, PeerId, RegionHandle,
 };
 use std::time::Instant;
 
@@ -38,15 +36,32 @@ fn main() {
 
 struct World {
     executive: Executive,
-    federates: Vec<Federate>,
+    federates: Vec<Lrc<Sent>>,
+}
+
+/// What a federate has sent: data only counts.
+#[derive(Default)]
+struct Sent {
+    control: Vec<ToExecutive>,
     frames: usize,
+}
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.control.push(message);
+    }
+    fn data(&mut self, _: DataOut<'_>) {
+        self.frames += 1;
+    }
+    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
+        panic!("data takes the executive's path here");
+    }
 }
 
 fn measure(regions: u32) -> (f64, usize) {
     let mut world = World {
         executive: Executive::new(),
         federates: Vec::new(),
-        frames: 0,
     };
     world.begin();
     // Half of the regions times (2 sides)^2 over the space is what one meets: 2.
@@ -67,7 +82,7 @@ fn measure(regions: u32) -> (f64, usize) {
     }
     let mut spent = 0.0;
     let mut moved = 0;
-    world.frames = 0;
+    world.federates[0].outbox().frames = 0;
     while moved < MOVES {
         let step: Vec<_> = (0..regions / 100)
             .map(|_| (draw(regions) as usize, [draw(2 * SIDE), draw(2 * SIDE)]))
@@ -79,7 +94,8 @@ fn measure(regions: u32) -> (f64, usize) {
         spent += begun.elapsed().as_secs_f64();
         moved += step.len();
     }
-    (spent * 1e6 / moved as f64, world.frames)
+    let frames = world.federates[0].outbox().frames;
+    (spent * 1e6 / moved as f64, frames)
 }
 
 struct Region {
@@ -91,29 +107,25 @@ struct Region {
 
 impl World {
     fn begin(&mut self) {
-        let peer = PeerId(0);
-        self.executive.connected(peer, PeerInfo::default());
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![ModuleSource {
-                designator: "scale.xml".into(),
-                text: FOM.as_bytes().to_vec(),
-            }],
-            mim: None,
-            time_implementation: String::new(),
-        };
-        self.executive.receive(peer, create).unwrap();
-        for n in 1..3 {
-            let peer = PeerId(n);
+        for _ in 0..2 {
+            let peer = PeerId(self.federates.len() as u64);
             self.executive.connected(peer, PeerInfo::default());
-            let join = ToExecutive::Join {
-                name: None,
-                kind: "scale".into(),
-                federation: "F".into(),
-                modules: vec![],
-            };
-            self.executive.receive(peer, join).unwrap();
-            self.deliver();
+            let lrc = Lrc::new(Sent::default(), DataPath::Executive);
+            self.federates.push(lrc);
+        }
+        let module = ModuleSource {
+            designator: "scale.xml".into(),
+            text: FOM.as_bytes().into(),
+        };
+        self.federates[0]
+            .create_federation_execution("F", vec![module], None, "")
+            .unwrap();
+        self.send(0);
+        for of in 0..2 {
+            self.federates[of]
+                .join_federation_execution(None, "scale", "F", vec![])
+                .unwrap();
+            self.send(of);
         }
         let class = self.federates[0].object_class_handle("A").unwrap();
         let x = self.federates[0].attribute_handle(class, "x").unwrap();
@@ -125,36 +137,18 @@ impl World {
 
     /// What a federate has to say goes to the executive, and what that says to everybody.
     fn send(&mut self, of: usize) {
-        while let Some(output) = self.federates[of].poll_output() {
-            let Output::Request(request) = output else {
-                panic!("data takes the executive's path here");
-            };
-            let peer = PeerId(of as u64 + 1);
-            let request = ToExecutive::Request(request);
-            self.executive.receive(peer, request).unwrap();
+        for message in std::mem::take(&mut self.federates[of].outbox().control) {
+            self.executive.receive(PeerId(of as u64), message).unwrap();
         }
         self.executive.settle();
-        self.deliver();
-    }
-
-    fn deliver(&mut self) {
         while let Some((peer, message)) = self.executive.poll_output() {
-            match message {
-                FromExecutive::Joined(snapshot) => {
-                    let federate = Federate::new(*snapshot, DataPath::Executive).unwrap();
-                    self.federates.push(federate);
-                }
-                FromExecutive::Done(done) => done.unwrap(),
-                log => {
-                    let federate = &mut self.federates[peer.0 as usize - 1];
-                    federate.receive(log).unwrap();
-                    while federate.next_callback().is_some() {}
-                }
-            }
+            let federate = &mut self.federates[peer.0 as usize];
+            federate.receive(message).unwrap();
+            while federate.next_callback().is_some() {}
         }
     }
 
-    fn dimensions(&self) -> [DimensionHandle; 2] {
+    fn dimensions(&mut self) -> [DimensionHandle; 2] {
         ["D", "E"].map(|name| self.federates[0].dimension_handle(name).unwrap())
     }
 
@@ -215,13 +209,9 @@ impl World {
         self.set(region.of, region.region, region.at);
         self.send(region.of);
         if let Some(instance) = region.instance {
-            let mut sent = 0;
-            let federate = &mut self.federates[region.of];
-            let mut send = |_: DataOut<'_>| sent += 1;
-            federate
-                .update_attribute_values(instance, &[(x, b"value")], b"", &mut send)
+            self.federates[region.of]
+                .update_attribute_values(instance, &[(x, b"value")], b"")
                 .unwrap();
-            self.frames += sent;
         }
     }
 }

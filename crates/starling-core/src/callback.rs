@@ -1,10 +1,13 @@
 //! Callbacks as they leave the core, one after another.
 
+use crate::held::Held;
 use crate::message::FederationInformation;
+use crate::values::Content;
 use crate::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Owner, ParameterHandle, RegionHandle, SynchronizationPointFailure,
-    Transportation, ValuesBuf,
+    AttributeHandle, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, RegionHandle,
+    RestoreFailure, RestoreState, SaveFailure, SaveStatus, SynchronizationPointFailure,
+    Transportation,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -42,6 +45,49 @@ pub enum Callback {
         /// Those who achieved it unsuccessfully.
         failed: Vec<FederateHandle>,
     },
+    /// Initiate Federate Save, §4.17.
+    InitiateFederateSave {
+        /// The label of the save.
+        label: String,
+        /// The time asked for; none: at once.
+        time: Option<LogicalTime>,
+    },
+    /// Federation Saved, §4.20.
+    FederationSaved,
+    /// Federation Not Saved, §4.20.
+    FederationNotSaved {
+        /// Why not.
+        reason: SaveFailure,
+    },
+    /// Federation Save Status Response, §4.23.
+    FederationSaveStatusResponse(Vec<(FederateHandle, SaveStatus)>),
+    /// Confirm Federation Restoration Request, §4.25.
+    RestoreRequested {
+        /// The label asked for.
+        label: String,
+        /// Whether a restore will begin.
+        succeeded: bool,
+    },
+    /// Federation Restore Begun, §4.26.
+    FederationRestoreBegun,
+    /// Initiate Federate Restore, §4.27.
+    InitiateFederateRestore {
+        /// The label of the save.
+        label: String,
+        /// The federate's name from the restore on.
+        name: String,
+        /// Its handle from the restore on.
+        federate: FederateHandle,
+    },
+    /// Federation Restored, §4.29.
+    FederationRestored,
+    /// Federation Not Restored, §4.29.
+    FederationNotRestored {
+        /// Why not.
+        reason: RestoreFailure,
+    },
+    /// Federation Restore Status Response, §4.32.
+    FederationRestoreStatusResponse(Vec<RestoreState>),
     /// Start Registration For Object Class, §5.10.
     StartRegistrationForObjectClass(ObjectClassHandle),
     /// Stop Registration For Object Class, §5.11.
@@ -74,31 +120,31 @@ pub enum Callback {
     ReflectAttributeValues {
         /// The instance that was updated.
         instance: ObjectInstanceHandle,
-        /// Only those subscribed at the known class.
+        /// Only those subscribed at the known class, and the user-supplied tag.
         values: NamedValues<AttributeHandle>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
         producer: Option<FederateHandle>,
         /// The regions that it was updated with, if they are conveyed; none for the default one.
         regions: Option<Vec<RegionHandle>>,
+        /// Its time, if it was given one.
+        time: Option<Box<MessageTime>>,
     },
     /// Receive Interaction, §6.13.
     ReceiveInteraction {
         /// The received class: the sent one, or its nearest superclass that is subscribed.
         class: InteractionClassHandle,
-        /// Only those available at the received class.
+        /// Only those available at the received class, and the user-supplied tag.
         values: NamedValues<ParameterHandle>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
         producer: Option<FederateHandle>,
         /// The regions that it was sent with, if they are conveyed; none for the default one.
         regions: Option<Vec<RegionHandle>>,
+        /// Its time, if it was given one.
+        time: Option<Box<MessageTime>>,
     },
     /// Remove Object Instance, §6.15.
     RemoveObjectInstance {
@@ -108,6 +154,8 @@ pub enum Callback {
         tag: Vec<u8>,
         /// Who deleted it.
         producer: Option<FederateHandle>,
+        /// Its time, if it was given one.
+        time: Option<Box<MessageTime>>,
     },
     /// Confirm Attribute Transportation Type Change, §6.24.
     ConfirmAttributeTransportationTypeChange {
@@ -244,6 +292,39 @@ pub enum Callback {
         /// Who owns them; none: nobody.
         owner: Option<Owner>,
     },
+    /// Time Regulation Enabled, §8.3.
+    TimeRegulationEnabled {
+        /// The federate's logical time now.
+        time: LogicalTime,
+    },
+    /// Time Constrained Enabled, §8.6.
+    TimeConstrainedEnabled {
+        /// The federate's logical time.
+        time: LogicalTime,
+    },
+    /// Time Advance Grant, §8.13.
+    TimeAdvanceGrant {
+        /// The federate's logical time now.
+        time: LogicalTime,
+    },
+    /// Request Retraction, §8.22.
+    RequestRetraction {
+        /// The message, which was delivered.
+        message: MessageRetractionHandle,
+    },
+}
+
+/// The time of a message that is delivered (§6.11, §6.13, §6.15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MessageTime {
+    /// Its time stamp.
+    pub time: LogicalTime,
+    /// The order in which it was sent.
+    pub sent: Order,
+    /// The order in which it is received.
+    pub received: Order,
+    /// Its handle; 0 if it was sent in receive order.
+    pub retraction: MessageRetractionHandle,
 }
 
 impl Callback {
@@ -260,6 +341,19 @@ impl Callback {
             }
             Callback::AnnounceSynchronizationPoint { .. } => "announceSynchronizationPoint",
             Callback::FederationSynchronized { .. } => "federationSynchronized",
+            Callback::InitiateFederateSave { .. } => "initiateFederateSave",
+            Callback::FederationSaved => "federationSaved",
+            Callback::FederationNotSaved { .. } => "federationNotSaved",
+            Callback::FederationSaveStatusResponse(_) => "federationSaveStatusResponse",
+            Callback::RestoreRequested {
+                succeeded: true, ..
+            } => "requestFederationRestoreSucceeded",
+            Callback::RestoreRequested { .. } => "requestFederationRestoreFailed",
+            Callback::FederationRestoreBegun => "federationRestoreBegun",
+            Callback::InitiateFederateRestore { .. } => "initiateFederateRestore",
+            Callback::FederationRestored => "federationRestored",
+            Callback::FederationNotRestored { .. } => "federationNotRestored",
+            Callback::FederationRestoreStatusResponse(_) => "federationRestoreStatusResponse",
             Callback::StartRegistrationForObjectClass(_) => "startRegistrationForObjectClass",
             Callback::StopRegistrationForObjectClass(_) => "stopRegistrationForObjectClass",
             Callback::TurnInteractionsOn(_) => "turnInteractionsOn",
@@ -312,6 +406,37 @@ impl Callback {
                 Some(Owner::Rti) => "attributeIsOwnedByRTI",
                 Some(_) => "informAttributeOwnership",
             },
+            Callback::TimeRegulationEnabled { .. } => "timeRegulationEnabled",
+            Callback::TimeConstrainedEnabled { .. } => "timeConstrainedEnabled",
+            Callback::TimeAdvanceGrant { .. } => "timeAdvanceGrant",
+            Callback::RequestRetraction { .. } => "requestRetraction",
+        }
+    }
+
+    /// The chapter of 1516.1-2010 that it is of.
+    pub(crate) fn chapter(&self) -> u8 {
+        match self {
+            Callback::ConnectionLost { .. }
+            | Callback::ReportFederationExecutions(_)
+            | Callback::SynchronizationPointRegistered { .. }
+            | Callback::AnnounceSynchronizationPoint { .. }
+            | Callback::FederationSynchronized { .. } => 4,
+            Callback::StartRegistrationForObjectClass(_)
+            | Callback::StopRegistrationForObjectClass(_)
+            | Callback::TurnInteractionsOn(_)
+            | Callback::TurnInteractionsOff(_) => 5,
+            Callback::RequestAttributeOwnershipAssumption { .. }
+            | Callback::RequestDivestitureConfirmation { .. }
+            | Callback::AttributeOwnershipAcquisitionNotification { .. }
+            | Callback::AttributeOwnershipUnavailable { .. }
+            | Callback::RequestAttributeOwnershipRelease { .. }
+            | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { .. }
+            | Callback::InformAttributeOwnership { .. } => 7,
+            Callback::TimeRegulationEnabled { .. }
+            | Callback::TimeConstrainedEnabled { .. }
+            | Callback::TimeAdvanceGrant { .. }
+            | Callback::RequestRetraction { .. } => 8,
+            _ => 6,
         }
     }
 
@@ -340,6 +465,71 @@ impl Callback {
     }
 }
 
+impl Held for Callback {
+    fn held(&self) -> usize {
+        match self {
+            Callback::ConnectionLost { fault } => fault.held(),
+            Callback::ReportFederationExecutions(list) => list.held(),
+            Callback::SynchronizationPointRegistered { label, .. } => label.held(),
+            Callback::AnnounceSynchronizationPoint { label, tag } => label.held() + tag.held(),
+            Callback::FederationSynchronized { label, failed } => label.held() + failed.held(),
+            Callback::InitiateFederateSave { label, .. }
+            | Callback::RestoreRequested { label, .. } => label.held(),
+            Callback::InitiateFederateRestore { label, name, .. } => label.held() + name.held(),
+            Callback::FederationSaveStatusResponse(list) => list.held(),
+            Callback::FederationRestoreStatusResponse(list) => list.held(),
+            Callback::NamesReserved { names, .. } => names.held(),
+            Callback::DiscoverObjectInstance { name, .. } => name.held(),
+            Callback::ReflectAttributeValues { values, .. } => values.content.bytes(),
+            Callback::ReceiveInteraction { values, .. } => values.content.bytes(),
+            Callback::RemoveObjectInstance { tag, .. } => tag.held(),
+            Callback::TurnUpdatesOnForObjectInstance {
+                attributes, rate, ..
+            } => attributes.held() + rate.held(),
+            Callback::ConfirmAttributeTransportationTypeChange { attributes, .. }
+            | Callback::AttributesInScope { attributes, .. }
+            | Callback::AttributesOutOfScope { attributes, .. }
+            | Callback::TurnUpdatesOffForObjectInstance { attributes, .. }
+            | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { attributes, .. }
+            | Callback::InformAttributeOwnership { attributes, .. } => attributes.held(),
+            Callback::ProvideAttributeValueUpdate {
+                attributes, tag, ..
+            }
+            | Callback::RequestAttributeOwnershipAssumption {
+                attributes, tag, ..
+            }
+            | Callback::RequestDivestitureConfirmation {
+                attributes, tag, ..
+            }
+            | Callback::AttributeOwnershipAcquisitionNotification {
+                attributes, tag, ..
+            }
+            | Callback::AttributeOwnershipUnavailable {
+                attributes, tag, ..
+            }
+            | Callback::RequestAttributeOwnershipRelease {
+                attributes, tag, ..
+            } => attributes.held() + tag.held(),
+            Callback::FederationSaved
+            | Callback::FederationNotSaved { .. }
+            | Callback::FederationRestoreBegun
+            | Callback::FederationRestored
+            | Callback::FederationNotRestored { .. }
+            | Callback::StartRegistrationForObjectClass(_)
+            | Callback::StopRegistrationForObjectClass(_)
+            | Callback::TurnInteractionsOn(_)
+            | Callback::TurnInteractionsOff(_)
+            | Callback::ReportAttributeTransportationType { .. }
+            | Callback::ConfirmInteractionTransportationTypeChange { .. }
+            | Callback::ReportInteractionTransportationType { .. }
+            | Callback::TimeRegulationEnabled { .. }
+            | Callback::TimeConstrainedEnabled { .. }
+            | Callback::TimeAdvanceGrant { .. }
+            | Callback::RequestRetraction { .. } => 0,
+        }
+    }
+}
+
 /// The callback's name, and of what instance it speaks.
 impl fmt::Display for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -351,26 +541,41 @@ impl fmt::Display for Callback {
     }
 }
 
-/// Received values together with the handles that the receiver may see.
+/// Received values together with the handles that the receiver may see, and the tag with which they
+/// came.
 #[derive(Clone, Debug)]
 pub struct NamedValues<H> {
-    pub(crate) values: ValuesBuf,
+    pub(crate) content: Content,
     /// By slot: the handle, or none where the receiver does not get that value.
     pub(crate) handles: Arc<Vec<Option<H>>>,
 }
 
 impl<H: Copy> NamedValues<H> {
     /// Handle and value, in the order of sending.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = (H, &[u8])> {
-        self.values
-            .values()
-            .iter()
-            .filter_map(|(slot, value)| Some(((*self.handles.get(slot as usize)?)?, value)))
+        Self::iter_of(&self.content, &self.handles)
+    }
+
+    #[inline]
+    pub(crate) fn iter_of<'a>(
+        content: &'a Content,
+        handles: &'a [Option<H>],
+    ) -> impl Iterator<Item = (H, &'a [u8])> {
+        let handle = |slot| handles.get(slot as usize).copied().flatten();
+        let values = content.values().iter();
+        values.filter_map(move |(slot, value)| Some((handle(slot)?, value)))
+    }
+
+    /// The user-supplied tag.
+    #[inline]
+    pub fn tag(&self) -> &[u8] {
+        self.content.tag()
     }
 }
 
 impl<H: Copy + PartialEq> PartialEq for NamedValues<H> {
     fn eq(&self, other: &Self) -> bool {
-        self.iter().eq(other.iter())
+        self.tag() == other.tag() && self.iter().eq(other.iter())
     }
 }

@@ -3,104 +3,477 @@
 //!
 //! Each room says what of its own waits; what depends on the federate's declarations and on what it
 //! owns is decided when its turn comes, so most of it is not a [`Callback`] yet. Which of it may be
-//! delivered now is decided here alone, by [`Delivery::next`] and [`Delivery::has_next`]: today
-//! whatever comes first.
+//! delivered now is decided here alone, by [`Delivery::next`] and [`Delivery::has_next`]:
+//! - messages in time-stamp order wait until they are released for a grant (1516.1-2010, 8.1);
+//! - messages in receive order wait while they are withheld, since a constrained federate is not
+//!   advancing; all other callbacks do not, and come first then, since an instance is discovered
+//!   before it is reflected;
+//! - else whatever comes first.
 //!
-//! Invariant: `bytes` is the sum over all that waits.
+//! Invariants: `bytes` is the sum over all in `queue`, `withheld_bytes` over all that time
+//! management withholds; while it withholds, `queue` has no message in receive order, and else
+//! `withheld` is empty.
 
 use crate::Callback;
+use crate::FederateHandle;
 use crate::ddm::receive::RegionsGone;
 use crate::declaration::QueuedAdvisory;
+use crate::federation::save::QueuedSave;
+use crate::held::Held;
+use crate::message::federation;
 use crate::object::receive::QueuedObject;
 use crate::ownership::federate::QueuedOwnership;
-use std::collections::VecDeque;
+use crate::saved::delivery as saved;
+use crate::time::federate::QueuedTime;
+use crate::{LogicalTime, Order};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What has not been delivered yet, by room.
 #[derive(Debug)]
 pub(crate) enum Queued {
-    Federation(Callback),
+    /// In a box, so that data, which is what mostly waits, stays small.
+    Federation(Box<Callback>),
     Declaration(QueuedAdvisory),
     Object(QueuedObject),
     Ownership(QueuedOwnership),
     Ddm(RegionsGone),
+    Time(QueuedTime),
+    Save(QueuedSave),
 }
+
+// Data is mostly what waits, and is moved from here to there: what is rare goes into a box.
+const _: () = assert!(size_of::<Queued>() <= 72);
+const _: () = assert!(size_of::<Callback>() <= 88);
 
 /// The callback queue.
 #[derive(Default)]
 pub(crate) struct Delivery {
     queue: VecDeque<Queued>,
-    /// Memory that waiting values and tags take, about.
+    /// Memory that may be delivered now takes, about, but for `in_receive_order`.
     bytes: usize,
     /// The federate has resigned: nothing is delivered to it any more.
     ended: bool,
+    /// Reflections and interactions that it was not delivered therefore.
+    dropped: u64,
+    /// Messages in receive order are withheld.
+    withholding: bool,
+    /// From the first withholding until nothing is left, `queue` is empty and what waits stands in
+    /// these two, numbered as it came.
+    in_receive_order: VecDeque<(u64, Queued)>,
+    others: VecDeque<(u64, Queued)>,
+    /// By time stamp, then as they came.
+    in_time_order: BTreeMap<(LogicalTime, u64), Queued>,
+    /// What was numbered so far.
+    came: u64,
+    /// Memory that `in_receive_order` and `in_time_order` take, about.
+    in_receive_order_bytes: usize,
+    in_time_order_bytes: usize,
+    /// A save or a restore is in progress at the federate: only its own callbacks are delivered.
+    saving: bool,
+    /// Those, while it is, and until they are delivered.
+    of_save: VecDeque<Queued>,
+    /// Any of `ended`, `withholding`, `saving`, and the three lists not being empty.
+    detour: bool,
 }
 
 impl Delivery {
     /// Puts something behind all that waits.
+    #[inline]
     pub(crate) fn push(&mut self, queued: impl Into<Queued>) {
-        if self.ended {
-            return;
-        }
         let queued = queued.into();
+        if self.detour {
+            return self.push_apart(queued);
+        }
         self.bytes += queued.bytes();
         self.queue.push_back(queued);
     }
 
+    #[cold]
+    fn push_apart(&mut self, queued: Queued) {
+        if self.ended {
+            self.dropped += u64::from(queued.is_data());
+            return;
+        }
+        if self.saving && queued.is_of_save() {
+            self.bytes += queued.bytes();
+            self.of_save.push_back(queued);
+            return;
+        }
+        self.came += 1;
+        if queued.is_in_receive_order() {
+            self.in_receive_order_bytes += queued.bytes();
+            self.in_receive_order.push_back((self.came, queued));
+        } else {
+            self.bytes += queued.bytes();
+            self.others.push_back((self.came, queued));
+        }
+    }
+
+    /// Keeps a message until its time is released.
+    pub(crate) fn push_in_time_order(&mut self, time: LogicalTime, queued: QueuedObject) {
+        let queued = Queued::Object(queued);
+        if self.ended {
+            self.dropped += u64::from(queued.is_data());
+            return;
+        }
+        self.came += 1;
+        self.in_time_order_bytes += queued.bytes();
+        self.in_time_order.insert((time, self.came), queued);
+    }
+
+    /// Puts messages in time-stamp order behind all that waits: those up to this time, or all.
+    /// `each` sees them first.
+    pub(crate) fn release(
+        &mut self,
+        up_to: Option<LogicalTime>,
+        mut each: impl FnMut(&mut QueuedObject),
+    ) {
+        while let Some(first) = self.in_time_order.first_entry()
+            && up_to.is_none_or(|t| first.key().0 <= t)
+        {
+            let mut queued = first.remove();
+            self.in_time_order_bytes -= queued.bytes();
+            if let Queued::Object(message) = &mut queued {
+                each(message);
+            }
+            self.push(queued);
+        }
+    }
+
+    /// What was released for a grant and not delivered is received in receive order now.
+    pub(crate) fn end_time_order(&mut self) {
+        let others = self.others.iter_mut().map(|(_, queued)| queued);
+        for queued in self.queue.iter_mut().chain(others) {
+            if let Queued::Object(message) = queued {
+                message.end_time_order();
+            }
+        }
+    }
+
+    /// Withholds messages in receive order from now on, or no longer. Each that waits is moved once,
+    /// however often this changes.
+    pub(crate) fn withhold(&mut self, withholding: bool) {
+        self.withholding = withholding;
+        if withholding {
+            self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
+            for queued in std::mem::take(&mut self.queue) {
+                self.push_apart(queued);
+            }
+        }
+        self.look_closer();
+    }
+
+    fn look_closer(&mut self) {
+        let apart = !self.in_receive_order.is_empty()
+            || !self.others.is_empty()
+            || !self.of_save.is_empty();
+        self.detour = self.ended || self.withholding || self.saving || apart;
+    }
+
+    /// From now on nothing is delivered but callbacks of save and restore, or all again, those of
+    /// save and restore that wait first.
+    pub(crate) fn hold_for_save(&mut self, saving: bool) {
+        if saving && !self.saving {
+            self.saving = true;
+            let of_save: VecDeque<_>;
+            (of_save, self.others) = std::mem::take(&mut self.others)
+                .into_iter()
+                .partition(|(_, queued)| queued.is_of_save());
+            self.of_save = of_save.into_iter().map(|(_, queued)| queued).collect();
+            self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
+            for queued in std::mem::take(&mut self.queue) {
+                self.push_apart(queued);
+            }
+        }
+        self.saving = saving;
+        self.look_closer();
+    }
+
     /// What is to be delivered now. It may turn out to be nothing any more: then ask again.
+    #[inline]
     pub(crate) fn next(&mut self) -> Option<Queued> {
+        if self.detour {
+            return self.next_apart();
+        }
         let queued = self.queue.pop_front()?;
         self.bytes -= queued.bytes();
         Some(queued)
     }
 
+    #[cold]
+    fn next_apart(&mut self) -> Option<Queued> {
+        if let Some(queued) = self.of_save.pop_front() {
+            self.bytes -= queued.bytes();
+            self.look_closer();
+            return Some(queued);
+        }
+        if self.saving {
+            return None;
+        }
+        let number = |list: &VecDeque<(u64, Queued)>| list.front().map(|(number, _)| *number);
+        let receive = number(&self.in_receive_order).filter(|_| !self.withholding);
+        let other = number(&self.others);
+        let (list, bytes) = match (receive, other) {
+            (Some(receive), other) if other.is_none_or(|other| receive < other) => {
+                (&mut self.in_receive_order, &mut self.in_receive_order_bytes)
+            }
+            _ => (&mut self.others, &mut self.bytes),
+        };
+        let (_, queued) = list.pop_front()?;
+        *bytes -= queued.bytes();
+        self.look_closer();
+        Some(queued)
+    }
+
     /// Whether there is anything to be delivered now.
     pub(crate) fn has_next(&self) -> bool {
-        !self.queue.is_empty()
+        if self.saving || !self.of_save.is_empty() {
+            return !self.of_save.is_empty();
+        }
+        let in_receive_order = !self.withholding && !self.in_receive_order.is_empty();
+        !self.queue.is_empty() || !self.others.is_empty() || in_receive_order
     }
 
     /// Whether nothing waits at all.
     pub(crate) fn is_empty(&self) -> bool {
-        self.queue.is_empty()
+        self.len() == 0
+            && self.others.is_empty()
+            && self.in_receive_order.is_empty()
+            && self.in_time_order.is_empty()
     }
 
-    /// How many callbacks may wait.
+    /// How many messages wait, in receive order and in time-stamp order.
+    pub(crate) fn lengths(&self) -> (u64, u64) {
+        let in_queue = self.queue.iter().filter(|q| q.is_in_receive_order());
+        let received = in_queue.count() + self.in_receive_order.len();
+        let message = |q: &&Queued| matches!(q, Queued::Object(o) if o.received_order() == Some(Order::TimeStamp));
+        let released = self.queue.iter().filter(message).count();
+        (
+            received as u64,
+            (released + self.in_time_order.len()) as u64,
+        )
+    }
+
+    /// The federate has resigned: nothing is delivered to it any more.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// How many callbacks may be there to be delivered now.
     pub(crate) fn len(&self) -> usize {
-        self.queue.len()
+        if self.saving {
+            return self.of_save.len();
+        }
+        let in_receive_order = match self.withholding {
+            true => 0,
+            false => self.in_receive_order.len(),
+        };
+        self.queue.len() + self.others.len() + self.of_save.len() + in_receive_order
     }
 
-    /// What waits, in bytes, about.
+    /// How many messages time management withholds.
+    pub(crate) fn withheld(&self) -> usize {
+        let in_receive_order = match self.withholding {
+            true => self.in_receive_order.len(),
+            false => 0,
+        };
+        in_receive_order + self.in_time_order.len()
+    }
+
+    /// What waits for the federate alone, in bytes, about.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        match self.withholding {
+            true => self.bytes,
+            false => self.bytes + self.in_receive_order_bytes,
+        }
+    }
+
+    /// What time management withholds, in bytes, about.
+    pub(crate) fn withheld_bytes(&self) -> usize {
+        match self.withholding {
+            true => self.in_time_order_bytes + self.in_receive_order_bytes,
+            false => self.in_time_order_bytes,
+        }
+    }
+
+    /// Takes a message with this time stamp out, wherever it waits.
+    pub(crate) fn take_message(
+        &mut self,
+        message: (FederateHandle, u64),
+        time: LogicalTime,
+    ) -> Option<QueuedObject> {
+        let is_it = |queued: &Queued| match queued {
+            Queued::Object(queued) => queued.message() == Some(message),
+            _ => false,
+        };
+        let mut at_its_time = self.in_time_order.range((time, 0)..=(time, u64::MAX));
+        let found = if let Some((key, _)) = at_its_time.find(|(_, queued)| is_it(queued)) {
+            let queued = self.in_time_order.remove(&key.clone());
+            queued.inspect(|queued| self.in_time_order_bytes -= queued.bytes())
+        } else if let Some(at) = self.queue.iter().position(is_it) {
+            let queued = self.queue.remove(at);
+            queued.inspect(|queued| self.bytes -= queued.bytes())
+        } else if let Some(at) = self.others.iter().position(|(_, queued)| is_it(queued)) {
+            let queued = self.others.remove(at).map(|(_, queued)| queued);
+            queued.inspect(|queued| self.bytes -= queued.bytes())
+        } else {
+            let mut all = self.in_receive_order.iter();
+            let at = all.position(|(_, queued)| is_it(queued))?;
+            let queued = self.in_receive_order.remove(at).map(|(_, queued)| queued);
+            queued.inspect(|queued| self.in_receive_order_bytes -= queued.bytes())
+        };
+        self.look_closer();
+        match found? {
+            Queued::Object(queued) => Some(queued),
+            _ => None,
+        }
     }
 
     /// Takes out what is of no use any more.
-    pub(crate) fn withdraw(&mut self, is_void: impl Fn(&Queued) -> bool) {
-        let bytes = &mut self.bytes;
-        self.queue.retain(|queued| {
+    pub(crate) fn withdraw(&mut self, mut is_void: impl FnMut(&Queued) -> bool) {
+        let mut keep = |queued: &Queued, bytes: &mut usize| {
             let void = is_void(queued);
             if void {
                 *bytes -= queued.bytes();
             }
             !void
-        });
+        };
+        self.queue.retain(|queued| keep(queued, &mut self.bytes));
+        self.others
+            .retain(|(_, queued)| keep(queued, &mut self.bytes));
+        self.in_receive_order
+            .retain(|(_, queued)| keep(queued, &mut self.in_receive_order_bytes));
+        self.in_time_order
+            .retain(|_, queued| keep(queued, &mut self.in_time_order_bytes));
+        self.look_closer();
+    }
+
+    /// For a save. Callbacks about saving and restoring are no part of one.
+    pub(crate) fn save(&self) -> saved::Federate {
+        let apart = self.in_receive_order.iter().chain(&self.others);
+        let mut apart: Vec<_> = apart.collect();
+        apart.sort_unstable_by_key(|(number, _)| *number);
+        let apart = apart.into_iter().map(|(_, queued)| queued);
+        let in_time_order = self.in_time_order.iter();
+        saved::Federate {
+            queue: self
+                .queue
+                .iter()
+                .chain(apart)
+                .filter_map(Queued::save)
+                .collect(),
+            in_time_order: in_time_order
+                .filter_map(|((time, _), queued)| Some((*time, queued.save()?)))
+                .collect(),
+            withholding: self.withholding,
+            ended: self.ended,
+        }
+    }
+
+    /// Begins again, empty: what waited at a save is to be put back.
+    pub(crate) fn begin_again(&mut self, withholding: bool) {
+        *self = Delivery::default();
+        self.withhold(withholding);
     }
 
     /// The federate resigns: what waits is dropped, and all that would yet come.
     pub(crate) fn end(&mut self) {
-        self.ended = true;
-        self.queue.clear();
-        self.bytes = 0;
+        let apart = self.in_receive_order.iter().chain(&self.others);
+        let apart = apart.map(|(_, queued)| queued);
+        let all = self.queue.iter().chain(apart);
+        let all = all.chain(self.in_time_order.values());
+        *self = Delivery {
+            ended: true,
+            dropped: self.dropped + all.filter(|queued| queued.is_data()).count() as u64,
+            detour: true,
+            ..Delivery::default()
+        };
+    }
+
+    /// Reflections and interactions that were not delivered since the federate resigned.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped
     }
 }
 
 impl Queued {
-    /// What values and tags take in memory, about.
+    fn save(&self) -> Option<saved::Queued> {
+        Some(match self {
+            Queued::Federation(callback) => saved::Queued::Federation(federation_entry(callback)?),
+            Queued::Declaration(QueuedAdvisory::Registration(class, wanted)) => {
+                saved::Queued::Registration(*class, *wanted)
+            }
+            Queued::Declaration(QueuedAdvisory::Interactions(class, wanted)) => {
+                saved::Queued::Interactions(*class, *wanted)
+            }
+            Queued::Object(queued) => queued.save(),
+            Queued::Ownership(queued) => queued.save(),
+            Queued::Ddm(gone) => gone.save(),
+            Queued::Time(queued) => saved::Queued::Time(*queued),
+            // What was said of a save while it was made means nothing later.
+            Queued::Save(_) => return None,
+        })
+    }
+
+    /// What it takes in memory, about.
     #[inline]
     fn bytes(&self) -> usize {
+        let elsewhere = match self {
+            Queued::Object(queued) => queued.held(),
+            Queued::Federation(callback) => callback.held(),
+            Queued::Ownership(queued) => queued.held(),
+            Queued::Save(queued) => queued.held(),
+            Queued::Declaration(_) | Queued::Ddm(_) | Queued::Time(_) => 0,
+        };
+        size_of::<Queued>() + elsewhere
+    }
+
+    /// Whether it is values that have come.
+    fn is_data(&self) -> bool {
+        matches!(
+            self,
+            Queued::Object(QueuedObject::Reflect { .. } | QueuedObject::Receive { .. })
+        )
+    }
+
+    fn is_of_save(&self) -> bool {
+        matches!(self, Queued::Save(_))
+    }
+
+    fn is_in_receive_order(&self) -> bool {
         match self {
-            Queued::Object(queued) => queued.bytes(),
-            _ => 0,
+            Queued::Object(queued) => queued.received_order() == Some(Order::Receive),
+            _ => false,
         }
+    }
+}
+
+/// The entry that brought about a callback of federation management.
+fn federation_entry(callback: &Callback) -> Option<federation::Entry> {
+    match callback.clone() {
+        Callback::SynchronizationPointRegistered { label, failure } => {
+            Some(federation::Entry::SynchronizationPointRegistered { label, failure })
+        }
+        Callback::AnnounceSynchronizationPoint { label, tag } => {
+            Some(federation::Entry::SynchronizationPointAnnounced { label, tag })
+        }
+        Callback::FederationSynchronized { label, failed } => {
+            Some(federation::Entry::FederationSynchronized { label, failed })
+        }
+        _ => None,
+    }
+}
+
+impl From<Callback> for Queued {
+    /// One of federation management: those of other rooms wait as something of their own.
+    fn from(callback: Callback) -> Self {
+        Queued::Federation(Box::new(callback))
+    }
+}
+
+impl From<QueuedTime> for Queued {
+    fn from(queued: QueuedTime) -> Self {
+        Queued::Time(queued)
     }
 }
 
@@ -132,9 +505,13 @@ impl From<RegionsGone> for Queued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{LogIndex, PayloadBuf};
+    use crate::message::{LogIndex, Payload, RequestNumber};
     use crate::object::receive::Received;
-    use crate::{FederateHandle, InteractionClassHandle, Transportation, ValuesBuf};
+    use crate::ownership::federate::QueuedNotice;
+    use crate::{
+        AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
+        OwnershipNotice, RegionHandle, Transportation, ValuesBuf,
+    };
 
     fn interaction(tag: usize) -> QueuedObject {
         QueuedObject::Receive {
@@ -142,13 +519,135 @@ mod tests {
             received: Received {
                 sender: FederateHandle(1),
                 sender_applied: LogIndex(1),
-                payload: PayloadBuf {
+                payload: Payload {
                     transportation: Transportation::Reliable,
-                    values: ValuesBuf::default(),
-                    tag: vec![0; tag],
+                    values: ValuesBuf::default().values(),
+                    tag: &vec![0; tag],
                     address: None,
-                },
+                    stamp: None,
+                }
+                .keep(),
+                order: Order::Receive,
             },
+        }
+    }
+
+    /// One of each kind, with this number of bytes in what it holds.
+    fn of_each_kind(bytes: usize) -> Vec<Queued> {
+        let first = Callback::SynchronizationPointRegistered {
+            label: "n".repeat(bytes),
+            failure: None,
+        };
+        let mut all: Vec<Queued> = vec![first.into()];
+        while let Some(next) = following(&all[all.len() - 1], bytes) {
+            all.push(next);
+        }
+        all
+    }
+
+    /// The kind after this one. A kind that is missing here does not compile.
+    fn following(kind: &Queued, bytes: usize) -> Option<Queued> {
+        let instance = ObjectInstanceHandle::new(FederateHandle(1), 1);
+        let text = "n".repeat(bytes);
+        let tag = vec![0; bytes];
+        let attributes = vec![AttributeHandle::from_raw(1); bytes / size_of::<AttributeHandle>()];
+        let region = RegionHandle::new(FederateHandle(1), 1);
+        Some(match kind {
+            Queued::Federation(_) => {
+                QueuedAdvisory::Interactions(InteractionClassHandle::from_raw(1), true).into()
+            }
+            Queued::Declaration(_) => interaction(bytes).into(),
+            Queued::Object(queued) => match queued {
+                QueuedObject::Receive { .. } => match interaction(bytes) {
+                    QueuedObject::Receive { received, .. } => {
+                        QueuedObject::Reflect { instance, received }.into()
+                    }
+                    other => unreachable!("{other:?}"),
+                },
+                QueuedObject::Reflect { .. } => QueuedObject::NamesReserved {
+                    names: vec![text],
+                    multiple: false,
+                    succeeded: true,
+                }
+                .into(),
+                QueuedObject::NamesReserved { .. } => QueuedObject::Discover(instance).into(),
+                QueuedObject::Discover(_) => QueuedObject::Remove {
+                    instance,
+                    tag,
+                    producer: FederateHandle(1),
+                    stamp: None,
+                    order: Order::Receive,
+                }
+                .into(),
+                QueuedObject::Remove { .. } => QueuedObject::Provide((instance, tag, 0)).into(),
+                QueuedObject::Provide(_) => QueuedObject::Transportation(Box::new(
+                    Callback::ConfirmAttributeTransportationTypeChange {
+                        instance,
+                        attributes,
+                        transportation: Transportation::Reliable,
+                    },
+                ))
+                .into(),
+                QueuedObject::Transportation(_) => QueuedObject::Scope {
+                    instance,
+                    attributes,
+                    inside: true,
+                }
+                .into(),
+                QueuedObject::Scope { .. } => QueuedObject::Updates {
+                    instance,
+                    attributes: vec![],
+                    rate: Some(text.into()),
+                }
+                .into(),
+                QueuedObject::Updates { .. } => QueuedOwnership::Notice(Box::new(QueuedNotice {
+                    notice: OwnershipNotice::Acquired,
+                    instance,
+                    attributes,
+                    tag: vec![],
+                    index: LogIndex(1),
+                    as_of: RequestNumber(1),
+                }))
+                .into(),
+            },
+            Queued::Ownership(QueuedOwnership::Notice(_)) => QueuedOwnership::Report(
+                instance,
+                Box::new(Callback::InformAttributeOwnership {
+                    instance,
+                    attributes,
+                    owner: None,
+                }),
+            )
+            .into(),
+            Queued::Ownership(QueuedOwnership::Report(..)) => RegionsGone {
+                first: region,
+                last: region,
+            }
+            .into(),
+            Queued::Ddm(_) => QueuedTime::Constrained.into(),
+            Queued::Time(_) => QueuedSave::new(Callback::RestoreRequested {
+                label: text,
+                succeeded: true,
+            })
+            .into(),
+            Queued::Save(_) => return None,
+        })
+    }
+
+    #[test]
+    fn everything_that_waits_is_counted_with_what_it_holds() {
+        const HELD: usize = 4_000;
+        for (empty, full) in of_each_kind(0).into_iter().zip(of_each_kind(HELD)) {
+            assert!(empty.bytes() >= size_of::<Queued>(), "{empty:?}");
+            let holds_nothing = matches!(
+                full,
+                Queued::Declaration(_)
+                    | Queued::Object(QueuedObject::Discover(_))
+                    | Queued::Ddm(_)
+                    | Queued::Time(_)
+            );
+            let more = full.bytes() - empty.bytes();
+            assert_eq!(more >= HELD, !holds_nothing, "{full:?}");
         }
     }
 
@@ -163,16 +662,49 @@ mod tests {
         ));
         delivery.push(interaction(1_000));
         delivery.push(interaction(10));
-        assert_eq!(delivery.bytes(), 3 * empty + 1_010);
-        let long = |q: &Queued| q.bytes() > 1_000;
+        let advisory = size_of::<Queued>();
+        assert_eq!(delivery.bytes(), 3 * empty + advisory + 1_010);
+        let long = |q: &Queued| q.bytes() > empty + 500;
         delivery.withdraw(long);
-        assert_eq!(delivery.bytes(), 2 * empty + 10);
+        assert_eq!(delivery.bytes(), 2 * empty + advisory + 10);
         assert!(matches!(delivery.next(), Some(Queued::Object(_))));
-        assert_eq!(delivery.bytes(), empty + 10);
+        assert_eq!(delivery.bytes(), empty + advisory + 10);
         assert!(matches!(delivery.next(), Some(Queued::Declaration(_))));
         assert_eq!(delivery.bytes(), empty + 10);
         delivery.end();
         delivery.push(interaction(10));
         assert_eq!((delivery.bytes(), delivery.has_next()), (0, false));
+    }
+
+    #[test]
+    fn what_was_withheld_keeps_its_place_among_the_others() {
+        let mut delivery = Delivery::default();
+        let discovery = |n| {
+            let instance = ObjectInstanceHandle::new(FederateHandle(1), n);
+            QueuedObject::Discover(instance)
+        };
+        let mut came: Vec<String> = Vec::new();
+        let mut push = |delivery: &mut Delivery, queued: QueuedObject| {
+            came.push(format!("{queued:?}"));
+            delivery.push(queued);
+        };
+        push(&mut delivery, discovery(1));
+        push(&mut delivery, interaction(1));
+        delivery.withhold(true);
+        push(&mut delivery, discovery(2));
+        push(&mut delivery, interaction(2));
+        delivery.withhold(false);
+        delivery.withhold(true);
+        push(&mut delivery, discovery(3));
+        assert!(delivery.withheld_bytes() > 0);
+        delivery.withhold(false);
+        push(&mut delivery, interaction(3));
+        assert_eq!((delivery.len(), delivery.withheld_bytes()), (6, 0));
+        let delivered = std::iter::from_fn(|| delivery.next()).map(|queued| match queued {
+            Queued::Object(queued) => format!("{queued:?}"),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(delivered.collect::<Vec<_>>(), came);
+        assert_eq!((delivery.bytes(), delivery.detour), (0, false));
     }
 }

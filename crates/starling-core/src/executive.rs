@@ -6,15 +6,21 @@
 
 use crate::exception::require_name;
 use crate::execution::Execution;
-use crate::federation::modules::{MergedModules, ModuleMerge};
+use crate::federation::modules::{self, MergedModules, ModelsRoom, ModuleMerge, require_given};
+use crate::log::executive::Log;
 use crate::message::{
     Data, FederationInformation, FederationStatus, Finding, FromExecutive, ModuleSource, PeerInfo,
     Question, ToExecutive,
 };
-use crate::{Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
+use crate::saved;
+use crate::{
+    Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError, TimeStatus,
+};
 use starling_fom::Check;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Numbers a federation execution for as long as the executive lives: names come back, numbers
@@ -36,13 +42,20 @@ pub struct Executive {
     peers: BTreeMap<PeerId, Peer>,
     executions: BTreeMap<ExecutionId, Execution>,
     names: BTreeMap<String, ExecutionId>,
-    /// Whence an execution was created, as [`origin`] says.
+    /// Where the federate was that created an execution, as [`origin`] says.
     origins: BTreeMap<ExecutionId, String>,
     per_origin_max: Option<usize>,
+    models_bytes_max: Option<usize>,
+    withheld_bytes_max: Option<usize>,
+    /// Texts of modules whose federation executions are gone: messages that wait may hold them.
+    gone: Vec<Weak<[u8]>>,
     last_execution: ExecutionId,
     out: VecDeque<(PeerId, FromExecutive)>,
     check: Check,
+    /// Federates may have links of their own to each other.
+    direct_links: bool,
     notes: VecDeque<(PeerId, String)>,
+    archive: VecDeque<Archive>,
     /// Since it began.
     now: Duration,
 }
@@ -58,9 +71,50 @@ impl Executive {
         self.check = check;
     }
 
+    /// Federates may have links of their own to each other: only then do requests bring fences.
+    pub fn allow_direct_links(&mut self) {
+        self.direct_links = true;
+    }
+
     /// At most so many federation executions exist at a time that were created from one host.
     pub fn limit_federations(&mut self, per_host: usize) {
         self.per_origin_max = Some(per_host);
+    }
+
+    /// The object models of all federation executions take at most so many bytes of memory together.
+    pub fn limit_models(&mut self, bytes: usize) {
+        self.models_bytes_max = Some(bytes);
+    }
+
+    /// About how many bytes of memory the object models of all federation executions take, with the
+    /// texts of their modules, and with texts that only messages hold that wait to be sent.
+    pub fn models_bytes(&mut self) -> usize {
+        self.gone.retain(|text| text.strong_count() > 0);
+        // A text that is gone in between has no bytes.
+        let texts = self.gone.iter().filter_map(Weak::upgrade);
+        let texts: usize = texts.map(|text| text.len()).sum();
+        texts
+            + self
+                .executions
+                .values()
+                .map(|e| e.federation.model_bytes())
+                .sum::<usize>()
+    }
+
+    /// What the object model of this federation execution may take.
+    fn room_for_model(&mut self, of: Option<ExecutionId>) -> ModelsRoom {
+        let own = of.and_then(|id| self.executions.get(&id));
+        let own = own.map_or(0, |e| e.federation.model_bytes());
+        ModelsRoom {
+            max: self.models_bytes_max.unwrap_or(usize::MAX),
+            others: self.models_bytes() - own,
+        }
+    }
+
+    /// How many bytes, about, are kept here of messages in time-stamp order for one federate that
+    /// does not advance; beyond it is resigned. Before this is called, any.
+    pub fn limit_withheld(&mut self, bytes: usize) {
+        self.withheld_bytes_max = Some(bytes);
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -82,22 +136,83 @@ impl Executive {
 
     /// Federation executions without joined federates: name, and a number that is never reused.
     pub fn without_members(&self) -> impl Iterator<Item = (String, u64)> {
-        let empty = self.executions.iter().filter(|(_, e)| e.members.is_empty());
-        empty.map(|(id, e)| (e.name.clone(), *id))
+        let empty = self
+            .executions
+            .iter()
+            .filter(|(_, e)| e.federation.members().is_empty());
+        empty.map(|(id, e)| (e.federation.name().to_owned(), *id))
     }
 
     /// Destroys a federation execution that has no joined federates; its name.
     pub fn drop_unused(&mut self, execution: u64) -> Option<String> {
-        let empty = self.executions.get(&execution)?.members.is_empty();
+        let empty = self
+            .executions
+            .get(&execution)?
+            .federation
+            .members()
+            .is_empty();
         let dropped = empty.then(|| self.remove(execution))?;
-        Some(dropped?.name)
+        Some(dropped?.federation.name().to_owned())
+    }
+
+    /// All that it knows of a federation execution, for a save. What is on its way out is no part of
+    /// it: take the outputs first.
+    pub fn save(&self, federation: &str) -> Option<saved::Execution> {
+        let execution = self.executions.get(self.names.get(federation)?)?;
+        Some(execution.save())
+    }
+
+    /// A federation execution that was saved exists from now on, with these connections as its
+    /// members; there must be none of its name. An error if it can't be what was saved.
+    pub fn restore(
+        &mut self,
+        saved: saved::Execution,
+        members: &BTreeMap<FederateHandle, PeerId>,
+    ) -> Result<(), ProtocolError> {
+        let federation = &saved.federation;
+        if self.names.contains_key(&federation.name) {
+            let name = &federation.name;
+            return Err(ProtocolError(format!("'{name}' exists already")));
+        }
+        let modules = federation.modules.clone();
+        let (model, bytes) = modules::restore(&modules)?;
+        let name = federation.name.clone();
+        let mut execution = Execution::new(name.clone(), saved.time.time_type, modules, model);
+        let info = |peer: &PeerId| Some(self.peers.get(peer)?.info.clone());
+        let processes = members.iter();
+        let processes = processes.filter_map(|(handle, peer)| Some((*handle, info(peer)?)));
+        let processes = processes.collect();
+        execution.log = Log::restore(saved.log.clone(), members);
+        execution.restore(saved, processes)?;
+        self.last_execution += 1;
+        let id = self.last_execution;
+        execution.federation.enter(id, bytes, self.now);
+        for (handle, peer) in members {
+            if let Some(state) = self.peers.get_mut(peer) {
+                state.member_of = Some((id, *handle));
+            }
+        }
+        self.names.insert(name, id);
+        self.executions.insert(id, execution);
+        Ok(())
     }
 
     /// The joined federate behind a peer: federation execution, federate's name, handle.
     pub fn member(&self, peer: PeerId) -> Option<(&str, &str, FederateHandle)> {
         let (id, handle) = self.peers.get(&peer)?.member_of?;
         let execution = self.executions.get(&id)?;
-        Some((&execution.name, execution.federate_name(handle)?, handle))
+        Some((
+            execution.federation.name(),
+            execution.federation.federate_name(handle)?,
+            handle,
+        ))
+    }
+
+    /// Where the joined federates of a federation execution stand in time; none if there is no such
+    /// federation execution.
+    pub fn time_status(&self, federation: &str) -> Option<Vec<TimeStatus>> {
+        let execution = self.executions.get(self.names.get(federation)?)?;
+        Some(execution.time.status())
     }
 
     /// Takes the FOM modules out of a message, if it has any that are needed. Merging them takes
@@ -148,6 +263,25 @@ impl Executive {
         self.now = now;
     }
 
+    /// When [`Executive::handle_timeout`] is to be called, since the executive began; none: not
+    /// before something else has come.
+    pub fn next_timeout(&self) -> Option<Duration> {
+        let all = self.executions.values();
+        all.filter_map(Execution::next_timeout).min()
+    }
+
+    /// Does what is due by the time that was last told.
+    pub fn handle_timeout(&mut self) {
+        let now = self.now;
+        let due = |e: &Execution| e.next_timeout().is_some_and(|due| due <= now);
+        let due = self.executions.iter().filter(|(_, e)| due(e));
+        for id in due.map(|(id, _)| *id).collect::<Vec<_>>() {
+            // A panic has already been answered by ending the federation execution.
+            let _ = self.contained(id, Execution::handle_timeout);
+            self.take_outputs(id);
+        }
+    }
+
     /// Joined federates of all federation executions.
     pub fn joined(&self) -> usize {
         self.peers
@@ -196,6 +330,9 @@ impl Executive {
                 self.out.push_back((peer, FromExecutive::Federations(list)));
             }
             ToExecutive::QueryStatus => {
+                for execution in self.executions.values_mut() {
+                    execution.mom.now = self.now;
+                }
                 let list = self.executions.values().map(Execution::status);
                 let list: Vec<FederationStatus> = list.collect();
                 self.out.push_back((peer, FromExecutive::Status(list)));
@@ -223,8 +360,31 @@ impl Executive {
                 let done = Err(Exception::new(ExceptionKind::RTIinternalError, why));
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
+            // One that is no member any more may not know it yet.
+            ToExecutive::Counted(counters) => {
+                if let Ok((id, federate)) = self.membership(peer) {
+                    self.contained(id, |execution| {
+                        let member = execution.federation.member_mut(federate);
+                        member.map(|m| m.set_counters(*counters))
+                    })??;
+                }
+            }
+            ToExecutive::Part(part) => {
+                let (id, federate) = self.membership(peer)?;
+                self.contained(id, |execution| execution.part(federate, *part))??;
+                self.take_outputs(id);
+            }
+            ToExecutive::Time(request) => {
+                let (id, federate) = self.membership(peer)?;
+                self.contained(id, |execution| execution.time_request(federate, request))??;
+                self.take_outputs(id);
+            }
             ToExecutive::Request(request) => {
                 let (id, federate) = self.membership(peer)?;
+                if !request.fenced.is_empty() && !self.direct_links {
+                    let why = format!("{federate} sent fences, but there are no links for them");
+                    return Err(ProtocolError(why));
+                }
                 self.contained(id, |execution| execution.request(federate, request))??;
                 self.take_outputs(id);
             }
@@ -252,13 +412,15 @@ impl Executive {
         let mut all = self.executions.values();
         let found = match (question.federation.as_str(), self.executions.len()) {
             ("", 1) => all.next(),
-            (name, _) => all.find(|e| e.name == name),
+            (name, _) => all.find(|e| e.federation.name() == name),
         };
         let Some(execution) = found else {
             let there_are = there_are(self.names.keys());
             let detail = match (question.federation.as_str(), self.names.is_empty()) {
                 (_, true) => "there is no federation execution".to_owned(),
-                ("", _) => format!("name one of the federation executions: {there_are}"),
+                ("", _) => format!(
+                    "name one of the federation executions (--federation NAME): {there_are}"
+                ),
                 (name, _) => format!("there is no '{name}'; {there_are}"),
             };
             let link = "federation execution".to_owned();
@@ -303,15 +465,50 @@ impl Executive {
         self.out.retain(|(to, _)| *to != peer);
     }
 
-    /// Brings every member up to date with its federation execution's log. Call after a batch.
+    /// The next thing to be done with saved federation executions.
+    pub fn poll_archive(&mut self) -> Option<Archive> {
+        self.archive.pop_front()
+    }
+
+    /// What has come of a task of [`poll_archive`](Self::poll_archive), by the numbers in it. Why
+    /// it could not be done is a sentence without its end.
+    pub fn archived(&mut self, execution: u64, task: u64, done: Result<Archived, String>) {
+        // A federation execution may be gone by now; a panic has been answered by ending it.
+        let _ = self.contained(execution, |e| match done {
+            Ok(Archived::Written) => e.saved(task, Ok(())),
+            Ok(Archived::Read(saved)) => e.restore_read(task, Ok(saved)),
+            Err(why) => {
+                e.saved(task, Err(why.clone()));
+                e.restore_read(task, Err(why));
+            }
+        });
+        self.take_outputs(execution);
+    }
+
+    /// Grants what messages have made possible, and brings every member up to date with its
+    /// federation execution's log. Call after a batch.
     pub fn settle(&mut self) {
-        let behind = self.executions.iter().filter(|(_, e)| e.log.is_unsettled());
+        self.gone.retain(|text| text.strong_count() > 0);
+        self.resign_overdue();
+        let is_behind = |e: &Execution| e.log.is_unsettled() || e.time.is_unsettled();
+        let behind = self.executions.iter().filter(|(_, e)| is_behind(e));
         let behind: Vec<ExecutionId> = behind.map(|(id, _)| *id).collect();
         for id in behind {
             // A panic has already been answered by ending the federation execution.
-            let _ = self.contained(id, |e| e.log.settle());
+            let _ = self.contained(id, |e| {
+                if e.time.is_unsettled() {
+                    e.settle_time();
+                }
+                e.log.settle();
+            });
             self.take_outputs(id);
         }
+    }
+
+    /// Whether there is a message to a peer.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        !self.out.is_empty()
     }
 
     /// The next message to a peer.
@@ -348,25 +545,43 @@ impl Executive {
         for module in modules.iter().chain(&mim) {
             require_name("a FOM module", &module.designator)?;
         }
+        let (given, own_mim) = match &merged {
+            // The MIM comes first; the built-in one travels without its text.
+            Some(merged) => {
+                let mim = merged.sources.first().filter(|mim| !mim.text.is_empty());
+                // Of a MIM that is given as FOM module too only one is left, and it is refused.
+                let given = merged.sources.len();
+                let given = given.saturating_sub(usize::from(merged.model.is_ok()));
+                (given, mim)
+            }
+            None => (modules.len(), mim.as_ref()),
+        };
+        require_given(given, own_mim.map(|mim| mim.designator.as_str()))?;
         let origin = self.peers.get(&peer).map_or("", |p| origin(&p.info.path));
         let created = self.origins.values().filter(|o| *o == origin).count();
         if self.per_origin_max.is_some_and(|max| created >= max) {
             return Err(Exception::new(
                 ExceptionKind::RTIinternalError,
                 format!(
-                    "{created} federation executions exist that federates connected by {origin} \
-                     have created, and no more are allowed (limits.federations_per_host); destroy some"
+                    "{created} federation executions exist that federates of {origin} have created, and no more are allowed (limits.federations_per_host); destroy some"
                 ),
             ));
         }
         let origin = origin.to_owned();
+        let room = self.room_for_model(None);
         let check = self.check;
         let merge = || Execution::modules_to_create(modules, mim, check).run();
         let merged = || merged.unwrap_or_else(merge);
-        let mut execution = Execution::create(name.clone(), merged, time_implementation)?;
-        execution.created = self.now;
+        let mut execution = Execution::create(name.clone(), merged, time_implementation, room)?;
+        execution.mom.now = self.now;
+        if let Some(bytes) = self.withheld_bytes_max {
+            execution.time.limit(bytes);
+        }
         self.last_execution += 1;
-        execution.number = self.last_execution;
+        let bytes = execution.federation.model_bytes();
+        execution
+            .federation
+            .enter(self.last_execution, bytes, self.now);
         self.names.insert(name, self.last_execution);
         self.origins.insert(self.last_execution, origin);
         self.executions.insert(self.last_execution, execution);
@@ -378,7 +593,7 @@ impl Executive {
         let Some((id, execution)) = id.and_then(|id| Some((id, self.executions.get(&id)?))) else {
             return Err(no_federation(name, self.names.keys()));
         };
-        if let Some(members) = quoted(execution.member_names()) {
+        if let Some(members) = quoted(execution.federation.member_names()) {
             return Err(Exception::new(
                 ExceptionKind::FederatesCurrentlyJoined,
                 format!("'{name}' still has joined federates: {members}"),
@@ -399,21 +614,45 @@ impl Executive {
             return Err(no_federation(federation, self.names.keys()));
         };
         let Some((handle, peer)) = execution.member_named(federate) else {
-            let there = quoted(execution.member_names()).unwrap_or("none".into());
-            let name = &execution.name;
+            let there = quoted(execution.federation.member_names()).unwrap_or("none".into());
+            let name = execution.federation.name();
             return Err(Exception::new(
                 ExceptionKind::FederateNotExecutionMember,
                 format!("'{federate}' is not joined to '{name}'; joined: {there}"),
             ));
         };
-        let reason = "it was resigned by `starling resign`";
+        self.resign(id, (handle, peer), "it was resigned by `starling resign`");
+        Ok(())
+    }
+
+    fn resign(
+        &mut self,
+        id: ExecutionId,
+        (federate, peer): (FederateHandle, PeerId),
+        reason: &str,
+    ) {
         // First, so that it learns the reason before it finds itself gone.
         let removed = FromExecutive::Removed(reason.into());
         self.out.push_back((peer, removed));
         // A panic has already been answered by ending the federation execution.
-        let _ = self.contained(id, |e| e.lost(handle, reason));
+        let _ = self.contained(id, |e| e.lost(federate, reason));
         self.take_outputs(id);
-        Ok(())
+    }
+
+    /// Resigns those for whom more is kept than [`limit_withheld`](Self::limit_withheld) says.
+    fn resign_overdue(&mut self) {
+        let mut overdue = Vec::new();
+        for (id, execution) in &mut self.executions {
+            if execution.time.has_overdue() {
+                for (federate, why) in execution.time.take_overdue() {
+                    let peer = execution.log.peer(federate);
+                    overdue.extend(peer.map(|peer| (*id, (federate, peer), why)));
+                }
+            }
+        }
+        for (id, member, why) in overdue {
+            self.resign(id, member, why);
+        }
     }
 
     fn join(
@@ -437,10 +676,12 @@ impl Executive {
             return Ok(());
         };
         let (check, now) = (self.check, self.now);
+        let room = self.room_for_model(Some(id));
         let (joined, differ) = self.contained(id, |e| {
             let merged = merged.unwrap_or_else(|| e.modules_to_join(modules, check).run());
             let differ = e.differing(&merged.sources, now);
-            (e.join(peer, info, name, kind, merged, check), differ)
+            let joined = e.join(peer, info, name, kind, (merged, room), check);
+            (joined, differ)
         })?;
         self.take_outputs(id);
         match joined {
@@ -469,12 +710,16 @@ impl Executive {
     ) -> Result<T, ProtocolError> {
         let gone = || ProtocolError("its federation execution is gone".into());
         let execution = self.executions.get_mut(&id).ok_or_else(gone)?;
+        execution.mom.now = self.now;
         match catch_unwind(AssertUnwindSafe(|| work(execution))) {
             Ok(result) => Ok(result),
             Err(_) => {
                 let mut why = "an internal error of the RTI".to_owned();
                 if let Some(broken) = self.remove(id) {
-                    why = format!("federation execution '{}' was ended by {why}", broken.name);
+                    why = format!(
+                        "federation execution '{}' was ended by {why}",
+                        broken.federation.name()
+                    );
                     for peer in broken.log.peers() {
                         if let Some(p) = self.peers.get_mut(&peer) {
                             p.member_of = None;
@@ -490,17 +735,32 @@ impl Executive {
 
     fn remove(&mut self, id: ExecutionId) -> Option<Execution> {
         let execution = self.executions.remove(&id)?;
-        self.names.remove(&execution.name);
+        self.names.remove(execution.federation.name());
         self.origins.remove(&id);
+        // Only what a message holds besides: a weak reference would keep the others' memory.
+        let held = execution
+            .federation
+            .modules()
+            .iter()
+            .filter(|m| Arc::strong_count(&m.text) > 1);
+        self.gone.extend(held.map(|m| Arc::downgrade(&m.text)));
         Some(execution)
     }
 
     fn take_outputs(&mut self, id: ExecutionId) {
         let execution = self.executions.get_mut(&id);
         // A data frame seldom has any.
-        let Some(execution) = execution.filter(|e| e.log.has_news() || !e.notes.is_empty()) else {
+        let Some(execution) = execution.filter(|e| {
+            e.log.has_news() || !e.notes.is_empty() || e.federation.has_archive_tasks()
+        }) else {
             return;
         };
+        self.archive.extend(execution.federation.saves().tasks());
+        for (peer, federate) in execution.log.renamed() {
+            if let Some(p) = self.peers.get_mut(&peer) {
+                p.member_of = Some((id, federate));
+            }
+        }
         self.out.extend(execution.log.outputs());
         self.notes.extend(execution.notes.drain(..));
         for peer in execution.log.left() {
@@ -511,9 +771,18 @@ impl Executive {
     }
 }
 
-/// Which host a path comes from: `unix`, or `tcp` and the address without the port.
+/// Which host a path (`unix`, or `tcp` and the address with the port) comes from. All that comes from
+/// this host itself is one, whatever address of the loopback network it took.
 fn origin(path: &str) -> &str {
-    path.rsplit_once(':').map_or(path, |(host, _port)| host)
+    const THIS_HOST: &str = "this host";
+    let address = path.strip_prefix("tcp ").map(str::parse::<SocketAddr>);
+    match address {
+        Some(Ok(address)) if !address.ip().to_canonical().is_loopback() => {
+            path.rsplit_once(':').map_or(path, |(host, _port)| host)
+        }
+        Some(Err(_)) => path,
+        Some(Ok(_)) | None => THIS_HOST,
+    }
 }
 
 fn no_federation<'a>(name: &str, existing: impl Iterator<Item = &'a String>) -> Exception {
@@ -546,6 +815,62 @@ pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::{
+        After, DataBody, LogIndex, Payload, Request, RequestNumber, TimeRequest, object, time,
+    };
+
+    fn fom() -> ModuleSource {
+        let text = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
+            <modelIdentification><name>F</name><type>FOM</type><version>1</version>
+            <modificationDate>2026-11-22</modificationDate>
+            <securityClassification>Unclassified</securityClassification>
+            <description>nothing</description></modelIdentification></objectModel>"#;
+        ModuleSource {
+            designator: "F.xml".into(),
+            text: text.as_bytes().into(),
+        }
+    }
+
+    #[test]
+    fn whoever_creates_gives_a_fom_module_and_does_not_name_the_standard_mim() {
+        let mut executive = Executive::new();
+        executive.connected(PeerId(1), PeerInfo::default());
+        let mut create = |modules, mim| {
+            let create = ToExecutive::CreateFederation {
+                federation: "F".into(),
+                modules,
+                mim,
+                time_implementation: String::new(),
+            };
+            executive.receive(PeerId(1), create).unwrap();
+            match executive.poll_output() {
+                Some((_, FromExecutive::Done(Err(refusal)))) => refusal.kind,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(create(vec![], None), ExceptionKind::CouldNotOpenFDD);
+        let mim = ModuleSource {
+            designator: starling_fom::STANDARD_MIM_DESIGNATOR.into(),
+            ..fom()
+        };
+        let named = create(vec![fom()], Some(mim));
+        assert_eq!(named, ExceptionKind::DesignatorIsHLAstandardMIM);
+    }
+
+    #[test]
+    fn one_host_has_many_addresses() {
+        for path in [
+            "unix",
+            "tcp 127.0.0.1:5",
+            "tcp 127.255.3.4:6",
+            "tcp [::1]:7",
+            "tcp [::ffff:127.0.0.1]:8",
+        ] {
+            assert_eq!(origin(path), "this host", "{path}");
+        }
+        assert_eq!(origin("tcp 10.0.0.7:50312"), "tcp 10.0.0.7");
+        assert_eq!(origin("tcp [fe80::1]:50312"), "tcp [fe80::1]");
+    }
 
     #[test]
     fn a_panic_in_why_ends_no_federation_execution() {
@@ -553,7 +878,7 @@ mod tests {
         executive.connected(PeerId(1), PeerInfo::default());
         let create = ToExecutive::CreateFederation {
             federation: "F".into(),
-            modules: vec![],
+            modules: vec![fom()],
             mim: None,
             time_implementation: String::new(),
         };
@@ -570,5 +895,125 @@ mod tests {
         };
         assert!(!findings[0].holds && findings[0].detail.contains("internal error"));
         assert_eq!(executive.federations(), 1);
+    }
+
+    const FEDERATE: PeerId = PeerId(1);
+
+    fn joined() -> Executive {
+        let mut executive = Executive::new();
+        executive.connected(FEDERATE, PeerInfo::default());
+        let create = ToExecutive::CreateFederation {
+            federation: "F".into(),
+            modules: vec![fom()],
+            mim: None,
+            time_implementation: String::new(),
+        };
+        let join = ToExecutive::Join {
+            name: None,
+            kind: "k".into(),
+            federation: "F".into(),
+            modules: vec![],
+        };
+        for message in [create, join] {
+            executive.receive(FEDERATE, message).unwrap();
+        }
+        executive
+    }
+
+    fn told(executive: &mut Executive) -> Vec<FromExecutive> {
+        std::iter::from_fn(|| Some(executive.poll_output()?.1)).collect()
+    }
+
+    #[test]
+    fn what_was_sent_in_an_older_epoch_brings_nothing_about_and_is_counted() {
+        let mut executive = joined();
+        let number = executive.last_execution;
+        let before = executive.executions[&number].log.index();
+        let execution = executive.executions.get_mut(&number).unwrap();
+        execution.log.begin_epoch(None);
+        let now = execution.log.index();
+        assert!(now > before);
+        told(&mut executive);
+
+        let reserve = |applied| {
+            let body = object::Request::ReserveNames {
+                names: vec!["n".into()],
+                multiple: false,
+            };
+            ToExecutive::Request(Request {
+                applied,
+                fenced: vec![],
+                body: body.into(),
+            })
+        };
+        let class = root(&executive);
+        let none = crate::ValuesBuf::default();
+        let interaction = |index, requests| Data {
+            sender: FederateHandle(1),
+            after: After { requests, index },
+            body: DataBody::Interaction {
+                class,
+                payload: Payload {
+                    transportation: starling_fom::Transportation::Reliable,
+                    values: none.values(),
+                    tag: &[],
+                    address: None,
+                    stamp: None,
+                },
+            },
+        };
+        executive.receive(FEDERATE, reserve(before)).unwrap();
+        let mut to = Vec::new();
+        let old = interaction(before, RequestNumber(0));
+        executive.data(FEDERATE, &old, &mut to).unwrap();
+        let answered =
+            |m: &FromExecutive| matches!(m, FromExecutive::Entry(e) if e.cause.is_some());
+        assert!(!told(&mut executive).iter().any(answered));
+        let status = executive.executions[&number].status();
+        assert_eq!((status.outdated, status.refused), (2, 0));
+        assert_eq!(interactions_sent(&executive), 0);
+        // One about time takes no number.
+        let constrain = |applied| {
+            ToExecutive::Time(TimeRequest {
+                applied,
+                body: time::Request::EnableConstrained,
+            })
+        };
+        let enabled = |m: &FromExecutive| matches!(m, FromExecutive::Time(_));
+        executive.receive(FEDERATE, constrain(before)).unwrap();
+        assert!(!told(&mut executive).iter().any(enabled));
+        assert_eq!(executive.executions[&number].status().outdated, 3);
+        executive.receive(FEDERATE, constrain(now)).unwrap();
+        assert!(told(&mut executive).iter().any(enabled));
+        let ahead = executive.receive(FEDERATE, constrain(LogIndex(1_000)));
+        assert!(ahead.is_err());
+
+        // The next one counts; the dropped one has no number.
+        executive.receive(FEDERATE, reserve(now)).unwrap();
+        let new = interaction(now, RequestNumber(1));
+        executive.data(FEDERATE, &new, &mut to).unwrap();
+        assert!(told(&mut executive).iter().any(answered));
+        assert_eq!(executive.executions[&number].status().outdated, 3);
+        assert_eq!(interactions_sent(&executive), 1);
+        // Nobody is ahead of the log.
+        assert!(
+            executive
+                .receive(FEDERATE, reserve(LogIndex(1_000)))
+                .is_err()
+        );
+    }
+
+    /// HLAinteractionRoot.
+    fn root(executive: &Executive) -> starling_fom::InteractionClassHandle {
+        let model = &executive.executions[&executive.last_execution].model;
+        model.interaction_classes().next().unwrap().handle
+    }
+
+    fn interactions_sent(executive: &Executive) -> u64 {
+        let execution = &executive.executions[&executive.last_execution];
+        let class = root(executive);
+        let mut sent = execution.objects.interactions_sent();
+        sent.find(|(c, _)| *c == class)
+            .map_or(0, |(_, count)| count)
     }
 }

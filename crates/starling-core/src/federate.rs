@@ -11,84 +11,60 @@
 
 use crate::callback::Callback;
 use crate::counters::Counters;
+use crate::ddm::address::AddressBuf;
 use crate::ddm::federate::FederateRegions;
-use crate::declaration::{Advisories, Pace, Routes, Subscriptions};
+use crate::ddm::receive::RegionsGone;
+use crate::declaration::{Declarations, QueuedAdvisory, Subscribed};
 use crate::delivery::{Delivery, Queued};
 use crate::exception::throw;
+use crate::federation::members::Membership;
 use crate::federation::modules;
-use crate::handles::HandleMap;
-use crate::log::federate::{DataPath, Now, Ordered, Output, Replica};
-use crate::message::{
-    Data, DataBody, Entry, EntryBody, FederateInformation, FromExecutive, LogIndex, RequestNumber,
-    ResignAction, Snapshot,
-};
-use crate::mom;
-use crate::object::advisories::InstanceSwitches;
-use crate::object::federate::Instance;
-use crate::object::receive::{QueuedObject, ReceiveMaps, Wanted};
-use crate::object::transportation::Changes;
+use crate::log::federate::{DataPath, Now, Ordered, Output, Place, Replica};
+use crate::message::{Data, DataBody, Entry, EntryBody, FromExecutive, ModuleSource, Snapshot};
+use crate::mom::federate::FederateMom;
+use crate::object::federate::Scratch;
+use crate::object::known::{FederateObjects, Instance};
+use crate::object::receive::QueuedObject;
 use crate::ownership::federate::Ownership;
-use crate::{
-    AttributeHandle, Exception, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ProtocolError, RegionHandle, ValuesBuf,
-};
+use crate::saved;
+use crate::time::federate::FederateTime;
+use crate::time::value::TimeType;
+use crate::{Exception, FederateHandle, ObjectInstanceHandle, ProtocolError};
 use starling_fom::ObjectModel;
-use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// A data frame on its way out.
 #[derive(Clone, Copy, Debug)]
 pub struct DataOut<'a> {
-    /// Who is to get it, as far as this federate has applied the log. The executive knows better.
+    /// Who is to get it by this path, as far as this federate has applied the log. The executive
+    /// knows better.
     pub to: &'a [FederateHandle],
+    /// How it travels.
+    pub path: DataPath,
     /// The frame.
-    pub data: Data<'a>,
+    pub data: &'a Data<'a>,
 }
 
 /// A joined federate. Not thread-safe; its owner locks it.
 pub struct Federate {
     pub(crate) me: FederateHandle,
-    pub(crate) name: String,
-    pub(crate) federation: String,
-    pub(crate) time_implementation: String,
     pub(crate) model: ObjectModel,
     pub(crate) log: Replica,
-    pub(crate) members: BTreeMap<FederateHandle, FederateInformation>,
-    /// All members' subscriptions as of the applied log.
-    pub(crate) subscriptions: Subscriptions<LogIndex>,
-    pub(crate) routes: Routes,
-    pub(crate) pace: Pace,
-    /// Own subscriptions as of the last call.
-    pub(crate) mine: Subscriptions<RequestNumber>,
-    pub(crate) published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
-    pub(crate) published_interactions: BTreeSet<InteractionClassHandle>,
-    pub(crate) switches: InstanceSwitches,
+    pub(crate) federation: Membership,
+    pub(crate) declarations: Declarations,
     pub(crate) regions: FederateRegions,
-    /// Of interaction classes sent by this federate.
-    pub(crate) transportations: Changes<InteractionClassHandle>,
-    pub(crate) registration: Advisories<ObjectClassHandle>,
-    pub(crate) interactions: Advisories<InteractionClassHandle>,
-    pub(crate) instances: HandleMap<ObjectInstanceHandle, Instance>,
-    /// Names of own and discovered instances.
-    pub(crate) instance_names: BTreeMap<String, ObjectInstanceHandle>,
-    pub(crate) reserved_names: BTreeSet<String>,
-    /// Synchronization points announced to the federate and not yet achieved by it.
-    pub(crate) announced: BTreeSet<String>,
+    pub(crate) objects: FederateObjects,
     pub(crate) ownership: Ownership,
-    pub(crate) last_instance: u32,
-    pub(crate) resign_directive: ResignAction,
+    pub(crate) time: FederateTime,
     pub(crate) delivery: Delivery,
-    /// Attributes of queued Provide Attribute Value Update.
-    pub(crate) wanted: BTreeMap<Wanted, BTreeSet<AttributeHandle>>,
-    pub(crate) maps: ReceiveMaps,
     pub(crate) counters: Counters,
+    pub(crate) mom: FederateMom,
     /// For whoever runs the federate.
     note: Option<String>,
-    mom_noted: bool,
-    pub(crate) scratch: [ValuesBuf; 2],
-    pub(crate) receivers: Vec<FederateHandle>,
+    /// None while it is in use.
+    pub(crate) scratch: Option<Box<Scratch>>,
     /// The largest frame that the executive takes.
     frame_bytes_max: usize,
-    resigned: bool,
 }
 
 impl Federate {
@@ -97,64 +73,127 @@ impl Federate {
         let model = modules::rebuild(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
         let switches = model.switches().clone();
+        let mom = FederateMom::new(&model);
+        let time = TimeType::by_name(&snapshot.time_implementation).ok_or_else(|| {
+            let name = &snapshot.time_implementation;
+            ProtocolError(format!(
+                "there is no logical time implementation '{name}' here"
+            ))
+        })?;
         let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
-        let mut subscriptions = Subscriptions::default();
-        for (federate, class, attributes) in snapshot.object_subscriptions {
-            subscriptions.set_object(federate, class, attributes, snapshot.index);
-        }
-        for (federate, class, how) in snapshot.interaction_subscriptions {
-            subscriptions.set_interaction(federate, class, how, snapshot.index);
-        }
-        subscriptions.regions.restore(
-            snapshot.regions,
-            snapshot.object_region_subscriptions,
-            snapshot.interaction_region_subscriptions,
-            snapshot.index,
-        );
+        let log = Replica::new(snapshot.handle, path, snapshot.index, senders);
+        let subscribed = Subscribed::restore(snapshot.declarations);
+        let declarations = Declarations::new(snapshot.handle, subscribed, &switches);
         Ok(Federate {
             me: snapshot.handle,
-            name: snapshot.name,
-            federation: snapshot.federation,
-            time_implementation: snapshot.time_implementation,
-            resign_directive: crate::federation::federate::fdd_directive(&model),
+            federation: Membership::new(
+                snapshot.name,
+                snapshot.federation,
+                snapshot.federates.into_iter().map(|(f, _)| f),
+                &model,
+            ),
             model,
-            log: Replica::new(snapshot.handle, path, snapshot.index, senders),
-            members: snapshot
-                .federates
-                .into_iter()
-                .map(|(f, _)| (f.handle, f))
-                .collect(),
-            subscriptions,
-            routes: Routes::default(),
-            pace: Pace::default(),
-            mine: Subscriptions::default(),
-            published: BTreeMap::new(),
-            published_interactions: BTreeSet::new(),
-            transportations: Changes::default(),
+            log,
+            declarations,
             regions: FederateRegions::default(),
-            switches: InstanceSwitches {
-                scope: switches.attribute_scope_advisory,
-                relevance: switches.attribute_relevance_advisory,
-            },
-            registration: Advisories::new(switches.object_class_relevance_advisory),
-            interactions: Advisories::new(switches.interaction_relevance_advisory),
-            instances: HandleMap::default(),
-            instance_names: BTreeMap::new(),
-            reserved_names: BTreeSet::new(),
-            announced: BTreeSet::new(),
+            objects: FederateObjects::new(&switches),
             ownership: Ownership::default(),
-            last_instance: 0,
+            time: FederateTime::new(time),
             delivery: Delivery::default(),
-            wanted: BTreeMap::new(),
-            maps: ReceiveMaps::default(),
             counters: Counters::default(),
+            mom,
             note: None,
-            mom_noted: false,
-            scratch: Default::default(),
-            receivers: Vec::new(),
+            scratch: None,
             frame_bytes_max: usize::MAX,
-            resigned: false,
         })
+    }
+
+    /// All that it knows, for a save. What is on its way out is no part of it.
+    pub fn save(&self) -> saved::Federate {
+        saved::Federate {
+            federation: self.federation.save(self.me),
+            declaration: self.declarations.save(),
+            object: self.objects.save(),
+            ownership: self.ownership.save(),
+            ddm: self.regions.save(),
+            time: self.time.save(),
+            mom: self.mom.save(),
+            log: self.log.save(),
+            delivery: self.delivery.save(),
+        }
+    }
+
+    /// A federate that was saved, in a federation execution with these modules. An error if what was
+    /// saved is no federate's of such a one.
+    pub fn restored(
+        saved: saved::Federate,
+        modules: &[ModuleSource],
+        path: DataPath,
+    ) -> Result<Self, ProtocolError> {
+        let snapshot = Snapshot {
+            handle: saved.federation.handle,
+            name: saved.federation.name.clone(),
+            federation: saved.federation.federation.clone(),
+            time_implementation: saved.time.time_type.name().to_owned(),
+            index: saved.log.applied,
+            modules: modules.to_vec(),
+            federates: Vec::new(),
+            declarations: saved.declaration.subscriptions.clone(),
+        };
+        let mut federate = Federate::new(snapshot, path)?;
+        let log = saved.log.clone();
+        federate.restore(saved)?;
+        federate.log.restore(federate.me, log);
+        Ok(federate)
+    }
+
+    /// Becomes what was saved, but for the log. The object model stays, and the limits.
+    pub(crate) fn restore(&mut self, saved: saved::Federate) -> Result<(), ProtocolError> {
+        self.me = saved.federation.handle;
+        self.federation.restore(saved.federation);
+        self.declarations = Declarations::restore(self.me, saved.declaration);
+        self.objects = FederateObjects::restore(saved.object, &self.model)?;
+        self.ownership = Ownership::restore(saved.ownership);
+        self.regions = FederateRegions::restore(saved.ddm);
+        self.time.restore(saved.time, &self.model)?;
+        self.mom.restore(saved.mom);
+        let waiting = saved.delivery;
+        self.delivery.begin_again(waiting.withholding);
+        for queued in waiting.queue {
+            self.put_back(queued)?;
+        }
+        for (time, message) in waiting.in_time_order {
+            let message = QueuedObject::restore(message)?;
+            self.delivery.push_in_time_order(time, message);
+        }
+        if waiting.ended {
+            self.delivery.end();
+        }
+        Ok(())
+    }
+
+    /// Puts what waited for delivery behind all that waits.
+    fn put_back(&mut self, queued: saved::delivery::Queued) -> Result<(), ProtocolError> {
+        use saved::delivery::Queued;
+        match queued {
+            Queued::Federation(entry) => return self.put_back_federation(entry),
+            Queued::Object(entry) => return self.put_back_object(entry),
+            Queued::Ownership {
+                entry,
+                index,
+                as_of,
+            } => return self.put_back_ownership(entry, index, as_of),
+            Queued::Registration(class, wanted) => self
+                .delivery
+                .push(QueuedAdvisory::Registration(class, wanted)),
+            Queued::Interactions(class, wanted) => self
+                .delivery
+                .push(QueuedAdvisory::Interactions(class, wanted)),
+            Queued::RegionsGone { first, last } => self.delivery.push(RegionsGone { first, last }),
+            Queued::Time(queued) => self.delivery.push(queued),
+            message => self.delivery.push(QueuedObject::restore(message)?),
+        }
+        Ok(())
     }
 
     /// This federate's handle.
@@ -164,17 +203,17 @@ impl Federate {
 
     /// This federate's name.
     pub fn name(&self) -> &str {
-        &self.name
+        self.federation.name()
     }
 
     /// The federation execution's name.
     pub fn federation(&self) -> &str {
-        &self.federation
+        self.federation.federation()
     }
 
     /// The name of the federation execution's logical time implementation.
     pub fn logical_time_implementation(&self) -> &str {
-        &self.time_implementation
+        self.time.time_type().name()
     }
 
     /// The FDD as of the applied log.
@@ -184,7 +223,7 @@ impl Federate {
 
     /// Whether the federate's resignation has been applied: it is no longer a member.
     pub fn is_resigned(&self) -> bool {
-        self.resigned
+        self.federation.is_resigned()
     }
 
     /// Sets the largest frame that the executive takes, in bytes; before this is called, any.
@@ -192,24 +231,37 @@ impl Federate {
         self.frame_bytes_max = bytes;
     }
 
-    /// What became of data so far.
+    /// What became of data so far, and what waits.
     pub fn counters(&self) -> Counters {
-        self.counters
+        Counters {
+            outdated: self.log.outdated(),
+            held: self.log.held() as u64,
+            withheld: self.delivery.withheld() as u64,
+            waiting: self.delivery.len() as u64,
+            dropped: self.delivery.dropped(),
+            ..self.counters
+        }
+    }
+
+    /// Whether something is to be put on a link; data frames are not among it.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        self.log.has_output()
     }
 
     /// The next thing to put on a link.
     pub fn poll_output(&mut self) -> Option<Output> {
-        let output = self.log.poll_output();
-        if let (false, Some(Output::Request(request))) = (self.mom_noted, &output) {
-            self.note = mom::note(&request.body, &self.model);
-            self.mom_noted = self.note.is_some();
-        }
-        output
+        self.log.poll_output()
     }
 
     /// Something that whoever runs the federate should know, if there is. Look after outputs.
+    #[inline]
     pub fn take_note(&mut self) -> Option<String> {
         self.note.take()
+    }
+
+    pub(crate) fn set_note(&mut self, note: String) {
+        self.note = Some(note);
     }
 
     /// A message of the executive's stream. Answers to calls made before joining are not for here.
@@ -250,9 +302,11 @@ impl Federate {
     fn deliver(&mut self, queued: Queued) -> Option<Callback> {
         match queued {
             Queued::Object(queued) => self.deliver_object(queued),
-            Queued::Federation(callback) => Some(self.deliver_federation(callback)),
+            Queued::Federation(callback) => Some(self.deliver_federation(*callback)),
             Queued::Declaration(queued) => Some(self.deliver_advisory(queued)),
             Queued::Ownership(queued) => self.deliver_ownership(queued),
+            Queued::Time(queued) => Some(self.deliver_time(queued)),
+            Queued::Save(queued) => Some(self.deliver_save(queued)),
             Queued::Ddm(gone) => {
                 self.deliver_regions_gone(&gone);
                 None
@@ -270,7 +324,7 @@ impl Federate {
         self.delivery.len()
     }
 
-    /// What waits for delivery of values and tags, in bytes, about.
+    /// What waits for delivery, in bytes, about.
     pub fn queued_bytes(&self) -> usize {
         self.delivery.bytes()
     }
@@ -278,254 +332,141 @@ impl Federate {
     fn apply_ready(&mut self) -> Result<(), ProtocolError> {
         while let Some(ordered) = self.log.next() {
             match ordered {
-                Ordered::Entry(entry) => self.apply(entry)?,
+                Ordered::Entry(entry) => self.apply(Arc::unwrap_or_clone(entry))?,
                 Ordered::Data(data) => self.apply_data(&data.borrow())?,
+                Ordered::Time(notice) => self.apply_time(notice)?,
             }
         }
         Ok(())
     }
 
+    /// Takes an entry to its room.
     fn apply(&mut self, entry: Entry) -> Result<(), ProtocolError> {
-        let Entry { index, cause, body } = entry;
-        let sender = || {
-            let sender = cause.map(|c| c.sender);
-            sender
-                .ok_or_else(|| ProtocolError(format!("nobody asked for entry {index} of the log")))
+        let place = Place {
+            index: entry.index,
+            cause: entry.cause,
         };
-        match body {
-            EntryBody::FederateJoined { federate, modules } => {
-                if !modules.is_empty() {
-                    self.grow(&modules)?;
-                }
-                self.log.joined(federate.handle);
-                self.members.insert(federate.handle, federate);
+        match entry.body {
+            EntryBody::Fenced | EntryBody::EpochBegan => Ok(()),
+            EntryBody::Federation(entry) => self.apply_federation(entry),
+            EntryBody::Declaration(entry) => self.apply_declaration(entry, place),
+            EntryBody::Object(entry) => self.apply_object(entry),
+            EntryBody::Ownership(entry) => {
+                self.apply_ownership(entry, place);
+                Ok(())
             }
-            EntryBody::FederateResigned { federate, .. } => {
-                self.counters.from_removed += self.log.resigned(federate) as u64;
-                self.members.remove(&federate);
-                self.subscriptions.forget(federate);
-                self.pace.forget_federate(federate);
-                self.routes.clear();
-                self.regions.routes.clear();
-                let (first, last) = RegionHandle::block(federate);
-                self.apply_regions_gone(first, last);
-                self.resigned |= federate == self.me;
-                self.advise_all();
-            }
-            EntryBody::ObjectSubscription { class, attributes } => {
-                self.subscriptions
-                    .set_object(sender()?, class, attributes, index);
-                self.subscription_applied(sender()?);
-                self.advise_subscribed(class);
-            }
-            EntryBody::InteractionSubscription {
-                class,
-                subscription,
-            } => {
-                self.subscriptions
-                    .set_interaction(sender()?, class, subscription, index);
-                self.subscription_applied(sender()?);
-                self.advise_interaction_subscribed(class);
-            }
-            EntryBody::RegionsCommitted(list) => self.apply_region_commits(list),
-            EntryBody::ObjectRegionSubscription {
-                class,
-                specifications,
-                regions,
-                active,
-                rate,
-            } => {
-                let table = &mut self.subscriptions.regions;
-                for s in specifications {
-                    table.commit(s.region, s.ranges.into());
-                }
-                table.subscribe_object(class, &regions, active, &rate, index);
-                self.subscription_applied(sender()?);
-                self.advise_subscribed(class);
-            }
-            EntryBody::ObjectRegionUnsubscription { class, regions } => {
-                let table = &mut self.subscriptions.regions;
-                table.unsubscribe_object(class, &regions);
-                self.subscription_applied(sender()?);
-                self.advise_subscribed(class);
-            }
-            EntryBody::InteractionRegionSubscription {
-                class,
-                specifications,
-                active,
-            } => {
-                let regions: Vec<_> = specifications.iter().map(|s| s.region).collect();
-                let table = &mut self.subscriptions.regions;
-                for s in specifications {
-                    table.commit(s.region, s.ranges.into());
-                }
-                table.subscribe_interaction(class, &regions, active, index);
-                self.subscription_applied(sender()?);
-                self.advise_interaction_subscribed(class);
-            }
-            EntryBody::InteractionRegionUnsubscription { class, regions } => {
-                let table = &mut self.subscriptions.regions;
-                table.unsubscribe_interaction(class, &regions);
-                self.subscription_applied(sender()?);
-                self.advise_interaction_subscribed(class);
-            }
-            EntryBody::NamesReserved {
-                names,
-                multiple,
-                succeeded,
-            } => self.delivery.push(QueuedObject::NamesReserved {
-                names,
-                multiple,
-                succeeded,
-            }),
-            EntryBody::Discover(list) => {
-                for discovery in list {
-                    self.apply_discovery(discovery)?;
-                }
-            }
-            EntryBody::Remove {
-                instance,
-                producer,
-                tag,
-            } => self.apply_removal(instance, producer, tag),
-            EntryBody::AttributeTransportationChanged {
-                instance,
-                attributes,
-                transportation,
-            } => self.apply_attribute_transportation(instance, attributes, transportation),
-            EntryBody::AttributeTransportation {
-                instance,
-                attribute,
-                transportation,
-            } => {
-                let callback = Callback::ReportAttributeTransportationType {
-                    instance,
-                    attribute,
-                    transportation,
-                };
-                self.delivery.push(QueuedObject::Transportation(callback));
-            }
-            EntryBody::InteractionTransportationChanged {
-                class,
-                transportation,
-            } => {
-                let callback = Callback::ConfirmInteractionTransportationTypeChange {
-                    class,
-                    transportation,
-                };
-                self.delivery.push(QueuedObject::Transportation(callback));
-            }
-            EntryBody::InteractionTransportation {
-                federate,
-                class,
-                transportation,
-            } => {
-                let callback = Callback::ReportInteractionTransportationType {
-                    federate,
-                    class,
-                    transportation,
-                };
-                self.delivery.push(QueuedObject::Transportation(callback));
-            }
-            EntryBody::AttributesScope {
-                instance,
-                entered,
-                left,
-            } => self.apply_scope(instance, entered, left),
-            EntryBody::AttributesRelevance { instance, on, off } => {
-                self.apply_relevance(instance, on, off);
-            }
-            EntryBody::SynchronizationPointRegistered { label, failure } => {
-                let callback = Callback::SynchronizationPointRegistered { label, failure };
-                self.delivery.push(Queued::Federation(callback));
-            }
-            EntryBody::SynchronizationPointAnnounced { label, tag } => {
-                let callback = Callback::AnnounceSynchronizationPoint { label, tag };
-                self.delivery.push(Queued::Federation(callback));
-            }
-            EntryBody::FederationSynchronized { label, failed } => {
-                let callback = Callback::FederationSynchronized { label, failed };
-                self.delivery.push(Queued::Federation(callback));
-            }
-            EntryBody::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
-            EntryBody::Ownership {
-                notice,
-                instance,
-                attributes,
-                tag,
-            } => self.apply_ownership(notice, instance, attributes, tag, index),
-            EntryBody::Divested {
-                attributes,
-                unwanted,
-                ..
-            } => {
-                if let Some(cause) = cause {
-                    self.apply_divested(cause.request, attributes, &unwanted);
-                }
-            }
-            EntryBody::OwnershipReport { instance, owners } => {
-                self.apply_ownership_report(instance, owners);
-            }
-            EntryBody::Fenced => {}
-            EntryBody::RegionDeleted(region) => self.apply_regions_gone(region, region),
-        }
-        Ok(())
-    }
-
-    fn subscription_applied(&mut self, sender: FederateHandle) {
-        self.routes.clear();
-        self.regions.routes.clear();
-        if sender == self.me {
-            self.maps.clear();
+            EntryBody::Ddm(entry) => self.apply_ddm(entry, place),
+            EntryBody::Mom(entry) => self.apply_mom(entry, place),
         }
     }
 
-    fn grow(&mut self, sources: &[crate::message::ModuleSource]) -> Result<(), ProtocolError> {
+    pub(crate) fn grow(
+        &mut self,
+        sources: &[crate::message::ModuleSource],
+    ) -> Result<(), ProtocolError> {
         modules::extend(&mut self.model, sources)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
-        self.routes.clear();
-        self.regions.routes.clear();
-        self.maps.clear();
+        self.declarations.model_changed();
+        self.mom.model_changed(&self.model);
         Ok(())
     }
 
     /// Whether values, tag and regions of so many bytes fit into one frame.
+    #[inline]
     pub(crate) fn require_fits(&self, bytes: usize) -> Result<(), Exception> {
         /// What else stands in a data frame takes no more, but for the receivers that it names.
         const HEAD_BYTES: usize = 64;
         const RECEIVER_BYTES: usize = 5;
-        let more = HEAD_BYTES + RECEIVER_BYTES * self.members.len();
-        if bytes.saturating_add(more) > self.frame_bytes_max {
-            throw!(
-                RTIinternalError,
-                "{bytes} bytes of values, tag and regions are more than one message may hold: \
-                 {} bytes (limits.frame_bytes of rtiexec); nothing was sent",
-                self.frame_bytes_max
-            );
+        let more = HEAD_BYTES + RECEIVER_BYTES * self.federation.members().len();
+        match bytes.saturating_add(more) <= self.frame_bytes_max {
+            true => Ok(()),
+            false => self.refuse_too_large(bytes),
         }
-        Ok(())
+    }
+
+    #[cold]
+    fn refuse_too_large(&self, bytes: usize) -> Result<(), Exception> {
+        throw!(
+            RTIinternalError,
+            "{bytes} bytes of values, tag and regions are more than one message may hold: \
+             {} bytes (limits.frame_bytes of rtiexec); nothing was sent",
+            self.frame_bytes_max
+        );
     }
 
     /// Hands a data frame out, or counts it where nobody wants it.
+    #[inline]
     pub(crate) fn send_data(
         &mut self,
         to: &[FederateHandle],
         body: DataBody<'_>,
         send: &mut dyn FnMut(DataOut<'_>),
     ) {
-        if to.is_empty() {
+        if to.is_empty() && !(body.is_in_time_order() && self.delays_subscription_evaluation()) {
             self.counters.unwanted += 1;
             return;
         }
         self.counters.sent += 1;
-        let data = self.log.frame(to, body);
-        send(DataOut { to, data });
+        let data = self.log.frame(body);
+        if self.log.forwards_all() || data.is_in_time_order() {
+            let path = DataPath::Executive;
+            return send(DataOut {
+                to,
+                path,
+                data: &data,
+            });
+        }
+        self.send_apart(to, data, send);
+    }
+
+    /// Some of the receivers have links of their own: to the others the executive forwards it.
+    #[inline(never)]
+    fn send_apart(
+        &mut self,
+        to: &[FederateHandle],
+        data: Data<'_>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) {
+        let (direct, forwarded) = self.log.split(to);
+        if !direct.is_empty() {
+            send(DataOut {
+                to: &direct,
+                path: DataPath::Direct,
+                data: &data,
+            });
+        }
+        if forwarded.is_empty() {
+            return;
+        }
+        // The executive would forward it to all who subscribe: the frame says to whom.
+        let address;
+        let mut data = data;
+        if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } =
+            &mut data.body
+            && !direct.is_empty()
+        {
+            address = AddressBuf::to_some(&forwarded, payload.address);
+            payload.address = Some(address.borrow());
+        }
+        send(DataOut {
+            to: &forwarded,
+            path: DataPath::Executive,
+            data: &data,
+        });
+    }
+
+    /// Data to another member takes this path from now on. Nothing is lost, doubled or overtaken by
+    /// that; a link that is no longer used stays until its federate resigns.
+    pub fn set_data_path(&mut self, peer: FederateHandle, path: DataPath) {
+        if peer != self.me && self.federation.members().contains_key(&peer) {
+            self.log.set_path(peer, path);
+        }
     }
 
     /// The instance, if the federate has registered or discovered it.
     pub(crate) fn known(&self, instance: ObjectInstanceHandle) -> Result<&Instance, Exception> {
-        match self.instances.get(&instance) {
-            Some(known) if known.discovered => Ok(known),
+        match self.objects.get(instance) {
+            Some(known) if known.is_discovered() => Ok(known),
             _ => throw!(
                 ObjectInstanceNotKnown,
                 "{instance} is not known to this federate: not registered or discovered by it, or deleted"

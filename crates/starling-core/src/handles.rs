@@ -90,6 +90,39 @@ impl fmt::Display for ObjectInstanceHandle {
     }
 }
 
+/// A message that was sent in time-stamp order, for who may retract it. Its upper 24 bits are its
+/// sender's handle, the rest its number there. 0 is none: sent in receive order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageRetractionHandle(pub u64);
+
+impl MessageRetractionHandle {
+    const NUMBER_BITS: u32 = 40;
+
+    /// The greatest number of a message.
+    pub const NUMBER_MAX: u64 = (1 << Self::NUMBER_BITS) - 1;
+
+    /// The `number`-th message of `sender`, from 1 to [`NUMBER_MAX`](Self::NUMBER_MAX).
+    pub fn new(sender: FederateHandle, number: u64) -> Self {
+        MessageRetractionHandle(u64::from(sender.0) << Self::NUMBER_BITS | number)
+    }
+
+    /// The federate that sent it.
+    pub fn sender(self) -> FederateHandle {
+        FederateHandle((self.0 >> Self::NUMBER_BITS) as u32)
+    }
+
+    /// Its number among its sender's.
+    pub fn number(self) -> u64 {
+        self.0 & Self::NUMBER_MAX
+    }
+}
+
+impl fmt::Display for MessageRetractionHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "message {} of {}", self.number(), self.sender())
+    }
+}
+
 /// A region of a federation execution; never reused in it. Its upper half is its creator's handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionHandle(pub u64);
@@ -129,7 +162,8 @@ pub struct PeerId(pub u64);
 /// A map from handles. It is looked up, never iterated, so its order shows nowhere.
 pub(crate) type HandleMap<K, V> = std::collections::HashMap<K, V, BuildHasherDefault<HandleHasher>>;
 
-/// Multiplicative hash: handles are small dense numbers chosen by the RTI, not by an attacker.
+/// Multiplicative hash: handles are dense numbers that nobody chooses. The FDD's and federates' are
+/// the executive's, and it takes no instance but its registrar's next.
 #[derive(Default)]
 pub(crate) struct HandleHasher(u64);
 

@@ -4,9 +4,11 @@
 //! [`Federate`] is what it knows while it is joined; [`Executive`] holds what every federation
 //! execution knows. They take messages and service calls in and give messages and callbacks out;
 //! none opens a socket or file, reads a clock, starts a thread or draws a random number.
-//! The rooms (`federation`, `declaration`, `object`, `ownership`, `ddm`, `support`) follow the
-//! chapters of IEEE 1516.1; `log` and `delivery` know none of them.
+//! The rooms (`federation`, `declaration`, `object`, `ownership`, `time`, `ddm`, `support`, `mom`) follow the
+//! chapters of IEEE 1516.1. `log` and `delivery` hold no rule of a chapter: what a room lets wait or
+//! puts into the log is the room's own type, and the order in which it comes is theirs.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 pub mod callback;
 mod counters;
@@ -20,27 +22,35 @@ mod federate;
 mod federation;
 mod generated;
 mod handles;
+mod held;
 mod log;
 mod lrc;
 pub mod message;
 mod mom;
 mod object;
 mod ownership;
+pub mod saved;
 mod support;
+mod time;
 mod values;
 mod why;
 
-pub use callback::Callback;
+pub use callback::{Callback, MessageTime};
 pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};
 pub use exception::{Exception, NAME_BYTES_MAX, ProtocolError};
 pub use executive::Executive;
 pub use federate::{DataOut, Federate};
-pub use federation::SynchronizationPointFailure;
 pub use federation::modules::{MergedModules, ModuleMerge};
+pub use federation::{
+    Archive, Archived, RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus,
+    SavedFederation, SynchronizationPointFailure,
+};
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
-pub use handles::{FederateHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle};
+pub use handles::{
+    FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle,
+};
 pub use log::federate::{DataPath, Output};
 pub use lrc::{Answer, Lrc, Outbox, Preconditions, require_designators};
 pub use object::advisories::InstanceSwitches;
@@ -50,4 +60,8 @@ pub use starling_fom::{
     ObjectClassHandle, ObjectModel, Order, ParameterHandle, Transportation,
 };
 pub use support::ServiceGroup;
+pub use time::execution::TimeStatus;
+pub use time::federate::Bounds;
+pub use time::galt::Advance;
+pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};
 pub use values::{InvalidValues, Values, ValuesBuf};

@@ -13,6 +13,15 @@ pub struct Values<'a>(&'a [u8]);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ValuesBuf(Vec<u8>);
 
+/// Values and the tag that they came with, kept in one allocation.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    /// The values, then the tag.
+    bytes: Box<[u8]>,
+    /// Where the tag begins.
+    tag: usize,
+}
+
 /// The bytes are no run of slot, length, value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidValues;
@@ -37,11 +46,6 @@ impl<'a> Values<'a> {
     /// The run itself.
     pub fn as_bytes(self) -> &'a [u8] {
         self.0
-    }
-
-    /// A copy of its own.
-    pub fn to_buf(self) -> ValuesBuf {
-        ValuesBuf(self.0.to_vec())
     }
 }
 
@@ -71,6 +75,45 @@ impl ValuesBuf {
     /// Its values.
     pub fn values(&self) -> Values<'_> {
         Values(&self.0)
+    }
+}
+
+impl Content {
+    /// A copy of both.
+    #[inline]
+    pub(crate) fn new(values: Values<'_>, tag: &[u8]) -> Self {
+        let values = values.0;
+        let mut bytes = Vec::with_capacity(values.len() + tag.len());
+        bytes.extend_from_slice(values);
+        bytes.extend_from_slice(tag);
+        Content {
+            bytes: bytes.into_boxed_slice(),
+            tag: values.len(),
+        }
+    }
+
+    /// The values.
+    #[inline]
+    pub(crate) fn values(&self) -> Values<'_> {
+        Values(&self.bytes[..self.tag])
+    }
+
+    /// The tag.
+    #[inline]
+    pub(crate) fn tag(&self) -> &[u8] {
+        &self.bytes[self.tag..]
+    }
+
+    /// How many bytes both take.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}, tag {:?}", self.values(), self.tag())
     }
 }
 

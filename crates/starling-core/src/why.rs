@@ -3,7 +3,8 @@
 
 use crate::execution::Execution;
 use crate::message::{Finding, Question, Range, Subscription};
-use crate::object::execution::Instance;
+use crate::mom;
+use crate::object::registered::Instance;
 use crate::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Owner,
@@ -49,30 +50,32 @@ impl Execution {
         #[cfg(test)]
         assert_ne!(question.federate, PANIC, "asked for by a test");
         let mut walk = Walk::default();
-        let named = |(handle, m): (&FederateHandle, &crate::execution::Member)| {
-            (m.name == question.federate).then_some(*handle)
-        };
-        let receiver = self.members.iter().find_map(named);
-        let Some(receiver) = receiver else {
-            let joined = listed(self.member_names().collect());
+        let Some(receiver) = self.federation.member_named(&question.federate) else {
+            let joined = listed(self.federation.member_names().collect());
             let why = format!(
                 "'{}' is no joined federate of '{}'; there {joined}",
-                question.federate, self.name
+                question.federate,
+                self.federation.name()
             );
             let _ = walk.fails("joined", why);
             return (walk.0, None);
         };
-        let since = format!("'{}' is joined to '{}'", question.federate, self.name);
+        let since = format!(
+            "'{}' is joined to '{}'",
+            question.federate,
+            self.federation.name()
+        );
         walk.holds("joined", since);
-        let modules: Vec<_> = self.modules.iter().map(|m| m.designator.as_str()).collect();
+        let modules = self.federation.modules().iter();
+        let modules: Vec<_> = modules.map(|m| m.designator.as_str()).collect();
         let same = format!(
             "all federates share one FDD, merged from {}",
             modules.join(", ")
         );
         walk.holds("same FOM", same);
         let subject = question.subject.as_str();
-        let _ = match self.instance_named(subject) {
-            Some(handle) => self.why_instance(&mut walk, receiver, handle),
+        let _ = match self.objects.named(subject) {
+            Some(named) => self.why_instance(&mut walk, receiver, named),
             None => match (
                 self.model.object_class_by_name(subject),
                 self.model.interaction_class_by_name(subject),
@@ -83,7 +86,7 @@ impl Execution {
                     "exists",
                     format!(
                         "'{subject}' is no object instance now, and no class of the FDD: {} instances are registered",
-                        self.instances.len()
+                        self.objects.of_federates()
                     ),
                 ),
             },
@@ -91,31 +94,24 @@ impl Execution {
         (walk.0, Some(receiver))
     }
 
-    fn instance_named(&self, name: &str) -> Option<ObjectInstanceHandle> {
-        let mut all = self.instances.iter();
-        all.find(|(handle, i)| instance_name(**handle, i) == name)
-            .map(|(handle, _)| *handle)
-    }
-
     fn why_instance(
         &self,
         walk: &mut Walk,
         receiver: FederateHandle,
-        handle: ObjectInstanceHandle,
+        (handle, instance): (ObjectInstanceHandle, &Instance),
     ) -> Result<(), Broken> {
-        let instance = &self.instances[&handle];
-        let name = instance_name(handle, instance);
-        let class = class_name(&self.model, instance.class);
+        let name = instance.name(handle);
+        let class = class_name(&self.model, instance.class());
         let by = self.owner_text(handle.registrar());
         walk.holds(
             "exists",
             format!("'{name}' was registered by {by} as '{class}'"),
         );
 
-        let attributes = self.model.object_class(instance.class);
+        let attributes = self.model.object_class(instance.class());
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
         let privilege = self.privilege_to_delete();
-        let owned = attributes.iter().zip(&instance.owners);
+        let owned = attributes.iter().zip(instance.owners());
         let owned: Vec<_> = owned
             .filter_map(|(a, owner)| Some((*a, (*owner)?)))
             .filter(|(a, _)| Some(*a) != privilege)
@@ -141,8 +137,8 @@ impl Execution {
 
         let candidate = self
             .subscriptions
-            .candidate_class(&self.model, receiver, instance.class);
-        let known = instance.known.get(&receiver).copied();
+            .candidate_class(&self.model, receiver, instance.class());
+        let known = instance.known_class(receiver);
         let Some(at) = known.or(candidate) else {
             let why = format!(
                 "{} subscribes to nothing at '{class}' or its superclasses{}",
@@ -186,12 +182,12 @@ impl Execution {
             .iter()
             .any(|(a, owner)| self.reaches(handle, *a, *owner, receiver, at));
         if !reached {
-            let of_owner = self.regions.updates.of(handle, *first, *owner);
+            let of_owner = self.regions.updated_with(handle, *first, *owner);
             let of_owner: Vec<_> = of_owner
                 .map(|(_, ranges)| self.ranges_text(*first, ranges))
                 .collect();
             let mine = self.subscriptions.regions.regions(receiver, at, *first);
-            let mine = mine.filter_map(|r| self.regions.committed.get(&r));
+            let mine = mine.filter_map(|r| self.regions.committed(r));
             let mine: Vec<_> = mine
                 .map(|ranges| self.ranges_text(*first, ranges))
                 .collect();
@@ -212,7 +208,7 @@ impl Execution {
             return walk.fails("discovered", why);
         }
         walk.holds("discovered", format!("known as '{at_name}'"));
-        if instance.updates == 0 {
+        if instance.updates() == 0 {
             let senders: Vec<_> = of_others.iter().map(|(_, o)| self.owner_text(*o)).collect();
             return walk.fails(
                 "updated",
@@ -224,7 +220,7 @@ impl Execution {
         }
         walk.holds(
             "updated",
-            format!("{} updates have come to the executive", instance.updates),
+            format!("{} updates have come to the executive", instance.updates()),
         );
         Ok(())
     }
@@ -237,16 +233,14 @@ impl Execution {
     ) -> Result<(), Broken> {
         let name = class_name(&self.model, class);
         let below = |c: ObjectClassHandle| self.model.is_subclass_or_same(c, class);
-        let publishes = |(f, m): (&FederateHandle, &crate::execution::Member)| {
-            (*f != receiver && m.published.keys().any(|c| below(*c)))
-                .then(|| format!("'{}'", m.name))
-        };
-        let publishers: Vec<_> = self.members.iter().filter_map(publishes).collect();
+        let published = self.publications.objects();
+        let publishers = published.filter(|(f, c, _)| *f != receiver && below(*c));
+        let publishers = self.publishers_text(name, publishers.map(|(f, ..)| f));
         if publishers.is_empty() {
             let why = format!("no other federate publishes '{name}' or a subclass");
             return walk.fails("published", why);
         }
-        walk.holds("published", format!("by {}", publishers.join(", ")));
+        walk.holds("published", format!("by {}", publishers));
         if self
             .subscriptions
             .candidate_class(&self.model, receiver, class)
@@ -259,19 +253,21 @@ impl Execution {
             );
             return walk.fails("subscribed", why);
         }
-        let of_others = |(h, i): &(&ObjectInstanceHandle, &Instance)| {
-            below(i.class) && h.registrar() != receiver
+        let of_others = |(h, i): &(ObjectInstanceHandle, &Instance)| {
+            below(i.class()) && h.registrar() != receiver
         };
-        let all: Vec<_> = self.instances.iter().filter(of_others).collect();
-        let Some((handle, _)) = all
+        let all: Vec<_> = self.objects.iter().filter(of_others).collect();
+        let Some(one) = all
             .iter()
-            .find(|(_, i)| !i.known.contains_key(&receiver))
+            .find(|(_, i)| i.known_class(receiver).is_none())
             .or(all.first())
         else {
             let why = format!("no other federate has registered an instance of '{name}'");
             return walk.fails("registered", why);
         };
-        let known = all.iter().filter(|(_, i)| i.known.contains_key(&receiver));
+        let known = all
+            .iter()
+            .filter(|(_, i)| i.known_class(receiver).is_some());
         walk.holds(
             "registered",
             format!(
@@ -281,7 +277,7 @@ impl Execution {
                 known.count()
             ),
         );
-        self.why_instance(walk, receiver, **handle)
+        self.why_instance(walk, receiver, *one)
     }
 
     fn why_interaction(
@@ -291,16 +287,17 @@ impl Execution {
         class: InteractionClassHandle,
     ) -> Result<(), Broken> {
         let name = |c| self.model.interaction_class(c).map_or("?", |c| &c.name);
-        let publishes = |(f, m): (&FederateHandle, &crate::execution::Member)| {
-            (*f != receiver && m.published_interactions.contains(&class))
-                .then(|| format!("'{}'", m.name))
-        };
-        let publishers: Vec<_> = self.members.iter().filter_map(publishes).collect();
+        let below =
+            |c: InteractionClassHandle| self.model.is_interaction_subclass_or_same(c, class);
+        let published = self.publications.interactions();
+        let publishers = published.filter(|(f, c)| *f != receiver && below(*c));
+        let publishers = self.publishers_text(name(class), publishers.map(|(f, _)| f));
         if publishers.is_empty() {
-            let why = format!("no other federate publishes '{}'", name(class));
+            let class = name(class);
+            let why = format!("no other federate publishes '{class}' or a subclass");
             return walk.fails("published", why);
         }
-        walk.holds("published", format!("by {}", publishers.join(", ")));
+        walk.holds("published", format!("by {}", publishers));
         let mut at = Some(class);
         let subscribes = |c| {
             let mut all = self.subscriptions.at_interaction_class(c);
@@ -331,12 +328,13 @@ impl Execution {
             false => ", with regions: what is sent with others does not come",
         };
         walk.holds("subscribed", format!("at '{}'{with}", name(at)));
-        match self.interactions_sent.get(&class) {
-            None => walk.fails(
+        let sent = self.objects.interactions_sent().filter(|(c, _)| below(*c));
+        match sent.map(|(_, count)| count).sum::<u64>() {
+            0 => walk.fails(
                 "sent",
-                "no interaction of this class that anybody subscribes to has come yet",
+                "no interaction of this class or a subclass that anybody subscribes to has come yet",
             ),
-            Some(count) => {
+            count => {
                 walk.holds("sent", format!("{count} have come to the executive"));
                 Ok(())
             }
@@ -384,17 +382,31 @@ impl Execution {
         }
     }
 
+    /// Each federate once: `'A', 'B'`.
+    /// Who publishes a class: the RTI is one of them where the class is the MOM's.
+    fn publishers_text(
+        &self,
+        class: &str,
+        federates: impl Iterator<Item = FederateHandle>,
+    ) -> String {
+        let federates = self.names_text(federates);
+        let rti = mom::publisher(class);
+        let all = [federates].into_iter().filter(|f| !f.is_empty());
+        all.chain(rti).collect::<Vec<_>>().join(", ")
+    }
+
+    fn names_text(&self, federates: impl Iterator<Item = FederateHandle>) -> String {
+        let federates: BTreeSet<_> = federates.collect();
+        let names = federates.into_iter().map(|f| self.federate_text(f));
+        names.collect::<Vec<_>>().join(", ")
+    }
+
     fn federate_text(&self, federate: FederateHandle) -> String {
-        match self.federate_name(federate) {
+        match self.federation.federate_name(federate) {
             Some(name) => format!("'{name}'"),
             None => format!("{federate}, which has left"),
         }
     }
-}
-
-fn instance_name(handle: ObjectInstanceHandle, instance: &Instance) -> String {
-    let default = || crate::message::default_instance_name(handle);
-    instance.name.clone().unwrap_or_else(default)
 }
 
 fn class_name(model: &ObjectModel, class: ObjectClassHandle) -> &str {

@@ -773,3 +773,27 @@ fn a_dimension_that_a_region_leaves_out_has_its_default_range() {
         );
     }
 }
+
+/// What an update that throws had lined up does not travel with the next one.
+#[test]
+fn an_update_that_throws_leaves_nothing_for_the_next() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    publish(&mut f, "A", "A", &["x", "y"]);
+    let r = region(&mut f, "A", &[("D", 10, 20)]);
+    let updated = with(&mut f, &["x"], &[r]);
+    let instance = register(&mut f, "A", &[updated]);
+    let s = region(&mut f, "B", &[("D", 10, 20)]);
+    let list = with(&mut f, &["x"], &[s]);
+    subscribe(&mut f, "B", "A", &[list]);
+    f.callbacks("B");
+    f.call("A", |f| f.set_frame_bytes_max(1_000));
+    let (x, large) = (f.attributes(&["x"])[0], vec![0; 1_000]);
+    let refused = f.call("A", |f| {
+        f.update_attribute_values(instance, &[(x, &large)], b"")
+    });
+    assert_eq!(kind(refused), ExceptionKind::RTIinternalError);
+    update(&mut f, instance, &["x"]);
+    assert_eq!(reflected(&mut f, "B"), [[value(x)]]);
+}

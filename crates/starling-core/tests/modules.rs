@@ -9,7 +9,7 @@ use starling_core::{Check, Exception, ExceptionKind, Executive, ModuleMerge, Pee
 fn module(designator: &str, text: &str) -> ModuleSource {
     ModuleSource {
         designator: designator.into(),
-        text: text.as_bytes().to_vec(),
+        text: text.as_bytes().into(),
     }
 }
 
@@ -64,13 +64,23 @@ fn created(executive: &mut Executive, message: ToExecutive) -> Result<(), Except
 
 #[test]
 fn strict_refuses_what_is_doubtful() {
-    let doubtful = || create(vec![module("m.xml", &class("Boat", "Unknown"))]);
+    let misspelt = class("Boat", "HLAbyte").replace("attribute>", "atribute>");
+    for (text, code) in [
+        (class("Boat", "Unknown"), "STL-FOM-013"),
+        (misspelt, "STL-FOM-018"),
+    ] {
+        refused_by_strict(&text, code);
+    }
+}
+
+fn refused_by_strict(text: &str, code: &str) {
+    let doubtful = || create(vec![module("m.xml", text)]);
     let mut executive = Executive::new();
     connect(&mut executive, 1);
     executive.set_check(Check::Strict);
     let refused = created(&mut executive, doubtful()).unwrap_err();
     assert_eq!(refused.kind, ExceptionKind::InconsistentFDD);
-    assert!(refused.to_string().contains("STL-FOM-013"), "{refused}");
+    assert!(refused.to_string().contains(code), "{refused}");
     executive.set_check(Check::Lenient);
     let mut message = doubtful();
     let merged = executive
@@ -210,4 +220,101 @@ fn names_that_are_nearly_there_are_suggested() {
     }
     let far = text(federate.object_class_handle("SomethingElse").unwrap_err());
     assert!(!far.contains("nearest"), "{far}");
+}
+
+/// A module of so many classes.
+fn classes(designator: &str, classes: usize) -> ModuleSource {
+    let rows: String = (0..classes)
+        .map(|n| format!("<objectClass><name>{designator}{n}</name></objectClass>"))
+        .collect();
+    let text = format!(
+        "<objectModel><objects><objectClass><name>HLAobjectRoot</name>{rows}</objectClass></objects></objectModel>"
+    );
+    module(designator, &text)
+}
+
+fn create_as(federation: &str, modules: Vec<ModuleSource>) -> ToExecutive {
+    ToExecutive::CreateFederation {
+        federation: federation.into(),
+        modules,
+        mim: None,
+        time_implementation: String::new(),
+    }
+}
+
+#[test]
+fn object_models_have_a_budget() {
+    let mut executive = Executive::new();
+    connect(&mut executive, 1);
+    let large = || vec![classes("Large", 5_000)];
+    created(&mut executive, create(large())).unwrap();
+    let one = executive.models_bytes();
+    assert!(one > 5_000 * 100, "{one}");
+    executive.limit_models(2 * one + one / 2);
+    created(&mut executive, create_as("G", large())).unwrap();
+    assert_eq!(executive.models_bytes(), 2 * one);
+
+    let refused = created(&mut executive, create_as("H", large())).unwrap_err();
+    let refused = refused.to_string();
+    for told in [one, 2 * one, 2 * one + one / 2] {
+        assert!(refused.contains(&told.to_string()), "{told}: {refused}");
+    }
+    assert!(refused.contains("limits.models_bytes"), "{refused}");
+    assert_eq!(
+        (executive.federations(), executive.models_bytes()),
+        (2, 2 * one)
+    );
+
+    // What a joiner brings counts; who brings nothing joins all the same.
+    let joins = |executive: &mut Executive, n: u64, modules| {
+        let peer = connect(executive, n);
+        executive.receive(peer, join(modules)).unwrap();
+        std::iter::from_fn(|| executive.poll_output()).find_map(|(to, m)| match m {
+            FromExecutive::JoinRefused(why) if to == peer => Some(Err(why.to_string())),
+            FromExecutive::Joined(_) if to == peer => Some(Ok(())),
+            _ => None,
+        })
+    };
+    let refused = joins(&mut executive, 2, vec![classes("Late", 5_000)]);
+    let refused = refused.unwrap().unwrap_err();
+    assert!(refused.contains("limits.models_bytes"), "{refused}");
+    assert_eq!(executive.models_bytes(), 2 * one);
+    joins(&mut executive, 3, vec![]).unwrap().unwrap();
+    joins(&mut executive, 4, large()).unwrap().unwrap();
+    joins(&mut executive, 5, vec![classes("Late", 500)])
+        .unwrap()
+        .unwrap();
+    assert!(executive.models_bytes() > 2 * one);
+
+    let destroy = |federation: &str| ToExecutive::DestroyFederation {
+        federation: federation.into(),
+    };
+    created(&mut executive, destroy("G")).unwrap();
+    created(&mut executive, create_as("H", large())).unwrap();
+}
+
+/// Who joins and does not read keeps the texts of modules in memory: they count until they are sent.
+#[test]
+fn texts_that_wait_to_be_sent_count() {
+    let mut executive = Executive::new();
+    let peer = connect(&mut executive, 1);
+    created(&mut executive, create(vec![classes("Large", 5_000)])).unwrap();
+    executive.receive(peer, join(vec![])).unwrap();
+    let joined = executive.poll_output();
+    let Some((_, FromExecutive::Joined(snapshot))) = &joined else {
+        panic!("{joined:?}");
+    };
+    let text = snapshot.modules[1].text.len();
+    executive.disconnected(peer, "test");
+    connect(&mut executive, 2);
+    let destroy = ToExecutive::DestroyFederation {
+        federation: "F".into(),
+    };
+    executive.receive(PeerId(2), destroy).unwrap();
+    assert_eq!(
+        (executive.federations(), executive.models_bytes()),
+        (0, text)
+    );
+    drop(joined);
+    assert_eq!(executive.models_bytes(), 0);
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::Federation;
 use starling_core::message::{
-    DataBody, FromExecutive, Payload, PeerInfo, ResignAction, ToExecutive,
+    DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive,
 };
 use starling_core::{Callback, ExceptionKind, Executive, PeerId, Transportation, ValuesBuf};
 
@@ -194,6 +194,7 @@ fn an_update_by_a_federate_that_is_not_the_owner_is_dropped_and_counted() {
                 values: values.values(),
                 tag: b"",
                 address: None,
+                stamp: None,
             },
         };
         (f.forge(name, update).len(), f.status().refused)
@@ -212,12 +213,16 @@ fn a_refusal_names_ten_federation_executions_at_most() {
         while executive.federations() < federations {
             let create = ToExecutive::CreateFederation {
                 federation: format!("F{:02}", executive.federations()),
-                modules: vec![],
+                modules: vec![ModuleSource {
+                    designator: "test.xml".into(),
+                    text: common::fom("").into_bytes().into(),
+                }],
                 mim: None,
                 time_implementation: String::new(),
             };
             executive.receive(PeerId(1), create).unwrap();
-            executive.poll_output();
+            let created = executive.poll_output();
+            assert!(matches!(created, Some((_, FromExecutive::Done(Ok(()))))));
         }
         let federation = "G".into();
         let destroy = ToExecutive::DestroyFederation { federation };

@@ -1,5 +1,6 @@
 //! What is wrong with a module, where, and what to do.
 
+use crate::STANDARD_MIM_DESIGNATOR;
 use std::fmt;
 
 /// Which exception the standard has for it.
@@ -9,14 +10,14 @@ pub enum FomErrorKind {
     Unreadable,
     /// Readable, but it contradicts itself or another module (InconsistentFDD).
     Inconsistent,
-    /// It changes no exchange of data: accepted with a warning, but by [`Check::Strict`].
+    /// The RTI can do without: accepted with a warning, but by [`Check::Strict`].
     Harmless,
 }
 
 /// How much of what is wrong with modules is let pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Check {
-    /// What cannot change the exchange of data is a warning.
+    /// What the RTI can do without is a warning.
     #[default]
     Lenient,
     /// It is refused like anything else.
@@ -112,6 +113,18 @@ codes! {
     Unopened = "015", Unreadable,
         "The file can't be read as a regular file.",
         "give the path of a readable file";
+    Endless = "016", Harmless,
+        "A data type contains itself, so that no value of it can be encoded.",
+        "take the reference out, or make it an array of varying length (cardinality Dynamic)";
+    Repeated = "017", Harmless,
+        "A module defines a class twice below the same superclass.",
+        "put what both say into one of them";
+    Unknown = "018", Harmless,
+        "An element or XML attribute stands where the OMT knows none of its name; what it says may be lost.",
+        "correct its name or its place; what extends the OMT has a namespace of its own";
+    UnknownValue = "019", Harmless,
+        "A field is empty, or has a value that the OMT doesn't know; the RTI does without it.",
+        "give it one of the OMT's values, or leave it out";
 }
 
 /// A line of a module.
@@ -142,6 +155,8 @@ struct Details {
     what: String,
     at: Place,
     first: Option<Place>,
+    /// The field in which the first definition differs, with its value.
+    of_first: Option<String>,
 }
 
 impl FomError {
@@ -151,6 +166,7 @@ impl FomError {
             what: what.into(),
             at,
             first: None,
+            of_first: None,
         }))
     }
 
@@ -158,6 +174,11 @@ impl FomError {
         let mut error = FomError::new(code, at, what);
         error.0.first = Some(first);
         error
+    }
+
+    pub(crate) fn of_first(mut self, field: String) -> Self {
+        self.0.of_first = Some(field);
+        self
     }
 
     /// A file that could not be read at all.
@@ -175,7 +196,7 @@ impl FomError {
         self.0.code.kind()
     }
 
-    /// Whether it changes no exchange of data, so that only [`Check::Strict`] refuses it.
+    /// Whether the RTI can do without it, so that only [`Check::Strict`] refuses it.
     pub fn is_harmless(&self) -> bool {
         self.kind() == FomErrorKind::Harmless
     }
@@ -202,16 +223,22 @@ impl FomError {
 
     /// What to do about it.
     pub fn action(&self) -> String {
-        match &self.0.first {
-            Some(first) if first.module != self.0.at.module => {
-                let (first, second) = (quoted(&first.module), quoted(&self.0.at.module));
-                format!(
-                    "{}; starling fom diff {first} {second}",
-                    self.0.code.action()
-                )
+        let action = self.0.code.action();
+        let Some(first) = &self.0.first else {
+            return action.to_owned();
+        };
+        // The MIM holds whatever a module says.
+        let action = match &self.0.of_first {
+            Some(field) if first.module == STANDARD_MIM_DESIGNATOR => {
+                format!("leave it out, or say what the MIM says ({field})")
             }
-            _ => self.0.code.action().to_owned(),
+            _ => action.to_owned(),
+        };
+        if first.module == self.0.at.module {
+            return action;
         }
+        let (first, second) = (quoted(&first.module), quoted(&self.0.at.module));
+        format!("{action}; starling fom diff {first} {second}")
     }
 }
 

@@ -7,15 +7,19 @@
 //! identification, 1516-2000 layout (fields as XML attributes) and transportation names, missing
 //! data types, and the elements that 1516.2-2025 added (ignored).
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 mod compose;
+mod doubtful;
 mod error;
 mod handles;
 mod meaning;
+mod memory;
 mod merge;
 mod model;
 mod module;
 mod nearest;
+mod schema;
 mod switches;
 mod xml;
 

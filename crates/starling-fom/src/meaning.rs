@@ -53,6 +53,20 @@ impl Meaning {
         found
     }
 
+    /// Of this what the second says, too, be it otherwise.
+    pub fn repeated_by(&self, second: &Meaning) -> Meaning {
+        let mut repeated = self.clone();
+        repeated.rows.retain(|what, was| {
+            let Some(is) = second.rows.get(what) else {
+                return false;
+            };
+            let paths: BTreeSet<&str> = is.iter().map(|(path, _)| path.as_str()).collect();
+            was.retain(|(path, _)| paths.contains(path.as_str()));
+            true
+        });
+        repeated
+    }
+
     /// The line of a definition; none in a merged model.
     pub fn line(&self, what: &str) -> Option<u32> {
         self.lines.get(what).copied()

@@ -703,11 +703,11 @@ impl ObjectModel {
         first: Origin,
         problems: &mut Problems,
     ) {
-        if let Err(what) = same_field(kind, name, "sharing", old, new)
+        if let Err((what, was)) = same_field(kind, name, "sharing", old, new)
             && !new.members.is_empty()
         {
             let (at, first) = (self.place(self.origin(new.line)), self.place(first));
-            problems.add(FomError::conflict(Code::Difference, what, at, first));
+            problems.add(FomError::conflict(Code::Difference, what, at, first).of_first(was));
         }
     }
 
@@ -719,9 +719,9 @@ impl ObjectModel {
         first: Origin,
     ) -> Result<(), FomError> {
         for path in ["transportation", "order"] {
-            same_field("interaction class", name, path, old, new).map_err(|what| {
+            same_field("interaction class", name, path, old, new).map_err(|(what, was)| {
                 let (at, first) = (self.place(self.origin(new.line)), self.place(first));
-                FomError::conflict(Code::Conflict, what, at, first)
+                FomError::conflict(Code::Conflict, what, at, first).of_first(was)
             })?;
         }
         Ok(())
@@ -859,20 +859,20 @@ fn twice(class: &str, kind: &str, new: &MemberDef, at: Place, first: Place) -> F
     FomError::conflict(Code::Conflict, what, at, first)
 }
 
-/// What both say of a class is the same, or how it differs.
+/// What both say of a class is the same, or how it differs, and what the first says.
 fn same_field(
     kind: &str,
     name: &str,
     path: &str,
     old: &Fields,
     new: &ClassDef,
-) -> Result<(), String> {
+) -> Result<(), (String, String)> {
     match (field(old, path), field(&new.fields, path)) {
-        (Some(was), Some(is)) if was != is => Err(format!(
-            "{kind} '{name}': {path} {} vs {}",
-            short(was),
-            short(is)
-        )),
+        (Some(was), Some(is)) if was != is => {
+            let first = format!("{path} {}", short(was));
+            let what = format!("{kind} '{name}': {first} vs {}", short(is));
+            Err((what, first))
+        }
         _ => Ok(()),
     }
 }

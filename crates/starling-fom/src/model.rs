@@ -186,7 +186,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    const MAX: usize = 200;
+    pub(crate) const MAX: usize = 200;
 
     pub(crate) fn add(&mut self, problem: FomError) {
         let list = match problem.is_harmless() {
@@ -259,8 +259,13 @@ impl ObjectModel {
         let mut problems = Problems::default();
         for module in modules {
             next.merge_into(module, &mut problems);
+            for unknown in &module.unknown {
+                problems.add(unknown.clone());
+            }
+            module.repeated_classes(&mut problems);
         }
         next.resolve(&mut problems);
+        next.endless_data_types(self.modules.len(), &mut problems);
         for missing in next.undefined_data_types(self.modules.len()) {
             problems.add(missing);
         }

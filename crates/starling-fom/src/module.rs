@@ -2,7 +2,7 @@
 
 use crate::model::field;
 use crate::xml::{self, Element, Fault};
-use crate::{Code, FomError, Place, Switches};
+use crate::{Code, FomError, Place, Switches, schema};
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
@@ -27,6 +27,8 @@ pub struct Module {
     pub(crate) switches: Option<(Switches, u32)>,
     /// Of 1516-2000: what the MIM defines too is in the words of that edition.
     pub(crate) is_of_2000: bool,
+    /// What the OMT doesn't know in it.
+    pub(crate) unknown: Vec<FomError>,
 }
 
 /// An object or interaction class.
@@ -87,10 +89,11 @@ pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
         module: designator.to_owned(),
         line,
     };
-    let root = read(bytes).map_err(|fault| {
+    let mut root = read(bytes).map_err(|fault| {
         let Fault { code, line, what } = fault;
         FomError::new(code, place(line), what)
     })?;
+    let unknown = schema::check(designator, &mut root);
     let is_of_2000 = root.attribute("DTDversion").is_some();
     let paths_bytes_max = (PATHS_FACTOR_MAX * bytes.len()).max(PATHS_BYTES_MIN);
     let reader = Reader {
@@ -99,7 +102,9 @@ pub fn parse(designator: &str, bytes: &[u8]) -> Result<Module, FomError> {
         paths_bytes_max,
         paths_bytes: Cell::new(0),
     };
-    reader.module(&root)
+    let mut module = reader.module(&root)?;
+    module.unknown = unknown;
+    Ok(module)
 }
 
 /// The elements of a module.
@@ -155,6 +160,7 @@ impl Reader<'_> {
             entries: Vec::new(),
             switches: None,
             is_of_2000: self.is_of_2000,
+            unknown: Vec::new(),
         };
         if !root.name().eq_ignore_ascii_case("objectModel") {
             let what = format!(
@@ -299,7 +305,8 @@ impl Reader<'_> {
             set(&mut switches, name, value, part)?;
         }
         for e in &part.children {
-            let value = e.attributes().find(|(name, _)| *name != "notes");
+            let is_note = |name| matches!(name, "notes" | "noteReferences" | "idtag");
+            let value = e.attributes().find(|(name, _)| !is_note(name));
             let value = value.map_or(e.text.as_str(), |(_, value)| value);
             set(&mut switches, e.name(), value, e)?;
         }
@@ -397,7 +404,11 @@ impl Reader<'_> {
             if prose(name) {
                 continue;
             }
-            if !e.children.is_empty() {
+            // Modules of 1516-2000 say all in XML attributes.
+            if !e.children.is_empty()
+                || e.attributes()
+                    .any(|(name, _)| !PROSE.contains(&name) || name == "name")
+            {
                 number += 1;
                 let step = match (name, value(e, "name")) {
                     // Their order says nothing, unlike that of fields. What is no name keeps its
@@ -428,7 +439,7 @@ fn push(out: &mut Fields, path: String, value: &str) {
 }
 
 /// A field as a child element or an XML attribute; none if empty or NA.
-fn value(node: &Element, field: &str) -> Option<String> {
+pub(crate) fn value(node: &Element, field: &str) -> Option<String> {
     let child = node.child(field).map(|e| e.text.as_str());
     let text = child.or_else(|| node.attribute(field))?.trim();
     (!matches!(text, "" | "NA")).then(|| text.to_owned())

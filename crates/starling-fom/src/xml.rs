@@ -66,6 +66,12 @@ pub(crate) struct Fault {
 
 /// Reads a document, and gives its root element.
 pub(crate) fn read(text: &str) -> Result<Element, Fault> {
+    let forbidden = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r');
+    if let Some((at, c)) = text.char_indices().find(|(_, c)| forbidden(*c)) {
+        let line = 1 + text[..at].bytes().filter(|b| *b == b'\n').count();
+        let what = format!("the character U+{:04X} has no place in XML", u32::from(c));
+        return Err(malformed(line as u32, what));
+    }
     let mut reader = Reader::from_str(text);
     reader.config_mut().expand_empty_elements = true;
     let mut lines = Lines {

@@ -48,7 +48,18 @@ fn attribute(i: usize) -> String {
 /// A module with as many of something.
 type Shape = fn(usize) -> String;
 
-const SHAPES: [(&str, Shape); 10] = [
+const SHAPES: [(&str, Shape); 12] = [
+    ("elements that the OMT does not know", |n| {
+        objects(&many(n, |i| format!("<atribute{i}/>")))
+    }),
+    ("namespaces", |n| {
+        let open = |i| format!("<x:a{i} xmlns:x='urn:{i}'/>");
+        let name = "n".repeat(n);
+        format!(
+            "<objectModel xmlns='urn:{name}'>{}</objectModel>",
+            many(n, open)
+        )
+    }),
     ("attributes of a class", |n| {
         let all = many(n, attribute);
         objects(&format!(
@@ -230,4 +241,37 @@ fn models_share_the_mim() {
     let kept = change.bytes_allocated - change.bytes_deallocated;
     let each = kept / models.len();
     assert!(each < 20_000, "{each} bytes for a federation execution");
+}
+
+/// What a model says that it takes is what it takes, so that a budget for models is one for memory.
+#[test]
+fn a_model_knows_how_much_memory_it_takes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    assert!(standard_model().memory_bytes() < 10_000);
+    let heirs: Shape = |n| {
+        let all = many(n / 20, attribute)
+            + &many(n / 20, |i| {
+                format!("<objectClass><name>C{i}</name></objectClass>")
+            });
+        objects(&format!(
+            "<objectClass><name>Boat</name>{all}</objectClass>"
+        ))
+    };
+    let shapes = SHAPES
+        .into_iter()
+        .chain([("attributes inherited by many", heirs)]);
+    for (shape, text) in shapes {
+        let text = text(20_000);
+        let region = Region::new(ALLOCATOR);
+        let model = load(&text).unwrap();
+        let change = region.change();
+        let kept = change.bytes_allocated - change.bytes_deallocated;
+        let told = model.memory_bytes();
+        // Of small ones the allocator's part is the larger one, and no allocator tells it.
+        let most = 2 * kept + 10_000;
+        assert!(
+            kept <= told + 10_000 && told <= most,
+            "{shape}: {told} for {kept}"
+        );
+    }
 }

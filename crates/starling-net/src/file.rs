@@ -1,14 +1,14 @@
 //! Reading what a user names as a file.
 
 use rustix::fs::OFlags;
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::io::{Error, ErrorKind, Read, Result};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// A regular file's bytes, at most one more than `max`. Anything else (a pipe without a writer, a
-/// device without an end) is refused at once.
-pub fn read_file(path: &Path, max: usize) -> Result<Vec<u8>> {
+/// Opens a regular file for reading. Anything else (a pipe without a writer, a device without an end)
+/// is refused at once.
+pub fn open_file(path: &Path) -> Result<File> {
     let mut options = OpenOptions::new();
     // Opening a pipe would wait for a writer otherwise.
     options.custom_flags(OFlags::NONBLOCK.bits() as i32);
@@ -17,8 +17,14 @@ pub fn read_file(path: &Path, max: usize) -> Result<Vec<u8>> {
         let what = "it is no regular file";
         return Err(Error::new(ErrorKind::InvalidInput, what));
     }
+    Ok(file)
+}
+
+/// A regular file's bytes, at most one more than `max`; see [`open_file`].
+pub fn read_file(path: &Path, max: usize) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(max as u64 + 1).read_to_end(&mut bytes)?;
+    let most = (max as u64).saturating_add(1);
+    open_file(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

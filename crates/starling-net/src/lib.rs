@@ -7,12 +7,14 @@
 //! Invariants: no call blocks longer than its time-out; bytes leave in the order in which they
 //! were appended; a link that has failed stays failed.
 #![warn(missing_docs)]
+#![deny(unsafe_code)]
 
 mod bundle;
 mod dial;
 mod file;
 mod link;
 mod listener;
+#[allow(unsafe_code, reason = "what the operating system asks for")]
 mod platform;
 mod reach;
 mod run_dir;
@@ -24,7 +26,7 @@ mod wait;
 
 pub use bundle::{Bundle, Bundling};
 pub use dial::dial;
-pub use file::read_file;
+pub use file::{open_file, read_file};
 pub use link::{Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
@@ -33,7 +35,7 @@ pub use platform::{
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};
-pub use say::{printable, say};
+pub use say::{printable, remark, say};
 pub use starling_rid::Endpoint;
 pub use start::find_program;
 pub use stream::{Peer, Stream};

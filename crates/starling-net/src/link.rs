@@ -5,6 +5,7 @@
 //! decoded where they lie.
 
 use crate::stream::Stream;
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
@@ -13,6 +14,8 @@ use std::sync::Arc;
 const READ_BYTES: usize = 64 * 1024;
 /// An empty buffer larger than this gives its memory back.
 const KEPT_BYTES: usize = 1024 * 1024;
+/// Bytes for several links are copied if they are fewer.
+const SHARED_BYTES: usize = 64 * 1024;
 
 /// What a [`LinkReader::fill`] has brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,37 +160,79 @@ impl LinkReader {
 #[derive(Debug)]
 pub struct LinkWriter {
     stream: Arc<Stream>,
+    /// What leaves before `buffer`: none unless large bytes were shared.
+    before: VecDeque<Chunk>,
+    /// Bytes in `before`.
+    before_bytes: usize,
     buffer: Vec<u8>,
+    /// Of the first of these, what has left.
     written: usize,
+    /// Where in the first of these a frame begins that is the first of which that can be told: what
+    /// is before belongs to one whose beginning has been forgotten.
+    boundary: usize,
     bytes: u64,
     calls: u64,
+}
+
+#[derive(Debug)]
+enum Chunk {
+    Own(Vec<u8>),
+    Shared(Arc<[u8]>),
+}
+
+impl Chunk {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Chunk::Own(bytes) => bytes,
+            Chunk::Shared(bytes) => bytes,
+        }
+    }
 }
 
 impl LinkWriter {
     fn new(stream: Arc<Stream>) -> Self {
         Self {
             stream,
+            before: VecDeque::new(),
+            before_bytes: 0,
             buffer: Vec::new(),
             written: 0,
+            boundary: 0,
             bytes: 0,
             calls: 0,
         }
     }
 
-    /// The buffer to append to; what stands in it is not to be touched.
+    /// The buffer to append whole frames to; what stands in it is not to be touched.
     #[inline]
     pub fn out(&mut self) -> &mut Vec<u8> {
         &mut self.buffer
     }
 
+    /// Appends bytes that other links send, too. Large ones are not copied.
+    pub fn share(&mut self, bytes: &Arc<[u8]>) {
+        if bytes.len() < SHARED_BYTES {
+            self.buffer.extend_from_slice(bytes);
+            return;
+        }
+        let own = std::mem::take(&mut self.buffer);
+        for chunk in [Chunk::Own(own), Chunk::Shared(Arc::clone(bytes))] {
+            self.before_bytes += chunk.bytes().len();
+            self.before.push_back(chunk);
+        }
+    }
+
     /// Bytes that wait to be written.
     #[inline]
     pub fn pending(&self) -> usize {
-        self.buffer.len() - self.written
+        self.before_bytes + self.buffer.len() - self.written
     }
 
     /// Writes as much as the system takes now. True if nothing is left.
     pub fn flush(&mut self) -> io::Result<bool> {
+        if !self.before.is_empty() && !self.flush_before()? {
+            return Ok(false);
+        }
         while self.written < self.buffer.len() {
             self.calls += 1;
             match self.stream.send(&self.buffer[self.written..]) {
@@ -206,10 +251,55 @@ impl LinkWriter {
         Ok(true)
     }
 
+    fn flush_before(&mut self) -> io::Result<bool> {
+        while let Some(first) = self.before.front() {
+            let bytes = first.bytes();
+            while self.written < bytes.len() {
+                self.calls += 1;
+                match self.stream.send(&bytes[self.written..]) {
+                    Ok(sent) => {
+                        self.written += sent;
+                        self.bytes += sent as u64;
+                    }
+                    Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                    Err(e) => return Err(e),
+                }
+            }
+            self.before_bytes -= bytes.len();
+            self.boundary = next_frame(bytes, self.boundary, bytes.len()) - bytes.len();
+            self.written = 0;
+            self.before.pop_front();
+        }
+        Ok(true)
+    }
+
     /// Drops what waits; for a link that has failed.
     pub fn discard(&mut self) {
+        self.before.clear();
+        self.before_bytes = 0;
         self.buffer.clear();
         self.written = 0;
+        self.boundary = 0;
+    }
+
+    /// Drops all frames of which nothing has left yet.
+    pub fn discard_unbegun(&mut self) {
+        let first = self.before.front().map_or(&self.buffer[..], Chunk::bytes);
+        let mut left = next_frame(first, self.boundary, self.written);
+        let mut kept = 0;
+        for chunk in &mut self.before {
+            if left == 0 {
+                break;
+            }
+            if chunk.bytes().len() > left {
+                *chunk = Chunk::Own(chunk.bytes()[..left].to_vec());
+            }
+            left -= chunk.bytes().len();
+            kept += 1;
+        }
+        self.before.truncate(kept);
+        self.before_bytes = self.before.iter().map(|c| c.bytes().len()).sum();
+        self.buffer.truncate(left);
     }
 
     /// Bytes and write calls so far.
@@ -226,15 +316,32 @@ impl LinkWriter {
         if self.written == self.buffer.len() {
             self.buffer.clear();
             self.written = 0;
+            self.boundary = 0;
             if self.buffer.capacity() > KEPT_BYTES {
                 self.buffer = Vec::new();
             }
         } else if self.written > self.buffer.len() / 2 {
             // At most one byte is moved for each that was written.
+            self.boundary = next_frame(&self.buffer, self.boundary, self.written) - self.written;
             self.buffer.drain(..self.written);
             self.written = 0;
         }
     }
+}
+
+/// Where the first frame begins at `from` or behind it, if one begins at `boundary`: each begins with
+/// the length of its rest. It may lie behind the end of `bytes`.
+fn next_frame(bytes: &[u8], boundary: usize, from: usize) -> usize {
+    let mut next = boundary;
+    while next < from {
+        let length = bytes.get(next..).and_then(|rest| rest.first_chunk::<4>());
+        next = match length {
+            Some(length) => next + 4 + u32::from_le_bytes(*length) as usize,
+            // No frame is put in two pieces within its length.
+            None => from.max(bytes.len()),
+        };
+    }
+    next
 }
 
 /// Both halves, for one thread.
@@ -276,6 +383,102 @@ impl AsFd for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shared_bytes_leave_in_their_place_uncopied() {
+        let (a, b) = Stream::pair().unwrap();
+        let (mut sender, mut link) = (Link::new(a), Link::new(b));
+        let large: Arc<[u8]> = vec![2; 40 * SHARED_BYTES].into();
+        let small: Arc<[u8]> = vec![4; 3].into();
+        let writer = &mut sender.writer;
+        writer.out().push(1);
+        writer.share(&large);
+        writer.out().push(3);
+        writer.share(&small);
+        writer.share(&large);
+        writer.out().push(5);
+        assert_eq!(Arc::strong_count(&large), 3);
+        let all = 6 + 2 * large.len();
+        assert_eq!(writer.pending(), all);
+        loop {
+            let done = writer.flush().unwrap();
+            while let Fill::Bytes(_) | Fill::More(_) = link.reader.fill().unwrap() {}
+            assert_eq!(writer.pending() == 0, done);
+            if done && link.reader.inbox().len() == all {
+                break;
+            }
+        }
+        assert_eq!(Arc::strong_count(&large), 1);
+        let mut expected = vec![1];
+        expected.extend_from_slice(&large);
+        expected.extend([3, 4, 4, 4]);
+        expected.extend_from_slice(&large);
+        expected.push(5);
+        assert!(link.reader.inbox() == expected, "in another order");
+    }
+
+    /// A frame of so many bytes behind its length.
+    fn frame(length: usize, byte: u8) -> Vec<u8> {
+        let mut frame = u32::try_from(length).unwrap().to_le_bytes().to_vec();
+        frame.resize(4 + length, byte);
+        frame
+    }
+
+    #[test]
+    fn what_is_discarded_are_whole_frames() {
+        // The frame with which the link stalls is small, large, or in several pieces.
+        for (length, pieces) in [
+            (1, 1),
+            (700, 1),
+            (3 * SHARED_BYTES, 1),
+            (3 * SHARED_BYTES, 3),
+        ] {
+            let (a, b) = Stream::pair().unwrap();
+            let (mut sender, mut link) = (Link::new(a), Link::new(b));
+            let writer = &mut sender.writer;
+            let one = frame(length, 1);
+            let pieces: Vec<Arc<[u8]>> = one
+                .chunks(one.len().div_ceil(pieces))
+                .map(Arc::from)
+                .collect();
+            // Until nothing more leaves, though something was read in between.
+            let mut read = 0;
+            for round in 0..3 {
+                while writer.flush().unwrap() {
+                    for _ in 0..1000 {
+                        pieces.iter().for_each(|piece| writer.share(piece));
+                    }
+                }
+                if round < 2 {
+                    for _ in 0..2 {
+                        link.reader.fill().unwrap();
+                    }
+                    read = link.reader.inbox().len();
+                }
+            }
+            assert!(read > 0 && writer.pending() > 0);
+            writer.discard_unbegun();
+            assert!(
+                writer.pending() < one.len(),
+                "{} of {length}",
+                writer.pending()
+            );
+            writer.out().extend(frame(5, 2));
+            loop {
+                let done = writer.flush().unwrap();
+                while let Fill::Bytes(_) | Fill::More(_) = link.reader.fill().unwrap() {}
+                if done {
+                    break;
+                }
+            }
+            while link.reader.fill().unwrap() != Fill::Nothing {}
+            let mut all = link.reader.inbox();
+            while let Some(rest) = all.strip_prefix(&one[..]) {
+                all = rest;
+            }
+            assert_eq!(all, frame(5, 2), "a part of a frame of {length}");
+        }
+    }
 
     #[test]
     fn one_buffer_serves_many_links() {

@@ -99,6 +99,22 @@ pub fn reach(settings: &Settings) -> Result<Reach, ReachError> {
         Err(error) if nobody_there(&error) => {}
         Err(error) => return Err(failed(format!("{endpoint}: {error}"))),
     }
+    // Another one would serve the same user, and their federates would never meet.
+    let socket = Endpoint::Unix(run_dir.socket(DEFAULT_PORT));
+    if endpoint != socket
+        && let Ok(stream) = dial(&socket, time(CONNECT_TIMEOUT_S))
+    {
+        let process = stream
+            .peer()
+            .process
+            .map_or(String::new(), |(pid, _)| format!(" (process {pid})"));
+        return Err(ReachError(format!(
+            "your rtiexec{process} listens at {socket} only, and net.unix = false ({}) asks for TCP\n  \
+             do: leave net.unix as it is, or end that rtiexec (`starling stop`) and run `starling rtiexec`, \
+             which listens at both",
+            settings.origin(NET_UNIX)
+        )));
+    }
     let program = find_program(&settings.get(START_PROGRAM)).map_err(failed)?;
     let arguments = [
         "rtiexec",

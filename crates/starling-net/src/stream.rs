@@ -105,6 +105,15 @@ impl Stream {
         };
     }
 
+    /// Ends the connection in this direction; what the peer sends is still taken by the system.
+    pub fn end_sending(&self) {
+        // An error means that it has ended already.
+        let _ = match self {
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Self::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
+    }
+
     /// Closes this process's copy only, in a child that was forked: the connection is its
     /// parent's, and goes on.
     pub fn leave_to_parent(&self) {

@@ -1,25 +1,45 @@
 //! Starting by itself, with real processes: this program also plays the federates and rtiexec.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "no user sees it")]
 
+use libtest_mimic::{Arguments, Trial};
 use starling_net::*;
 use starling_rid::{Settings, Sources};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.first().map(String::as_str) {
-        Some("rtiexec") => return rtiexec(&arguments),
-        Some("federate") => return federate(Path::new(&arguments[1])),
-        // As cargo test and its friends ask a test program.
-        Some("--list") => return println!("reach: test"),
+        Some("rtiexec") => {
+            rtiexec(&arguments);
+            return ExitCode::SUCCESS;
+        }
+        Some("federate") => {
+            federate(Path::new(&arguments[1]));
+            return ExitCode::SUCCESS;
+        }
         _ => {}
     }
-    ten_processes_share_one();
-    failures_say_why();
-    println!("reach: 2 tests passed");
+    let mut arguments = Arguments::from_args();
+    // Each of them keeps several processes busy.
+    arguments.test_threads = arguments.test_threads.or(Some(1));
+    let tests = vec![
+        Trial::test("ten_processes_share_one", || {
+            ten_processes_share_one();
+            Ok(())
+        }),
+        Trial::test("an_rtiexec_out_of_reach_is_not_doubled", || {
+            an_rtiexec_out_of_reach_is_not_doubled();
+            Ok(())
+        }),
+        Trial::test("failures_say_why", || {
+            failures_say_why();
+            Ok(())
+        }),
+    ];
+    libtest_mimic::run(&arguments, tests).exit_code()
 }
 
 fn settings(run_dir: &Path, more: &str) -> Settings {
@@ -36,7 +56,7 @@ fn directory(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("starling-{name}-{}", std::process::id()))
 }
 
-/// Plays rtiexec: ready, then serves until nobody is connected any more, and ends as DESIGN says.
+/// Plays rtiexec: ready, then serves until nobody is connected any more, and ends under the lock.
 fn rtiexec(arguments: &[String]) {
     let value = |name: &str| {
         let at = arguments.iter().position(|a| a == name).unwrap();
@@ -159,7 +179,25 @@ fn ten_processes_share_one() {
         assert!(!RunDir::open(&run_dir).unwrap().socket(15160).exists());
     }
     std::fs::remove_dir_all(&run_dir).unwrap();
-    println!("ten_processes_share_one ... ok");
+}
+
+/// With net.unix = false no second rtiexec is started beside this user's own, where their federates
+/// would never meet.
+fn an_rtiexec_out_of_reach_is_not_doubled() {
+    let run_dir = directory("reach-unix");
+    let first = reach(&settings(&run_dir, "")).unwrap_or_else(|e| panic!("{e}"));
+    let error = reach(&settings(&run_dir, "net.unix=false")).unwrap_err();
+    let error = error.to_string();
+    let (pid, _) = first.stream.peer().process.unwrap();
+    for part in [
+        format!("(process {pid})"),
+        "listens at unix:".to_owned(),
+        "do: leave net.unix as it is".to_owned(),
+    ] {
+        assert!(error.contains(&part), "'{part}' is not in: {error}");
+    }
+    drop(first);
+    std::fs::remove_dir_all(&run_dir).unwrap();
 }
 
 fn failures_say_why() {
@@ -201,5 +239,4 @@ fn failures_say_why() {
         &["unix:/none/x: No such file"],
     );
     std::fs::remove_dir_all(&run_dir).unwrap();
-    println!("failures_say_why ... ok");
 }

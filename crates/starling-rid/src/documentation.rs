@@ -23,7 +23,7 @@ unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 A file is refused if others than its user or the superuser can have written it, or put it into its
 directory. `./starling.toml`, and a file named without its whole path, can't set `start.program`,
-`log.file`, `rtiexec.listen` and `net.run_dir`. A program that has more rights than its user reads
+`log.file`, `rtiexec.listen`, `net.run_dir` and `saves.dir`. A program that has more rights than its user reads
 neither variables nor files.
 
 In a file, `connect.address` is
@@ -82,41 +82,4 @@ pub fn as_text(settings: &Settings, origins: bool) -> String {
         let _ = writeln!(out, "note: {note}");
     }
     out
-}
-
-/// `starling config show --json`.
-pub fn as_json(settings: &Settings) -> String {
-    let rows: Vec<String> = settings
-        .values()
-        .map(|(setting, value, origin)| {
-            let value = match value {
-                crate::Value::Switch(_) | crate::Value::Integer(_) | crate::Value::Number(_) => {
-                    value.to_string()
-                }
-                _ => quoted(&value.to_string()),
-            };
-            format!(
-                "  {{\"key\": {}, \"value\": {value}, \"unit\": {}, \"origin\": {}}}",
-                quoted(setting.key),
-                quoted(setting.unit),
-                quoted(&origin.to_string())
-            )
-        })
-        .collect();
-    format!("[\n{}\n]\n", rows.join(",\n"))
-}
-
-fn quoted(text: &str) -> String {
-    let mut out = String::from('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", c as u32);
-            }
-            c => out.push(c),
-        }
-    }
-    out + "\""
 }

@@ -12,6 +12,7 @@
 //! Invariants: a value that was given is either used or refused, never silently dropped; the
 //! one exception, a key of another RTI, leaves a note.
 #![warn(missing_docs)]
+#![deny(unsafe_code)]
 
 mod designator;
 mod documentation;
@@ -24,7 +25,7 @@ mod table;
 mod trust;
 mod value;
 
-pub use documentation::{as_json, as_text, markdown};
+pub use documentation::{as_text, markdown};
 pub use endpoint::{DEFAULT_PORT, Endpoint};
 pub use error::SettingError;
 pub use sources::{Origin, Settings, Sources};

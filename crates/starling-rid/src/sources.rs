@@ -123,8 +123,13 @@ pub struct Sources {
 
 /// What a file in the working directory can't set: which program runs, and which files are written
 /// or served, is not to hang on where a federate was started, which may be an unpacked archive.
-const NOT_FROM_WORKING_DIRECTORY: &[&str] =
-    &["start.program", "log.file", "rtiexec.listen", "net.run_dir"];
+const NOT_FROM_WORKING_DIRECTORY: &[&str] = &[
+    "start.program",
+    "log.file",
+    "rtiexec.listen",
+    "net.run_dir",
+    "saves.dir",
+];
 
 /// Variables that are no settings, but read elsewhere.
 const OTHER_VARIABLES: &[&str] = &["STARLING_OVERRIDES", "STARLING_HOME"];

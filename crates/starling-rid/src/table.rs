@@ -64,15 +64,25 @@ settings! {
     LIMITS_FRAME_TIMEOUT_S: f64 = "limits.frame_timeout_s", Kind::Number(0.0, DAY_S), "s", "60",
         "rtiexec cuts off who has begun a message and not ended it after this long, though its bytes keep coming or it has not joined; 0: never.";
     LIMITS_FEDERATIONS_PER_HOST: u64 = "limits.federations_per_host", Kind::Integer(1, 1 << 20), "", "100",
-        "Federation executions that federates of one host may have created and not destroyed at the same time; all on Unix-domain links count as one host.";
+        "Federation executions that federates of one host may have created and not destroyed at the same time; all on Unix-domain links and loopback addresses count as one host.";
+    LIMITS_MODELS_BYTES: u64 = "limits.models_bytes", Kind::Integer(1 << 20, 1 << 40), "bytes", "1073741824",
+        "About how much memory the object models of all federation executions may take in rtiexec, with the texts of their FOM modules. A federation execution, or a join that brings modules, that would need more is refused.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
         "Bytes that may wait for one receiver; beyond it, its senders are slowed down.";
     LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",
-        "Values and tags that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
+        "Callbacks, with all that they hold, that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
+    LIMITS_WITHHELD_BYTES: u64 = "limits.withheld_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "1073741824",
+        "Messages that time management may withhold from a time-constrained federate (in time-stamp order until it has advanced, in receive order while it does not advance). At half there is a warning; beyond it the federate is cut off with that reason. Of rtiexec: what it keeps of messages in time-stamp order for one federate, about 64 bytes each; beyond it that federate is resigned.";
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "120",
         "A receiver that holds up its senders for this long is resigned, after a warning, unless it is stopped and fault.paused keeps it; 0: never, senders wait.";
+    SAVES_DIR: String = "saves.dir", Kind::Text, "", "",
+        "Directory of saved federation executions; made for the user alone. Nothing: starling/saves in $XDG_STATE_HOME, else in ~/.local/state.";
+    SAVES_BYTES: u64 = "saves.bytes", Kind::Integer(1 << 10, 1 << 50), "bytes", "17179869184",
+        "What all saved federation executions may take on disk together. A save that would need more fails.";
+    SAVES_KEEP: u64 = "saves.keep", Kind::Integer(0, 1 << 20), "", "0",
+        "How many saves of each federation execution are kept: with a new one the oldest go; 0: all.";
     FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
-        "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
+        "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data, or that hold elements or values that the OMT doesn't know (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
         "How much rtiexec logs. off and error also silence the notes of federates on ignored settings.";
     LOG_FILE: String = "log.file", Kind::Text, "", "",

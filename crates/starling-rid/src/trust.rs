@@ -16,6 +16,10 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Whether this process has more rights than whoever started it (set-user-ID programs, file
 /// capabilities), so that its environment and files are somebody else's word.
+#[expect(
+    unsafe_code,
+    reason = "no safe interface has AT_SECURE; /proc may not be mounted"
+)]
 pub fn is_privileged() -> bool {
     // SAFETY: no pointers; the system's answer is a number.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }

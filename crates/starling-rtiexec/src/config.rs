@@ -1,13 +1,16 @@
 //! What rtiexec takes from the settings.
 
 use crate::liveness::Paused;
+use crate::saves::SaveStore;
 use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
-    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S,
-    NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, Settings,
+    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
+    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
+    SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
 };
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a server behaves.
@@ -35,12 +38,18 @@ pub struct Config {
     pub frame_bytes_max: usize,
     /// Federation executions that one host's federates may have created.
     pub federations_per_host: usize,
+    /// Bytes of memory that the object models of all federation executions may take.
+    pub models_bytes: usize,
+    /// Of messages in time-stamp order that wait for one federate's advance.
+    pub withheld_bytes: usize,
     /// A message that has begun must have come whole after this long.
     pub frame_timeout: Option<Duration>,
     /// Bytes that may wait for a receiver before its senders are held up.
     pub send_queue_bytes: usize,
     /// A receiver that holds up its senders for this long is resigned.
     pub send_stall: Option<Duration>,
+    /// Where saved federation executions are kept.
+    pub saves: SaveStore,
 }
 
 impl Config {
@@ -63,11 +72,33 @@ impl Config {
             },
             frame_bytes_max: settings.get(LIMITS_FRAME_BYTES) as usize,
             federations_per_host: settings.get(LIMITS_FEDERATIONS_PER_HOST) as usize,
+            models_bytes: settings.get(LIMITS_MODELS_BYTES) as usize,
+            withheld_bytes: settings.get(LIMITS_WITHHELD_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),
+            saves: save_store(settings),
         }
     }
+}
+
+/// Where saved federation executions are kept, as the settings say.
+pub fn save_store(settings: &Settings) -> SaveStore {
+    let of = |variable| std::env::var_os(variable).filter(|d: &std::ffi::OsString| !d.is_empty());
+    let directory = match settings.get(SAVES_DIR).as_str() {
+        "" => {
+            let state = of("XDG_STATE_HOME").map(PathBuf::from);
+            let home = || Some(PathBuf::from(of("HOME")?).join(".local/state"));
+            let state = state.or_else(home).unwrap_or_else(std::env::temp_dir);
+            state.join("starling/saves")
+        }
+        given => PathBuf::from(given),
+    };
+    SaveStore::new(
+        directory,
+        settings.get(SAVES_BYTES),
+        settings.get(SAVES_KEEP),
+    )
 }
 
 #[cfg(test)]

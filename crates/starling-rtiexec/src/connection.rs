@@ -2,6 +2,7 @@
 
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
+use starling_core::Counters;
 use starling_core::message::PeerInfo;
 use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
 use std::collections::VecDeque;
@@ -29,6 +30,8 @@ pub(crate) struct Connection {
     pub own_user: bool,
     /// Membership for the log: federation execution and federate, as told at join.
     pub member: Option<(String, String)>,
+    /// What became of the federate's data, as it has told last.
+    pub counters: Counters,
     /// Creations and destructions that were asked for and not answered yet, for the log.
     pub asked: VecDeque<String>,
     /// There may be something to read.
@@ -89,6 +92,7 @@ impl Connection {
                 .process
                 .is_some_and(|(_, user)| user == user_id() || user == 0),
             member: None,
+            counters: Counters::default(),
             asked: VecDeque::new(),
             readable: true,
             closing: false,

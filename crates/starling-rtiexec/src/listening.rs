@@ -29,9 +29,10 @@ pub(crate) fn open(config: &Config) -> Result<Vec<(Listener, Option<Token>)>, St
             _ => None,
         };
         listeners.push((listener, token));
-        if let (Endpoint::Tcp { port, .. }, true) =
-            (&bound, config.unix && serves_this_host(&bound))
-        {
+        // One that a federate started is this user's only one: all its federates must find it there,
+        // also those that may use Unix-domain links where the first may not.
+        let beside_it = (config.unix || config.by_itself) && serves_this_host(&bound);
+        if let (Endpoint::Tcp { port, .. }, true) = (&bound, beside_it) {
             listeners.extend(beside(config, *port)?.map(|beside| (beside, None)));
         }
     }
@@ -65,4 +66,26 @@ fn beside(config: &Config, port: u16) -> Result<Option<Listener>, String> {
     };
     let endpoint = Endpoint::Unix(run_dir.socket(port));
     Listener::bind(&endpoint).map(Some).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_net::RunDir;
+    use starling_rid::Settings;
+
+    #[test]
+    fn one_that_started_by_itself_is_found_without_tcp_too() {
+        let directory =
+            std::env::temp_dir().join(format!("starling-beside-{}", std::process::id()));
+        for (by_itself, listeners) in [(true, 2), (false, 1)] {
+            let mut config = Config::of(&Settings::default());
+            config.listen = vec![Endpoint::loopback(0)];
+            config.run_dir = Some(RunDir::open(&directory).unwrap());
+            config.unix = false;
+            config.by_itself = by_itself;
+            assert_eq!(open(&config).unwrap().len(), listeners);
+        }
+        std::fs::remove_dir_all(&directory).unwrap();
+    }
 }

@@ -28,7 +28,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 /// Sends this process's log, with what panics, where the settings say. Once per process. Drop
 /// what is returned before the process ends, so that the last lines are written.
-pub fn start_logging(settings: &Settings) -> Result<Log, String> {
+pub fn start_logging(settings: &Settings) -> Result<LogFile, String> {
     let level = match settings.get(LOG_LEVEL).as_str() {
         "off" => LevelFilter::OFF,
         "error" => LevelFilter::ERROR,
@@ -60,7 +60,7 @@ pub fn start_logging(settings: &Settings) -> Result<Log, String> {
         let what = what.to_string().replace('\n', " ");
         error!("internal error of the RTI, please report it: {what}");
     }));
-    Ok(Log(lines))
+    Ok(LogFile(lines))
 }
 
 /// Names come from federates: none may forge a line or steer a terminal.
@@ -70,9 +70,9 @@ fn one_line(to: &mut Writer<'_>, _: &Field, value: &dyn std::fmt::Debug) -> std:
 
 /// The log of this process. When dropped it waits until all is written, for a second at most.
 #[derive(Debug)]
-pub struct Log(Lines);
+pub struct LogFile(Lines);
 
-impl Drop for Log {
+impl Drop for LogFile {
     fn drop(&mut self) {
         // If it takes longer, the lines are lost with the process.
         let _ = self.0.all_written().recv_timeout(FAREWELL);

@@ -3,14 +3,15 @@
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
 use starling_core::{
-    Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError,
+    Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError,
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, put_from_executive, put_welcome,
-    split_frame,
+    EntryFrames, Foreign, Frame, Hello, Piece, VERSION, Welcome, joined_frame, may_bring_modules,
+    put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 use tracing::{debug, info, warn};
 
@@ -59,13 +60,9 @@ impl Server {
             let Some((frame, size)) = split else {
                 break;
             };
-            let decoded = Frame::decode(frame).map_err(|e| fault(e.to_string()))?;
-            match decoded {
-                Frame::Hello(hello) if !known => self.welcome(n, hello)?,
-                _ if !known => return Err(fault("it did not begin with Hello".into())),
-                Frame::Heartbeat => {}
-                Frame::ToExecutive(message) => self.control(n, message)?,
-                Frame::Data(data) => {
+            match read_data(frame).filter(|_| known) {
+                Some(data) => {
+                    let data = data.map_err(|e| fault(e.to_string()))?;
                     let mut receivers = std::mem::take(&mut self.receivers);
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
@@ -75,9 +72,19 @@ impl Server {
                     }
                     self.receivers = receivers;
                 }
-                Frame::Hello(_) | Frame::Welcome(_) | Frame::FromExecutive(_) => {
-                    return Err(fault("a kind of message that is not the federate's".into()));
-                }
+                None => match Frame::decode(frame).map_err(|e| fault(e.to_string()))? {
+                    Frame::Hello(hello) if !known => self.welcome(n, hello)?,
+                    _ if !known => return Err(fault("it did not begin with Hello".into())),
+                    Frame::Heartbeat => {}
+                    Frame::ToExecutive(message) => self.control(n, message)?,
+                    Frame::Hello(_)
+                    | Frame::Welcome(_)
+                    | Frame::FromExecutive(_)
+                    | Frame::Data(_) => {
+                        let why = "a kind of message that is not the federate's";
+                        return Err(fault(why.into()));
+                    }
+                },
             }
             reader.consume(size);
             if let Some(connection) = self.connection(n) {
@@ -224,6 +231,12 @@ impl Server {
                 self.reply(n, &FromExecutive::Done(done));
                 return Ok(());
             }
+            ToExecutive::Counted(counters) => {
+                if let Some(connection) = self.connection(n) {
+                    connection.counters = **counters;
+                }
+                None
+            }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);
                 self.reply(n, &answer);
@@ -314,6 +327,11 @@ impl Server {
             let silent = connection.heard.elapsed().as_secs_f64();
             let path = format!("{}, through rtiexec", connection.path);
             findings.push(Finding {
+                link: "counts".into(),
+                holds: true,
+                detail: format!("it has told of itself: {}", connection.counters),
+            });
+            findings.push(Finding {
                 link: "path".into(),
                 holds: waiting == 0,
                 detail: match waiting {
@@ -340,7 +358,8 @@ impl Server {
                 info!("joined: {}", connection.name());
             }
             (Some(_), None) => {
-                info!("resigned: {}", connection.name());
+                info!("resigned: {}: {}", connection.name(), connection.counters);
+                connection.counters = Counters::default();
                 if let Some((federation, _)) = connection.member.take() {
                     self.empty_since.remove(&federation);
                 }
@@ -350,7 +369,16 @@ impl Server {
     }
 
     /// Appends what the executive has made to its receivers' buffers.
+    #[inline]
     pub(crate) fn take_outputs(&mut self) {
+        // A data frame seldom leads to any.
+        if self.executive.has_output() {
+            self.put_outputs();
+        }
+    }
+
+    fn put_outputs(&mut self) {
+        let mut frames = EntryFrames::default();
         while let Some((PeerId(peer), message)) = self.executive.poll_output() {
             let n = peer as usize;
             let Some(connection) = self.connection(n) else {
@@ -375,7 +403,21 @@ impl Server {
                 _ => {}
             }
             if connection.write_failed.is_none() {
-                put_from_executive(connection.writer.out(), &message);
+                match &message {
+                    // Others get it, too.
+                    FromExecutive::Entry(entry) if Arc::strong_count(entry) > 1 => {
+                        connection.writer.share(&frames.frame(entry));
+                    }
+                    FromExecutive::Joined(snapshot) => {
+                        for piece in joined_frame(snapshot) {
+                            match piece {
+                                Piece::Own(bytes) => connection.writer.out().extend(bytes),
+                                Piece::Shared(text) => connection.writer.share(&text),
+                            }
+                        }
+                    }
+                    _ => put_from_executive(connection.writer.out(), &message),
+                }
             }
             self.mark_dirty(n);
         }

@@ -3,8 +3,10 @@
 //! Invariants: what the executive made of one input stands on every receiver's stream before the
 //! next data frame; a peer's fault ends that peer only; a peer's number is never reused.
 
+use crate::archivist::Archivist;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::leaving::Leaving;
 use crate::listening;
 use crate::modules::Workshop;
 use crate::slots::Slots;
@@ -62,6 +64,8 @@ impl Stopper {
 pub struct State {
     /// Connections.
     pub connections: usize,
+    /// Connections that have ended but for the reason.
+    pub leaving: usize,
     /// Places for connections, used or free.
     pub places: usize,
     /// Connections that are not read because somebody does not take what they lead to.
@@ -96,6 +100,8 @@ pub struct Server {
     /// Whom the data frame in hand goes to; kept for its memory.
     pub(crate) receivers: Vec<PeerId>,
     pub(crate) connections: Slots,
+    /// Connections that have ended but for the reason, the oldest first.
+    pub(crate) leaving: VecDeque<Leaving>,
     pub(crate) idle_since: Instant,
     pub(crate) began: Instant,
     /// What has come of messages of those who have not joined.
@@ -118,6 +124,7 @@ pub struct Server {
     stop: Arc<AtomicBool>,
     observers: (Sender<Sender<State>>, Receiver<Sender<State>>),
     pub(crate) workshop: Workshop,
+    pub(crate) archivist: Archivist,
     /// Connections with something to be read.
     work: VecDeque<usize>,
     /// Connections with something to be written.
@@ -152,13 +159,17 @@ impl Server {
         let mut executive = Executive::new();
         executive.set_check(config.check);
         executive.limit_federations(config.federations_per_host);
+        executive.limit_models(config.models_bytes);
+        executive.limit_withheld(config.withheld_bytes);
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
         let workshop = Workshop::new(&waker).map_err(failed)?;
+        let archivist = Archivist::new(config.saves.clone(), &waker).map_err(failed)?;
         Ok(Self {
             config,
             executive,
             receivers: Vec::new(),
             connections: Slots::default(),
+            leaving: VecDeque::new(),
             idle_since: Instant::now(),
             began: Instant::now(),
             unjoined_bytes: 0,
@@ -171,6 +182,7 @@ impl Server {
             stop: Arc::default(),
             observers: channel(),
             workshop,
+            archivist,
             spare: Vec::new(),
             starved: false,
             freed: false,
@@ -210,6 +222,7 @@ impl Server {
                 unjoined_bytes: self.unjoined_bytes,
                 ..State::default()
             };
+            state.leaving = self.leaving.len();
             for connection in self.connections.iter_mut() {
                 state.connections += 1;
                 state.held += usize::from(connection.held_by.is_some());
@@ -250,7 +263,9 @@ impl Server {
         let mut next_tick = Instant::now() + self.tick_interval();
         loop {
             let timeout = if self.work.is_empty() {
-                next_tick.saturating_duration_since(Instant::now())
+                let due = self.executive.next_timeout().map(|due| self.began + due);
+                let next = due.map_or(next_tick, |due| due.min(next_tick));
+                next.saturating_duration_since(Instant::now())
             } else {
                 Duration::ZERO
             };
@@ -267,6 +282,7 @@ impl Server {
                     }
                     WAKER => {
                         self.take_merged(now);
+                        self.take_archived();
                         self.observe();
                     }
                     SIGNAL => stop = self.signal().or(stop),
@@ -289,6 +305,7 @@ impl Server {
             if now >= next_tick {
                 next_tick = now + self.tick_interval();
                 self.tick(now);
+                self.tick_leaving(now);
                 self.write_all(now);
                 self.drop_unused(now);
                 if let Some(ended) = self.check_idle(now) {
@@ -336,8 +353,11 @@ impl Server {
                 let stream = match self.listeners[i].0.accept() {
                     Ok(Some(stream)) => stream,
                     Ok(None) => break,
+                    // Who leaves is told as far as there is room.
+                    Err(_) if self.end_leaving() => continue,
                     Err(error) => {
-                        if !was_starved {
+                        // Each listener finds it.
+                        if !was_starved && !self.starved {
                             warn!(
                                 "connections can't be taken until others end: {error} \
                                  (connected: {}; do: raise the limit, ulimit -Hn)",
@@ -368,6 +388,7 @@ impl Server {
     /// Takes note of what a connection is ready for.
     fn note(&mut self, n: usize, event: &mio::event::Event, now: Instant) {
         let Some(connection) = self.connection(n) else {
+            self.note_leaving(n, event, now);
             return;
         };
         if event.is_writable() || event.is_write_closed() || event.is_error() {
@@ -391,8 +412,13 @@ impl Server {
                 self.serve(n, now);
             }
         }
+        if self.executive.next_timeout().is_some() {
+            self.executive.set_time(self.began.elapsed());
+            self.executive.handle_timeout();
+        }
         self.executive.settle();
         self.take_outputs();
+        self.give_archive_tasks();
         self.write_all(now);
     }
 
@@ -464,6 +490,9 @@ impl Server {
                 }
                 Ok(Fill::Bytes(_)) => connection.readable = connection.closing,
                 Ok(Fill::More(_)) => {}
+                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                    return Err(Ending::Fault(error.to_string()));
+                }
                 Err(error) => {
                     return Err(Ending::Closed(format!("its connection failed: {error}")));
                 }
@@ -483,7 +512,8 @@ impl Server {
             return;
         };
         if connection.member.is_some() {
-            warn!("lost: {}: {why} without resigning", connection.name());
+            let (name, counters) = (connection.name(), &connection.counters);
+            warn!("lost: {name}: {why} without resigning; it had told: {counters}");
         } else {
             debug!("disconnected: {}: {why}", connection.name());
         }
@@ -498,27 +528,35 @@ impl Server {
         warn!("cut off: {}: {why}", connection.name());
         if connection.info.is_some() {
             let told = FromExecutive::Removed(why.to_owned());
+            connection.writer.discard_unbegun();
             put_from_executive(connection.writer.out(), &told);
             connection.flush(Instant::now());
         }
-        self.end(n, why);
+        if let Some(connection) = self.take(n, why) {
+            self.let_leave(n, connection);
+        }
     }
 
     fn end(&mut self, n: usize, why: &str) {
-        let Some(connection) = self.connections.take(n) else {
-            return;
-        };
+        if let Some(connection) = self.take(n, why) {
+            connection.end();
+        }
+    }
+
+    /// Takes a connection out; for everybody else it has ended.
+    fn take(&mut self, n: usize, why: &str) -> Option<Box<Connection>> {
+        let mut connection = self.connections.take(n)?;
         self.freed = true;
         if let Some((federation, _)) = &connection.member {
             self.empty_since.remove(federation);
         }
-        connection.end();
         self.unjoined_bytes -= connection.counted;
         if connection.info.is_some() {
             self.executive.disconnected(PeerId(n as u64), why);
         }
-        self.let_go(n, connection.holds);
+        self.let_go(n, std::mem::take(&mut connection.holds));
         self.take_outputs();
+        Some(connection)
     }
 
     fn signal(&mut self) -> Option<String> {

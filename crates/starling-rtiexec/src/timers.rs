@@ -139,7 +139,11 @@ impl Server {
     pub(crate) fn check_idle(&mut self, now: Instant) -> Option<Ended> {
         let limit = self.config.idle_exit?;
         let kept = self.executive.federations() > 0 && !self.config.by_itself;
-        if !self.connections.is_empty() || kept || self.workshop.is_busy() {
+        if !self.connections.is_empty()
+            || kept
+            || self.workshop.is_busy()
+            || self.archivist.is_busy()
+        {
             self.idle_since = now;
             return None;
         }

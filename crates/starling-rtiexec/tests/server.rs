@@ -347,12 +347,24 @@ fn one_that_started_by_itself_drops_what_nobody_can_join_and_nothing_else() {
 
 #[test]
 fn one_host_can_leave_only_so_many_federations() {
-    let server = run(|config| config.federations_per_host = 3);
+    let server = run(|config| {
+        config.federations_per_host = 3;
+        config.listen.push(Endpoint::loopback(0));
+    });
     for n in 0..3 {
         Client::connect(&server).create(&format!("F{n}")).unwrap();
     }
     let mut client = Client::connect(&server);
     let refused = client.create("F3").unwrap_err();
+    assert!(refused.contains("limits.federations_per_host"), "{refused}");
+    // Another address of the same host.
+    let tcp = server
+        .endpoints
+        .iter()
+        .find(|e| matches!(e, Endpoint::Tcp { .. }));
+    let mut other = Client::at(tcp.unwrap());
+    other.hello(VERSION).unwrap();
+    let refused = other.create("F3").unwrap_err();
     assert!(refused.contains("limits.federations_per_host"), "{refused}");
     client.tell(ToExecutive::DestroyFederation {
         federation: "F0".into(),
@@ -370,11 +382,14 @@ fn callbacks_of_the_core_carry_what_was_sent() {
     sender.until_subscribed(&receiver);
     sender.send(5);
     sender.send_all();
-    let Callback::ReceiveInteraction { producer, tag, .. } = receiver.next_callback() else {
+    let Callback::ReceiveInteraction {
+        producer, values, ..
+    } = receiver.next_callback()
+    else {
         panic!("not an interaction");
     };
     // The FDD does not convey producing federates.
-    assert_eq!((producer, &tag[..]), (None, &b"tag"[..]));
+    assert_eq!((producer, values.tag()), (None, &b"tag"[..]));
 }
 
 /// A module of so many interaction classes, each with a long description.
@@ -391,7 +406,7 @@ fn large_module(classes: usize) -> ModuleSource {
     text += "</interactionClass></interactions></objectModel>";
     ModuleSource {
         designator: "large.xml".into(),
-        text: text.into(),
+        text: text.into_bytes().into(),
     }
 }
 
@@ -451,8 +466,9 @@ fn modules_that_come_to_one_federation_execution_at_once_are_all_merged() {
     for (n, joiner) in joiners.iter_mut().enumerate() {
         let mut module = large_module(500);
         module.designator = format!("module{n}.xml");
-        let text = String::from_utf8(module.text).unwrap();
-        module.text = text.replace("<name>I", &format!("<name>J{n}x")).into();
+        let text = String::from_utf8(module.text.to_vec()).unwrap();
+        let text = text.replace("<name>I", &format!("<name>J{n}x"));
+        module.text = text.into_bytes().into();
         joiner.tell(ToExecutive::Join {
             name: Some(format!("joiner{n}")),
             kind: "test".into(),
@@ -708,4 +724,42 @@ fn places_of_connections_are_used_again() {
     drop(other);
     founder.until_member("other", false);
     assert_eq!(server.state().places, 2);
+}
+
+/// The reason comes though the socket was full, and though the removed federate sends before it reads.
+#[test]
+fn who_is_removed_is_told_why() {
+    let server = run(|config| {
+        config.send_queue_bytes = 1 << 20;
+        config.timeout = Duration::from_secs(3600);
+        config.send_stall = Some(Duration::from_millis(20));
+    });
+    let mut sender = Client::founder(&server, "Slow");
+    let mut receiver = Client::member(&server, "Slow", "receiver");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    let mut number = 0;
+    while sender.fault.is_empty() && server.state().leaving == 0 {
+        for _ in 0..1000 {
+            sender.send(number);
+            number += 1;
+        }
+        // Held up for a while; what it does not take now it takes later.
+        sender.link.writer.flush().unwrap();
+        sender.wait(Duration::from_millis(1));
+    }
+    let waiting = server.state();
+    assert_eq!((waiting.connections, waiting.leaving), (1, 1));
+    sender.until_member("receiver", false);
+    // It does not know yet.
+    receiver.send(1);
+    receiver.link.writer.flush().unwrap();
+    let told = receiver.until(|m| matches!(m, FromExecutive::Removed(_)));
+    assert!(
+        format!("{told:?}").contains("limits.send_stall_s"),
+        "{told:?}"
+    );
+    receiver.until_closed();
+    drop(receiver);
+    while server.state().leaving > 0 {}
 }

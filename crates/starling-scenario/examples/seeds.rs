@@ -1,5 +1,6 @@
 //! Writes what scenarios of the fleet send, one file each, as seeds of the fuzz target `executive`:
-//! `cargo run -p starling-scenario --example seeds -- DIRECTORY FILE.scenario...`
+//! in the root of the project `cargo run -p starling-scenario --example seeds -- DIRECTORY
+//! FILE.scenario...`
 
 use starling_scenario::{read_scenarios, record};
 use std::path::Path;
@@ -7,7 +8,8 @@ use std::path::Path;
 fn main() -> Result<(), String> {
     let mut arguments = std::env::args().skip(1);
     let directory = arguments.next().ok_or("which directory?")?;
-    let foms = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fom");
+    // As told here it stands in the seeds, which must not depend on where the project lies.
+    let foms = Path::new("tests/data/fom");
     for file in arguments {
         let name = Path::new(&file).with_extension("").display().to_string();
         let name = name.replace('/', "-");

@@ -6,7 +6,9 @@ use crate::value::{Value, print};
 use starling_core::message::{AttributeRegions, ModuleSource, ResignAction};
 use starling_core::{
     AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, PeerId, RegionHandle, Transportation,
+    LogicalTime, LogicalTimeInterval, MessageRetractionHandle, ObjectClassHandle,
+    ObjectInstanceHandle, Order, ParameterHandle, PeerId, RegionHandle, ServiceGroup, TimeType,
+    Transportation,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -125,10 +127,30 @@ impl Call<'_> {
 
     /// The text, or none at the end.
     pub(crate) fn optional_text(&mut self) -> Result<Option<String>, Failure> {
-        match self.arguments.is_empty() {
-            true => Ok(None),
-            false => self.text().map(Some),
+        if self.arguments.is_empty() {
+            return Ok(None);
         }
+        self.text().map(Some)
+    }
+
+    /// A set, or an empty one at the end.
+    pub(crate) fn optional<T>(
+        &mut self,
+        set: impl FnOnce(&mut Self) -> Result<Vec<T>, Failure>,
+    ) -> Result<Vec<T>, Failure> {
+        if self.arguments.is_empty() {
+            Ok(vec![])
+        } else {
+            set(self)
+        }
+    }
+
+    /// A time, or none at the end.
+    pub(crate) fn time_at_end(&mut self) -> Result<Option<LogicalTime>, Failure> {
+        if self.arguments.is_empty() {
+            return Ok(None);
+        }
+        self.time().map(Some)
     }
 
     /// `true` at the end.
@@ -183,19 +205,20 @@ impl Call<'_> {
 
     /// FOM modules: one, or a list of them.
     pub(crate) fn modules(&mut self) -> Result<Vec<ModuleSource>, Failure> {
-        match self.next_is(|v| matches!(v, Value::List(_))) {
-            true => {
-                let items = self.list()?;
-                self.each(items, Self::module)
-            }
-            false => Ok(vec![self.module()?]),
+        if !self.next_is(|v| matches!(v, Value::List(_))) {
+            return Ok(vec![self.module()?]);
         }
+        let items = self.list()?;
+        self.each(items, Self::module)
     }
 
     pub(crate) fn module(&mut self) -> Result<ModuleSource, Failure> {
         let designator = self.text()?;
         match std::fs::read(&designator) {
-            Ok(text) => Ok(ModuleSource { designator, text }),
+            Ok(text) => Ok(ModuleSource {
+                designator,
+                text: text.into(),
+            }),
             Err(_) => elsewhere("reading files"),
         }
     }
@@ -214,6 +237,74 @@ impl Call<'_> {
             "BEST_EFFORT" => Ok(Transportation::BestEffort),
             _ => elsewhere("numbers that are no enumerator"),
         }
+    }
+
+    pub(crate) fn order(&mut self) -> Result<Order, Failure> {
+        match self.word()?.as_str() {
+            "RECEIVE" => Ok(Order::Receive),
+            "TIMESTAMP" => Ok(Order::TimeStamp),
+            _ => elsewhere("numbers that are no enumerator"),
+        }
+    }
+
+    pub(crate) fn service_group(&mut self) -> Result<ServiceGroup, Failure> {
+        match self.word()?.as_str() {
+            "FEDERATION_MANAGEMENT" => Ok(ServiceGroup::FederationManagement),
+            "DECLARATION_MANAGEMENT" => Ok(ServiceGroup::DeclarationManagement),
+            "OBJECT_MANAGEMENT" => Ok(ServiceGroup::ObjectManagement),
+            "OWNERSHIP_MANAGEMENT" => Ok(ServiceGroup::OwnershipManagement),
+            "TIME_MANAGEMENT" => Ok(ServiceGroup::TimeManagement),
+            "DATA_DISTRIBUTION_MANAGEMENT" => Ok(ServiceGroup::DataDistributionManagement),
+            "SUPPORT_SERVICES" => Ok(ServiceGroup::SupportServices),
+            _ => elsewhere("numbers that are no enumerator"),
+        }
+    }
+
+    /// A time in the federation execution's type, or of one that is named: `integer:5`.
+    pub(crate) fn time(&mut self) -> Result<LogicalTime, Failure> {
+        let (of, word) = self.typed()?;
+        let read = || match of {
+            TimeType::Integer64 => Some(LogicalTime::integer64(word.parse().ok()?)),
+            TimeType::Float64 => LogicalTime::float64(word.parse().ok()?),
+        };
+        read().map_or_else(|| bad(format!("expected a time, not {word}")), Ok)
+    }
+
+    /// As [`Call::time`].
+    pub(crate) fn interval(&mut self) -> Result<LogicalTimeInterval, Failure> {
+        let (of, word) = self.typed()?;
+        let read = || match of {
+            TimeType::Integer64 => Some(LogicalTimeInterval::integer64(word.parse().ok()?)),
+            TimeType::Float64 => LogicalTimeInterval::float64(word.parse().ok()?),
+        };
+        read().map_or_else(|| bad(format!("expected an interval, not {word}")), Ok)
+    }
+
+    fn typed(&mut self) -> Result<(TimeType, String), Failure> {
+        let word = self.word()?;
+        for (prefix, of) in [
+            ("integer:", TimeType::Integer64),
+            ("float:", TimeType::Float64),
+        ] {
+            if let Some(rest) = word.strip_prefix(prefix) {
+                return Ok((of, rest.to_owned()));
+            }
+        }
+        let federate = self.network.federate(self.peer);
+        let name = federate.map_or("", Federate::logical_time_implementation);
+        Ok((TimeType::by_name(name).unwrap_or(TimeType::Float64), word))
+    }
+
+    /// The time, or none at the end.
+    pub(crate) fn optional_time(&mut self) -> Result<Option<LogicalTime>, Failure> {
+        if self.arguments.is_empty() {
+            return Ok(None);
+        }
+        self.time().map(Some)
+    }
+
+    pub(crate) fn retraction(&mut self) -> Result<MessageRetractionHandle, Failure> {
+        Ok(MessageRetractionHandle(self.number()?))
     }
 
     /// `LOWER..UPPER`.
@@ -270,13 +361,13 @@ impl Call<'_> {
         self.each(items, Self::federate)
     }
 
-    pub(crate) fn class(&mut self) -> Result<ObjectClassHandle, Failure> {
+    pub(crate) fn object_class(&mut self) -> Result<ObjectClassHandle, Failure> {
         let class = self.handle(ObjectClassHandle::from_raw, Federate::object_class_handle)?;
         self.object_class = Some(class);
         Ok(class)
     }
 
-    pub(crate) fn interaction(&mut self) -> Result<InteractionClassHandle, Failure> {
+    pub(crate) fn interaction_class(&mut self) -> Result<InteractionClassHandle, Failure> {
         let raw = InteractionClassHandle::from_raw;
         let class = self.handle(raw, Federate::interaction_class_handle)?;
         self.interaction_class = Some(class);

@@ -1,10 +1,12 @@
-//! Callbacks under the names of the 2010 C++ API. One of the core's may be several there.
+//! Callbacks under the names of the 2010 C++ API: here those that have several forms there, in
+//! `generated/callbacks.rs` all others.
 
-use crate::names::{Names, bytes, transportation};
+use crate::generated::callbacks::event;
+use crate::names::{Names, bytes, order, restore_status, save_status, transportation};
 use crate::value::Value;
 use starling_core::{
-    Callback, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner, RegionHandle,
-    SynchronizationPointFailure,
+    Callback, FederateHandle, MessageTime, ObjectClassHandle, ObjectInstanceHandle, Order, Owner,
+    RegionHandle, RestoreState, SynchronizationPointFailure,
 };
 
 /// A callback's name and arguments.
@@ -16,84 +18,64 @@ pub(crate) fn events(
     mut names: Names<'_>,
     class_of: impl FnOnce(ObjectInstanceHandle) -> Option<ObjectClassHandle>,
 ) -> Vec<Event> {
-    if let Some(instance) = instance_of(callback) {
+    if let Some(instance) = callback.instance() {
         names.object_class = class_of(instance);
     }
     let n = &names;
+    if let Some(event) = event(callback, n) {
+        return vec![event];
+    }
     let text = |text: &String| Value::Text(text.clone());
-    let event = match callback {
-        Callback::ConnectionLost { fault } => ("connectionLost", vec![text(fault)]),
+    let arguments = match callback {
         Callback::ReportFederationExecutions(list) => {
             let pair = |name: &String, time| Value::Pair(name.clone(), Box::new(text(time)));
-            let list = list
-                .iter()
-                .map(|f| pair(&f.name, &f.time_implementation))
-                .collect();
-            ("reportFederationExecutions", vec![Value::Set(list)])
+            let list = list.iter();
+            let list = list.map(|f| pair(&f.name, &f.time_implementation));
+            vec![Value::Set(list.collect())]
         }
-        Callback::SynchronizationPointRegistered { label, failure } => match failure {
-            None => (
-                "synchronizationPointRegistrationSucceeded",
-                vec![text(label)],
-            ),
-            Some(failure) => {
-                let why = match failure {
-                    SynchronizationPointFailure::LabelNotUnique => {
-                        "SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE"
-                    }
-                    SynchronizationPointFailure::SetMemberNotJoined => {
-                        "SYNCHRONIZATION_SET_MEMBER_NOT_JOINED"
-                    }
-                };
-                let why = Value::word(why);
-                (
-                    "synchronizationPointRegistrationFailed",
-                    vec![text(label), why],
-                )
-            }
-        },
-        Callback::AnnounceSynchronizationPoint { label, tag } => (
-            "announceSynchronizationPoint",
-            vec![text(label), bytes(tag)],
-        ),
-        Callback::FederationSynchronized { label, failed } => {
-            let failed = failed.iter().map(|f| n.federate(*f)).collect();
-            (
-                "federationSynchronized",
-                vec![text(label), Value::Set(failed)],
-            )
+        Callback::SynchronizationPointRegistered { label, failure } => {
+            let why = failure.map(|failure| match failure {
+                SynchronizationPointFailure::LabelNotUnique => {
+                    "SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE"
+                }
+                SynchronizationPointFailure::SetMemberNotJoined => {
+                    "SYNCHRONIZATION_SET_MEMBER_NOT_JOINED"
+                }
+            });
+            let mut arguments = vec![text(label)];
+            arguments.extend(why.map(Value::word));
+            arguments
         }
-        Callback::StartRegistrationForObjectClass(class) => (
-            "startRegistrationForObjectClass",
-            vec![n.object_class(*class)],
-        ),
-        Callback::StopRegistrationForObjectClass(class) => (
-            "stopRegistrationForObjectClass",
-            vec![n.object_class(*class)],
-        ),
-        Callback::TurnInteractionsOn(class) => {
-            ("turnInteractionsOn", vec![n.interaction_class(*class)])
+        Callback::InitiateFederateSave { label, time } => {
+            let mut arguments = vec![text(label)];
+            arguments.extend(time.map(|t| Value::Word(t.to_string())));
+            arguments
         }
-        Callback::TurnInteractionsOff(class) => {
-            ("turnInteractionsOff", vec![n.interaction_class(*class)])
+        Callback::FederationSaveStatusResponse(list) => {
+            let one = |(federate, status): &(FederateHandle, _)| {
+                let federate = n.federate(*federate);
+                let federate = federate.text().unwrap_or_default().to_owned();
+                Value::Pair(federate, Box::new(save_status(*status)))
+            };
+            vec![Value::Set(list.iter().map(one).collect())]
+        }
+        Callback::RestoreRequested { label, .. } => vec![text(label)],
+        Callback::FederationRestoreStatusResponse(list) => {
+            let one = |state: &RestoreState| {
+                let (before, after) = (n.federate(state.before), n.federate(state.after));
+                Value::List(vec![before, after, restore_status(state.status)])
+            };
+            vec![Value::Set(list.iter().map(one).collect())]
         }
         Callback::NamesReserved {
-            names,
-            multiple,
-            succeeded,
+            names, multiple, ..
         } => {
-            let name = match (multiple, succeeded) {
-                (false, true) => "objectInstanceNameReservationSucceeded",
-                (false, false) => "objectInstanceNameReservationFailed",
-                (true, true) => "multipleObjectInstanceNameReservationSucceeded",
-                (true, false) => "multipleObjectInstanceNameReservationFailed",
-            };
             let names: Vec<Value> = names.iter().map(text).collect();
-            let arguments = match multiple {
-                true => vec![Value::Set(names)],
-                false => names,
-            };
-            (name, arguments)
+            if *multiple {
+                vec![Value::Set(names)]
+            } else {
+                names
+            }
         }
         Callback::DiscoverObjectInstance {
             instance,
@@ -103,109 +85,62 @@ pub(crate) fn events(
         } => {
             let mut arguments = vec![n.instance(*instance), n.object_class(*class), text(name)];
             arguments.extend(sent_by(n, *producer, None));
-            ("discoverObjectInstance", arguments)
+            arguments
         }
         Callback::ReflectAttributeValues {
             instance,
             values,
-            tag,
             transportation: how,
             producer,
             regions,
+            time,
         } => {
+            let tag = values.tag();
             let values = values.iter().map(|(a, v)| pair(n.attribute(a), v));
             let values = Value::Set(values.collect());
-            let mut arguments = vec![n.instance(*instance), values, bytes(tag), receive_order()];
+            let (sent, timely) = message_time(n, time.as_deref());
+            let mut arguments = vec![n.instance(*instance), values, bytes(tag), sent];
             arguments.push(transportation(*how));
+            arguments.extend(timely);
             arguments.extend(sent_by(n, *producer, regions.as_deref()));
-            ("reflectAttributeValues", arguments)
+            arguments
         }
         Callback::ReceiveInteraction {
             class,
             values,
-            tag,
             transportation: how,
             producer,
             regions,
+            time,
         } => {
             let of_class = Names {
                 interaction_class: Some(*class),
                 ..names
             };
             let n = &of_class;
+            let tag = values.tag();
             let values = values.iter().map(|(p, v)| pair(n.parameter(p), v));
             let values = Value::Set(values.collect());
             let class = n.interaction_class(*class);
-            let mut arguments = vec![class, values, bytes(tag), receive_order()];
+            let (sent, timely) = message_time(n, time.as_deref());
+            let mut arguments = vec![class, values, bytes(tag), sent];
             arguments.push(transportation(*how));
+            arguments.extend(timely);
             arguments.extend(sent_by(n, *producer, regions.as_deref()));
-            ("receiveInteraction", arguments)
+            arguments
         }
         Callback::RemoveObjectInstance {
             instance,
             tag,
             producer,
+            time,
         } => {
-            let mut arguments = vec![n.instance(*instance), bytes(tag), receive_order()];
+            let (sent, timely) = message_time(n, time.as_deref());
+            let mut arguments = vec![n.instance(*instance), bytes(tag), sent];
+            arguments.extend(timely);
             arguments.extend(sent_by(n, *producer, None));
-            ("removeObjectInstance", arguments)
+            arguments
         }
-        Callback::ConfirmAttributeTransportationTypeChange {
-            instance,
-            attributes,
-            transportation: how,
-        } => (
-            "confirmAttributeTransportationTypeChange",
-            vec![
-                n.instance(*instance),
-                n.attributes(attributes),
-                transportation(*how),
-            ],
-        ),
-        Callback::ReportAttributeTransportationType {
-            instance,
-            attribute,
-            transportation: how,
-        } => (
-            "reportAttributeTransportationType",
-            vec![
-                n.instance(*instance),
-                n.attribute(*attribute),
-                transportation(*how),
-            ],
-        ),
-        Callback::ConfirmInteractionTransportationTypeChange {
-            class,
-            transportation: how,
-        } => (
-            "confirmInteractionTransportationTypeChange",
-            vec![n.interaction_class(*class), transportation(*how)],
-        ),
-        Callback::ReportInteractionTransportationType {
-            federate,
-            class,
-            transportation: how,
-        } => {
-            let (who, class) = (n.federate(*federate), n.interaction_class(*class));
-            (
-                "reportInteractionTransportationType",
-                vec![who, class, transportation(*how)],
-            )
-        }
-        Callback::AttributesInScope {
-            instance,
-            attributes,
-        } => (
-            "attributesInScope",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
-        Callback::AttributesOutOfScope {
-            instance,
-            attributes,
-        } => (
-            "attributesOutOfScope",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
         Callback::TurnUpdatesOnForObjectInstance {
             instance,
             attributes,
@@ -215,95 +150,40 @@ pub(crate) fn events(
             if !rate.is_empty() {
                 arguments.push(text(rate));
             }
-            ("turnUpdatesOnForObjectInstance", arguments)
+            arguments
         }
-        Callback::TurnUpdatesOffForObjectInstance {
-            instance,
-            attributes,
-        } => (
-            "turnUpdatesOffForObjectInstance",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
-        Callback::ProvideAttributeValueUpdate {
-            instance,
-            attributes,
-            tag,
-        } => (
-            "provideAttributeValueUpdate",
-            vec![n.instance(*instance), n.attributes(attributes), bytes(tag)],
-        ),
-        Callback::RequestAttributeOwnershipAssumption {
-            instance,
-            attributes,
-            tag,
-        } => (
-            "requestAttributeOwnershipAssumption",
-            vec![n.instance(*instance), n.attributes(attributes), bytes(tag)],
-        ),
-        // 2010 has no tag in the next and in Attribute Ownership Unavailable.
-        Callback::RequestDivestitureConfirmation {
-            instance,
-            attributes,
-            ..
-        } => (
-            "requestDivestitureConfirmation",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
-        Callback::AttributeOwnershipAcquisitionNotification {
-            instance,
-            attributes,
-            tag,
-        } => (
-            "attributeOwnershipAcquisitionNotification",
-            vec![n.instance(*instance), n.attributes(attributes), bytes(tag)],
-        ),
-        Callback::AttributeOwnershipUnavailable {
-            instance,
-            attributes,
-            ..
-        } => (
-            "attributeOwnershipUnavailable",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
-        Callback::RequestAttributeOwnershipRelease {
-            instance,
-            attributes,
-            tag,
-        } => (
-            "requestAttributeOwnershipRelease",
-            vec![n.instance(*instance), n.attributes(attributes), bytes(tag)],
-        ),
-        Callback::ConfirmAttributeOwnershipAcquisitionCancellation {
-            instance,
-            attributes,
-        } => (
-            "confirmAttributeOwnershipAcquisitionCancellation",
-            vec![n.instance(*instance), n.attributes(attributes)],
-        ),
         Callback::InformAttributeOwnership {
             instance,
             attributes,
             owner,
         } => {
-            let name = match *owner {
-                None => "attributeIsNotOwned",
-                Some(Owner::Rti) => "attributeIsOwnedByRTI",
-                Some(Owner::Federate(_)) => "informAttributeOwnership",
-            };
             let owner = owner.and_then(Owner::federate);
             let of_one = |attribute| {
                 let mut arguments = vec![n.instance(*instance), n.attribute(attribute)];
                 arguments.extend(owner.map(|o| n.federate(o)));
-                (name, arguments)
+                (callback.name(), arguments)
             };
             return attributes.iter().map(|a| of_one(*a)).collect();
         }
+        other => panic!("spec/api.tsv leaves {other} to this function"),
     };
-    vec![event]
+    vec![(callback.name(), arguments)]
 }
 
-fn receive_order() -> Value {
-    Value::word("RECEIVE")
+/// The order in which a message was sent, and what its callback says of its time.
+fn message_time(n: &Names<'_>, time: Option<&MessageTime>) -> (Value, Vec<Value>) {
+    let Some(said) = time else {
+        return (order(Order::Receive), vec![]);
+    };
+    let of = |key: &str, value| Value::Pair(key.to_owned(), Box::new(value));
+    let mut list = vec![
+        of("time", Value::Word(said.time.to_string())),
+        of("received", order(said.received)),
+    ];
+    if said.retraction.0 != 0 {
+        list.push(of("retraction", n.retraction(said.retraction)));
+    }
+    (order(said.sent), list)
 }
 
 fn pair(handle: Value, value: &[u8]) -> Value {
@@ -331,27 +211,4 @@ fn sent_by(
         list.push(Value::Pair("regions".into(), Box::new(regions)));
     }
     list
-}
-
-fn instance_of(callback: &Callback) -> Option<ObjectInstanceHandle> {
-    match callback {
-        Callback::DiscoverObjectInstance { instance, .. }
-        | Callback::ReflectAttributeValues { instance, .. }
-        | Callback::RemoveObjectInstance { instance, .. }
-        | Callback::ConfirmAttributeTransportationTypeChange { instance, .. }
-        | Callback::ReportAttributeTransportationType { instance, .. }
-        | Callback::AttributesInScope { instance, .. }
-        | Callback::AttributesOutOfScope { instance, .. }
-        | Callback::TurnUpdatesOnForObjectInstance { instance, .. }
-        | Callback::TurnUpdatesOffForObjectInstance { instance, .. }
-        | Callback::ProvideAttributeValueUpdate { instance, .. }
-        | Callback::RequestAttributeOwnershipAssumption { instance, .. }
-        | Callback::RequestDivestitureConfirmation { instance, .. }
-        | Callback::AttributeOwnershipAcquisitionNotification { instance, .. }
-        | Callback::AttributeOwnershipUnavailable { instance, .. }
-        | Callback::RequestAttributeOwnershipRelease { instance, .. }
-        | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { instance, .. }
-        | Callback::InformAttributeOwnership { instance, .. } => Some(*instance),
-        _ => None,
-    }
 }

@@ -1,9 +1,12 @@
 //! Handles as a scenario shows them: `name@code`.
 
+use crate::arguments::RESIGN_ACTIONS;
 use crate::value::Value;
+use starling_core::message::ResignAction;
 use starling_core::{
     AttributeHandle, DimensionHandle, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Transportation,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle,
+    RegionHandle, RestoreFailure, RestoreStatus, SaveFailure, SaveStatus, Transportation,
 };
 
 /// Names of one federate, and the class of the attributes or parameters at hand.
@@ -30,6 +33,17 @@ impl Names<'_> {
 
     pub(crate) fn region(&self, region: RegionHandle) -> Value {
         Value::Word(format!("@{:016x}", region.0))
+    }
+
+    pub(crate) fn retraction(&self, message: MessageRetractionHandle) -> Value {
+        match message.0 {
+            0 => Value::word("invalid"),
+            number => Value::Word(format!("@{number:016x}")),
+        }
+    }
+
+    pub(crate) fn federates(&self, federates: &[FederateHandle]) -> Value {
+        Value::Set(federates.iter().map(|f| self.federate(*f)).collect())
     }
 
     pub(crate) fn object_class(&self, class: ObjectClassHandle) -> Value {
@@ -71,18 +85,72 @@ impl Names<'_> {
 
 /// Printable bytes as a text, others as `0x…`.
 pub(crate) fn bytes(bytes: &[u8]) -> Value {
-    match bytes.iter().all(|b| matches!(b, 0x20..=0x7e)) {
-        true => Value::Text(bytes.iter().map(|b| char::from(*b)).collect()),
-        false => {
-            let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
-            Value::Word(format!("0x{digits}"))
-        }
+    if bytes.iter().all(|b| matches!(b, 0x20..=0x7e)) {
+        return Value::Text(bytes.iter().map(|b| char::from(*b)).collect());
     }
+    let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    Value::Word(format!("0x{digits}"))
 }
 
 pub(crate) fn transportation(transportation: Transportation) -> Value {
     Value::word(match transportation {
         Transportation::Reliable => "RELIABLE",
         Transportation::BestEffort => "BEST_EFFORT",
+    })
+}
+
+pub(crate) fn order(order: Order) -> Value {
+    Value::word(match order {
+        Order::Receive => "RECEIVE",
+        Order::TimeStamp => "TIMESTAMP",
+    })
+}
+
+/// By the API's names.
+pub(crate) fn resign_action(action: ResignAction) -> Value {
+    let named = RESIGN_ACTIONS.iter().find(|(_, a)| *a == action);
+    Value::word(named.map_or("?", |(name, _)| name))
+}
+
+pub(crate) fn save_failure(failure: SaveFailure) -> Value {
+    Value::word(match failure {
+        SaveFailure::RtiUnableToSave => "RTI_UNABLE_TO_SAVE",
+        SaveFailure::FederateReportedFailureDuringSave => "FEDERATE_REPORTED_FAILURE_DURING_SAVE",
+        SaveFailure::FederateResignedDuringSave => "FEDERATE_RESIGNED_DURING_SAVE",
+        SaveFailure::RtiDetectedFailureDuringSave => "RTI_DETECTED_FAILURE_DURING_SAVE",
+        SaveFailure::SaveTimeCannotBeHonored => "SAVE_TIME_CANNOT_BE_HONORED",
+        SaveFailure::SaveAborted => "SAVE_ABORTED",
+    })
+}
+
+pub(crate) fn save_status(status: SaveStatus) -> Value {
+    Value::word(match status {
+        SaveStatus::NoSaveInProgress => "NO_SAVE_IN_PROGRESS",
+        SaveStatus::FederateInstructedToSave => "FEDERATE_INSTRUCTED_TO_SAVE",
+        SaveStatus::FederateSaving => "FEDERATE_SAVING",
+        SaveStatus::FederateWaitingForFederationToSave => "FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE",
+    })
+}
+
+pub(crate) fn restore_failure(failure: RestoreFailure) -> Value {
+    use RestoreFailure::*;
+    Value::word(match failure {
+        RtiUnableToRestore => "RTI_UNABLE_TO_RESTORE",
+        FederateReportedFailureDuringRestore => "FEDERATE_REPORTED_FAILURE_DURING_RESTORE",
+        FederateResignedDuringRestore => "FEDERATE_RESIGNED_DURING_RESTORE",
+        RtiDetectedFailureDuringRestore => "RTI_DETECTED_FAILURE_DURING_RESTORE",
+        RestoreAborted => "RESTORE_ABORTED",
+    })
+}
+
+pub(crate) fn restore_status(status: RestoreStatus) -> Value {
+    use RestoreStatus::*;
+    Value::word(match status {
+        NoRestoreInProgress => "NO_RESTORE_IN_PROGRESS",
+        FederateRestoreRequestPending => "FEDERATE_RESTORE_REQUEST_PENDING",
+        FederateWaitingForRestoreToBegin => "FEDERATE_WAITING_FOR_RESTORE_TO_BEGIN",
+        FederatePreparedToRestore => "FEDERATE_PREPARED_TO_RESTORE",
+        FederateRestoring => "FEDERATE_RESTORING",
+        FederateWaitingForFederationToRestore => "FEDERATE_WAITING_FOR_FEDERATION_TO_RESTORE",
     })
 }

@@ -6,7 +6,7 @@ use crate::file::{Scenario, Step};
 use crate::names::Names;
 use crate::network::{Layer, Network};
 use crate::services::find;
-use crate::value::{Value, Variables, matches, parse, print};
+use crate::value::{Value, Variables, encode, matches, parse, print};
 use starling_core::{ObjectClassHandle, ObjectInstanceHandle, PeerId};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -104,7 +104,7 @@ fn fail<T>(why: String) -> Result<T> {
 
 /// Where `->`, `=` or `!!` begins.
 fn outcome_of(values: &[Value]) -> usize {
-    let begins = |v: &Value| ["->", "=", "!!", "!?"].iter().any(|word| v.is_word(word));
+    let begins = |v: &Value| ["->", "=", "!!"].iter().any(|word| v.is_word(word));
     values.iter().position(begins).unwrap_or(values.len())
 }
 
@@ -131,7 +131,9 @@ impl Player {
             let create = format!("createFederationExecution \"F\" [{modules}] {time:?}");
             self.line(first, &create)?;
         }
-        self.join(scenario)
+        self.join(scenario)?;
+        self.network.settle(); // Everybody has heard of everybody.
+        Ok(())
     }
 
     fn connect(&mut self, scenario: &Scenario) {
@@ -170,7 +172,10 @@ impl Player {
         let word = |at: usize| values.get(at).and_then(Value::text).unwrap_or_default();
         match (first, word(1)) {
             ("quiet", "") => self.quiet(),
-            ("settle", "") => Ok(()), // Everything has arrived.
+            ("settle", "") => {
+                self.network.settle();
+                Ok(())
+            }
             ("kill", name) => {
                 let peer = self.played(name)?.peer;
                 self.federates.remove(name);
@@ -309,7 +314,11 @@ impl Player {
         while !wanted.is_empty() {
             let all: Vec<String> = wanted.iter().map(|w| print(w)).collect();
             let all = all.join("\n      or ");
-            let Some(event) = self.next(federate)? else {
+            let mut next = self.next(federate)?;
+            while next.is_none() && self.network.pass_time() {
+                next = self.next(federate)?;
+            }
+            let Some(event) = next else {
                 return fail(format!("expected {all}, got no callback"));
             };
             let got = values(&event);
@@ -362,6 +371,7 @@ impl Player {
     }
 
     fn quiet(&mut self) -> Result {
+        self.network.settle();
         let names: Vec<String> = self.federates.keys().cloned().collect();
         for name in names {
             if let Some(event) = self.next(&name)? {
@@ -391,7 +401,11 @@ impl Player {
                     }
                     _ => self.filled(key)?,
                 };
-                Value::Pair(key, Box::new(self.substitute(value)?))
+                let value = match self.substitute(value)? {
+                    Value::List(items) => encode(&items).or_else(fail)?,
+                    value => value,
+                };
+                Value::Pair(key, Box::new(value))
             }
         })
     }

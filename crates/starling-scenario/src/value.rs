@@ -92,13 +92,12 @@ impl Reader<'_> {
             self.take(1);
             return Ok(Value::List(self.all(Some(']'))?));
         }
-        let value = match self.rest.starts_with('"') {
-            true => Value::Text(self.quoted()?),
-            false => {
-                let ends = |c: char| " \t,{}[]\"=".contains(c);
-                let length = self.rest.find(ends).unwrap_or(self.rest.len());
-                Value::word(self.take(length))
-            }
+        let value = if self.rest.starts_with('"') {
+            Value::Text(self.quoted()?)
+        } else {
+            let ends = |c: char| " \t,{}[]\"=".contains(c);
+            let length = self.rest.find(ends).unwrap_or(self.rest.len());
+            Value::word(self.take(length))
         };
         if value.is_word("") {
             let c = self.take(1).to_owned();
@@ -139,6 +138,56 @@ impl Reader<'_> {
         }
         Err("a text has no closing '\"'".into())
     }
+}
+
+/// A value of the MIM's data types as bytes, `0x...`: a "text" is an HLAunicodeString, a number an
+/// HLAinteger32BE, a handle an HLAhandle, a [list] an HLAvariableArray, 0x... these bytes. One after
+/// another they are the fields of a record.
+pub(crate) fn encode(items: &[Value]) -> Result<Value, String> {
+    let mut bytes = Vec::new();
+    encode_all(items, &mut bytes)?;
+    let digits: String = bytes.iter().map(|b| format!("{b:02x}")).collect();
+    Ok(Value::Word(format!("0x{digits}")))
+}
+
+fn encode_all(items: &[Value], out: &mut Vec<u8>) -> Result<(), String> {
+    fn count(out: &mut Vec<u8>, n: usize) {
+        out.resize(out.len().next_multiple_of(4), 0);
+        out.extend((n as u32).to_be_bytes());
+    }
+    let digits = |text: &str| -> Result<Vec<u8>, String> {
+        let pairs = (0..text.len()).step_by(2);
+        let byte = |at: usize| u8::from_str_radix(text.get(at..at + 2)?, 16).ok();
+        let bytes: Option<_> = pairs.map(byte).collect();
+        bytes.ok_or_else(|| format!("expected pairs of hexadecimal digits: {text}"))
+    };
+    for item in items {
+        match item {
+            Value::Text(text) => {
+                count(out, text.encode_utf16().count());
+                out.extend(text.encode_utf16().flat_map(u16::to_be_bytes));
+            }
+            Value::List(items) => {
+                count(out, items.len());
+                encode_all(items, out)?;
+            }
+            Value::Word(word) => match (word.strip_prefix("0x"), word.split_once('@')) {
+                (Some(bytes), _) => out.extend(digits(bytes)?),
+                (None, Some((_, handle))) => {
+                    let handle = digits(handle)?;
+                    count(out, handle.len());
+                    out.extend(handle);
+                }
+                (None, None) => match word.parse::<i32>() {
+                    Ok(n) => count(out, n as u32 as usize),
+                    Err(_) => return Err(format!("expected a number or a handle: {word}")),
+                },
+            },
+            Value::Set(items) => encode_all(items, out)?,
+            Value::Pair(..) => return Err(format!("no value of the MIM: {}", print_one(item))),
+        }
+    }
+    Ok(())
 }
 
 /// As in a scenario.
@@ -264,6 +313,20 @@ mod tests {
         assert!(parse("a {b").is_err());
         assert!(parse("a \"b").is_err());
         assert!(parse("a }").is_err());
+    }
+
+    #[test]
+    fn values_of_the_mim_are_encoded() {
+        let of = |line| encode(&parse(line).unwrap());
+        let handle = "0x0000000400000007";
+        assert_eq!(of("x@00000007"), Ok(Value::word(handle)));
+        let list = "0x0000000200000001006100000000000100620000";
+        assert_eq!(
+            of("[\"a\" \"b\"]"),
+            Ok(Value::word(&list[..list.len() - 4]))
+        );
+        assert_eq!(of("[] -1"), Ok(Value::word("0x00000000ffffffff")));
+        assert!(of("Speed").is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Every scenario of the conformance suite, on the core and over the wire format.
+//! Every scenario of the conformance suite, on the core, over the wire format and on links that are not equally fast.
 #![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use starling_scenario::{Layer, play, read_scenarios};
@@ -31,25 +31,10 @@ const ELSEWHERE: &[&str] = &[
     "FederateInternalError",
     "FederateIsExecutionMember",
     "FederateNotExecutionMember",
-    "InvalidFederateHandle",
     "connect",
-    "decodeAttributeHandle",
-    "decodeDimensionHandle",
-    "decodeFederateHandle",
-    "decodeInteractionClassHandle",
-    "decodeMessageRetractionHandle",
-    "decodeObjectClassHandle",
-    "decodeObjectInstanceHandle",
-    "decodeParameterHandle",
-    "decodeRegionHandle",
     "disconnect",
     "evokeCallback",
     "evokeMultipleCallbacks",
-    "getOrderName",
-    "getOrderType",
-    "getTransportationName",
-    "getTransportationType",
-    "normalizeServiceGroup",
     "numbers that are no enumerator",
     "only cut",
     "only immediate",
@@ -85,6 +70,18 @@ fn on_the_core() {
 fn over_the_wire_format() {
     play_all(Layer::Wire);
 }
+
+/// A scenario that fails here expects an order that nothing makes: say `quiet`, or expect a callback
+/// first. Through the C++ API it would fail now and then.
+#[test]
+fn whichever_link_is_faster() {
+    for seed in 0..LINK_ORDERS {
+        play_all(Layer::Late(seed));
+    }
+}
+
+/// The scenarios that depended on the order of two links failed in every fourth order or more often.
+const LINK_ORDERS: u64 = 12;
 
 #[test]
 fn wrong_scenarios_fail() {

@@ -1,9 +1,9 @@
 //! What the fuzz target `executive` checks, on the inputs it has kept.
 #![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
-use starling_core::FederateHandle;
-use starling_core::message::{Request, RequestBody, ToExecutive};
-use starling_wire::put_to_executive;
+use starling_core::message::{LogIndex, Request, RequestBody, ToExecutive, declaration, object};
+use starling_core::{FederateHandle, ObjectInstanceHandle};
+use starling_wire::{put_to_executive, split_frame};
 use std::path::Path;
 
 #[path = "../../../fuzz/checks/executive.rs"]
@@ -16,31 +16,108 @@ fn hostile_federates_harm_nobody() {
     for file in std::fs::read_dir(&folder).unwrap() {
         let path = file.unwrap().path();
         println!("{}", path.display()); // shown if it fails
-        executive::check(&std::fs::read(path).unwrap());
+        let seed = std::fs::read(path).unwrap();
+        executive::check(&seed);
+        executive::check(&with(&seed, |_| executive::LATE));
+        // Delivered now and then, constrained now and then.
+        executive::check(&with(&seed, |n| match (n % 3, n % 7) {
+            (0, 0) => executive::CONSTRAINED,
+            (0, _) => 0,
+            (_, 0) => executive::LATE | executive::CONSTRAINED,
+            _ => executive::LATE,
+        }));
         count += 1;
     }
     assert!(count >= 50, "only {count} files in {}", folder.display());
 }
 
-#[test]
-fn a_fence_that_never_comes_holds_up_nobody() {
-    let mut sent = Vec::new();
-    let join = ToExecutive::Join {
+/// A seed with this in the first byte of each frame, by its number.
+fn with(mut seed: &[u8], flags: impl Fn(usize) -> u8) -> Vec<u8> {
+    let mut all = Vec::new();
+    let mut number = 0;
+    while let Some((first, rest)) = seed.split_first() {
+        let taken = match split_frame(rest) {
+            _ if *first >= 128 => 0,
+            Ok(Some((_, taken))) => taken,
+            _ => break,
+        };
+        all.push(first | if *first < 128 { flags(number) } else { 0 });
+        all.extend_from_slice(&rest[..taken]);
+        seed = &rest[taken..];
+        number += 1;
+    }
+    all
+}
+
+fn join() -> ToExecutive {
+    ToExecutive::Join {
         name: None,
         kind: "hostile".into(),
         federation: "F".into(),
         modules: vec![],
-    };
-    let request = ToExecutive::Request(Request {
-        fenced: vec![FederateHandle(1), FederateHandle(1), FederateHandle(7)],
-        body: RequestBody::ReserveNames {
-            names: vec!["n".into()],
-            multiple: false,
-        },
-    });
-    for message in [join, request] {
-        sent.push(1);
-        put_to_executive(&mut sent, &message);
     }
-    executive::check(&sent);
+}
+
+fn request(applied: u64, fenced: &[u32], body: impl Into<RequestBody>) -> ToExecutive {
+    ToExecutive::Request(Request {
+        applied: LogIndex(applied),
+        fenced: fenced.iter().map(|n| FederateHandle(*n)).collect(),
+        body: body.into(),
+    })
+}
+
+/// Messages of one hostile federate, with these in the first byte of each.
+fn told(flags: u8, messages: &[ToExecutive]) -> Vec<u8> {
+    let mut sent = Vec::new();
+    for message in messages {
+        sent.push(1 | flags);
+        put_to_executive(&mut sent, message);
+    }
+    sent
+}
+
+/// The observer has not been delivered the removal when the handle is registered again.
+#[test]
+fn a_handle_that_comes_again_harms_nobody() {
+    let model = starling_fom::standard_model();
+    let root = model.object_classes().next().unwrap();
+    let class = root.handle;
+    let instance = ObjectInstanceHandle::new(FederateHandle(2), 1);
+    let register = || {
+        let name = None;
+        let register = object::Request::RegisterObject {
+            instance,
+            class,
+            name,
+        };
+        request(0, &[], register)
+    };
+    let publish = declaration::Request::PublishObjectClass {
+        class,
+        attributes: root.attributes.clone(),
+    };
+    let delete = object::Request::DeleteObject {
+        instance,
+        tag: vec![],
+        stamp: None,
+    };
+    let messages = [
+        join(),
+        request(0, &[], publish),
+        register(),
+        request(0, &[], delete),
+        register(),
+    ];
+    executive::check(&told(executive::LATE, &messages));
+}
+
+#[test]
+fn a_fence_that_never_comes_holds_up_nobody() {
+    let reserve = || object::Request::ReserveNames {
+        names: vec!["n".into()],
+        multiple: false,
+    };
+    for fenced in [&[1, 7][..], &[1, 1, 7]] {
+        executive::check(&told(0, &[join(), request(0, fenced, reserve())]));
+    }
 }

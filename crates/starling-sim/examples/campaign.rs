@@ -1,6 +1,7 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
-//! With `ddm` behind them: programs of data distribution management.
+//! With `ddm` behind them: programs of data distribution management; with `time`: of all rooms
+//! together with time management.
 #![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
@@ -16,16 +17,13 @@ fn main() {
     let run = match std::env::args().nth(4).as_deref() {
         None => starling_sim::run,
         Some("ddm") => starling_sim::ddm::run,
-        Some(other) => panic!("there are no programs of '{other}'; there are those of 'ddm'"),
+        Some("time") => starling_sim::time::run,
+        Some(other) => panic!("there are no programs of '{other}'; there are 'ddm' and 'time'"),
     };
-    let (mut steps, mut callbacks, mut acquisitions, mut faults) = (0, 0, 0, 0u64);
+    let (mut done, mut faults) = (starling_sim::Report::default(), 0u64);
     for seed in from..to {
         match std::panic::catch_unwind(|| run(seed, actions)) {
-            Ok(report) => {
-                steps += report.steps;
-                callbacks += report.callbacks;
-                acquisitions += report.acquisitions;
-            }
+            Ok(report) => done.add(&report),
             Err(fault) => {
                 faults += 1;
                 let text = fault.downcast_ref::<String>().map(String::as_str);
@@ -37,9 +35,15 @@ fn main() {
             }
         }
     }
+    for (what, times) in &done.coverage {
+        println!("{times:>12} {what}");
+    }
     println!(
-        "{} seeds, {steps} steps, {callbacks} callbacks, {acquisitions} acquisitions, {faults} faults",
-        to - from
+        "{} seeds, {} steps, {} callbacks, {} acquisitions, {faults} faults",
+        to - from,
+        done.steps,
+        done.callbacks,
+        done.acquisitions
     );
     std::process::exit(i32::from(faults > 0));
 }

@@ -17,7 +17,9 @@ use crate::advice::Advice;
 use crate::ownership::{PRIVILEGE, Views, World};
 use crate::points::Points;
 use crate::watch::Watch;
-use starling_core::message::{EntryBody, Request, RequestBody, ResignAction};
+use starling_core::message::{
+    EntryBody, Request, RequestBody, ResignAction, declaration, federation, object,
+};
 use starling_core::{
     AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, ObjectModel,
@@ -246,33 +248,45 @@ impl Checker {
     pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &Request) {
         self.finishes(origin, &request.body);
         // A resignation is for `resigned` below.
-        if !matches!(request.body, RequestBody::Resign(_)) {
+        if !matches!(
+            request.body,
+            RequestBody::Federation(federation::Request::Resign(_))
+        ) {
             self.world.request(origin, request);
         }
         self.points.ordered(origin, &request.body);
         let member = self.members.entry(origin).or_default();
         match &request.body {
-            RequestBody::PublishObjectClass { class, attributes } => {
+            RequestBody::Declaration(declaration::Request::PublishObjectClass {
+                class,
+                attributes,
+            }) => {
                 let set = attributes.iter().copied().collect();
                 member.published.insert(*class, set);
             }
-            RequestBody::PublishInteraction { class, published } => {
+            RequestBody::Declaration(declaration::Request::PublishInteraction {
+                class,
+                published,
+            }) => {
                 match published {
                     true => member.published_interactions.insert(*class),
                     false => member.published_interactions.remove(class),
                 };
             }
-            RequestBody::SubscribeObjectClass { class, attributes } => {
+            RequestBody::Declaration(declaration::Request::SubscribeObjectClass {
+                class,
+                attributes,
+            }) => {
                 let set = attributes.iter().map(|a| a.attribute).collect();
                 member.subscribed.insert(*class, set);
                 member.active.retain(|(c, _)| c != class);
                 let active = attributes.iter().filter(|a| a.active);
                 member.active.extend(active.map(|a| (*class, a.attribute)));
             }
-            RequestBody::SubscribeInteraction {
+            RequestBody::Declaration(declaration::Request::SubscribeInteraction {
                 class,
                 subscription,
-            } => {
+            }) => {
                 use starling_core::message::Subscription;
                 match subscription {
                     Subscription::None => member.interactions.remove(class),
@@ -283,25 +297,31 @@ impl Checker {
                     _ => member.active_interactions.remove(class),
                 };
             }
-            RequestBody::RegisterObject {
+            RequestBody::Object(object::Request::RegisterObject {
                 instance, class, ..
-            } => {
+            }) => {
                 let new = Instance {
                     class: *class,
                     locally_deleted: BTreeSet::new(),
                 };
                 self.instances.insert(*instance, new);
             }
-            RequestBody::DeleteObject { instance, .. } if !self.world.exists(*instance) => {
+            RequestBody::Object(object::Request::DeleteObject { instance, .. })
+                if !self.world.exists(*instance) =>
+            {
                 self.instances.remove(instance);
             }
-            RequestBody::LocalDeleteObject { instance } => {
+            RequestBody::Object(object::Request::LocalDeleteObject { instance }) => {
                 if let Some(i) = self.instances.get_mut(instance) {
                     i.locally_deleted.insert(origin);
                 }
             }
-            RequestBody::SetResignDirective(action) => member.directive = Some(*action),
-            RequestBody::Resign(action) => self.resigned(origin, *action),
+            RequestBody::Federation(federation::Request::SetResignDirective(action)) => {
+                member.directive = Some(*action)
+            }
+            RequestBody::Federation(federation::Request::Resign(action)) => {
+                self.resigned(origin, *action)
+            }
             _ => {}
         }
     }
@@ -310,8 +330,10 @@ impl Checker {
     fn finishes(&mut self, origin: FederateHandle, request: &RequestBody) {
         let all = self.instances.keys();
         let deletes = |instance: &ObjectInstanceHandle| match request {
-            RequestBody::DeleteObject { instance: one, .. } => instance == one,
-            RequestBody::Resign(action) => action.deletes(),
+            RequestBody::Object(object::Request::DeleteObject { instance: one, .. }) => {
+                instance == one
+            }
+            RequestBody::Federation(federation::Request::Resign(action)) => action.deletes(),
             _ => false,
         };
         for instance in all.filter(|i| deletes(i)) {

@@ -52,17 +52,47 @@ const REGIONS: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot<
 <switches><conveyProducingFederate isEnabled="true"/><conveyRegionDesignatorSets isEnabled="true"/>
 <attributeScopeAdvisory isEnabled="true"/></switches></objectModel>"#;
 
+/// Time-stamp order and receive order, reliable and best effort, with dimensions and without, and an
+/// update rate.
+const TIMED: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<objectClass><name>A</name>
+ <attribute><name>a1</name><dimensions><dimension>D</dimension><dimension>E</dimension></dimensions><transportation>HLAreliable</transportation><order>TimeStamp</order></attribute>
+ <attribute><name>a2</name><dimensions><dimension>D</dimension></dimensions><transportation>HLAbestEffort</transportation><order>TimeStamp</order></attribute>
+ <attribute><name>a3</name><transportation>HLAreliable</transportation><order>Receive</order></attribute>
+ <objectClass><name>B</name>
+ <attribute><name>b1</name><transportation>HLAreliable</transportation><order>TimeStamp</order></attribute>
+ </objectClass></objectClass></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>I</name><dimensions><dimension>D</dimension></dimensions><transportation>HLAreliable</transportation><order>TimeStamp</order>
+ <parameter><name>i1</name></parameter>
+ <interactionClass><name>J</name><dimensions><dimension>D</dimension></dimensions><transportation>HLAbestEffort</transportation><order>Receive</order>
+ <parameter><name>j1</name></parameter></interactionClass>
+</interactionClass></interactionClass></interactions>
+<dimensions><dimension><name>D</name><upperBound>16</upperBound><value>[2..9)</value></dimension>
+<dimension><name>E</name><upperBound>16</upperBound><value>Excluded</value></dimension>
+<dimension><name>F</name><upperBound>16</upperBound><value>[4)</value></dimension></dimensions>
+<updateRates><updateRate><name>slow</name><rate>1</rate></updateRate></updateRates>
+<switches><conveyProducingFederate isEnabled="true"/></switches></objectModel>"#;
+
+/// The MIM with a deletion in time-stamp order, as the standard's is.
+const TIMED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<attribute><name>HLAprivilegeToDeleteObject</name><order>TimeStamp</order></attribute></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name></interactionClass></interactions>
+</objectModel>"#;
+
 pub(crate) fn source(designator: &str) -> ModuleSource {
     let text = match designator {
         "mim" => MIM,
         "fom" => FOM,
         "late" => LATE,
         "regions" => REGIONS,
+        "timed" => TIMED,
+        "timed mim" => TIMED_MIM,
         other => unreachable!("there is no module {other}"),
     };
     ModuleSource {
         designator: designator.to_owned(),
-        text: text.as_bytes().to_vec(),
+        text: text.as_bytes().into(),
     }
 }
 

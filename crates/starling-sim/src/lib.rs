@@ -5,6 +5,7 @@
 //! is delayed independently of all others. Everything passes through the wire format. The
 //! checkers in [`check`] compare what arrives with what was sent. A seed replays exactly.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 mod advice;
 mod check;
@@ -14,6 +15,7 @@ mod network;
 mod ownership;
 mod points;
 mod program;
+pub mod time;
 mod watch;
 
 pub use program::{Report, run};

@@ -2,14 +2,14 @@
 
 use crate::watch::Watch;
 use starling_core::message::{
-    Data, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
+    Data, DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
     Answer, AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, Lrc,
     ObjectInstanceHandle, Outbox, PeerId, Service,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A federate's computer.
 pub(crate) struct Host {
@@ -34,7 +34,6 @@ impl Host {
 /// own to these receivers.
 #[derive(Default)]
 pub(crate) struct Sent {
-    direct: bool,
     frames: Vec<(Option<Vec<FederateHandle>>, Vec<u8>)>,
 }
 
@@ -47,8 +46,8 @@ impl Outbox for Sent {
 
     fn data(&mut self, out: DataOut<'_>) {
         let mut frame = Vec::new();
-        put_data(&mut frame, &out.data);
-        let to = self.direct.then(|| out.to.to_vec());
+        put_data(&mut frame, out.data);
+        let to = (out.path == DataPath::Direct).then(|| out.to.to_vec());
         self.frames.push((to, frame));
     }
 
@@ -93,20 +92,25 @@ pub(crate) struct Network {
     pub(crate) batch: u8,
     /// Inputs since it did.
     unsettled: u8,
+    /// Hosts that read nothing for now.
+    pub(crate) stalled: BTreeSet<PeerId>,
     last_peer: u64,
 }
 
 impl Network {
     pub(crate) fn new(path: DataPath) -> Self {
+        let mut executive = Executive::new();
+        executive.allow_direct_links();
         Network {
             path,
-            executive: Executive::new(),
+            executive,
             hosts: BTreeMap::new(),
             joining: BTreeMap::new(),
             links: BTreeMap::new(),
             slow: 0,
             batch: 1,
             unsettled: 0,
+            stalled: BTreeSet::new(),
             last_peer: 0,
         }
     }
@@ -116,17 +120,23 @@ impl Network {
         self.last_peer += 1;
         let peer = PeerId(self.last_peer);
         self.executive.connected(peer, PeerInfo::default());
-        let sent = Sent {
-            direct: self.path == DataPath::Direct,
-            ..Sent::default()
-        };
-        (peer, Lrc::new(sent, self.path))
+        (peer, Lrc::new(Sent::default(), self.path))
     }
 
     /// Asks for a federation execution `F`, over a connection of its own.
     pub(crate) fn create(&mut self, modules: Vec<ModuleSource>, mim: Option<ModuleSource>) {
+        self.create_with_time(modules, mim, "");
+    }
+
+    /// The same with a logical time of this name.
+    pub(crate) fn create_with_time(
+        &mut self,
+        modules: Vec<ModuleSource>,
+        mim: Option<ModuleSource>,
+        time: &str,
+    ) {
         let (peer, mut lrc) = self.connect();
-        lrc.create_federation_execution("F", modules, mim, "")
+        lrc.create_federation_execution("F", modules, mim, time)
             .expect("it is connected");
         self.send(peer, None, &mut lrc);
     }
@@ -174,7 +184,11 @@ impl Network {
 
     /// Moves one item of a link drawn by `draw`; false if all links are empty.
     pub(crate) fn step(&mut self, draw: &mut fastrand::Rng, checker: &mut dyn Watch) -> bool {
-        let busy = self.links.iter().filter(|(_, q)| !q.is_empty());
+        let reads = |link: &Link| match link {
+            Link::Down(peer) => !self.stalled.contains(peer),
+            Link::Up(_) | Link::Data(..) => true,
+        };
+        let busy = self.links.iter().filter(|(l, q)| !q.is_empty() && reads(l));
         let busy: Vec<_> = busy.map(|(l, _)| *l).collect();
         if busy.is_empty() {
             return self.settle(checker);
@@ -211,6 +225,10 @@ impl Network {
                     let member = self.executive.member(peer).map(|(_, _, handle)| handle);
                     checker.ordered(member.expect("requests come from members"), request);
                 }
+                if let ToExecutive::Time(request) = &message {
+                    let member = self.executive.member(peer).map(|(_, _, handle)| handle);
+                    checker.timed(member.expect("requests come from members"), &request.body);
+                }
                 let joins = matches!(message, ToExecutive::Join { .. });
                 if let Err(error) = self.executive.receive(peer, message) {
                     panic!("the executive refuses {peer:?}: {error}");
@@ -224,6 +242,14 @@ impl Network {
                 let taken = self.executive.data(peer, &data, &mut to);
                 taken.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
                 self.flush_executive(checker);
+                if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } =
+                    data.body
+                    && let Some(stamp) = payload.stamp
+                {
+                    let member = |p: &PeerId| Some(self.executive.member(*p)?.2);
+                    let members: Vec<_> = to.iter().filter_map(member).collect();
+                    checker.forwarded(data.sender, stamp, &members);
+                }
                 for peer in to {
                     self.put(Link::Down(peer), Item::Frame(bytes.to_vec()));
                 }
@@ -251,12 +277,22 @@ impl Network {
         any
     }
 
+    /// Whether the executive has dealt with all that has come to it.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unsettled == 0
+    }
+
     fn flush_executive(&mut self, checker: &mut dyn Watch) {
         while let Some((peer, message)) = self.executive.poll_output() {
             if let FromExecutive::Entry(entry) = &message
                 && let Some((_, _, to)) = self.executive.member(peer)
             {
                 checker.told(to, &entry.body);
+            }
+            if let FromExecutive::Time(notice) = &message
+                && let Some((_, _, to)) = self.executive.member(peer)
+            {
+                checker.notified(to, notice);
             }
             let mut frame = Vec::new();
             put_from_executive(&mut frame, &message);

@@ -6,7 +6,9 @@
 //! the calls and callbacks of each federate: it foretells the exception of every call, and no two
 //! federates ever act as owner of one attribute. At rest the two agree.
 
-use starling_core::message::{EntryBody, Request, RequestBody, ResignAction};
+use starling_core::message::{
+    EntryBody, Request, RequestBody, ResignAction, declaration, federation, object, ownership,
+};
 use starling_core::{
     AttributeHandle, Callback, Divestiture, ExceptionKind, Federate, FederateHandle,
     ObjectClassHandle, ObjectInstanceHandle, ObjectModel, OwnershipNotice,
@@ -89,12 +91,15 @@ impl World {
     pub(crate) fn request(&mut self, origin: FederateHandle, request: &Request) {
         self.now = Some((origin, request.body.clone()));
         match &request.body {
-            RequestBody::PublishObjectClass { class, attributes } => {
+            RequestBody::Declaration(declaration::Request::PublishObjectClass {
+                class,
+                attributes,
+            }) => {
                 self.publish(origin, *class, attributes);
             }
-            RequestBody::RegisterObject {
+            RequestBody::Object(object::Request::RegisterObject {
                 instance, class, ..
-            } => {
+            }) => {
                 self.known.insert((*instance, origin), *class);
                 let mut owned = self.published_by(origin, *class);
                 owned.insert(PRIVILEGE);
@@ -103,29 +108,29 @@ impl World {
                     self.at((*instance, attribute)).owner = owner;
                 }
             }
-            RequestBody::DeleteObject { instance, .. }
+            RequestBody::Object(object::Request::DeleteObject { instance, .. })
                 if self.owner((*instance, PRIVILEGE)) == Some(origin) =>
             {
                 self.remove(*instance);
             }
-            RequestBody::LocalDeleteObject { instance } => {
+            RequestBody::Object(object::Request::LocalDeleteObject { instance }) => {
                 self.known.remove(&(*instance, origin));
                 for (_, attribute) in self.of(*instance) {
                     attribute.offered.remove(&origin);
                 }
             }
-            RequestBody::DivestOwnership {
+            RequestBody::Ownership(ownership::Request::DivestOwnership {
                 how,
                 instance,
                 attributes,
                 ..
-            } => self.divest(origin, *how, *instance, attributes),
-            RequestBody::AcquireOwnership {
+            }) => self.divest(origin, *how, *instance, attributes),
+            RequestBody::Ownership(ownership::Request::AcquireOwnership {
                 if_available,
                 instance,
                 attributes,
                 ..
-            } if self.known.contains_key(&(*instance, origin)) => {
+            }) if self.known.contains_key(&(*instance, origin)) => {
                 for a in attributes {
                     let attribute = self.at((*instance, *a));
                     if attribute.owner == Some(origin) {
@@ -139,10 +144,10 @@ impl World {
                     }
                 }
             }
-            RequestBody::CancelOwnershipDivestiture {
+            RequestBody::Ownership(ownership::Request::CancelOwnershipDivestiture {
                 instance,
                 attributes,
-            } => {
+            }) => {
                 for a in attributes {
                     let attribute = self.at((*instance, *a));
                     if attribute.owner == Some(origin) {
@@ -153,7 +158,9 @@ impl World {
                     }
                 }
             }
-            RequestBody::Resign(action) => self.resigned(origin, *action),
+            RequestBody::Federation(federation::Request::Resign(action)) => {
+                self.resigned(origin, *action)
+            }
             _ => {}
         }
     }
@@ -245,23 +252,23 @@ impl World {
     /// The executive tells a federate something.
     pub(crate) fn told(&mut self, to: FederateHandle, entry: &EntryBody) {
         match entry {
-            EntryBody::Discover(list) => {
+            EntryBody::Object(object::Entry::Discover(list)) => {
                 for d in list {
                     let twice = self.known.insert((d.instance, to), d.known_class);
                     assert_eq!(twice, None, "{to} is told twice of {}", d.instance);
                 }
             }
-            EntryBody::Divested {
+            EntryBody::Ownership(ownership::Entry::Divested {
                 instance,
                 attributes,
                 unwanted,
-            } => self.answered(to, *instance, attributes, unwanted),
-            EntryBody::Ownership {
+            }) => self.answered(to, *instance, attributes, unwanted),
+            EntryBody::Ownership(ownership::Entry::Ownership {
                 notice,
                 instance,
                 attributes,
                 tag,
-            } => {
+            }) => {
                 for a in attributes {
                     self.noticed(to, *notice, (*instance, *a), tag);
                 }
@@ -280,9 +287,9 @@ impl World {
     ) {
         let Some((
             origin,
-            RequestBody::DivestOwnership {
+            RequestBody::Ownership(ownership::Request::DivestOwnership {
                 how, attributes, ..
-            },
+            }),
         )) = self.now.clone()
         else {
             panic!("{to} is told of a divestiture that nobody asked for");
@@ -330,7 +337,7 @@ impl World {
                 let kept = attribute.owner.is_some() && !attribute.divesting;
                 let denied = matches!(
                     &now,
-                    Some((by, RequestBody::DenyOwnershipRelease { instance, attributes, .. }))
+                    Some((by, RequestBody::Ownership(ownership::Request::DenyOwnershipRelease { instance, attributes, .. })))
                         if attribute.owner == Some(*by) && *instance == at.0
                             && attributes.contains(&at.1) && attribute.release.contains(&to)
                 );
@@ -343,7 +350,7 @@ impl World {
             OwnershipNotice::AcquisitionCancelled => {
                 let asked = matches!(
                     &now,
-                    Some((by, RequestBody::CancelOwnershipAcquisition { instance, attributes }))
+                    Some((by, RequestBody::Ownership(ownership::Request::CancelOwnershipAcquisition { instance, attributes })))
                         if *by == to && *instance == at.0 && attributes.contains(&at.1)
                 );
                 assert!(asked, "{place}: {to} has not cancelled");

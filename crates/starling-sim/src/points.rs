@@ -1,7 +1,7 @@
 //! Synchronization points: what each federate must be told, in order, by a model that follows the
 //! requests in the order in which the executive takes them.
 
-use starling_core::message::RequestBody;
+use starling_core::message::{RequestBody, federation};
 use starling_core::{Callback, FederateHandle, SynchronizationPointFailure};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -52,7 +52,11 @@ impl Points {
     /// The executive takes a request.
     pub(crate) fn ordered(&mut self, origin: FederateHandle, request: &RequestBody) {
         match request {
-            RequestBody::RegisterSynchronizationPoint { label, set, .. } => {
+            RequestBody::Federation(federation::Request::RegisterSynchronizationPoint {
+                label,
+                set,
+                ..
+            }) => {
                 let stranger = set.iter().any(|f| !self.members.contains(f));
                 let failure = if self.open.contains_key(label) {
                     Some(SynchronizationPointFailure::LabelNotUnique)
@@ -82,10 +86,10 @@ impl Points {
                 };
                 self.open.insert(label.clone(), point);
             }
-            RequestBody::AchieveSynchronizationPoint {
+            RequestBody::Federation(federation::Request::AchieveSynchronizationPoint {
                 label,
                 successfully,
-            } => {
+            }) => {
                 let point = self.open.get_mut(label);
                 let point = point.expect("only what was announced is achieved");
                 assert!(point.waiting.remove(&origin), "{origin} achieves it twice");

@@ -9,10 +9,10 @@ use starling_core::{
     AttributeHandle, Callback, DataPath, Exception, ExceptionKind, FederateHandle,
     ObjectClassHandle, PeerId, Service,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a run did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Steps of the network.
     pub steps: u64,
@@ -20,6 +20,24 @@ pub struct Report {
     pub callbacks: u64,
     /// Times that ownership was acquired.
     pub acquisitions: u64,
+    /// How often what happened, of programs that count it: services, callbacks, faults.
+    pub coverage: BTreeMap<&'static str, u64>,
+}
+
+impl Report {
+    pub(crate) fn count(&mut self, what: &'static str, times: u64) {
+        *self.coverage.entry(what).or_default() += times;
+    }
+
+    /// Adds what another run did.
+    pub fn add(&mut self, other: &Report) {
+        self.steps += other.steps;
+        self.callbacks += other.callbacks;
+        self.acquisitions += other.acquisitions;
+        for (what, times) in &other.coverage {
+            self.count(what, *times);
+        }
+    }
 }
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if a checker
@@ -30,8 +48,11 @@ pub fn run(seed: u64, actions: usize) -> Report {
         true => DataPath::Direct,
         false => DataPath::Executive,
     };
+    let mut paths = fastrand::Rng::with_seed(!seed);
     let mut run = Run {
         draw,
+        changing: paths.u8(..3) > 0,
+        paths,
         network: Network::new(path),
         checker: Checker::default(),
         steps: 0,
@@ -58,11 +79,15 @@ pub fn run(seed: u64, actions: usize) -> Report {
         steps: run.steps,
         callbacks: run.checker.callbacks,
         acquisitions: run.checker.acquisitions,
+        coverage: BTreeMap::new(),
     }
 }
 
 struct Run {
     draw: fastrand::Rng,
+    /// Data paths change during the run, drawn by `paths`.
+    changing: bool,
+    paths: fastrand::Rng,
     network: Network,
     checker: Checker,
     steps: u64,
@@ -86,9 +111,29 @@ impl Run {
             .join(if late { vec![source("late")] } else { vec![] });
     }
 
+    /// Some federate's data to another takes a path of its own from now on, or no longer.
+    fn change_path(&mut self) {
+        if !self.changing || self.paths.u8(..4) > 0 {
+            return;
+        }
+        let hosts = self.network.hosts.values();
+        let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
+        if hosts.len() < 2 {
+            return;
+        }
+        let (peer, _) = hosts[self.paths.usize(..hosts.len())];
+        let (_, to) = hosts[self.paths.usize(..hosts.len())];
+        let path = match self.paths.bool() {
+            true => DataPath::Direct,
+            false => DataPath::Executive,
+        };
+        self.network.call(peer, |lrc| lrc.set_data_path(to, path));
+    }
+
     /// One random thing that a federate, or fate, does.
     fn act(&mut self) {
         self.decide();
+        self.change_path();
         let hosts = self.network.hosts.values();
         let hosts = hosts.filter(|h| !h.resigning && h.deciding.is_none());
         let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
@@ -627,7 +672,7 @@ pub(crate) fn legal(done: Result<(), Exception>, may: &[ExceptionKind]) {
 }
 
 /// A call throws just what its model says.
-fn exactly(done: Result<(), Exception>, expected: Option<ExceptionKind>) {
+pub(crate) fn exactly(done: Result<(), Exception>, expected: Option<ExceptionKind>) {
     let kind = done.as_ref().err().map(|e| e.kind);
     assert_eq!(kind, expected, "{done:?}");
 }

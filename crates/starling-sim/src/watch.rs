@@ -1,6 +1,6 @@
 //! What the network tells the checker of a run.
 
-use starling_core::message::{EntryBody, Request};
+use starling_core::message::{EntryBody, Request, Stamp, time};
 use starling_core::{FederateHandle, ObjectModel};
 
 /// Keeps a model from what happens, in the order in which it happens at the executive.
@@ -17,6 +17,12 @@ pub(crate) trait Watch {
     fn ordered(&mut self, origin: FederateHandle, request: &Request);
     /// The executive tells a federate something.
     fn told(&mut self, _: FederateHandle, _: &EntryBody) {}
+    /// The executive takes a request about time.
+    fn timed(&mut self, _: FederateHandle, _: &time::Request) {}
+    /// The executive tells a federate something about time.
+    fn notified(&mut self, _: FederateHandle, _: &time::Notice) {}
+    /// The executive forwards a message with a time to these.
+    fn forwarded(&mut self, _: FederateHandle, _: Stamp, _: &[FederateHandle]) {}
     /// All that an input brings about has been told.
     fn settled(&mut self) {}
 }

@@ -4,7 +4,7 @@ use starling_sim::Report;
 
 #[test]
 fn seeds() {
-    let acquisitions = replay(800, starling_sim::run);
+    let acquisitions = replay(800, starling_sim::run).acquisitions;
     assert!(
         acquisitions > 4_000,
         "the programs do too little: {acquisitions} acquisitions"
@@ -16,18 +16,67 @@ fn seeds_of_data_distribution_management() {
     replay(1000, starling_sim::ddm::run);
 }
 
-/// How often ownership was acquired.
-fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> u64 {
-    let (mut callbacks, mut acquisitions) = (0, 0);
+/// Every service and callback of time management, and every fault, is in a few hundred programs.
+#[test]
+fn seeds_of_time_management() {
+    let done = replay(600, starling_sim::time::run);
+    let expected = [
+        "timeAdvanceRequest",
+        "timeAdvanceRequestAvailable",
+        "nextMessageRequest",
+        "nextMessageRequestAvailable",
+        "flushQueueRequest",
+        "timeAdvanceGrant",
+        "enableTimeRegulation",
+        "timeRegulationEnabled",
+        "disableTimeRegulation",
+        "enableTimeConstrained",
+        "timeConstrainedEnabled",
+        "disableTimeConstrained",
+        "modifyLookahead",
+        "enableAsynchronousDelivery",
+        "disableAsynchronousDelivery",
+        "queryGALT, queryLITS",
+        "retract",
+        "retract of a deletion",
+        "requestRetraction",
+        "changeAttributeOrderType",
+        "changeInteractionOrderType",
+        "in time-stamp order",
+        "in time-stamp order, got in receive order",
+        "in receive order with a time",
+        "best effort",
+        "sendInteractionWithRegions",
+        "associateRegionsForUpdates",
+        "subscribeObjectClassAttributes at a rate",
+        "attributeOwnershipAcquisitionNotification",
+        "requestTransportationTypeChange",
+        "direct links",
+        "by the executive",
+        "late join",
+        "resignFederationExecution",
+        "killed",
+        "stopped",
+        "takes no callbacks",
+        "came to rest",
+    ];
+    for what in expected {
+        let times = done.coverage.get(what).copied().unwrap_or(0);
+        assert!(times >= 20, "the programs do too little: {times} x {what}");
+    }
+}
+
+fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> Report {
+    let mut done = Report::default();
     for seed in 0..seeds {
         let report = std::panic::catch_unwind(|| run(seed, 300));
         let report = report.unwrap_or_else(|_| panic!("seed {seed}, 300 actions"));
-        callbacks += report.callbacks;
-        acquisitions += report.acquisitions;
+        done.add(&report);
     }
     assert!(
-        callbacks > 10_000,
-        "the programs do too little: {callbacks} callbacks"
+        done.callbacks > 10_000,
+        "the programs do too little: {} callbacks",
+        done.callbacks
     );
-    acquisitions
+    done
 }

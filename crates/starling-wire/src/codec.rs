@@ -1,5 +1,6 @@
 //! How values become bytes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The bytes are not what the format allows.
@@ -115,6 +116,7 @@ impl Wire for u32 {
     fn put(&self, out: &mut Vec<u8>) {
         put_number(out, u64::from(*self));
     }
+    #[inline]
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let n = from.number()?;
         u32::try_from(n).or_else(|_| bad(format!("{n} has more than 32 bits")))
@@ -177,6 +179,43 @@ impl<T: Wire> Wire for Vec<T> {
             list.push(T::get(from)?);
         }
         Ok(list)
+    }
+}
+
+/// As a list of pairs; in any order, each key once.
+impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_number(out, self.len() as u64);
+        for (key, value) in self {
+            key.put(out);
+            value.put(out);
+        }
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let list = Vec::<(K, V)>::get(from)?;
+        let count = list.len();
+        let map: Self = list.into_iter().collect();
+        match map.len() == count {
+            true => Ok(map),
+            false => bad("a key stands twice in a map"),
+        }
+    }
+}
+
+/// As a list; in any order, each element once.
+impl<T: Wire + Ord> Wire for BTreeSet<T> {
+    fn put(&self, out: &mut Vec<u8>) {
+        put_number(out, self.len() as u64);
+        self.iter().for_each(|item| item.put(out));
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let list = Vec::<T>::get(from)?;
+        let count = list.len();
+        let set: Self = list.into_iter().collect();
+        match set.len() == count {
+            true => Ok(set),
+            false => bad("an element stands twice in a set"),
+        }
     }
 }
 

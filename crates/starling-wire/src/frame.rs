@@ -1,12 +1,8 @@
 //! Frames: what stands on a link.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
-use starling_core::message::{
-    After, Data, DataBody, FromExecutive, Payload, PeerInfo, ToExecutive,
-};
-use starling_core::{
-    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
-};
+use crate::data::read_data;
+use starling_core::message::{Data, FromExecutive, PeerInfo, ToExecutive};
 
 /// The version of the format, told in the first frame of either side.
 pub const VERSION: u32 = 1;
@@ -22,17 +18,10 @@ const WELCOME: u8 = 2;
 /// Type of the frame that only shows life.
 pub const HEARTBEAT: u8 = 3;
 const TO_EXECUTIVE: u8 = 4;
-const FROM_EXECUTIVE: u8 = 5;
-/// The choices of TO_EXECUTIVE that bring FOM modules (`messages.rs`).
+pub(crate) const FROM_EXECUTIVE: u8 = 5;
+/// The choices of TO_EXECUTIVE that bring FOM modules (`messages/mod.rs`).
 const CREATE_FEDERATION: u8 = 1;
 const JOIN: u8 = 4;
-const UPDATE: u8 = 16;
-const INTERACTION: u8 = 17;
-const FENCE: u8 = 18;
-/// Added to UPDATE and INTERACTION: declared best effort.
-const BEST_EFFORT: u8 = 8;
-/// Added to UPDATE and INTERACTION: sent with regions, to the receivers that it names.
-const ADDRESSED: u8 = 32;
 
 /// The first frame of whoever connects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -107,6 +96,9 @@ pub fn may_bring_modules(begin: &[u8]) -> Option<bool> {
 impl<'a> Frame<'a> {
     /// Decodes what `split_frame` gave.
     pub fn decode(frame: &'a [u8]) -> Result<Self, WireError> {
+        if let Some(data) = read_data(frame) {
+            return data.map(Frame::Data);
+        }
         let mut from = Reader(frame);
         let decoded = match from.byte()? {
             HELLO => {
@@ -130,7 +122,7 @@ impl<'a> Frame<'a> {
             HEARTBEAT => Frame::Heartbeat,
             TO_EXECUTIVE => Frame::ToExecutive(Wire::get(&mut from)?),
             FROM_EXECUTIVE => Frame::FromExecutive(Wire::get(&mut from)?),
-            kind => Frame::Data(data(kind, &mut from)?),
+            kind => return bad(format!("{kind} is no type of frame")),
         };
         from.end()?;
         Ok(decoded)
@@ -144,110 +136,6 @@ fn magic(from: &mut Reader<'_>) -> Result<(), WireError> {
         }
     }
     Ok(())
-}
-
-fn data<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Data<'a>, WireError> {
-    let sender = FederateHandle::get(from)?;
-    let after = After {
-        requests: Wire::get(from)?,
-        index: Wire::get(from)?,
-    };
-    let transportation = match kind & BEST_EFFORT {
-        0 => Transportation::Reliable,
-        _ => Transportation::BestEffort,
-    };
-    let addressed = kind & ADDRESSED != 0;
-    let body = match kind & !BEST_EFFORT & !ADDRESSED {
-        UPDATE => DataBody::Update {
-            instance: ObjectInstanceHandle::get(from)?,
-            payload: payload(transportation, addressed, from)?,
-        },
-        INTERACTION => DataBody::Interaction {
-            class: InteractionClassHandle::get(from)?,
-            payload: payload(transportation, addressed, from)?,
-        },
-        _ if kind == FENCE => DataBody::Fence {
-            request: Wire::get(from)?,
-        },
-        _ => return bad(format!("{kind} is no type of frame")),
-    };
-    Ok(Data {
-        sender,
-        after,
-        body,
-    })
-}
-
-/// What updates and interactions have in common.
-#[inline]
-fn payload<'a>(
-    transportation: Transportation,
-    addressed: bool,
-    from: &mut Reader<'a>,
-) -> Result<Payload<'a>, WireError> {
-    let address = if addressed {
-        match Address::parse(from.bytes()?) {
-            Ok(address) => Some(address),
-            Err(_) => return bad("receivers and regions of a frame are not well-formed"),
-        }
-    } else {
-        None
-    };
-    Ok(Payload {
-        transportation,
-        address,
-        tag: from.bytes()?,
-        values: values(from)?,
-    })
-}
-
-/// Values take the rest of the frame.
-fn values<'a>(from: &mut Reader<'a>) -> Result<Values<'a>, WireError> {
-    match Values::parse(std::mem::take(&mut from.0)) {
-        Ok(values) => Ok(values),
-        Err(_) => bad("values run over the end of their frame"),
-    }
-}
-
-/// Appends a data frame.
-pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
-    frame(out, |out| {
-        let bits = |payload: &Payload<'_>| {
-            let effort = match payload.transportation {
-                Transportation::Reliable => 0,
-                Transportation::BestEffort => BEST_EFFORT,
-            };
-            effort + payload.address.map_or(0, |_| ADDRESSED)
-        };
-        out.push(match &data.body {
-            DataBody::Update { payload, .. } => UPDATE + bits(payload),
-            DataBody::Interaction { payload, .. } => INTERACTION + bits(payload),
-            DataBody::Fence { .. } => FENCE,
-        });
-        data.sender.put(out);
-        data.after.requests.put(out);
-        data.after.index.put(out);
-        match &data.body {
-            DataBody::Update { instance, payload } => {
-                instance.put(out);
-                put_payload(out, payload);
-            }
-            DataBody::Interaction { class, payload } => {
-                class.put(out);
-                put_payload(out, payload);
-            }
-            DataBody::Fence { request } => request.put(out),
-        }
-    });
-}
-
-#[inline]
-fn put_payload(out: &mut Vec<u8>, payload: &Payload<'_>) {
-    if let Some(address) = payload.address {
-        put_bytes(out, address.as_bytes());
-    }
-    put_bytes(out, payload.tag);
-    out.extend_from_slice(payload.values.as_bytes());
 }
 
 /// Appends a control message to the executive.

@@ -4,15 +4,23 @@
 //! byte), body. Whole numbers are LEB128. Encoders append to the caller's buffer; decoders check
 //! every length against what is there, allocate nothing ahead, and never panic.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 
 mod codec;
+mod data;
+mod entries;
 mod frame;
 mod greeting;
 mod messages;
 
 pub use codec::WireError;
+pub use data::{put_data, read_data};
+pub use entries::{EntryFrames, Piece, joined_frame};
 pub use frame::{
-    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules, put_data,
+    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules,
     put_from_executive, put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
 };
 pub use greeting::{Foreign, read_welcome};
+pub use messages::saved::{
+    Description, decode_description, decode_save, put_description, put_save,
+};

@@ -62,6 +62,7 @@ fn update_with_two_bytes_of_overhead_per_value() {
                 values: values.values(),
                 tag: b"t",
                 address: None,
+                stamp: None,
             },
         },
     };
@@ -86,6 +87,7 @@ fn best_effort_interaction() {
                 values: values.values(),
                 tag: &[],
                 address: None,
+                stamp: None,
             },
         },
     };
@@ -115,6 +117,7 @@ fn interaction_with_a_region() {
                 values: values.values(),
                 tag: &[],
                 address: Some(sent.borrow()),
+                stamp: None,
             },
         },
     };
@@ -146,16 +149,20 @@ fn fence() {
 #[test]
 fn request_to_register() {
     let request = Request {
+        applied: LogIndex(3),
         fenced: vec![FederateHandle(2)],
-        body: RequestBody::RegisterObject {
+        body: RequestBody::Object(object::Request::RegisterObject {
             instance: ObjectInstanceHandle::new(FederateHandle(1), 1),
             class: ObjectClassHandle::from_raw(6),
             name: Some("a".into()),
-        },
+        }),
     };
     let mut out = Vec::new();
     put_to_executive(&mut out, &ToExecutive::Request(request));
-    is(&out, &[11, 0, 0, 0, 4, 5, 1, 2, 7, 1, 1, 6, 1, 1, b'a']);
+    is(
+        &out,
+        &[13, 0, 0, 0, 4, 5, 3, 1, 2, 6, 3, 1, 1, 6, 1, 1, b'a'],
+    );
 }
 
 #[test]
@@ -176,7 +183,7 @@ fn what_is_not_the_format_is_refused() {
         (&[26, 1, 0, 0, 4], "26 is no type of frame"),
         (&[3, 0], "1 bytes too many at the end of a frame"),
         (b"\x01HTTP", "the peer does not speak Starling's protocol"),
-        (&[4, 99], "99 is no ToExecutive"),
+        (&[4, 99], "99 is no message to the executive"),
         (&[4, 2, 5, b'x'], "5 bytes announced, 1 left"),
         (&[4, 2, 1, 0xff], "a text is not UTF-8"),
         (

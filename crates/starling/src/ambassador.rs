@@ -1,7 +1,7 @@
 //! The RTI ambassador: connecting, callbacks, and the way of every service to the LRC.
 
 use crate::background::Background;
-use crate::delivery::{Delivery, FederateAmbassador};
+use crate::delivery::{Evocation, FederateAmbassador};
 use crate::handshake::OpenError;
 use crate::link::Link;
 use crate::links::Links;
@@ -25,17 +25,27 @@ pub enum CallbackModel {
 
 struct Connected {
     links: Arc<Links>,
-    delivery: Arc<Delivery>,
+    delivery: Arc<Evocation>,
     model: CallbackModel,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+}
+
+/// The connection at a service's call.
+pub(crate) struct Now {
+    pub(crate) links: Arc<Links>,
+    /// The service is called within a callback, and that matters to it.
+    within: bool,
 }
 
 /// An RTI ambassador. All its methods may be called from any thread, also from callbacks where
 /// the standard allows it.
 #[derive(Default)]
 pub struct RtiAmbassador {
+    /// Locked for a moment only: every service looks here.
     connected: Mutex<Option<Connected>>,
+    /// One thread at a time connects, which takes as long as an rtiexec takes to answer.
+    connecting: Mutex<()>,
     /// The process that has connected, by `process_stamp`; 0: none. A forked child has no part in
     /// its parent's connection, and must not even lock it.
     process: AtomicU64,
@@ -59,11 +69,11 @@ impl RtiAmbassador {
         settings: &str,
     ) -> Result<(), Exception> {
         let throw = |kind, why: String| Exception::new(kind, why).in_service(Service::Connect);
-        let already = || {
-            let why = "this ambassador is connected already".to_owned();
-            throw(ExceptionKind::AlreadyConnected, why)
-        };
         self.leave_to_parent();
+        let Some(_connecting) = self.connecting.try_lock() else {
+            let why = "another thread is connecting this ambassador".to_owned();
+            return Err(throw(ExceptionKind::AlreadyConnected, why));
+        };
         let former = {
             let mut connected = self.connected.lock();
             if let Some(former) = &*connected {
@@ -72,17 +82,14 @@ impl RtiAmbassador {
                     return Err(throw(ExceptionKind::CallNotAllowedFromWithinCallback, why));
                 }
                 if former.links.lock().lrc.lost().is_none() {
-                    return Err(already());
+                    let why = "this ambassador is connected already".to_owned();
+                    return Err(throw(ExceptionKind::AlreadyConnected, why));
                 }
             }
             connected.take()
         };
         if let Some(former) = former {
             former.end();
-        }
-        let mut connected = self.connected.lock();
-        if connected.is_some() {
-            return Err(already()); // By another thread, in the meantime.
         }
         let settings = Sources::of_process()
             .designator(settings)
@@ -101,7 +108,7 @@ impl RtiAmbassador {
             OpenError::Ended(why) | OpenError::Refused(why) => failed(why),
         })?;
         let links = Arc::new(links);
-        let delivery = Arc::new(Delivery::new(federate));
+        let delivery = Arc::new(Evocation::new(federate));
         let stop = Arc::new(AtomicBool::new(false));
         let background = Background {
             links: links.clone(),
@@ -118,7 +125,7 @@ impl RtiAmbassador {
             }
         };
         self.process.store(process_stamp(), Ordering::Relaxed);
-        *connected = Some(Connected {
+        *self.connected.lock() = Some(Connected {
             links,
             delivery,
             model,
@@ -133,11 +140,14 @@ impl RtiAmbassador {
     pub fn disconnect(&self) -> Result<(), Exception> {
         self.leave_to_parent();
         let service = Service::Disconnect;
-        if self.parts().is_none() {
+        let Ok(now) = self.now(service) else {
             return Ok(());
-        }
-        self.serve(service, Lrc::disconnect)?;
-        let former = self.connected.lock().take();
+        };
+        now.serve(service, Lrc::disconnect)?;
+        // Another thread may have ended it meanwhile, and made a new one, which is not meant.
+        let mut connected = self.connected.lock();
+        let former = connected.take_if(|c| Arc::ptr_eq(&c.links, &now.links));
+        drop(connected);
         if let Some(former) = former {
             former.end();
         }
@@ -150,7 +160,7 @@ impl RtiAmbassador {
         parts.is_some_and(|(links, ..)| links.lock().lrc.lost().is_none())
     }
 
-    /// Bytes of values and tags that wait for the federate to evoke; 0 if it is not joined.
+    /// Bytes of callbacks, with all that they hold, that wait for the federate to evoke.
     pub fn waiting_bytes(&self) -> usize {
         self.parts()
             .map_or(0, |(links, ..)| links.lock().lrc.waiting_bytes())
@@ -164,34 +174,27 @@ impl RtiAmbassador {
         service: Service,
         work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
+        self.now(service)?.serve(service, work)
+    }
+
+    /// The connection that a service works on, from its first to its last step: another thread may
+    /// disconnect and connect meanwhile.
+    #[inline]
+    pub(crate) fn now(&self, service: Service) -> Result<Now, Exception> {
         // The data plane comes this way: one look at who is connected, one lock of the state.
         if !self.is_here() {
             return Err(self.not_here(service));
         }
-        let (links, within) = match &*self.connected.lock() {
+        match &*self.connected.lock() {
             Some(connected) => {
                 let preconditions = service.preconditions();
                 let matters = preconditions.has(Preconditions::OUTSIDE_CALLBACK);
                 let within = matters && connected.delivery.is_inside();
-                (connected.links.clone(), within)
+                let links = connected.links.clone();
+                Ok(Now { links, within })
             }
-            None => return Err(not_connected(service)),
-        };
-        let mut state = links.lock();
-        // Who resigns reads on, but keeps nothing.
-        if service != Service::ResignFederationExecution {
-            let room = links.require_room(&mut state);
-            room.map_err(|e| e.in_service(service))?;
+            None => Err(not_connected(service)),
         }
-        state.lrc.set_within_callback(within);
-        state.tell_time();
-        let result = work(&mut state.lrc);
-        if let Some(note) = state.lrc.take_note() {
-            starling_net::say(format_args!("starling: note: {note}"));
-        }
-        fault!(state, "service");
-        links.sent(state);
-        result
     }
 
     /// Evoke Callback, §10.41: delivers one callback, waiting up to `min_s` seconds for it.
@@ -277,21 +280,13 @@ impl RtiAmbassador {
         Ok((model == CallbackModel::Evoked).then_some((links, delivery)))
     }
 
-    fn parts(&self) -> Option<(Arc<Links>, Arc<Delivery>, CallbackModel)> {
+    fn parts(&self) -> Option<(Arc<Links>, Arc<Evocation>, CallbackModel)> {
         if !self.is_here() {
             return None;
         }
         let connected = self.connected.lock();
         let c = connected.as_ref()?;
         Some((c.links.clone(), c.delivery.clone(), c.model))
-    }
-
-    /// The links, or NotConnected.
-    pub(crate) fn links(&self, service: Service) -> Result<Arc<Links>, Exception> {
-        match self.parts() {
-            Some((links, ..)) => Ok(links),
-            None => Err(self.not_here(service)),
-        }
     }
 
     /// Whether this process has connected.
@@ -356,6 +351,32 @@ impl Connected {
     }
 }
 
+impl Now {
+    /// See [`RtiAmbassador::serve`].
+    #[inline]
+    pub(crate) fn serve<T>(
+        &self,
+        service: Service,
+        work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let mut state = self.links.lock();
+        // Who resigns reads on, but keeps nothing.
+        if service != Service::ResignFederationExecution {
+            let room = self.links.require_room(&mut state);
+            room.map_err(|e| e.in_service(service))?;
+        }
+        state.lrc.set_within_callback(self.within);
+        state.tell_time();
+        let result = work(&mut state.lrc);
+        if let Some(note) = state.lrc.take_note() {
+            starling_net::remark(format_args!("starling: note: {note}"));
+        }
+        fault!(state, "service");
+        self.links.sent(state);
+        result
+    }
+}
+
 /// Reaches an rtiexec and shakes hands.
 fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> {
     let reached = reach(settings).map_err(|e| OpenError::Refused(e.to_string()))?;
@@ -365,22 +386,22 @@ fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> 
     let link = starling_net::Link::new(reached.stream);
     let challenge = reached.challenge.as_ref();
     let links = Links::open(link, challenge, settings, (waiter.waker(), alarm), alone);
-    Ok((links.map_err(|e| e.with(&whom))?, waiter))
+    let links = links.map_err(|e| e.with(&whom))?;
+    let place = format!("rtiexec at {whom}");
+    links.lock().lrc.set_executive(place);
+    Ok((links, waiter))
 }
 
 /// What an evoking thread works on.
-type Evoking = (Arc<Links>, Arc<Delivery>);
+type Evoking = (Arc<Links>, Arc<Evocation>);
 
 fn not_connected(service: Service) -> Exception {
     let why = "connect has not been called";
     Exception::new(ExceptionKind::NotConnected, why).in_service(service)
 }
 
+/// Three years are for ever; what is no number is no time.
 fn after(start: Instant, seconds: f64) -> Instant {
-    let seconds = if seconds.is_finite() {
-        seconds.clamp(0.0, 1e8)
-    } else {
-        1e8
-    };
-    start + Duration::from_secs_f64(seconds)
+    let seconds = if seconds.is_nan() { 0.0 } else { seconds };
+    start + Duration::from_secs_f64(seconds.clamp(0.0, 1e8))
 }

@@ -1,7 +1,7 @@
 //! The background thread of a connection: writes bundles when they are due, shows life, and reads
 //! while no thread of the federate does.
 
-use crate::delivery::Delivery;
+use crate::delivery::Evocation;
 use crate::links::Links;
 use starling_net::Waiter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +17,7 @@ pub(crate) struct Background {
     pub(crate) waiter: Waiter,
     pub(crate) stop: Arc<AtomicBool>,
     /// HLA_IMMEDIATE: the callbacks are delivered here.
-    pub(crate) delivery: Option<Arc<Delivery>>,
+    pub(crate) delivery: Option<Arc<Evocation>>,
 }
 
 impl Background {

@@ -14,7 +14,7 @@ pub trait FederateAmbassador: Send {
 }
 
 /// Where callbacks go. Callbacks of one ambassador never overlap.
-pub(crate) struct Delivery {
+pub(crate) struct Evocation {
     federate: Mutex<Box<dyn FederateAmbassador>>,
     /// The thread that is inside a callback now, by `this_thread`; 0: none.
     inside: AtomicUsize,
@@ -23,9 +23,9 @@ pub(crate) struct Delivery {
 /// Until it is dropped, its thread is inside a callback.
 struct Inside<'a>(&'a AtomicUsize);
 
-impl Delivery {
+impl Evocation {
     pub(crate) fn new(federate: Box<dyn FederateAmbassador>) -> Self {
-        Delivery {
+        Evocation {
             federate: Mutex::new(federate),
             inside: AtomicUsize::new(0),
         }
@@ -59,7 +59,7 @@ impl Delivery {
                     Some(federate) => format!("federate '{}'", federate.name()),
                     None => "the federate".to_owned(),
                 };
-                starling_net::say(format_args!("starling: {who} threw from {why}"));
+                starling_net::remark(format_args!("starling: {who} threw from {why}"));
             }
             Err(_) => links.break_down("the federate panicked in a callback"),
         }

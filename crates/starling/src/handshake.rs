@@ -1,4 +1,4 @@
-//! Opening a connection: Hello and Welcome.
+//! Opening a connection: Hello and Welcome. Federates and programs that only ask begin so.
 
 use starling_core::message::PeerInfo;
 use starling_net::{Challenge, Fill, LinkReader, LinkWriter, NOT_OWN, Waiter, Watch};
@@ -25,58 +25,84 @@ impl OpenError {
     }
 }
 
-/// Says hello and waits for the welcome until the deadline.
-pub(crate) fn shake_hands(
-    (reader, writer): (&mut LinkReader, &mut LinkWriter),
-    challenge: Option<&Challenge>,
-    waiter: &Waiter,
-    deadline: Instant,
-) -> Result<Welcome, OpenError> {
-    let hello = Hello {
-        version: VERSION,
-        info: about_this_process(),
-        challenge: challenge.map_or(&[][..], Challenge::bytes).to_vec(),
-    };
-    put_hello(writer.out(), &hello);
-    let stream = reader.stream().clone();
-    let ended = |e: io::Error| OpenError::Ended(e.to_string());
-    writer.flush().map_err(ended)?;
-    loop {
-        let welcome = read_welcome(reader.inbox());
-        if let Some((welcome, used)) = welcome.map_err(OpenError::Refused)? {
-            if challenge.is_some_and(|c| !c.is_met_by(&welcome.answer)) {
-                return Err(OpenError::Refused(NOT_OWN.into()));
+/// A new link, and until when something must have come of it.
+pub(crate) struct Opening<'a> {
+    pub(crate) reader: &'a mut LinkReader,
+    pub(crate) writer: &'a mut LinkWriter,
+    pub(crate) waiter: &'a Waiter,
+    pub(crate) deadline: Instant,
+}
+
+impl Opening<'_> {
+    /// Says hello, as this program or under another name, and waits for the welcome.
+    pub(crate) fn shake_hands(
+        &mut self,
+        challenge: Option<&Challenge>,
+        program: Option<&str>,
+    ) -> Result<Welcome, OpenError> {
+        let hello = Hello {
+            version: VERSION,
+            info: about_this_process(program),
+            challenge: challenge.map_or(&[][..], Challenge::bytes).to_vec(),
+        };
+        put_hello(self.writer.out(), &hello);
+        self.wait_for(|inbox| {
+            let welcome = read_welcome(inbox)?;
+            let is_met = |w: &Welcome| challenge.is_none_or(|c| c.is_met_by(&w.answer));
+            match welcome {
+                Some((welcome, _)) if !is_met(&welcome) => Err(NOT_OWN.into()),
+                welcome => Ok(welcome),
             }
-            reader.consume(used);
-            return Ok(welcome);
-        }
-        let left = deadline.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            let why = "it answers no handshake; is it an rtiexec of Starling?";
-            return Err(OpenError::Refused(why.into()));
-        }
-        let mut watch = [Watch::new(&*stream, writer.pending() > 0)];
-        let waited = waiter.wait(&mut watch, Some(left));
-        waited.map_err(|e| OpenError::Refused(e.to_string()))?;
-        if watch[0].writable {
-            writer.flush().map_err(ended)?;
-        }
-        if watch[0].readable
-            && reader.fill().map_err(ended)? == Fill::Closed
-            && matches!(read_welcome(reader.inbox()), Ok(None))
-        {
-            let why = "it closed the connection during the handshake";
-            return Err(OpenError::Ended(why.into()));
+        })
+    }
+
+    /// Writes what waits, and reads until `read` finds in the inbox what it looks for: that, and how
+    /// many bytes it takes there.
+    pub(crate) fn wait_for<T>(
+        &mut self,
+        mut read: impl FnMut(&[u8]) -> Result<Option<(T, usize)>, String>,
+    ) -> Result<T, OpenError> {
+        let ended = |e: io::Error| OpenError::Ended(e.to_string());
+        self.writer.flush().map_err(ended)?;
+        let mut closed = false;
+        loop {
+            let found = read(self.reader.inbox()).map_err(OpenError::Refused)?;
+            if let Some((found, used)) = found {
+                self.reader.consume(used);
+                return Ok(found);
+            }
+            if closed {
+                let why = "it closed the connection before it answered";
+                return Err(OpenError::Ended(why.into()));
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                let why = "it takes connections but does not answer: it is no rtiexec of Starling, or its \
+                     process is stopped or busy, or has no file descriptors left\n  do: look at its log and \
+                     its process; end federates that are not needed, or raise its limit (ulimit -n)";
+                return Err(OpenError::Refused(why.into()));
+            }
+            let stream = self.reader.stream().clone();
+            let mut watch = [Watch::new(&*stream, self.writer.pending() > 0)];
+            let waited = self.waiter.wait(&mut watch, Some(left));
+            waited.map_err(|e| OpenError::Refused(e.to_string()))?;
+            if watch[0].writable {
+                self.writer.flush().map_err(ended)?;
+            }
+            closed = watch[0].readable && self.reader.fill().map_err(ended)? == Fill::Closed;
         }
     }
 }
 
-fn about_this_process() -> PeerInfo {
+fn about_this_process(program: Option<&str>) -> PeerInfo {
     let pid = std::process::id();
+    let program = program.map(str::to_owned);
     PeerInfo {
         pid,
         host: starling_net::host_name(),
-        program: starling_net::process_name(pid).unwrap_or_default(),
+        program: program
+            .or_else(|| starling_net::process_name(pid))
+            .unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         path: String::new(),
     }

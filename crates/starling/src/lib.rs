@@ -30,6 +30,7 @@ mod links;
 mod modules;
 mod notes;
 mod patience;
+mod query;
 mod services;
 #[cfg(test)]
 mod tests;
@@ -37,9 +38,12 @@ mod tests;
 pub use ambassador::{CallbackModel, RtiAmbassador};
 pub use delivery::FederateAmbassador;
 pub use notes::note;
+pub use query::{Reply, query};
 pub use starling_core::message::{AttributeRegions, FederationInformation, ResignAction};
 pub use starling_core::{
     AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle,
-    RegionHandle, Service, SynchronizationPointFailure, Transportation,
+    InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle, MessageTime,
+    ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, RegionHandle,
+    RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus, Service, ServiceGroup,
+    SynchronizationPointFailure, TimeType, Transportation,
 };

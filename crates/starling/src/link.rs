@@ -1,7 +1,7 @@
 //! One link: what waits to be written on it and when that is due, and whether its other end lives.
 
 use starling_core::message::{Data, ToExecutive};
-use starling_core::{DataOut, FederateHandle, Outbox};
+use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
 use starling_net::{Bundle, Bundling, LinkWriter, Stream};
 use starling_rid::{FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
 use starling_wire::{put_data, put_heartbeat, put_to_executive};
@@ -149,7 +149,8 @@ impl Outbox for Link {
 
     #[inline]
     fn data(&mut self, frame: DataOut<'_>) {
-        put_data(self.writer.out(), &frame.data);
+        debug_assert_eq!(frame.path, DataPath::Executive);
+        put_data(self.writer.out(), frame.data);
     }
 
     fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {

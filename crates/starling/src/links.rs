@@ -5,7 +5,7 @@
 //! descriptor is waited for. Whoever panics while it holds either ends the connection: nobody goes
 //! on with a half-changed state, and nobody waits for it.
 
-use crate::handshake::{OpenError, shake_hands};
+use crate::handshake::{OpenError, Opening};
 use crate::link::Link;
 use crate::patience::Patience;
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -13,9 +13,9 @@ use starling_core::{DataPath, Exception, ExceptionKind, Federate, Lrc, ProtocolE
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    Settings,
+    LIMITS_WITHHELD_BYTES, Settings,
 };
-use starling_wire::{FRAME_BYTES_MAX, Frame, split_frame};
+use starling_wire::{FRAME_BYTES_MAX, Frame, read_data, split_frame};
 use std::io;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub(crate) struct State {
     pub(crate) lrc: Lrc<Link>,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// When rtiexec was last told what became of data.
+    reported: Instant,
     /// When the connection was opened; times told to the core count from here.
     began: Instant,
     /// `limits.callback_queue_bytes`.
@@ -44,6 +46,8 @@ struct ReadSide {
     reader: LinkReader,
     waiter: Waiter,
     patience: Patience,
+    /// When a service of a federate without background thread looked last.
+    looked: Instant,
 }
 
 /// A connection, shared by the federate's threads and the background thread.
@@ -59,6 +63,8 @@ pub(crate) struct Links {
     /// Wakes it when a bundle is due.
     alarm: Alarm,
     send_queue: usize,
+    /// There is no background thread: services read, too.
+    alone: bool,
     /// For a forked child, which must not take locks that another thread of its parent held.
     stream: Arc<Stream>,
 }
@@ -95,19 +101,22 @@ impl Links {
         let stream = writer.stream().clone();
         let now = Instant::now();
         let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
-        let welcome = shake_hands(
-            (&mut reader, &mut writer),
-            challenge,
-            &waiter,
-            now + timeout,
-        )?;
+        let mut opening = Opening {
+            reader: &mut reader,
+            writer: &mut writer,
+            waiter: &waiter,
+            deadline: now + timeout,
+        };
+        let welcome = opening.shake_hands(challenge, None)?;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let link = Link::new(writer, settings, alone, now);
         let mut lrc = Lrc::new(link, DataPath::Executive);
         lrc.set_frame_bytes_max(size(welcome.frame_bytes_max).min(FRAME_BYTES_MAX));
+        lrc.set_withheld_bytes_max(size(settings.get(LIMITS_WITHHELD_BYTES)));
         let state = State {
             lrc,
             evoked: now,
+            reported: now,
             began: now,
             callback_queue: size(settings.get(LIMITS_CALLBACK_QUEUE_BYTES)),
             warned: crate::notes::is_quiet(settings),
@@ -119,6 +128,7 @@ impl Links {
             reader,
             waiter,
             patience: Patience::new(spin),
+            looked: now,
         };
         Ok(Links {
             stream,
@@ -129,6 +139,7 @@ impl Links {
             waker,
             alarm,
             send_queue: size(settings.get(LIMITS_SEND_QUEUE_BYTES)),
+            alone,
         })
     }
 
@@ -205,6 +216,7 @@ impl Links {
         if room.is_some_and(|link| link.writable) {
             state.flush();
         }
+        state.report();
         state.lrc.outbox().keep_time();
     }
 
@@ -221,6 +233,7 @@ impl Links {
     fn read_once(&self, read: &mut ReadSide, deadline: Option<Instant>, waiter: Option<&Waiter>) {
         let (until, blocked) = {
             let mut state = self.lock();
+            state.report();
             let link = state.lrc.outbox();
             link.keep_time();
             let until = [deadline, link.next_due()].into_iter().flatten().min();
@@ -260,14 +273,19 @@ impl Links {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
                 state.lrc.outbox().heard(waiter.is_none());
+                let before = state.lrc.outbox().pending();
                 state.take_frames(&mut read.reader);
+                // An answer that the RTI has asked this LRC for.
+                if state.lrc.outbox().pending() > before {
+                    state.flush();
+                }
                 state.warn_if_full();
             }
             Ok(Fill::Closed) => {
                 state.take_frames(&mut read.reader);
-                state.end("rtiexec has closed the connection");
+                state.end("it has closed the connection");
             }
-            Err(error) => state.end(&format!("the connection to rtiexec has broken: {error}")),
+            Err(error) => state.end(&format!("the connection has broken: {error}")),
         }
     }
 
@@ -285,6 +303,9 @@ impl Links {
         if let (None, Some(due)) = (was_due, due) {
             self.alarm.set(due.saturating_duration_since(now));
         }
+        if self.alone {
+            self.look(now);
+        }
         let full = pending > self.send_queue;
         // It watches for room on the link from now on.
         if full || (blocked && !was_blocked) {
@@ -294,6 +315,22 @@ impl Links {
             let limit = self.send_queue / 2;
             self.pump(None, |state| state.flush() <= limit || state.is_overfull());
         }
+    }
+
+    /// Reads what has come, once in a while, where nobody else does for a federate that only sends:
+    /// what others subscribe to meanwhile must reach it. Waits for nothing.
+    fn look(&self, now: Instant) {
+        /// Often enough for whoever waits, too seldom to be felt by the sender.
+        const PAUSE: Duration = Duration::from_millis(1);
+        let Some(mut turn) = self.turn() else {
+            return; // Another thread reads.
+        };
+        let side = turn.side();
+        if now.saturating_duration_since(side.looked) >= PAUSE && !self.lock().is_full() {
+            side.looked = now;
+            self.read_once(side, Some(now), None);
+        }
+        turn.end();
     }
 
     /// Whether a service may go on that sends and, where rtiexec does not take it, reads on.
@@ -396,6 +433,19 @@ impl State {
         }
     }
 
+    /// Tells rtiexec what became of data, at most once a second, and before the federate falls silent
+    /// for longer than a heartbeat takes.
+    fn report(&mut self) {
+        const PAUSE: Duration = Duration::from_secs(1);
+        let now = Instant::now();
+        if now.duration_since(self.reported) >= PAUSE {
+            self.reported = now;
+            if self.lrc.report() {
+                self.flush();
+            }
+        }
+    }
+
     /// Writes what waits; returns what the link did not take.
     pub(crate) fn flush(&mut self) -> usize {
         self.lrc.outbox().flush()
@@ -443,7 +493,7 @@ impl State {
         }
         self.warned = true;
         let name = self.lrc.federate().map_or("", Federate::name);
-        starling_net::say(format_args!(
+        starling_net::remark(format_args!(
             "starling: warning: more than {} bytes of callbacks wait for federate '{name}' \
              (limits.callback_queue_bytes): evoke (or enable) callbacks; those who send to it are \
              slowed down meanwhile",
@@ -454,33 +504,38 @@ impl State {
     fn judge_silence(&mut self) {
         if let Some(silent) = self.lrc.outbox().silent_for() {
             self.end(&format!(
-                "nothing came from rtiexec for {:.1} s, nor from its host (fault.timeout_s)",
+                "nothing came from it for {:.1} s, nor from its host (fault.timeout_s)",
                 silent.as_secs_f64()
             ));
         }
     }
 
     fn take_frames(&mut self, reader: &mut LinkReader) {
-        loop {
-            let taken = match split_frame(reader.inbox()) {
+        let refused = loop {
+            let (frame, used) = match split_frame(reader.inbox()) {
                 Ok(None) => return,
-                Ok(Some((frame, used))) => match Frame::decode(frame) {
-                    Ok(decoded) => self.take(decoded).map(|()| used).map_err(|e| e.0),
-                    Err(error) => Err(error.to_string()),
-                },
-                Err(error) => Err(error.to_string()),
+                Ok(Some(whole)) => whole,
+                Err(error) => break ProtocolError(error.0),
             };
-            match taken {
-                Ok(used) => reader.consume(used),
-                Err(why) => return self.end(&format!("rtiexec sent what it must not: {why}")),
+            if let Err(error) = self.take(frame) {
+                break error;
             }
-        }
+            reader.consume(used);
+        };
+        self.end(&format!("it sent what it must not: {refused}"));
     }
 
     #[inline]
-    fn take(&mut self, frame: Frame<'_>) -> Result<(), ProtocolError> {
-        match frame {
-            Frame::Data(data) => self.lrc.receive_data(&data),
+    fn take(&mut self, frame: &[u8]) -> Result<(), ProtocolError> {
+        match read_data(frame) {
+            Some(Ok(data)) => self.lrc.receive_data(&data),
+            Some(Err(error)) => Err(ProtocolError(error.0)),
+            None => self.take_control(frame),
+        }
+    }
+
+    fn take_control(&mut self, frame: &[u8]) -> Result<(), ProtocolError> {
+        match Frame::decode(frame).map_err(|e| ProtocolError(e.0))? {
             Frame::FromExecutive(message) => {
                 self.lrc.receive(message)?;
                 if self.lrc.lost().is_some() {

@@ -21,7 +21,7 @@ pub(crate) fn read(designator: &str, missing: ExceptionKind) -> Result<ModuleSou
     })?;
     Ok(ModuleSource {
         designator: designator.to_owned(),
-        text,
+        text: text.into(),
     })
 }
 

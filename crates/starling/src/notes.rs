@@ -19,14 +19,14 @@ pub(crate) fn show(settings: &Settings) {
         return;
     }
     for note in unseen(&mut SHOWN.lock(), settings.notes()) {
-        starling_net::say(format_args!("starling: note: {note}"));
+        starling_net::remark(format_args!("starling: note: {note}"));
     }
 }
 
 /// Writes a note to standard error, once per process.
 pub fn note(text: &str) {
     for note in unseen(&mut SHOWN.lock(), &[text.to_owned()]) {
-        starling_net::say(format_args!("starling: {note}"));
+        starling_net::remark(format_args!("starling: {note}"));
     }
 }
 

@@ -3,11 +3,13 @@
 
 use crate::ambassador::RtiAmbassador;
 use crate::link::Link;
+use crate::links::Links;
 use crate::modules;
 use starling_core::message::{RequestNumber, ResignAction};
 use starling_core::{
-    Answer, AttributeHandle, Exception, ExceptionKind, FederateHandle, InteractionClassHandle, Lrc,
-    ObjectInstanceHandle, ParameterHandle, RegionHandle, Service, require_designators,
+    Answer, AttributeHandle, Bounds, Exception, ExceptionKind, FederateHandle,
+    InteractionClassHandle, LogicalTime, Lrc, MessageRetractionHandle, ObjectInstanceHandle,
+    ParameterHandle, RegionHandle, Service, require_designators,
 };
 
 impl RtiAmbassador {
@@ -121,6 +123,67 @@ impl RtiAmbassador {
         })
     }
 
+    /// Update Attribute Values with a time stamp, §6.10. The handle is of what is sent in
+    /// time-stamp order, 0 if nothing is.
+    pub fn update_attribute_values_at(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.serve(Service::UpdateAttributeValues, |lrc| {
+            lrc.update_attribute_values_at(instance, values, tag, time)
+        })
+    }
+
+    /// Send Interaction with a time stamp, §6.12. The handle is 0 if it is not sent in time-stamp
+    /// order.
+    pub fn send_interaction_at(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.serve(Service::SendInteraction, |lrc| {
+            lrc.send_interaction_at(class, values, tag, time)
+        })
+    }
+
+    /// Send Interaction With Regions with a time stamp, §9.12. The handle is 0 if it is not sent in
+    /// time-stamp order.
+    pub fn send_interaction_with_regions_at(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        regions: &[RegionHandle],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.serve(Service::SendInteractionWithRegions, |lrc| {
+            lrc.send_interaction_with_regions_at(class, values, regions, tag, time)
+        })
+    }
+
+    /// Query GALT, §8.16: the greatest available logical time; none where it is undefined. Also
+    /// within callbacks.
+    pub fn query_galt(&self) -> Result<Option<LogicalTime>, Exception> {
+        self.bounds(Service::QueryGALT).map(|(galt, _)| galt)
+    }
+
+    /// Query LITS, §8.18: the least incoming time stamp; none where it is undefined. Also within
+    /// callbacks.
+    pub fn query_lits(&self) -> Result<Option<LogicalTime>, Exception> {
+        self.bounds(Service::QueryLITS).map(|(_, lits)| lits)
+    }
+
+    fn bounds(&self, service: Service) -> Result<Bounds, Exception> {
+        let _one = self.asking.lock();
+        let query = |lrc: &mut Lrc<Link>| lrc.query_bounds(service);
+        self.answer(service, query, |lrc, ()| lrc.bounds(service))
+    }
+
     /// Confirm Divestiture, §7.6.
     pub fn confirm_divestiture(
         &self,
@@ -162,19 +225,9 @@ impl RtiAmbassador {
         service: Service,
         request: impl FnOnce(&mut Lrc<Link>) -> Result<RequestNumber, Exception>,
     ) -> Result<Vec<AttributeHandle>, Exception> {
-        let links = self.links(service)?;
-        let room = links.lock().require_room(0);
-        room.map_err(|e| e.in_service(service))?;
-        let request = self.serve(service, request)?;
-        links.lock().flush();
-        let mut answer = None;
-        links.pump(None, |state| {
-            answer = answer
-                .take()
-                .or_else(|| state.lrc.divested(service, request));
-            answer.is_some()
-        });
-        answer.unwrap_or_else(|| self.links(service).map(|_| Vec::new()))
+        self.answer(service, request, |lrc, request| {
+            lrc.divested(service, *request)
+        })
     }
 
     /// Starts a service whose answer will come, and waits for it.
@@ -184,28 +237,42 @@ impl RtiAmbassador {
         start: impl FnOnce(&mut Lrc<Link>) -> Result<(), Exception>,
     ) -> Result<Answer, Exception> {
         let _one = self.asking.lock();
-        let links = self.links(service)?;
-        // Who resigns reads on, but keeps nothing.
-        if service != Service::ResignFederationExecution {
-            let room = links.lock().require_room(0);
-            room.map_err(|e| e.in_service(service))?;
-        }
-        self.serve(service, start)?;
-        links.lock().flush();
-        let mut answer = None;
-        links.pump(None, |state| {
-            answer = answer.take().or_else(|| state.lrc.answer());
-            answer.is_some()
-        });
-        let lost = || {
-            Err(Exception::new(
-                ExceptionKind::RTIinternalError,
-                "disconnected",
-            ))
-        };
-        let answer = answer.unwrap_or_else(lost);
+        let answer = self.answer(service, start, |lrc, ()| lrc.answer());
         answer.map_err(|e| e.in_service(service))
     }
+
+    /// Starts a service and reads on, on the same connection, until its answer is there.
+    fn answer<S, A>(
+        &self,
+        service: Service,
+        start: impl FnOnce(&mut Lrc<Link>) -> Result<S, Exception>,
+        mut answered: impl FnMut(&mut Lrc<Link>, &S) -> Option<Result<A, Exception>>,
+    ) -> Result<A, Exception> {
+        let now = self.now(service)?;
+        // Who resigns reads on, but keeps nothing.
+        if service != Service::ResignFederationExecution {
+            let room = now.links.lock().require_room(0);
+            room.map_err(|e| e.in_service(service))?;
+        }
+        let started = now.serve(service, start)?;
+        now.links.lock().flush();
+        let mut answer = None;
+        now.links.pump(None, |state| {
+            if answer.is_none() {
+                answer = answered(&mut state.lrc, &started);
+            }
+            answer.is_some()
+        });
+        answer.unwrap_or_else(|| Err(ended(&now.links, service)))
+    }
+}
+
+/// The connection has ended while a service waited for its answer.
+fn ended(links: &Links, service: Service) -> Exception {
+    let state = links.lock();
+    let why = state.lrc.lost().unwrap_or("another thread disconnected");
+    let why = format!("the connection ended before the answer came: {why}");
+    Exception::new(ExceptionKind::RTIinternalError, why).in_service(service)
 }
 
 /// The rows of the table of services as methods.

@@ -1,5 +1,6 @@
-//! Faults on purpose: whatever fails half-way ends the connection, delivers Connection Lost, and
-//! leaves nobody waiting.
+//! With a server in the same process. Faults on purpose: whatever fails half-way ends the
+//! connection, delivers Connection Lost, and leaves nobody waiting. And threads that get in each
+//! other's way.
 
 use crate::{
     Callback, CallbackModel, ExceptionKind, FederateAmbassador, ResignAction, RtiAmbassador,
@@ -12,7 +13,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MODELS: [CallbackModel; 2] = [CallbackModel::Evoked, CallbackModel::Immediate];
 
@@ -40,6 +41,17 @@ impl Rtiexec {
 impl Drop for Rtiexec {
     fn drop(&mut self) {
         self.stopper.stop();
+    }
+}
+
+/// How long a test waits for what must come: then it fails, and does not hang.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Does this again until it is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not after {PATIENCE:?}");
     }
 }
 
@@ -71,16 +83,17 @@ fn connect(
 
 /// Connection Lost is delivered, and all services throw; the ambassador connects again.
 fn is_lost(rti: &RtiAmbassador, hears: &Receiver<Callback>, rtiexec: &Rtiexec) {
-    loop {
+    until("Connection Lost", || {
         // A federate that panics in the middle of evoking would do as well.
         let _ = catch_unwind(AssertUnwindSafe(|| rti.evoke_callback(0.01)));
         let heard = hears.recv_timeout(Duration::from_millis(10));
-        if let Ok(Callback::ConnectionLost { fault }) = heard {
-            let says = fault.contains("RTI") || fault.contains("panicked");
-            assert!(says, "{fault}");
-            break;
-        }
-    }
+        let Ok(Callback::ConnectionLost { fault }) = heard else {
+            return false;
+        };
+        let says = fault.contains("RTI") || fault.contains("panicked");
+        assert!(says, "{fault}");
+        true
+    });
     assert!(!rti.is_connected());
     for thrown in [
         rti.list_federation_executions(),
@@ -109,7 +122,7 @@ fn a_panic_in_a_service_ends_the_connection() {
     for model in MODELS {
         let rtiexec = Rtiexec::start();
         let (rti, hears) = connect(&rtiexec, model, false);
-        let links = rti.links(Service::ListFederationExecutions).unwrap();
+        let links = rti.now(Service::ListFederationExecutions).unwrap().links;
         links.lock().fault = Some("service");
         let panicked = catch_unwind(AssertUnwindSafe(|| rti.list_federation_executions()));
         assert!(panicked.is_err());
@@ -121,13 +134,24 @@ fn a_panic_in_a_service_ends_the_connection() {
 fn a_panic_while_a_thread_reads_ends_the_connection_for_all_who_wait() {
     let rtiexec = Rtiexec::start();
     let (rti, hears) = connect(&rtiexec, CallbackModel::Evoked, false);
-    let links = rti.links(Service::ListFederationExecutions).unwrap();
+    let links = rti.now(Service::ListFederationExecutions).unwrap().links;
     std::thread::scope(|scope| {
         // Whichever of them reads panics; the other one's evoking ends all the same.
-        let evoke = || scope.spawn(|| rti.evoke_callback(1000.0));
+        let evoke = || {
+            scope.spawn(|| {
+                until("the end of evoking", || {
+                    let _ = rti.evoke_callback(PATIENCE.as_secs_f64());
+                    !rti.is_connected()
+                });
+            })
+        };
         let both = [evoke(), evoke()];
         links.lock().fault = Some("reading");
-        rti.list_federation_executions().unwrap();
+        // The background thread may read the first answers.
+        until("the end of reading", || {
+            let _ = rti.list_federation_executions();
+            !rti.is_connected()
+        });
         let panics = both.map(|thread| thread.join().is_err());
         assert!(panics.contains(&true));
     });
@@ -139,13 +163,153 @@ fn a_panic_of_the_background_thread_ends_the_connection() {
     for model in MODELS {
         let rtiexec = Rtiexec::start();
         let (rti, hears) = connect(&rtiexec, model, false);
-        let links = rti.links(Service::ListFederationExecutions).unwrap();
+        let links = rti.now(Service::ListFederationExecutions).unwrap().links;
         links.lock().fault = Some("background");
         links.waker.wake();
         // It takes over once the federate is absent, which only looks here.
-        while rti.is_connected() {
+        until("the background thread's end", || {
             std::thread::yield_now();
-        }
+            !rti.is_connected()
+        });
         is_lost(&rti, &hears, &rtiexec);
     }
+}
+
+const FOM: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../tests/data/fom/fleet/Fleet.xml"
+);
+
+#[test]
+fn what_is_no_number_is_no_time_to_evoke() {
+    let rtiexec = Rtiexec::start();
+    let (rti, _hears) = connect(&rtiexec, CallbackModel::Evoked, false);
+    assert_eq!(rti.evoke_callback(f64::NAN), Ok(false));
+    assert_eq!(rti.evoke_callback(f64::NEG_INFINITY), Ok(false));
+    assert_eq!(rti.evoke_multiple_callbacks(f64::NAN, f64::NAN), Ok(false));
+}
+
+/// While others connect and disconnect, each service works on one connection from its first to
+/// its last step.
+#[test]
+fn a_service_does_not_change_its_connection() {
+    let rtiexec = Rtiexec::start();
+    let settings = format!("unix:{}", rtiexec.path.display());
+    let rti = RtiAmbassador::new();
+    let (heard, hears) = channel();
+    let lives = 300;
+    let running = AtomicU32::new(1);
+    std::thread::scope(|scope| {
+        let others = || {
+            while running.load(Ordering::Relaxed) == 1 {
+                match rti.disconnect() {
+                    Ok(()) => {}
+                    Err(e) => assert_eq!(e.kind, ExceptionKind::FederateIsExecutionMember, "{e}"),
+                }
+                let _ = rti.list_federation_executions();
+                let _ = rti.evoke_callback(0.0);
+            }
+        };
+        scope.spawn(others);
+        scope.spawn(others);
+        let federate = || {
+            let rti = &rti;
+            let ears = Ears {
+                heard: heard.clone(),
+                panics: false,
+            };
+            match rti.connect(Box::new(ears), CallbackModel::Evoked, &settings) {
+                Err(e) if e.kind == ExceptionKind::AlreadyConnected => {}
+                other => other?,
+            }
+            let _ = rti.create_federation_execution("F", &[FOM.into()], None, "");
+            rti.join_federation_execution(None, "t", "F", &[])?;
+            // From here on nobody else can disconnect.
+            let looked_up = rti.object_class_handle("HLAobjectRoot");
+            let resigned = rti.resign_federation_execution(ResignAction::NoAction);
+            Ok::<_, crate::Exception>([looked_up.err(), resigned.err()])
+        };
+        // Most are disconnected before they join; how many depends on who runs when.
+        let begun = Instant::now();
+        let mut ends = Vec::new();
+        for life in 0.. {
+            let enough = life >= lives && !ends.is_empty();
+            if enough || begun.elapsed() > PATIENCE {
+                break;
+            }
+            ends.extend(federate().ok());
+        }
+        running.store(0, Ordering::Relaxed);
+        assert!(!ends.is_empty(), "nobody could join");
+        assert_eq!(ends.iter().find(|end| **end != [None, None]), None);
+    });
+    let lost = hears.try_iter().find_map(|callback| match callback {
+        Callback::ConnectionLost { fault } => Some(fault),
+        _ => None,
+    });
+    assert_eq!(lost, None);
+}
+
+/// A federate with `callbacks.io = single-threaded` that never evokes still hears who subscribes.
+#[test]
+fn one_that_only_sends_hears_of_subscribers() {
+    let rtiexec = Rtiexec::start();
+    let (heard, _) = channel();
+    let ears = Ears {
+        heard,
+        panics: false,
+    };
+    let sender = RtiAmbassador::new();
+    let settings = format!(
+        "connect.address=unix:{};callbacks.io=single-threaded",
+        rtiexec.path.display()
+    );
+    sender
+        .connect(Box::new(ears), CallbackModel::Evoked, &settings)
+        .unwrap();
+    sender
+        .create_federation_execution("F", &[FOM.into()], None, "")
+        .unwrap();
+    let (receiver, hears) = connect(&rtiexec, CallbackModel::Immediate, false);
+    for rti in [&sender, &receiver] {
+        rti.join_federation_execution(None, "t", "F", &[]).unwrap();
+    }
+    let class = sender.interaction_class_handle("Signal").unwrap();
+    sender.publish_interaction_class(class).unwrap();
+    receiver.subscribe_interaction_class(class, true).unwrap();
+    until("an interaction", || {
+        sender.send_interaction(class, &[], b"").unwrap();
+        matches!(hears.try_recv(), Ok(Callback::ReceiveInteraction { .. }))
+    });
+}
+
+/// Who answers a connection late holds up the thread that connects, and no other.
+#[test]
+fn services_answer_while_a_thread_connects() {
+    let path = std::env::temp_dir().join(format!("starling-silent-{}.sock", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let silent = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let rti = RtiAmbassador::new();
+    let settings = format!("connect.address=unix:{}", path.display());
+    let connect = || {
+        let (heard, _) = channel();
+        let panics = false;
+        let ears = Box::new(Ears { heard, panics });
+        rti.connect(ears, CallbackModel::Evoked, &settings)
+    };
+    std::thread::scope(|scope| {
+        let connecting = scope.spawn(connect);
+        let (answers_nothing, _) = silent.accept().unwrap();
+        assert!(!rti.is_connected());
+        let refused = rti.list_federation_executions().unwrap_err();
+        assert_eq!(refused.kind, ExceptionKind::NotConnected);
+        let refused = connect().unwrap_err();
+        assert_eq!(refused.kind, ExceptionKind::AlreadyConnected);
+        rti.disconnect().unwrap();
+        assert!(!connecting.is_finished(), "they waited for it");
+        drop((silent, answers_nothing));
+        let failed = connecting.join().unwrap().unwrap_err();
+        assert_eq!(failed.kind, ExceptionKind::ConnectionFailed);
+    });
+    std::fs::remove_file(&path).unwrap();
 }

@@ -1,13 +1,19 @@
 //! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares.
 #![warn(missing_docs)]
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "no part of the RTI")]
 
+mod api;
 mod c_header;
+mod capi;
+mod cpp;
 mod cpp_bodies;
 mod cpp_headers;
 mod messages;
+mod players;
 mod rust_tables;
 mod service_pages;
+mod types;
 
 use anyhow::{Context, Result, bail};
 use std::io::Write as _;
@@ -48,7 +54,14 @@ fn rustfmt(text: String) -> Result<String> {
     // rustfmt reads all before it writes, so neither side waits for the other.
     input.write_all(text.as_bytes())?;
     drop(input);
-    Ok(String::from_utf8(child.wait_with_output()?.stdout)?)
+    let output = child.wait_with_output()?;
+    if !output.status.success() {
+        bail!(
+            "rustfmt ended with {} on generated code (it says why above)",
+            output.status
+        );
+    }
+    Ok(String::from_utf8(output.stdout)?)
 }
 
 fn main() -> Result<()> {
@@ -64,14 +77,19 @@ fn main() -> Result<()> {
         _ => bail!("usage: cargo xtask generate [--check]"),
     };
     let mut stale = Vec::new();
-    let mut files = rust_tables::generate()?;
+    let api = api::Api::read()?;
+    let mut files = rust_tables::generate(&api)?;
+    files.extend(capi::generate(&api)?);
+    files.extend(players::generate_rust(&api)?);
     for file in &mut files {
         file.text = rustfmt(std::mem::take(&mut file.text))?;
     }
     // The C header is made from crates that contain the tables.
     settle(files, check, &mut stale)?;
     let mut files = cpp_headers::generate()?;
-    files.extend(cpp_bodies::generate()?);
+    files.push(cpp_bodies::generate()?);
+    files.extend(cpp::generate(&api)?);
+    files.extend(players::generate_cpp(&api)?);
     files.push(c_header::generate()?);
     files.push(messages::generate());
     files.extend(service_pages::generate()?);

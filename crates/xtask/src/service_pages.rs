@@ -19,6 +19,7 @@ const ROOMS: [(&str, &str); 7] = [
     ("support", "Support"),
 ];
 const BEGIN: &str = "<!-- Made by `cargo xtask generate`, but for the last column. -->\n";
+const BEGIN_OPEN: &str = "<!-- What is open, made by `cargo xtask generate`. -->\n";
 const END: &str = "<!-- Up to here. -->\n";
 /// So many files of other rooms are named at most.
 const FILES: usize = 3;
@@ -57,12 +58,87 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
                 out += &format!("| {} | {title} | {works} | {files} | {note} |\n", row[1]);
             }
         }
+        let after = match after.split_once(BEGIN_OPEN) {
+            Some((before, rest)) => {
+                let (_, after) = rest
+                    .split_once(END)
+                    .with_context(|| format!("{path}: {BEGIN_OPEN} has no end"))?;
+                let open = open_while_saving(&services)?;
+                format!("{before}{BEGIN_OPEN}{open}{END}{after}")
+            }
+            None => after.to_owned(),
+        };
         pages.push(Generated {
             path,
             text: format!("{before}{BEGIN}{}{END}{after}", out.replace("|  |", "| |")),
         });
     }
     Ok(pages)
+}
+
+/// Which services a federate may call, and which callbacks it gets, while it saves and while it is
+/// restored: what the exceptions that the C++ API declares leave open, and nothing of it is refused
+/// for the stage.
+fn open_while_saving(services: &[Vec<String>]) -> Result<String> {
+    /// The exception of who has not come to a stage, and the stage in which it is not thrown.
+    const STAGES: [(&str, &str); 3] = [
+        ("SaveNotInitiated", "instructed"),
+        ("FederateHasNotBegunSave", "begun"),
+        ("RestoreNotRequested", "initiated"),
+    ];
+    let declared = table("spec/cpp/rti1516e.tsv")?;
+    let mut out =
+        String::from("| clause | | while it saves | while it is restored |\n|---|---|---|---|\n");
+    let mut seen = BTreeSet::new();
+    for row in services.iter().filter(|r| r[1] != "-" && r[3] == "service") {
+        for name in row[4].split(" / ").filter(|n| *n != "-") {
+            let of_ambassador = |r: &&Vec<String>| {
+                r[0] == "RTI/RTIambassador.h" && r[2] == "method pure" && r[4] == name
+            };
+            let overloads: Vec<_> = declared.iter().filter(of_ambassador).collect();
+            let throws = |kind: &str| {
+                let mut all = overloads.iter().flat_map(|r| r[6].split(' '));
+                all.any(|e| e == kind)
+            };
+            // Who is joined already is told so first.
+            if overloads.is_empty() || throws("FederateAlreadyExecutionMember") {
+                continue;
+            }
+            let open = |refusal: &str, other: &str| {
+                if throws(refusal) || throws(other) {
+                    return "-";
+                }
+                let of_stage = STAGES.iter().find(|(unready, _)| throws(unready));
+                of_stage.map_or("yes", |(_, stage)| stage)
+            };
+            let saving = open("SaveInProgress", "RestoreNotInProgress");
+            let restoring = open("RestoreInProgress", "SaveNotInProgress");
+            if (saving, restoring) != ("-", "-") && seen.insert(name) {
+                out += &format!("| {} | {name} | {saving} | {restoring} |\n", row[1]);
+            }
+        }
+    }
+    for row in services
+        .iter()
+        .filter(|r| r[1] != "-" && r[3] == "callback")
+    {
+        for name in row[4].split(" / ").filter(|n| *n != "-") {
+            let lower = name.to_lowercase();
+            let always = ["connectionLost", "reportFederationExecutions"].contains(&name);
+            let open = |part: &str| {
+                if always || lower.contains(part) {
+                    "yes"
+                } else {
+                    "-"
+                }
+            };
+            let (saving, restoring) = (open("save"), open("restore"));
+            if (saving, restoring) != ("-", "-") && seen.insert(name) {
+                out += &format!("| {} | *{name}* | {saving} | {restoring} |\n", row[1]);
+            }
+        }
+    }
+    Ok(out)
 }
 
 /// What docs/conformance.md says of each service and callback, from the suite's results.

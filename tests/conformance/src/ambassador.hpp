@@ -12,13 +12,15 @@
 
 namespace conformance {
 
+using namespace rti1516e;
+
 class Ambassador : public rti1516e::FederateAmbassador {
 public:
     explicit Ambassador(Federate &federate) : federate_(federate) {}
     ~Ambassador() throw() {}
 
 #define C(name, ...) void name(__VA_ARGS__) CALLBACK_THROWS;
-#include "callbacks.inc"
+#include "generated/callbacks.inc"
 #undef C
 
 private:

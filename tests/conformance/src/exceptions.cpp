@@ -9,7 +9,7 @@ std::string exceptionName(Exception const &e) {
 #define X(name)                                                                                    \
     if (dynamic_cast<name const *>(&e))                                                            \
         return #name;
-#include "exceptions.inc"
+#include "generated/exceptions.inc"
 #undef X
     return "Exception";
 }

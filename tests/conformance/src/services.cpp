@@ -154,11 +154,11 @@ Service make(char const *name, Method method, size_t optional, std::index_sequen
 }
 
 template <class R, class... P>
-Service service(char const *name, R (RTIambassador::*method)(P...), size_t optional = 0) {
+Service service(char const *name, R (RTIambassador::*method)(P...), size_t optional) {
     return make<R, decltype(method), P...>(name, method, optional, std::index_sequence_for<P...>());
 }
 template <class R, class... P>
-Service service(char const *name, R (RTIambassador::*method)(P...) const, size_t optional = 0) {
+Service service(char const *name, R (RTIambassador::*method)(P...) const, size_t optional) {
     return make<R, decltype(method), P...>(name, method, optional, std::index_sequence_for<P...>());
 }
 
@@ -185,121 +185,12 @@ Service connect() {
 }
 
 typedef RTIambassador R;
-typedef std::wstring const &Name;
-typedef VariableLengthData const &Tag;
-typedef AttributeHandleSetRegionHandleSetPairVector const &Pairs;
 
 std::vector<Service> const &services() {
-#define S(name) service(#name, &R::name)
-#define OPTIONAL(name, count) service(#name, &R::name, count)
-#define OVERLOAD(name, result, ...)                                                                \
-    service(#name, static_cast<result (R::*)(__VA_ARGS__)>(&R::name))
-#define OVERLOAD_OPTIONAL(name, count, result, ...)                                                \
-    service(#name, static_cast<result (R::*)(__VA_ARGS__)>(&R::name), count)
     static std::vector<Service> const all = {
-        // Clause 4
-        connect(), S(disconnect),
-        OVERLOAD_OPTIONAL(createFederationExecution, 1, void, Name, Name, Name),
-        OVERLOAD_OPTIONAL(createFederationExecution, 1, void, Name,
-                          std::vector<std::wstring> const &, Name),
-        OPTIONAL(createFederationExecutionWithMIM, 1), S(destroyFederationExecution),
-        S(listFederationExecutions),
-        OVERLOAD_OPTIONAL(joinFederationExecution, 1, FederateHandle, Name, Name,
-                          std::vector<std::wstring> const &),
-        OVERLOAD_OPTIONAL(joinFederationExecution, 1, FederateHandle, Name, Name, Name,
-                          std::vector<std::wstring> const &),
-        S(resignFederationExecution),
-        OVERLOAD(registerFederationSynchronizationPoint, void, Name, Tag),
-        OVERLOAD(registerFederationSynchronizationPoint, void, Name, Tag,
-                 FederateHandleSet const &),
-        OPTIONAL(synchronizationPointAchieved, 1), OVERLOAD(requestFederationSave, void, Name),
-        OVERLOAD(requestFederationSave, void, Name, LogicalTime const &), S(federateSaveBegun),
-        S(federateSaveComplete), S(federateSaveNotComplete), S(abortFederationSave),
-        S(queryFederationSaveStatus), S(requestFederationRestore), S(federateRestoreComplete),
-        S(federateRestoreNotComplete), S(abortFederationRestore), S(queryFederationRestoreStatus),
-        // Clause 5
-        S(publishObjectClassAttributes), S(unpublishObjectClass), S(unpublishObjectClassAttributes),
-        S(publishInteractionClass), S(unpublishInteractionClass),
-        OPTIONAL(subscribeObjectClassAttributes, 2), S(unsubscribeObjectClass),
-        S(unsubscribeObjectClassAttributes), OPTIONAL(subscribeInteractionClass, 1),
-        S(unsubscribeInteractionClass),
-        // Clause 6
-        S(reserveObjectInstanceName), S(releaseObjectInstanceName),
-        S(reserveMultipleObjectInstanceName), S(releaseMultipleObjectInstanceName),
-        OVERLOAD(registerObjectInstance, ObjectInstanceHandle, ObjectClassHandle),
-        OVERLOAD(registerObjectInstance, ObjectInstanceHandle, ObjectClassHandle, Name),
-        OVERLOAD(updateAttributeValues, void, ObjectInstanceHandle, AttributeHandleValueMap const &,
-                 Tag),
-        OVERLOAD(updateAttributeValues, MessageRetractionHandle, ObjectInstanceHandle,
-                 AttributeHandleValueMap const &, Tag, LogicalTime const &),
-        OVERLOAD(sendInteraction, void, InteractionClassHandle, ParameterHandleValueMap const &,
-                 Tag),
-        OVERLOAD(sendInteraction, MessageRetractionHandle, InteractionClassHandle,
-                 ParameterHandleValueMap const &, Tag, LogicalTime const &),
-        OVERLOAD(deleteObjectInstance, void, ObjectInstanceHandle, Tag),
-        OVERLOAD(deleteObjectInstance, MessageRetractionHandle, ObjectInstanceHandle, Tag,
-                 LogicalTime const &),
-        S(localDeleteObjectInstance),
-        OVERLOAD(requestAttributeValueUpdate, void, ObjectInstanceHandle,
-                 AttributeHandleSet const &, Tag),
-        OVERLOAD(requestAttributeValueUpdate, void, ObjectClassHandle, AttributeHandleSet const &,
-                 Tag),
-        S(requestAttributeTransportationTypeChange), S(queryAttributeTransportationType),
-        S(requestInteractionTransportationTypeChange), S(queryInteractionTransportationType),
-        // Clause 7
-        S(unconditionalAttributeOwnershipDivestiture), S(negotiatedAttributeOwnershipDivestiture),
-        S(confirmDivestiture), S(attributeOwnershipAcquisition),
-        S(attributeOwnershipAcquisitionIfAvailable), S(attributeOwnershipReleaseDenied),
-        S(attributeOwnershipDivestitureIfWanted), S(cancelNegotiatedAttributeOwnershipDivestiture),
-        S(cancelAttributeOwnershipAcquisition), S(queryAttributeOwnership),
-        S(isAttributeOwnedByFederate),
-        // Clause 8
-        S(enableTimeRegulation), S(disableTimeRegulation), S(enableTimeConstrained),
-        S(disableTimeConstrained), S(timeAdvanceRequest), S(timeAdvanceRequestAvailable),
-        S(nextMessageRequest), S(nextMessageRequestAvailable), S(flushQueueRequest),
-        S(enableAsynchronousDelivery), S(disableAsynchronousDelivery), S(queryGALT),
-        S(queryLogicalTime), S(queryLITS), S(modifyLookahead), S(queryLookahead), S(retract),
-        S(changeAttributeOrderType), S(changeInteractionOrderType),
-        // Clause 9
-        S(createRegion), S(commitRegionModifications), S(deleteRegion),
-        OVERLOAD(registerObjectInstanceWithRegions, ObjectInstanceHandle, ObjectClassHandle, Pairs),
-        OVERLOAD(registerObjectInstanceWithRegions, ObjectInstanceHandle, ObjectClassHandle, Pairs,
-                 Name),
-        S(associateRegionsForUpdates), S(unassociateRegionsForUpdates),
-        OPTIONAL(subscribeObjectClassAttributesWithRegions, 2),
-        S(unsubscribeObjectClassAttributesWithRegions),
-        OPTIONAL(subscribeInteractionClassWithRegions, 1),
-        S(unsubscribeInteractionClassWithRegions),
-        OVERLOAD(sendInteractionWithRegions, void, InteractionClassHandle,
-                 ParameterHandleValueMap const &, RegionHandleSet const &, Tag),
-        OVERLOAD(sendInteractionWithRegions, MessageRetractionHandle, InteractionClassHandle,
-                 ParameterHandleValueMap const &, RegionHandleSet const &, Tag,
-                 LogicalTime const &),
-        S(requestAttributeValueUpdateWithRegions),
-        // Clause 10
-        S(getAutomaticResignDirective), S(setAutomaticResignDirective), S(getFederateHandle),
-        S(getFederateName), S(getObjectClassHandle), S(getObjectClassName),
-        S(getKnownObjectClassHandle), S(getObjectInstanceHandle), S(getObjectInstanceName),
-        S(getAttributeHandle), S(getAttributeName), S(getUpdateRateValue),
-        S(getUpdateRateValueForAttribute), S(getInteractionClassHandle), S(getInteractionClassName),
-        S(getParameterHandle), S(getParameterName), S(getOrderType), S(getOrderName),
-        S(getTransportationType), S(getTransportationName),
-        S(getAvailableDimensionsForClassAttribute), S(getAvailableDimensionsForInteractionClass),
-        S(getDimensionHandle), S(getDimensionName), S(getDimensionUpperBound),
-        S(getDimensionHandleSet), S(getRangeBounds), S(setRangeBounds), S(normalizeFederateHandle),
-        S(normalizeServiceGroup), S(enableObjectClassRelevanceAdvisorySwitch),
-        S(disableObjectClassRelevanceAdvisorySwitch), S(enableAttributeRelevanceAdvisorySwitch),
-        S(disableAttributeRelevanceAdvisorySwitch), S(enableAttributeScopeAdvisorySwitch),
-        S(disableAttributeScopeAdvisorySwitch), S(enableInteractionRelevanceAdvisorySwitch),
-        S(disableInteractionRelevanceAdvisorySwitch), S(evokeCallback), S(evokeMultipleCallbacks),
-        S(enableCallbacks), S(disableCallbacks), S(getTimeFactory), S(decodeFederateHandle),
-        S(decodeObjectClassHandle), S(decodeInteractionClassHandle), S(decodeObjectInstanceHandle),
-        S(decodeAttributeHandle), S(decodeParameterHandle), S(decodeDimensionHandle),
-        S(decodeMessageRetractionHandle), S(decodeRegionHandle)};
-#undef S
-#undef OPTIONAL
-#undef OVERLOAD
-#undef OVERLOAD_OPTIONAL
+        connect(),
+#include "generated/services.inc"
+    };
     return all;
 }
 

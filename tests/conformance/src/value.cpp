@@ -1,5 +1,6 @@
 #include "value.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 
 namespace conformance {
@@ -157,9 +158,51 @@ bool matchesOne(Value const &expected, Value const &got, Variables &captured) {
            matchesSet(items, 0, got.items, used, captured);
 }
 
+void putNumber(unsigned long number, std::string &digits) {
+    digits.append((8 - digits.size() % 8) % 8, '0');
+    char hex[9];
+    std::snprintf(hex, sizeof hex, "%08lx", number & 0xfffffffful);
+    digits += hex;
+}
+
+void encode(Values const &values, std::string &digits) {
+    for (Value const &value : values) {
+        size_t const handle = value.text.find('@');
+        if (value.kind == Value::Set) {
+            encode(value.items, digits);
+        } else if (value.kind == Value::List) {
+            putNumber(value.items.size(), digits);
+            encode(value.items, digits);
+        } else if (value.kind == Value::Text) {
+            // Texts of scenarios stay within the first plane.
+            std::wstring const text = wide(value.text);
+            putNumber(text.size(), digits);
+            char hex[5];
+            for (wchar_t c : text) {
+                std::snprintf(hex, sizeof hex, "%04x", static_cast<unsigned>(c) & 0xffffu);
+                digits += hex;
+            }
+        } else if (value.text.compare(0, 2, "0x") == 0) {
+            digits += value.text.substr(2);
+        } else if (handle != std::string::npos) {
+            putNumber((value.text.size() - handle - 1) / 2, digits);
+            digits += value.text.substr(handle + 1);
+        } else {
+            putNumber(static_cast<unsigned long>(std::strtol(value.text.c_str(), nullptr, 10)),
+                      digits);
+        }
+    }
+}
+
 }
 
 Values parse(std::string const &line) { return Reader(line).all(0); }
+
+std::string encoded(Values const &values) {
+    std::string digits;
+    encode(values, digits);
+    return "0x" + digits;
+}
 
 std::string quoted(std::string const &text) {
     std::string out = "\"";

@@ -35,6 +35,11 @@ Values parse(std::string const &line);
 std::string print(Value const &);
 std::string print(Values const &, size_t from = 0);
 
+/// A value of the MIM's data types as bytes, `0x...`: a "text" is an HLAunicodeString, a number an
+/// HLAinteger32BE, a handle an HLAhandle, a [list] an HLAvariableArray, 0x... these bytes. One
+/// after another they are the fields of a record.
+std::string encoded(Values const &);
+
 /// Whether what came is what was expected. `*` is anything, `...` at the end any further values,
 /// `?x` anything and its name from then on.
 bool matches(Values const &expected, Values const &got, Variables &captured);

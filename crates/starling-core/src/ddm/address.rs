@@ -105,6 +105,13 @@ impl AddressBuf {
         AddressBuf { all, regions }
     }
 
+    /// Of these receivers, with the regions of the address of all.
+    pub(crate) fn to_some(receivers: &[FederateHandle], all: Option<Address<'_>>) -> Self {
+        let regions: Vec<_> = all.into_iter().flat_map(Address::regions).collect();
+        let regions = regions.iter().map(|r| (r.region, &r.ranges[..]));
+        Self::new(receivers, regions)
+    }
+
     /// The address, borrowed.
     pub fn borrow(&self) -> Address<'_> {
         Address {

@@ -4,7 +4,9 @@ use super::index::Ranges;
 use super::updates::UpdateRegions;
 use super::{Defaults, overlap};
 use crate::execution::Execution;
-use crate::message::{AttributeRegions, Cause, EntryBody, RegionSpecification};
+use crate::message::ddm::{Entry, Request};
+use crate::message::{AttributeRegions, Cause, RegionSpecification};
+use crate::object::registered::Instance;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Owner, ProtocolError, RegionHandle,
@@ -14,30 +16,121 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the executive knows of regions besides the subscriptions.
 #[derive(Default)]
 pub(crate) struct ExecutionRegions {
-    pub(crate) committed: BTreeMap<RegionHandle, Ranges>,
-    pub(crate) updates: UpdateRegions,
+    pub(super) committed: BTreeMap<RegionHandle, Ranges>,
+    pub(super) updates: UpdateRegions,
+}
+
+impl ExecutionRegions {
+    /// A region's committed ranges.
+    pub(crate) fn committed(&self, region: RegionHandle) -> Option<&Ranges> {
+        self.committed.get(&region)
+    }
+
+    /// The RTI updates these attributes of an instance with a region of its own from now on.
+    pub(crate) fn put_own(
+        &mut self,
+        region: RegionHandle,
+        ranges: &[crate::message::Range],
+        instance: ObjectInstanceHandle,
+        attributes: impl Iterator<Item = AttributeHandle>,
+    ) {
+        let ranges: Ranges = ranges.into();
+        for attribute in attributes {
+            let updates = &mut self.updates;
+            updates.associate(instance, attribute, region, &ranges);
+        }
+        self.committed.insert(region, ranges);
+    }
+
+    /// A region of the RTI's is no more.
+    pub(crate) fn take_own(&mut self, region: RegionHandle) {
+        self.committed.remove(&region);
+    }
+
+    /// Whether anything is updated with regions of an instance.
+    pub(crate) fn are_associated(&self, instance: ObjectInstanceHandle) -> bool {
+        self.updates.has(instance)
+    }
+
+    /// The ranges that an attribute's owner updates it with; none: with the default region.
+    pub(crate) fn updated_with(
+        &self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owner: Owner,
+    ) -> impl Iterator<Item = (RegionHandle, &Ranges)> {
+        self.updates.of(instance, attribute, owner)
+    }
 }
 
 /// Instances that a federate may now discover.
 type Found = BTreeMap<FederateHandle, BTreeSet<ObjectInstanceHandle>>;
 
 impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_ddm(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::CommitRegions(list) => self.commit_regions(cause, list),
+            Request::DeleteRegion(region) => self.delete_region(cause, region),
+            Request::RegisterObjectWithRegions {
+                instance,
+                class,
+                name,
+                regions,
+            } => self.register_object(cause, instance, class, name, &regions),
+            Request::AssociateRegions { instance, regions } => {
+                self.associate_regions(cause, instance, &regions)
+            }
+            Request::UnassociateRegions { instance, regions } => {
+                self.unassociate_regions(cause, instance, &regions)
+            }
+            Request::SubscribeObjectClassWithRegions {
+                class,
+                regions,
+                active,
+                rate,
+            } => self.subscribe_object_class_with_regions(cause, class, regions, active, rate),
+            Request::UnsubscribeObjectClassWithRegions { class, regions } => {
+                self.unsubscribe_object_class_with_regions(cause, class, regions)
+            }
+            Request::SubscribeInteractionWithRegions {
+                class,
+                regions,
+                active,
+            } => self.subscribe_interaction_with_regions(cause, class, regions, active),
+            Request::UnsubscribeInteractionWithRegions { class, regions } => {
+                self.unsubscribe_interaction_with_regions(cause, class, regions)
+            }
+            Request::RequestClassUpdateWithRegions {
+                class,
+                regions,
+                tag,
+            } => self.request_class_update_with_regions(cause, class, &regions, tag),
+        }
+    }
+
     /// Commit Region Modifications, 1516.1-2010 §9.3.
     pub(crate) fn commit_regions(
         &mut self,
         cause: Cause,
         list: Vec<RegionSpecification>,
     ) -> Result<(), ProtocolError> {
+        for specification in &list {
+            self.require_specification(cause, specification)?;
+        }
         let mut told = Vec::new();
         let mut found = Found::new();
         for specification in list {
-            self.require_specification(cause, &specification)?;
             let region = specification.region;
             let ranges: Ranges = specification.ranges.as_slice().into();
             self.regions.committed.insert(region, ranges.clone());
             self.regions.updates.commit(region, &ranges);
             if self.subscriptions.regions.is_used(region) {
-                let former = self.subscriptions.regions.commit(region, ranges.clone());
+                let former = self.subscriptions.commit(region, ranges.clone());
                 self.touch_overlapping(former.as_deref().unwrap_or_default());
                 told.push(specification);
             }
@@ -45,7 +138,7 @@ impl Execution {
             self.find_for_subscription(region, &ranges, &mut found);
         }
         if !told.is_empty() {
-            self.log.tell_all(cause, &EntryBody::RegionsCommitted(told));
+            self.log.tell_all(cause, Entry::RegionsCommitted(told));
         }
         self.discover_found(cause, found);
         Ok(())
@@ -123,33 +216,28 @@ impl Execution {
                 cause.sender
             )));
         }
-        if self.regions.updates.is_used(region) || self.subscriptions.regions.is_used(region) {
+        let users: Vec<_> = self.regions.updates.users(region).collect();
+        let in_use = users.iter().any(|(i, _)| !self.time.is_deleting(*i));
+        if in_use || self.subscriptions.regions.is_used(region) {
             return Err(ProtocolError(format!("{region} was deleted while in use")));
         }
+        // For its creator these instances are gone for good; others have not come to that time.
+        for (instance, attribute) in users {
+            self.regions
+                .updates
+                .unassociate(instance, attribute, region);
+        }
         self.regions.committed.remove(&region);
-        if self.model.switches().convey_region_designator_sets {
+        if self.conveys_regions() {
             let mut others = self.log.members();
             others.retain(|f| *f != cause.sender);
-            self.log
-                .tell(cause, &others, &EntryBody::RegionDeleted(region));
+            self.log.tell(cause, &others, Entry::RegionDeleted(region));
         }
         Ok(())
     }
 
-    /// Associates regions before the instance is told to anybody, §9.5.
-    pub(crate) fn associate_at_registration(
-        &mut self,
-        cause: Cause,
-        instance: ObjectInstanceHandle,
-        class: ObjectClassHandle,
-        list: &[AttributeRegions],
-    ) -> Result<(), ProtocolError> {
-        self.require_pairs(cause, class, list)?;
-        self.associate(instance, list);
-        Ok(())
-    }
-
-    fn associate(&mut self, instance: ObjectInstanceHandle, list: &[AttributeRegions]) {
+    /// Associates regions for which [`Execution::require_pairs`] holds.
+    pub(crate) fn associate(&mut self, instance: ObjectInstanceHandle, list: &[AttributeRegions]) {
         for (attribute, region) in AttributeRegions::pairs(list) {
             if let Some(ranges) = self.regions.committed.get(&region) {
                 let updates = &mut self.regions.updates;
@@ -166,7 +254,7 @@ impl Execution {
         list: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
         // Deleted meanwhile by another federate.
-        let Some(class) = self.instances.get(&instance).map(|i| i.class) else {
+        let Some(class) = self.objects.get(instance).map(Instance::class) else {
             return Ok(());
         };
         self.require_pairs(cause, class, list)?;
@@ -211,25 +299,25 @@ impl Execution {
         rate: String,
     ) -> Result<(), ProtocolError> {
         self.require_pairs(cause, class, &regions)?;
+        self.require_rate(&rate)?;
         let former: BTreeSet<_> = self.subscriptions.attributes(cause.sender, class).collect();
         let named: BTreeSet<_> = AttributeRegions::pairs(&regions).map(|(_, r)| r).collect();
         let specifications = self.specifications(named.iter().copied());
-        let table = &mut self.subscriptions.regions;
+        let table = &mut self.subscriptions.change().regions;
         for region in &named {
             if let Some(ranges) = self.regions.committed.get(region) {
                 table.commit(*region, ranges.clone());
             }
         }
         table.subscribe_object(class, &regions, active, &rate, self.log.index());
-        self.routes.clear();
-        let subscribed = EntryBody::ObjectRegionSubscription {
+        let subscribed = Entry::ObjectRegionSubscription {
             class,
             specifications,
             regions: regions.clone(),
             active,
             rate,
         };
-        self.log.tell_all(cause, &subscribed);
+        self.log.tell_all(cause, subscribed);
         // A new attribute opens all that is updated with the default region, too.
         let mut attributes = regions.iter().flat_map(|r| &r.attributes);
         if attributes.any(|a| !former.contains(a)) {
@@ -255,12 +343,10 @@ impl Execution {
         regions: Vec<AttributeRegions>,
     ) -> Result<(), ProtocolError> {
         self.require_pairs(cause, class, &regions)?;
-        self.subscriptions
-            .regions
-            .unsubscribe_object(class, &regions);
-        self.routes.clear();
-        let unsubscribed = EntryBody::ObjectRegionUnsubscription { class, regions };
-        self.log.tell_all(cause, &unsubscribed);
+        let table = &mut self.subscriptions.change().regions;
+        table.unsubscribe_object(class, &regions);
+        let unsubscribed = Entry::ObjectRegionUnsubscription { class, regions };
+        self.log.tell_all(cause, unsubscribed);
         self.touch_known(cause.sender, class);
         let mut left = self.subscriptions.attributes(cause.sender, class);
         if left.next().is_none() {
@@ -282,20 +368,20 @@ impl Execution {
         self.require_interaction(class)?;
         self.require_known(cause, &regions)?;
         let specifications = self.specifications(regions.iter().copied());
-        let table = &mut self.subscriptions.regions;
+        let table = &mut self.subscriptions.change().regions;
         for region in &regions {
             if let Some(ranges) = self.regions.committed.get(region) {
                 table.commit(*region, ranges.clone());
             }
         }
         table.subscribe_interaction(class, &regions, active, self.log.index());
-        self.routes.clear();
-        let subscribed = EntryBody::InteractionRegionSubscription {
+        let subscribed = Entry::InteractionRegionSubscription {
             class,
             specifications,
             active,
         };
-        self.log.tell_all(cause, &subscribed);
+        self.log.tell_all(cause, subscribed);
+        self.exclude_reporting(cause, class);
         Ok(())
     }
 
@@ -308,11 +394,10 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
         self.require_known(cause, &regions)?;
-        let table = &mut self.subscriptions.regions;
+        let table = &mut self.subscriptions.change().regions;
         table.unsubscribe_interaction(class, &regions);
-        self.routes.clear();
-        let unsubscribed = EntryBody::InteractionRegionUnsubscription { class, regions };
-        self.log.tell_all(cause, &unsubscribed);
+        let unsubscribed = Entry::InteractionRegionUnsubscription { class, regions };
+        self.log.tell_all(cause, unsubscribed);
         Ok(())
     }
 
@@ -332,18 +417,15 @@ impl Execution {
             asked.entry(attribute).or_default().extend(ranges);
         }
         let mut wanted = Vec::new();
-        for (handle, instance) in &self.instances {
-            if !self.model.is_subclass_or_same(instance.class, class) {
-                continue;
-            }
+        for handle in self.instances_below(class) {
             for (attribute, asked) in &asked {
-                let Some(owner) = self.owner(*handle, Some(*attribute)) else {
+                let Some(owner) = self.owner(handle, Some(*attribute)) else {
                     continue;
                 };
                 let mut updated = self
                     .regions
                     .updates
-                    .of(*handle, *attribute, owner)
+                    .of(handle, *attribute, owner)
                     .peekable();
                 let default = updated.peek().is_none() && !asked.is_empty();
                 let meets = |(_, with): (_, &Ranges)| {
@@ -352,7 +434,7 @@ impl Execution {
                         .any(|r| overlap(r, with, Defaults::of(&self.model)))
                 };
                 if owner != cause.sender && (default || updated.any(meets)) {
-                    wanted.push((owner, *handle, *attribute));
+                    wanted.push((owner, handle, *attribute));
                 }
             }
         }
@@ -474,8 +556,7 @@ impl Execution {
             let bound = self.model.dimension(r.dimension).map(|d| d.upper_bound);
             r.lower < r.upper && bound.is_some_and(|b| r.upper <= b)
         };
-        let ascending = ranges.windows(2).all(|w| w[0].dimension < w[1].dimension);
-        if region.creator() != cause.sender || !ascending || !ranges.iter().all(legal) {
+        if region.creator() != cause.sender || !ranges.iter().all(legal) {
             return Err(ProtocolError(format!(
                 "{} committed {specification:?}, which is not its own or has illegal ranges",
                 cause.sender
@@ -498,7 +579,8 @@ impl Execution {
         }
     }
 
-    fn require_pairs(
+    /// Attributes of the class, and regions that their sender has committed.
+    pub(crate) fn require_pairs(
         &self,
         cause: Cause,
         class: ObjectClassHandle,

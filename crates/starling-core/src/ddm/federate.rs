@@ -4,39 +4,35 @@ use super::index::Ranges;
 use super::routes::RegionRoutes;
 use super::updates::UpdateRegions;
 use crate::exception::throw;
-use crate::message::{AttributeRegions, Range, RegionSpecification, RequestBody, RequestNumber};
+use crate::message::ddm::Request;
+use crate::message::{AttributeRegions, Range, RegionSpecification, RequestNumber, require_pairs};
+use crate::saved::ddm::OwnRegion;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A region that this federate has created.
-struct OwnRegion {
-    /// As set, ascending by dimension; at first the default ranges.
-    ranges: Vec<Range>,
-    /// As last committed; none: a template.
-    committed: Option<Ranges>,
-    /// The executive knows what is committed.
-    told: bool,
-    /// Something was sent with it.
-    sent: bool,
-}
-
 /// What a federate knows of regions besides the subscriptions.
 #[derive(Default)]
 pub(crate) struct FederateRegions {
-    own: BTreeMap<RegionHandle, OwnRegion>,
-    last: u32,
+    pub(super) own: BTreeMap<RegionHandle, OwnRegion>,
+    pub(super) last: u32,
     /// Its own associations for updates.
-    pub(crate) updates: UpdateRegions,
-    pub(crate) routes: RegionRoutes,
+    pub(super) updates: UpdateRegions,
+    pub(super) routes: RegionRoutes,
     /// Others' regions that were conveyed to the federate, as they were then (§9.1.6). No more than
     /// there are: they go when their creators delete them or are gone.
-    conveyed: BTreeMap<RegionHandle, Vec<Range>>,
+    pub(super) conveyed: BTreeMap<RegionHandle, Vec<Range>>,
 }
 
 impl FederateRegions {
+    /// Whether any region is associated with an instance for updates.
+    #[inline]
+    pub(crate) fn are_associated(&self, instance: ObjectInstanceHandle) -> bool {
+        self.updates.has(instance)
+    }
+
     /// Regions of another federate were told to this one.
     pub(crate) fn convey(&mut self, sent: impl Iterator<Item = RegionSpecification>) {
         self.conveyed.extend(sent.map(|s| (s.region, s.ranges)));
@@ -144,9 +140,7 @@ impl Federate {
                 region,
                 ranges: own.ranges.clone(),
             });
-            if self.mine.regions.is_used(region) {
-                self.mine.regions.commit(region, ranges.clone());
-            }
+            self.declarations.commit_mine(region, &ranges);
             if self.regions.updates.is_used(region) {
                 shrinks = true;
                 self.regions.updates.commit(region, &ranges);
@@ -158,8 +152,8 @@ impl Federate {
         match (news.is_empty(), shrinks) {
             (true, _) => {}
             // What was sent with the former ranges comes before what these end.
-            (false, true) => self.log.ending_request(RequestBody::CommitRegions(news)),
-            (false, false) => self.log.request(RequestBody::CommitRegions(news)),
+            (false, true) => self.log.ending_request(Request::CommitRegions(news)),
+            (false, false) => self.log.request(Request::CommitRegions(news)),
         }
         Ok(())
     }
@@ -174,18 +168,18 @@ impl Federate {
                 self.attribute_text(attribute)
             );
         }
-        if self.mine.regions.is_used(region) {
+        if self.declarations.mine().regions.is_used(region) {
             throw!(
                 RegionInUseForUpdateOrSubscription,
                 "{region} is subscribed with: unsubscribe first"
             );
         }
         self.regions.own.remove(&region);
-        let conveyed = sent && self.model.switches().convey_region_designator_sets;
+        let conveyed = sent;
         match (conveyed, told) {
             // Those to whom it was conveyed know it until all that was sent with it has come.
-            (true, _) => self.log.ending_request(RequestBody::DeleteRegion(region)),
-            (false, true) => self.log.request(RequestBody::DeleteRegion(region)),
+            (true, _) => self.log.ending_request(Request::DeleteRegion(region)),
+            (false, true) => self.log.request(Request::DeleteRegion(region)),
             (false, false) => {}
         }
         Ok(())
@@ -269,7 +263,7 @@ impl Federate {
     ) -> Result<ObjectInstanceHandle, Exception> {
         self.require_listed_attributes(class, regions)?;
         let class_name = &self.require_object_class(class)?.name;
-        let Some(published) = self.published.get(&class) else {
+        let Some(published) = self.declarations.published(class) else {
             throw!(
                 ObjectClassNotPublished,
                 "'{class_name}' is not published by this federate"
@@ -289,7 +283,7 @@ impl Federate {
         let instance = self.register(class, name, |federate, instance, name| {
             federate.tell_regions(&told);
             federate.associate(instance, &named);
-            RequestBody::RegisterObjectWithRegions {
+            Request::RegisterObjectWithRegions {
                 instance,
                 class,
                 name,
@@ -306,7 +300,7 @@ impl Federate {
         instance: ObjectInstanceHandle,
         regions: &[AttributeRegions],
     ) -> Result<(), Exception> {
-        let class = self.known(instance)?.known_class;
+        let class = self.known(instance)?.known_class();
         self.require_listed_attributes(class, regions)?;
         self.require_context(regions)?;
         let regions = pairs_only(regions);
@@ -317,7 +311,7 @@ impl Federate {
         self.tell_regions(&told);
         self.associate(instance, &regions);
         self.log
-            .ending_request(RequestBody::AssociateRegions { instance, regions });
+            .ending_request(Request::AssociateRegions { instance, regions });
         Ok(())
     }
 
@@ -328,7 +322,7 @@ impl Federate {
         instance: ObjectInstanceHandle,
         regions: &[AttributeRegions],
     ) -> Result<(), Exception> {
-        let class = self.known(instance)?.known_class;
+        let class = self.known(instance)?.known_class();
         self.require_listed_attributes(class, regions)?;
         self.require_own_regions(regions.iter().flat_map(|r| &r.regions))?;
         let associated = |(a, r): &(AttributeHandle, RegionHandle)| {
@@ -348,7 +342,7 @@ impl Federate {
         self.regions.routes.forget(instance);
         let regions = listed(gone);
         self.log
-            .ending_request(RequestBody::UnassociateRegions { instance, regions });
+            .ending_request(Request::UnassociateRegions { instance, regions });
         Ok(())
     }
 
@@ -371,16 +365,14 @@ impl Federate {
         let told: Vec<_> = regions.iter().flat_map(|r| &r.regions).copied().collect();
         self.tell_regions(&told);
         let request = self.note_subscription_regions(&told);
-        let mine = &mut self.mine.regions;
+        let mine = &mut self.declarations.change_mine().regions;
         mine.subscribe_object(class, &regions, active, rate, request);
-        self.maps.clear();
-        self.log
-            .request(RequestBody::SubscribeObjectClassWithRegions {
-                class,
-                regions,
-                active,
-                rate: rate.to_owned(),
-            });
+        self.log.request(Request::SubscribeObjectClassWithRegions {
+            class,
+            regions,
+            active,
+            rate: rate.to_owned(),
+        });
         Ok(())
     }
 
@@ -393,7 +385,11 @@ impl Federate {
         self.require_listed_attributes(class, regions)?;
         self.require_own_regions(regions.iter().flat_map(|r| &r.regions))?;
         let subscribed = |(a, r): &(AttributeHandle, RegionHandle)| {
-            self.mine.regions.object(*r, class, *a).is_some()
+            self.declarations
+                .mine()
+                .regions
+                .object(*r, class, *a)
+                .is_some()
         };
         let gone: Vec<_> = AttributeRegions::pairs(regions)
             .filter(subscribed)
@@ -402,10 +398,10 @@ impl Federate {
             return Ok(());
         }
         let regions = listed(gone);
-        self.mine.regions.unsubscribe_object(class, &regions);
-        self.maps.clear();
+        let mine = &mut self.declarations.change_mine().regions;
+        mine.unsubscribe_object(class, &regions);
         self.log
-            .request(RequestBody::UnsubscribeObjectClassWithRegions { class, regions });
+            .request(Request::UnsubscribeObjectClassWithRegions { class, regions });
         Ok(())
     }
 
@@ -417,20 +413,19 @@ impl Federate {
         active: bool,
     ) -> Result<(), Exception> {
         self.require_interaction_context(class, regions)?;
+        self.require_unreported(class)?;
         if regions.is_empty() {
             return Ok(());
         }
         self.tell_regions(regions);
         let request = self.note_subscription_regions(regions);
-        let mine = &mut self.mine.regions;
+        let mine = &mut self.declarations.change_mine().regions;
         mine.subscribe_interaction(class, regions, active, request);
-        self.maps.clear();
-        self.log
-            .request(RequestBody::SubscribeInteractionWithRegions {
-                class,
-                regions: regions.to_vec(),
-                active,
-            });
+        self.log.request(Request::SubscribeInteractionWithRegions {
+            class,
+            regions: regions.to_vec(),
+            active,
+        });
         Ok(())
     }
 
@@ -442,16 +437,22 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
         self.require_own_regions(regions.iter())?;
-        let subscribed = |r: &&RegionHandle| self.mine.regions.interaction(**r, class).is_some();
+        let subscribed = |r: &&RegionHandle| {
+            self.declarations
+                .mine()
+                .regions
+                .interaction(**r, class)
+                .is_some()
+        };
         let gone: Vec<_> = regions.iter().filter(subscribed).copied().collect();
         if gone.is_empty() {
             return Ok(());
         }
-        self.mine.regions.unsubscribe_interaction(class, &gone);
-        self.maps.clear();
+        let mine = &mut self.declarations.change_mine().regions;
+        mine.unsubscribe_interaction(class, &gone);
         let regions = gone;
         self.log
-            .request(RequestBody::UnsubscribeInteractionWithRegions { class, regions });
+            .request(Request::UnsubscribeInteractionWithRegions { class, regions });
         Ok(())
     }
 
@@ -470,12 +471,11 @@ impl Federate {
         }
         let told: Vec<_> = regions.iter().flat_map(|r| &r.regions).copied().collect();
         self.tell_regions(&told);
-        self.log
-            .request(RequestBody::RequestClassUpdateWithRegions {
-                class,
-                regions,
-                tag: tag.to_vec(),
-            });
+        self.log.request(Request::RequestClassUpdateWithRegions {
+            class,
+            regions,
+            tag: tag.to_vec(),
+        });
         Ok(())
     }
 
@@ -493,7 +493,7 @@ impl Federate {
             }
         }
         if !news.is_empty() {
-            self.log.request(RequestBody::CommitRegions(news));
+            self.log.request(Request::CommitRegions(news));
         }
     }
 
@@ -502,7 +502,10 @@ impl Federate {
         for region in regions {
             if let Some(ranges) = self.committed(*region) {
                 let ranges = ranges.clone();
-                self.mine.regions.commit(*region, ranges);
+                self.declarations
+                    .change_mine()
+                    .regions
+                    .commit(*region, ranges);
             }
         }
         self.log.next_request()
@@ -630,7 +633,8 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_object_class(class)?;
         list.iter()
-            .try_for_each(|item| self.require_attributes(class, &item.attributes))
+            .try_for_each(|item| self.require_attributes(class, &item.attributes))?;
+        require_pairs(list)
     }
 
     fn known_ranges(&self, region: RegionHandle) -> Result<&[Range], Exception> {

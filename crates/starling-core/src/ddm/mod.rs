@@ -21,6 +21,7 @@ pub(crate) mod federate;
 pub(crate) mod index;
 pub(crate) mod receive;
 pub(crate) mod routes;
+mod saved;
 pub(crate) mod subscriptions;
 pub(crate) mod updates;
 

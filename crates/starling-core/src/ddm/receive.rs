@@ -3,22 +3,73 @@
 
 use super::Defaults;
 use super::address::Address;
-use crate::callback::NamedValues;
+use crate::log::federate::Place;
 use crate::message::LogIndex;
+use crate::message::ddm::Entry;
+use crate::object::receive::SlotMap;
 use crate::{
-    AttributeHandle, Federate, InteractionClassHandle, ObjectClassHandle, RegionHandle, ValuesBuf,
+    AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ProtocolError, RegionHandle, Values,
 };
+use starling_fom::ObjectModel;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// No callback: when its turn comes, these regions, from first to last, are no more.
 #[derive(Debug)]
 pub(crate) struct RegionsGone {
-    first: RegionHandle,
-    last: RegionHandle,
+    pub(crate) first: RegionHandle,
+    pub(crate) last: RegionHandle,
 }
 
 impl Federate {
+    /// An entry of this chapter.
+    pub(crate) fn apply_ddm(&mut self, entry: Entry, place: Place) -> Result<(), ProtocolError> {
+        let Place { index, .. } = place;
+        match entry {
+            Entry::RegionsCommitted(list) => self.apply_region_commits(list),
+            Entry::ObjectRegionSubscription {
+                class,
+                specifications,
+                regions,
+                active,
+                rate,
+            } => {
+                let table = &mut self.declarations.applied_by(place.sender()?).regions;
+                for s in specifications {
+                    table.commit(s.region, s.ranges.into());
+                }
+                table.subscribe_object(class, &regions, active, &rate, index);
+                self.advise_subscribed(class);
+            }
+            Entry::ObjectRegionUnsubscription { class, regions } => {
+                let table = &mut self.declarations.applied_by(place.sender()?).regions;
+                table.unsubscribe_object(class, &regions);
+                self.advise_subscribed(class);
+            }
+            Entry::InteractionRegionSubscription {
+                class,
+                specifications,
+                active,
+            } => {
+                let regions: Vec<_> = specifications.iter().map(|s| s.region).collect();
+                let table = &mut self.declarations.applied_by(place.sender()?).regions;
+                for s in specifications {
+                    table.commit(s.region, s.ranges.into());
+                }
+                table.subscribe_interaction(class, &regions, active, index);
+                self.advise_interaction_subscribed(class);
+            }
+            Entry::InteractionRegionUnsubscription { class, regions } => {
+                let table = &mut self.declarations.applied_by(place.sender()?).regions;
+                table.unsubscribe_interaction(class, &regions);
+                self.advise_interaction_subscribed(class);
+            }
+            Entry::RegionDeleted(region) => self.apply_regions_gone(region, region),
+        }
+        Ok(())
+    }
+
     /// From which log index on a frame's values of an attribute are for a subscription with this
     /// region; none if there is none, or the log has not got to it.
     fn wanted_with(
@@ -27,9 +78,15 @@ impl Federate {
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> Option<LogIndex> {
-        let asked = self.mine.regions.object(region, class, attribute)?.since;
+        let asked = self
+            .declarations
+            .mine()
+            .regions
+            .object(region, class, attribute)?
+            .since;
         let applied = self
-            .subscriptions
+            .declarations
+            .subscribed()
             .regions
             .object(region, class, attribute)?;
         (asked <= self.log.own_requests()).then_some(applied.since)
@@ -42,7 +99,11 @@ impl Federate {
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> Option<LogIndex> {
-        let regions = self.mine.regions.regions(self.me, class, attribute);
+        let regions = self
+            .declarations
+            .mine()
+            .regions
+            .regions(self.me, class, attribute);
         regions
             .filter_map(|region| self.wanted_with(region, class, attribute))
             .min()
@@ -53,8 +114,17 @@ impl Federate {
         region: RegionHandle,
         class: InteractionClassHandle,
     ) -> Option<LogIndex> {
-        let asked = self.mine.regions.interaction(region, class)?.since;
-        let applied = self.subscriptions.regions.interaction(region, class)?;
+        let asked = self
+            .declarations
+            .mine()
+            .regions
+            .interaction(region, class)?
+            .since;
+        let applied = self
+            .declarations
+            .subscribed()
+            .regions
+            .interaction(region, class)?;
         (asked <= self.log.own_requests()).then_some(applied.since)
     }
 
@@ -64,7 +134,11 @@ impl Federate {
         &self,
         class: InteractionClassHandle,
     ) -> Option<LogIndex> {
-        let regions = self.mine.regions.interaction_regions(self.me, class);
+        let regions = self
+            .declarations
+            .mine()
+            .regions
+            .interaction_regions(self.me, class);
         regions
             .filter_map(|region| self.interaction_wanted_with(region, class))
             .min()
@@ -74,25 +148,30 @@ impl Federate {
     fn meeting(&self, sent: Address<'_>, defaults: Defaults<'_>) -> BTreeSet<RegionHandle> {
         let mut meeting = BTreeSet::new();
         for with in sent.regions() {
-            meeting.extend(self.mine.regions.overlapping(&with.ranges, defaults));
+            meeting.extend(
+                self.declarations
+                    .mine()
+                    .regions
+                    .overlapping(&with.ranges, defaults),
+            );
         }
         meeting
     }
 
-    /// Values of an update with regions, with the handles of those that are for this federate.
-    pub(crate) fn named_with_regions(
+    /// Of the values of an update with regions: the handles of those that are for this federate.
+    pub(crate) fn attributes_with_regions(
         &self,
-        values: ValuesBuf,
+        values: Values<'_>,
         registered: ObjectClassHandle,
         known: ObjectClassHandle,
         sender_applied: LogIndex,
         sent: Address<'_>,
-    ) -> NamedValues<AttributeHandle> {
+    ) -> SlotMap<AttributeHandle> {
         let meeting = self.meeting(sent, Defaults::of(&self.model));
         let class = self.model.object_class(registered);
         let attributes = class.map_or(&[][..], |c| &c.attributes);
         let mut handles = vec![None; attributes.len()];
-        for (slot, _) in values.values().iter() {
+        for (slot, _) in values.iter() {
             let Some(attribute) = attributes.get(slot as usize) else {
                 continue;
             };
@@ -106,8 +185,7 @@ impl Federate {
                 handles[slot as usize] = Some(*attribute);
             }
         }
-        let handles = Arc::new(handles);
-        NamedValues { values, handles }
+        Arc::new(handles)
     }
 
     /// Whether an interaction that was sent with regions is for this federate, which would receive
@@ -134,20 +212,23 @@ impl Federate {
 
     /// The regions that callbacks tell something was sent with (§9.1.6): none without the FDD's
     /// switch Convey Region Designator Sets, or if nothing of it has dimensions; an empty set for
-    /// the default region. They can be asked for their ranges from then on.
+    /// the default region. They can be asked for their ranges from then on. Regions that its sender has
+    /// not created it can't speak for.
     pub(crate) fn conveyed_regions(
         &mut self,
-        has_dimensions: bool,
+        sender: FederateHandle,
+        has_dimensions: impl FnOnce(&ObjectModel) -> bool,
         sent: Option<Address<'_>>,
     ) -> Option<Vec<RegionHandle>> {
-        if !self.model.switches().convey_region_designator_sets || !has_dimensions {
+        if !self.mom.switches.convey_regions || !has_dimensions(&self.model) {
             return None;
         }
         let Some(sent) = sent else {
             return Some(Vec::new());
         };
-        self.regions.convey(sent.regions());
-        Some(sent.regions().map(|s| s.region).collect())
+        let own = || sent.regions().filter(|s| s.region.creator() == sender);
+        self.regions.convey(own());
+        Some(own().map(|s| s.region).collect())
     }
 
     /// Others' regions, from first to last, are no more: what was sent with them has been received,

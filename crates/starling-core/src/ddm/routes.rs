@@ -4,11 +4,12 @@
 use super::Defaults;
 use super::address::AddressBuf;
 use crate::handles::HandleMap;
-use crate::message::{DataBody, Payload, Range, RegionSpecification};
+use crate::message::{DataBody, Payload, Range, RegionSpecification, Stamp};
+use crate::object::known::Instance;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Transportation,
-    ValuesBuf,
+    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    RegionHandle, Transportation, ValuesBuf,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,13 +20,21 @@ type Receivers = Arc<[FederateHandle]>;
 /// for after a change: an update whose regions overlap nobody's costs a look-up.
 #[derive(Default)]
 pub(crate) struct RegionRoutes {
+    /// Which state of the subscriptions they were made of, see `Subscribed::changes`.
+    made_of: u64,
     instances: HandleMap<ObjectInstanceHandle, BTreeMap<AttributeHandle, Receivers>>,
 }
 
 impl RegionRoutes {
-    /// Subscriptions or the FDD have changed.
-    pub(crate) fn clear(&mut self) {
-        self.instances.clear();
+    /// Those that hold for this state of the subscriptions.
+    fn of(
+        &mut self,
+        changes: u64,
+    ) -> &mut HandleMap<ObjectInstanceHandle, BTreeMap<AttributeHandle, Receivers>> {
+        if std::mem::replace(&mut self.made_of, changes) != changes {
+            self.instances.clear();
+        }
+        &mut self.instances
     }
 
     /// What concerns an instance has changed.
@@ -45,6 +54,24 @@ struct Passel {
 /// Values of one update that are sent with regions.
 #[derive(Default)]
 pub(crate) struct Passels(Vec<Passel>);
+
+impl Passels {
+    /// Whether any of them travels so.
+    pub(crate) fn has(&self, transportation: Transportation) -> bool {
+        let mut all = self.0.iter();
+        all.any(|p| p.transportation == transportation)
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
 
 impl Federate {
     /// Adds a value to its passel; false if the attribute is updated with the default region.
@@ -101,13 +128,14 @@ impl Federate {
         &mut self,
         passels: Passels,
         instance: ObjectInstanceHandle,
-        tag: &[u8],
+        (tag, stamp): (&[u8], Option<Stamp>),
         send: &mut dyn FnMut(DataOut<'_>),
     ) {
-        let class = self.instances.get(&instance).map(|i| i.registered_class);
+        let class = self.objects.get(instance).map(Instance::registered_class);
         for passel in passels.0 {
             let mut to = passel.to.to_vec();
             if let (Transportation::BestEffort, Some(class)) = (passel.transportation, class)
+                && stamp.is_none_or(|s| s.retraction.is_none())
                 && self.leave_out_early(instance, class, passel.values.values(), &mut to)
                 && to.is_empty()
             {
@@ -122,6 +150,7 @@ impl Federate {
                 values: passel.values.values(),
                 tag,
                 address: Some(address.borrow()),
+                stamp,
             };
             self.send_data(&to, DataBody::Update { instance, payload }, send);
         }
@@ -143,7 +172,8 @@ impl Federate {
         registered: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> Receivers {
-        let known = self.regions.routes.instances.get(&instance);
+        let changes = self.declarations.subscribed().changes();
+        let known = self.regions.routes.of(changes).get(&instance);
         if let Some(to) = known.and_then(|i| i.get(&attribute)) {
             return to.clone();
         }
@@ -152,11 +182,14 @@ impl Federate {
         let mut at = self.model.object_class(registered);
         while let Some(c) = at {
             classes.insert(c.handle);
-            let without = self.subscriptions.at_object_class_without_regions(c.handle);
+            let without = self
+                .declarations
+                .subscribed()
+                .at_object_class_without_regions(c.handle);
             to.extend(without.filter(|(_, a, _)| *a == attribute).map(|(f, ..)| f));
             at = c.parent.and_then(|p| self.model.object_class(p));
         }
-        let subscribed = &self.subscriptions.regions;
+        let subscribed = &self.declarations.subscribed().regions;
         for (_, ranges) in self.regions.updates.of(instance, attribute, self.me) {
             for region in subscribed.overlapping(ranges, Defaults::of(&self.model)) {
                 let mut uses = subscribed.objects_of(region);
@@ -167,7 +200,8 @@ impl Federate {
         }
         to.remove(&self.me);
         let to: Receivers = to.into_iter().collect();
-        let routes = self.regions.routes.instances.entry(instance).or_default();
+        let routes = self.regions.routes.of(changes);
+        let routes = routes.entry(instance).or_default();
         routes.insert(attribute, to.clone());
         to
     }
@@ -182,26 +216,57 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
+        self.send_with_regions(class, values, regions, (tag, None), send)
+    }
+
+    /// Send Interaction With Regions with a time stamp, §9.12. The handle is of one sent in
+    /// time-stamp order.
+    pub fn send_interaction_with_regions_at(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        regions: &[RegionHandle],
+        (tag, time): (&[u8], LogicalTime),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.require_interaction_class(class)?;
+        let order = self.require_time_stamp(time, self.interaction_order(class))?;
+        let stamp = self.stamp(time, order);
+        self.send_with_regions(class, values, regions, (tag, Some(stamp)), send)?;
+        Ok(self.note_stamp(stamp))
+    }
+
+    fn send_with_regions(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        regions: &[RegionHandle],
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
         let mut buffer = ValuesBuf::default();
         let transportation = self.fill_interaction(class, values, &mut buffer)?;
         self.require_interaction_context(class, regions)?;
         if regions.is_empty() {
-            return self.send_interaction(class, values, tag, send);
+            return self.send(class, values, tag, stamp, send);
         }
         let to = self.interaction_receivers(class, regions);
-        if !to.is_empty() {
-            self.regions.note_sent(regions);
-        }
         let address = self.address(&to, regions);
         let address = address.borrow();
         self.require_fits(buffer.bytes() + tag.len() + address.as_bytes().len())?;
+        if !to.is_empty() {
+            self.regions.note_sent(regions);
+        }
         let payload = Payload {
             transportation,
             values: buffer.values(),
             tag,
             address: Some(address),
+            stamp,
         };
         self.send_data(&to, DataBody::Interaction { class, payload }, send);
+        self.mom.tally.sent(class, transportation);
+        self.send_to_rti(class, buffer.values());
         Ok(())
     }
 
@@ -212,13 +277,17 @@ impl Federate {
         sent: InteractionClassHandle,
         regions: &[RegionHandle],
     ) -> Vec<FederateHandle> {
-        let subscribed = &self.subscriptions.regions;
+        let subscribed = &self.declarations.subscribed().regions;
         let mut decided = BTreeSet::from([self.me]);
         let mut to = Vec::new();
         let sent = self.model.interaction_class(sent);
         let mut at = sent;
         while let (Some(sent), Some(c)) = (sent, at) {
-            let here: BTreeSet<_> = self.subscriptions.at_interaction_class(c.handle).collect();
+            let here: BTreeSet<_> = self
+                .declarations
+                .subscribed()
+                .at_interaction_class(c.handle)
+                .collect();
             let defaults = Defaults::between(&self.model, &sent.dimensions, &c.dimensions);
             let mut meets = BTreeSet::new();
             for region in regions.iter().filter(|_| !here.is_empty()) {
@@ -231,7 +300,10 @@ impl Federate {
                 }
                 let (first, last) = RegionHandle::block(federate);
                 let mut own = meets.range(first..=last);
-                if self.subscriptions.has_interaction(federate, c.handle)
+                if self
+                    .declarations
+                    .subscribed()
+                    .has_interaction(federate, c.handle)
                     || own.any(|r| subscribed.interaction(*r, c.handle).is_some())
                 {
                     to.push(federate);
@@ -248,8 +320,8 @@ impl Federate {
     pub(crate) fn apply_region_commits(&mut self, list: Vec<RegionSpecification>) {
         for specification in list {
             let RegionSpecification { region, ranges } = specification;
-            let subscribed = &mut self.subscriptions.regions;
-            if !subscribed.is_used(region) {
+            let subscribed = self.declarations.routes();
+            if !subscribed.regions.is_used(region) {
                 continue;
             }
             let former = subscribed.commit(region, ranges.as_slice().into());

@@ -2,6 +2,7 @@
 
 use super::Defaults;
 use super::index::{Ranges, RegionIndex};
+use crate::message::ddm::Snapshot;
 use crate::message::{AttributeRegions, Range, RegionSpecification, RegionSubscription};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, RegionHandle,
@@ -339,7 +340,7 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
     }
 
     /// All subscription regions, for a snapshot.
-    pub(crate) fn specifications(&self) -> Vec<RegionSpecification> {
+    fn specifications(&self) -> Vec<RegionSpecification> {
         let used = self.uses.keys();
         used.filter_map(|region| {
             let ranges = self.index.get(*region)?.to_vec();
@@ -350,7 +351,7 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
     }
 
     /// All object class subscriptions with regions, for a snapshot.
-    pub(crate) fn objects(&self) -> Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>> {
+    fn objects(&self) -> Vec<RegionSubscription<ObjectClassHandle, AttributeHandle, N>> {
         let all = self.uses.iter().flat_map(|(region, uses)| {
             let all = uses.objects.iter();
             all.map(|((class, attribute), how)| RegionSubscription {
@@ -359,13 +360,14 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
                 attribute: *attribute,
                 active: how.active,
                 rate: how.rate.clone(),
+                since: how.since,
             })
         });
         all.collect()
     }
 
     /// All interaction subscriptions with regions, for a snapshot.
-    pub(crate) fn interactions(&self) -> Vec<RegionSubscription<InteractionClassHandle, ()>> {
+    fn interactions(&self) -> Vec<RegionSubscription<InteractionClassHandle, (), N>> {
         let all = self.uses.iter().flat_map(|(region, uses)| {
             let all = uses.interactions.iter();
             all.map(|(class, how)| RegionSubscription {
@@ -374,31 +376,36 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
                 attribute: (),
                 active: how.active,
                 rate: String::new(),
+                since: how.since,
             })
         });
         all.collect()
     }
 
-    /// From a snapshot which holds from `now` on.
-    pub(crate) fn restore(
-        &mut self,
-        regions: Vec<RegionSpecification>,
-        objects: Vec<RegionSubscription<ObjectClassHandle, AttributeHandle>>,
-        interactions: Vec<RegionSubscription<InteractionClassHandle, ()>>,
-        now: N,
-    ) {
-        for specification in regions {
-            self.commit(specification.region, specification.ranges.into());
+    /// For a snapshot, and for a save.
+    pub(crate) fn save(&self) -> Snapshot<N> {
+        Snapshot {
+            regions: self.specifications(),
+            objects: self.objects(),
+            interactions: self.interactions(),
         }
-        for s in objects {
+    }
+
+    pub(crate) fn restore(saved: Snapshot<N>) -> Self {
+        let mut restored = RegionSubscriptions::default();
+        for specification in saved.regions {
+            restored.commit(specification.region, specification.ranges.into());
+        }
+        for s in saved.objects {
             let pair = AttributeRegions {
                 attributes: vec![s.attribute],
                 regions: vec![s.region],
             };
-            self.subscribe_object(s.class, &[pair], s.active, &s.rate, now);
+            restored.subscribe_object(s.class, &[pair], s.active, &s.rate, s.since);
         }
-        for s in interactions {
-            self.subscribe_interaction(s.class, &[s.region], s.active, now);
+        for s in saved.interactions {
+            restored.subscribe_interaction(s.class, &[s.region], s.active, s.since);
         }
+        restored
     }
 }

@@ -18,6 +18,15 @@ pub(crate) struct UpdateRegions {
 }
 
 impl UpdateRegions {
+    /// All associations.
+    pub(super) fn associations(
+        &self,
+    ) -> impl Iterator<Item = (ObjectInstanceHandle, &Associations)> {
+        self.instances
+            .iter()
+            .map(|(handle, of_it)| (*handle, of_it))
+    }
+
     /// Whether a region is associated with anything.
     pub(crate) fn is_used(&self, region: RegionHandle) -> bool {
         self.users.contains_key(&region)
@@ -116,15 +125,14 @@ impl UpdateRegions {
         attribute: AttributeHandle,
         owner: impl Into<Owner>,
     ) -> impl Iterator<Item = (RegionHandle, &Ranges)> {
-        let own = owner.into().federate().map(RegionHandle::block);
+        // The RTI's are those of federate 0.
+        let owner = owner.into().federate().unwrap_or_default();
+        let (first, last) = RegionHandle::block(owner);
         let regions = self
             .instances
             .get(&instance)
             .and_then(|i| i.get(&attribute));
-        let own = regions
-            .zip(own)
-            .map(|(r, (first, last))| r.range(first..=last));
-        let own = own.into_iter().flatten();
+        let own = regions.into_iter().flat_map(move |r| r.range(first..=last));
         own.filter_map(|region| Some((*region, self.index.get(*region)?)))
     }
 

@@ -5,15 +5,9 @@
 use crate::callback::Callback;
 use crate::delivery::Queued;
 use crate::exception::throw;
+use crate::saved::declaration::Advisories;
 use crate::{Exception, Federate, InteractionClassHandle, ObjectClassHandle};
 use std::collections::BTreeMap;
-
-/// What has been said of a published class: queued, and delivered.
-#[derive(Clone, Copy, Default)]
-struct Said {
-    queued: bool,
-    delivered: bool,
-}
 
 /// An advisory that is not delivered yet: whether a class is wanted.
 #[derive(Debug)]
@@ -24,23 +18,17 @@ pub(crate) enum QueuedAdvisory {
     Interactions(InteractionClassHandle, bool),
 }
 
-/// The advisories of one kind of class.
-pub(crate) struct Advisories<C> {
-    enabled: bool,
-    published: BTreeMap<C, Said>,
-}
-
 impl<C: Copy + Ord> Advisories<C> {
-    pub(crate) fn new(enabled: bool) -> Self {
+    pub(super) fn new(enabled: bool) -> Self {
         Advisories {
             enabled,
-            published: BTreeMap::new(),
+            said: BTreeMap::new(),
         }
     }
 
     /// Whether saying that `class` is wanted or not is news; then it is to be queued.
     fn is_news(&mut self, class: C, wanted: bool) -> bool {
-        match self.published.get_mut(&class) {
+        match self.said.get_mut(&class) {
             Some(said) if self.enabled && said.queued != wanted => {
                 said.queued = wanted;
                 true
@@ -50,18 +38,18 @@ impl<C: Copy + Ord> Advisories<C> {
     }
 
     fn delivered(&mut self, class: C, wanted: bool) {
-        if let Some(said) = self.published.get_mut(&class) {
+        if let Some(said) = self.said.get_mut(&class) {
             said.delivered = wanted;
         }
     }
 
     fn classes(&self) -> Vec<C> {
-        self.published.keys().copied().collect()
+        self.said.keys().copied().collect()
     }
 
     /// What was queued and is not delivered has been dropped.
     fn dropped(&mut self) {
-        for said in self.published.values_mut() {
+        for said in self.said.values_mut() {
             said.queued = said.delivered;
         }
     }
@@ -70,11 +58,15 @@ impl<C: Copy + Ord> Advisories<C> {
 impl Federate {
     /// What is published at an object class has changed.
     pub(crate) fn advise_published(&mut self, class: ObjectClassHandle) {
-        if self.published.contains_key(&class) {
-            self.registration.published.entry(class).or_default();
+        if self.declarations.published.contains_key(&class) {
+            self.declarations
+                .registration
+                .said
+                .entry(class)
+                .or_default();
             self.advise_registration(class);
         } else {
-            self.registration.published.remove(&class);
+            self.declarations.registration.said.remove(&class);
             let of_it =
                 |q: &QueuedAdvisory| matches!(q, QueuedAdvisory::Registration(c, _) if *c == class);
             self.withdraw_advisories(of_it);
@@ -83,11 +75,15 @@ impl Federate {
 
     /// An interaction class is published, or no longer.
     pub(crate) fn advise_interaction_published(&mut self, class: InteractionClassHandle) {
-        if self.published_interactions.contains(&class) {
-            self.interactions.published.entry(class).or_default();
+        if self.declarations.published_interactions.contains(&class) {
+            self.declarations
+                .interactions
+                .said
+                .entry(class)
+                .or_default();
             self.advise_interactions(class);
         } else {
-            self.interactions.published.remove(&class);
+            self.declarations.interactions.said.remove(&class);
             let of_it =
                 |q: &QueuedAdvisory| matches!(q, QueuedAdvisory::Interactions(c, _) if *c == class);
             self.withdraw_advisories(of_it);
@@ -96,7 +92,7 @@ impl Federate {
 
     /// Somebody's subscription at an object class has changed.
     pub(crate) fn advise_subscribed(&mut self, at: ObjectClassHandle) {
-        for class in self.registration.classes() {
+        for class in self.declarations.registration.classes() {
             if self.model.is_subclass_or_same(class, at) {
                 self.advise_registration(class);
             }
@@ -105,7 +101,7 @@ impl Federate {
 
     /// Somebody's subscription of an interaction class has changed.
     pub(crate) fn advise_interaction_subscribed(&mut self, at: InteractionClassHandle) {
-        for class in self.interactions.classes() {
+        for class in self.declarations.interactions.classes() {
             if self.model.is_interaction_subclass_or_same(class, at) {
                 self.advise_interactions(class);
             }
@@ -114,24 +110,31 @@ impl Federate {
 
     /// Subscriptions of several classes have changed.
     pub(crate) fn advise_all(&mut self) {
-        for class in self.registration.classes() {
+        for class in self.declarations.registration.classes() {
             self.advise_registration(class);
         }
-        for class in self.interactions.classes() {
+        for class in self.declarations.interactions.classes() {
             self.advise_interactions(class);
         }
     }
 
     fn advise_registration(&mut self, class: ObjectClassHandle) {
-        let published = self.published.get(&class).map_or(&[][..], Vec::as_slice);
+        let published = self
+            .declarations
+            .published
+            .get(&class)
+            .map_or(&[][..], Vec::as_slice);
         let mut at = self.model.object_class(class);
         let mut wanted = false;
         while let Some(c) = at {
-            let mut active = self.subscriptions.active_at_object_class(c.handle);
+            let mut active = self
+                .declarations
+                .subscribed
+                .active_at_object_class(c.handle);
             wanted |= active.any(|(f, a)| f != self.me && published.contains(&a));
             at = c.parent.and_then(|p| self.model.object_class(p));
         }
-        if self.registration.is_news(class, wanted) {
+        if self.declarations.registration.is_news(class, wanted) {
             self.delivery
                 .push(QueuedAdvisory::Registration(class, wanted));
         }
@@ -141,11 +144,14 @@ impl Federate {
         let mut at = self.model.interaction_class(class);
         let mut wanted = false;
         while let Some(c) = at {
-            let mut active = self.subscriptions.active_at_interaction_class(c.handle);
+            let mut active = self
+                .declarations
+                .subscribed
+                .active_at_interaction_class(c.handle);
             wanted |= active.any(|f| f != self.me);
             at = c.parent.and_then(|p| self.model.interaction_class(p));
         }
-        if self.interactions.is_news(class, wanted) {
+        if self.declarations.interactions.is_news(class, wanted) {
             self.delivery
                 .push(QueuedAdvisory::Interactions(class, wanted));
         }
@@ -159,7 +165,7 @@ impl Federate {
     pub(crate) fn deliver_advisory(&mut self, queued: QueuedAdvisory) -> Callback {
         match queued {
             QueuedAdvisory::Registration(class, wanted) => {
-                self.registration.delivered(class, wanted);
+                self.declarations.registration.delivered(class, wanted);
                 if wanted {
                     Callback::StartRegistrationForObjectClass(class)
                 } else {
@@ -167,7 +173,7 @@ impl Federate {
                 }
             }
             QueuedAdvisory::Interactions(class, wanted) => {
-                self.interactions.delivered(class, wanted);
+                self.declarations.interactions.delivered(class, wanted);
                 if wanted {
                     Callback::TurnInteractionsOn(class)
                 } else {
@@ -179,54 +185,54 @@ impl Federate {
 
     /// Enable Object Class Relevance Advisory Switch, §10.33: what has changed meanwhile is told.
     pub fn enable_object_class_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if self.registration.enabled {
+        if self.declarations.registration.enabled {
             throw!(
                 ObjectClassRelevanceAdvisorySwitchIsOn,
                 "the switch is on already"
             );
         }
-        self.registration.enabled = true;
+        self.declarations.registration.enabled = true;
         self.advise_all();
         Ok(())
     }
 
     /// Disable Object Class Relevance Advisory Switch, §10.34.
     pub fn disable_object_class_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if !self.registration.enabled {
+        if !self.declarations.registration.enabled {
             throw!(
                 ObjectClassRelevanceAdvisorySwitchIsOff,
                 "the switch is off already"
             );
         }
-        self.registration.enabled = false;
-        self.registration.dropped();
+        self.declarations.registration.enabled = false;
+        self.declarations.registration.dropped();
         self.withdraw_advisories(|q| matches!(q, QueuedAdvisory::Registration(..)));
         Ok(())
     }
 
     /// Enable Interaction Relevance Advisory Switch, §10.39: what has changed meanwhile is told.
     pub fn enable_interaction_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if self.interactions.enabled {
+        if self.declarations.interactions.enabled {
             throw!(
                 InteractionRelevanceAdvisorySwitchIsOn,
                 "the switch is on already"
             );
         }
-        self.interactions.enabled = true;
+        self.declarations.interactions.enabled = true;
         self.advise_all();
         Ok(())
     }
 
     /// Disable Interaction Relevance Advisory Switch, §10.40.
     pub fn disable_interaction_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if !self.interactions.enabled {
+        if !self.declarations.interactions.enabled {
             throw!(
                 InteractionRelevanceAdvisorySwitchIsOff,
                 "the switch is off already"
             );
         }
-        self.interactions.enabled = false;
-        self.interactions.dropped();
+        self.declarations.interactions.enabled = false;
+        self.declarations.interactions.dropped();
         self.withdraw_advisories(|q| matches!(q, QueuedAdvisory::Interactions(..)));
         Ok(())
     }

@@ -1,10 +1,34 @@
 //! Declaration management at the executive.
 
 use crate::execution::Execution;
-use crate::message::{Cause, EntryBody, SubscribedAttribute, Subscription};
+use crate::message::declaration::{Entry, Request};
+use crate::message::{Cause, SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError};
 
 impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_declaration(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::PublishObjectClass { class, attributes } => {
+                self.publish_object_class(cause, class, attributes)
+            }
+            Request::PublishInteraction { class, published } => {
+                self.publish_interaction(cause, class, published)
+            }
+            Request::SubscribeObjectClass { class, attributes } => {
+                self.subscribe_object_class(cause, class, attributes)
+            }
+            Request::SubscribeInteraction {
+                class,
+                subscription,
+            } => self.subscribe_interaction(cause, class, subscription),
+        }
+    }
+
     /// Publish and Unpublish Object Class Attributes, 1516.1-2010 §5.2 and §5.3.
     pub(crate) fn publish_object_class(
         &mut self,
@@ -20,12 +44,8 @@ impl Execution {
             list
         };
         let now = with_privilege(attributes.clone());
-        let published = &mut self.member_mut(cause.sender)?.published;
-        let before = match attributes.is_empty() {
-            true => published.remove(&class),
-            false => published.insert(class, attributes),
-        };
-        let mut ended = with_privilege(before.unwrap_or_default());
+        let before = self.publications.set(cause.sender, class, attributes);
+        let mut ended = with_privilege(before);
         let begun: Vec<_> = now.iter().filter(|a| !ended.contains(a)).copied().collect();
         ended.retain(|a| !now.contains(a));
         if !ended.is_empty() {
@@ -45,12 +65,10 @@ impl Execution {
         published: bool,
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
-        let member = self.member_mut(cause.sender)?;
-        if published {
-            member.published_interactions.insert(class);
-        } else {
-            member.published_interactions.remove(&class);
-            member.transportations.remove(&class);
+        let publications = &mut self.publications;
+        publications.set_interaction(cause.sender, class, published);
+        if !published {
+            self.objects.forget_transportation(cause.sender, class);
         }
         Ok(())
     }
@@ -63,11 +81,14 @@ impl Execution {
         attributes: Vec<SubscribedAttribute>,
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().map(|a| a.attribute))?;
-        self.subscriptions
-            .set_object(cause.sender, class, attributes.clone(), self.log.index());
-        self.routes.clear();
+        attributes
+            .iter()
+            .try_for_each(|a| self.require_rate(&a.rate))?;
+        let now = self.log.index();
+        let table = self.subscriptions.change();
+        table.set_object(cause.sender, class, attributes.clone(), now);
         self.log
-            .tell_all(cause, &EntryBody::ObjectSubscription { class, attributes });
+            .tell_all(cause, Entry::ObjectSubscription { class, attributes });
         self.touch_known(cause.sender, class);
         self.discover_below(cause, class);
         Ok(())
@@ -81,16 +102,17 @@ impl Execution {
         subscription: Subscription,
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
-        self.subscriptions
-            .set_interaction(cause.sender, class, subscription, self.log.index());
-        self.routes.clear();
+        let now = self.log.index();
+        let table = self.subscriptions.change();
+        table.set_interaction(cause.sender, class, subscription, now);
         self.log.tell_all(
             cause,
-            &EntryBody::InteractionSubscription {
+            Entry::InteractionSubscription {
                 class,
                 subscription,
             },
         );
+        self.exclude_reporting(cause, class);
         Ok(())
     }
 
@@ -105,6 +127,14 @@ impl Execution {
             None => Ok(()),
             Some(a) => Err(ProtocolError(format!("no attribute {a} at {}", known.name))),
         }
+    }
+
+    /// An update rate of the FDD, or none.
+    pub(crate) fn require_rate(&self, rate: &str) -> Result<(), ProtocolError> {
+        if rate.is_empty() || self.model.update_rate(rate).is_some() {
+            return Ok(());
+        }
+        Err(ProtocolError("the FDD has no such update rate".into()))
     }
 
     pub(crate) fn require_interaction(

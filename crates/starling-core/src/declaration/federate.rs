@@ -1,11 +1,42 @@
 //! Declaration management at the federate.
 
 use crate::exception::throw;
-use crate::message::{RequestBody, SubscribedAttribute, Subscription};
-use crate::{AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle};
+use crate::log::federate::Place;
+use crate::message::declaration::{Entry, Request};
+use crate::message::{SubscribedAttribute, Subscription};
+use crate::{
+    AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle, ProtocolError,
+};
 use starling_fom::{InteractionClass, ObjectClass};
 
 impl Federate {
+    /// An entry of this chapter.
+    pub(crate) fn apply_declaration(
+        &mut self,
+        entry: Entry,
+        place: Place,
+    ) -> Result<(), ProtocolError> {
+        let Place { index, .. } = place;
+        match entry {
+            Entry::ObjectSubscription { class, attributes } => {
+                let sender = place.sender()?;
+                let table = self.declarations.applied_by(sender);
+                table.set_object(sender, class, attributes, index);
+                self.advise_subscribed(class);
+            }
+            Entry::InteractionSubscription {
+                class,
+                subscription,
+            } => {
+                let sender = place.sender()?;
+                let table = self.declarations.applied_by(sender);
+                table.set_interaction(sender, class, subscription, index);
+                self.advise_interaction_subscribed(class);
+            }
+        }
+        Ok(())
+    }
+
     /// Publish Object Class Attributes, 1516.1-2010 §5.2: adds to what is published.
     pub fn publish_object_class_attributes(
         &mut self,
@@ -13,7 +44,12 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        let mut all = self.published.get(&class).cloned().unwrap_or_default();
+        let mut all = self
+            .declarations
+            .published
+            .get(&class)
+            .cloned()
+            .unwrap_or_default();
         all.extend_from_slice(attributes);
         all.sort_unstable();
         all.dedup();
@@ -33,7 +69,12 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        let mut all = self.published.get(&class).cloned().unwrap_or_default();
+        let mut all = self
+            .declarations
+            .published
+            .get(&class)
+            .cloned()
+            .unwrap_or_default();
         all.retain(|a| !attributes.contains(a));
         self.set_published(class, all)
     }
@@ -43,7 +84,12 @@ impl Federate {
         class: ObjectClassHandle,
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), Exception> {
-        let before = self.published.get(&class).cloned().unwrap_or_default();
+        let before = self
+            .declarations
+            .published
+            .get(&class)
+            .cloned()
+            .unwrap_or_default();
         if before == attributes {
             return Ok(());
         }
@@ -57,15 +103,18 @@ impl Federate {
             false => ended.retain(|a| *a != privilege),
         }
         let of_ended = |a: &AttributeHandle| ended.contains(a);
-        if let Some(why) = self.acquiring(|i, _, a| i.known_class == class && of_ended(&a)) {
+        if let Some(why) = self.acquiring(|i, _, a| i.known_class() == class && of_ended(&a)) {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
         match attributes.is_empty() {
-            true => self.published.remove(&class),
-            false => self.published.insert(class, attributes.clone()),
+            true => self.declarations.published.remove(&class),
+            false => self
+                .declarations
+                .published
+                .insert(class, attributes.clone()),
         };
         self.advise_published(class);
-        let request = RequestBody::PublishObjectClass {
+        let request = Request::PublishObjectClass {
             class,
             attributes: attributes.clone(),
         };
@@ -85,11 +134,11 @@ impl Federate {
         class: InteractionClassHandle,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
-        if self.published_interactions.insert(class) {
+        if self.declarations.published_interactions.insert(class) {
             let published = true;
             self.advise_interaction_published(class);
             self.log
-                .request(RequestBody::PublishInteraction { class, published });
+                .request(Request::PublishInteraction { class, published });
         }
         Ok(())
     }
@@ -100,24 +149,25 @@ impl Federate {
         class: InteractionClassHandle,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
-        if self.published_interactions.remove(&class) {
-            self.transportations.forget(class);
+        if self.declarations.published_interactions.remove(&class) {
+            self.objects.forget_transportation(class);
+            self.time.forget_order(class);
             let published = false;
             self.advise_interaction_published(class);
             self.log
-                .ending_request(RequestBody::PublishInteraction { class, published });
+                .ending_request(Request::PublishInteraction { class, published });
         }
         Ok(())
     }
 
     /// Whether this federate publishes an attribute of an object class.
     pub fn publishes_object_class(&self, class: ObjectClassHandle) -> bool {
-        self.published.contains_key(&class)
+        self.declarations.published.contains_key(&class)
     }
 
     /// Whether this federate publishes an interaction class.
     pub fn publishes_interaction(&self, class: InteractionClassHandle) -> bool {
-        self.published_interactions.contains(&class)
+        self.declarations.published_interactions.contains(&class)
     }
 
     /// Subscribe Object Class Attributes, §5.6: adds to what is subscribed; for attributes that
@@ -131,7 +181,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
         self.require_update_rate(rate)?;
-        let mut all = self.mine.object(self.me, class).to_vec();
+        let mut all = self.declarations.mine().object(self.me, class).to_vec();
         all.retain(|a| !attributes.contains(&a.attribute));
         all.extend(attributes.iter().map(|attribute| SubscribedAttribute {
             attribute: *attribute,
@@ -156,7 +206,7 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        let mut all = self.mine.object(self.me, class).to_vec();
+        let mut all = self.declarations.mine().object(self.me, class).to_vec();
         all.retain(|a| !attributes.contains(&a.attribute));
         self.set_subscribed(class, all);
         Ok(())
@@ -181,15 +231,14 @@ impl Federate {
     ) {
         attributes.sort_unstable_by_key(|a| a.attribute);
         attributes.dedup_by_key(|a| a.attribute);
-        if self.mine.object(self.me, class) == attributes {
+        if self.declarations.mine().object(self.me, class) == attributes {
             return;
         }
         let request = self.log.next_request();
-        self.mine
-            .set_object(self.me, class, attributes.clone(), request);
-        self.maps.clear();
+        let mine = self.declarations.change_mine();
+        mine.set_object(self.me, class, attributes.clone(), request);
         self.log
-            .request(RequestBody::SubscribeObjectClass { class, attributes });
+            .request(Request::SubscribeObjectClass { class, attributes });
     }
 
     /// Subscribe Interaction Class, §5.8.
@@ -199,6 +248,7 @@ impl Federate {
         active: bool,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
+        self.require_unreported(class)?;
         self.set_subscribed_interaction(
             class,
             match active {
@@ -215,7 +265,7 @@ impl Federate {
         class: InteractionClassHandle,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
-        if self.mine.has_interaction(self.me, class) {
+        if self.declarations.mine().has_interaction(self.me, class) {
             self.set_subscribed_interaction(class, Subscription::None);
         }
         Ok(())
@@ -227,10 +277,9 @@ impl Federate {
         subscription: Subscription,
     ) {
         let request = self.log.next_request();
-        self.mine
-            .set_interaction(self.me, class, subscription, request);
-        self.maps.clear();
-        self.log.request(RequestBody::SubscribeInteraction {
+        let mine = self.declarations.change_mine();
+        mine.set_interaction(self.me, class, subscription, request);
+        self.log.request(Request::SubscribeInteraction {
             class,
             subscription,
         });

@@ -2,8 +2,9 @@
 //! than that, and the rest is not sent to it. Reliable values are never dropped. See
 //! `docs/decisions/update-rates.md`.
 
-use super::Subscriptions;
+use super::{Declarations, Subscriptions};
 use crate::message::LogIndex;
+use crate::saved::declaration as saved;
 use crate::{Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Values};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -42,14 +43,38 @@ pub(super) fn rated(
     all.into_iter().collect()
 }
 
-/// When what was last sent to whom, in microseconds.
+/// When what was last sent to whom, in microseconds of the federate's own time. That goes as the
+/// clock does, but not from where the clock stands: a saved federate may go on where the clock is
+/// another.
 #[derive(Default)]
-pub(crate) struct Pace {
+pub(super) struct Pace {
     now_us: u64,
+    /// The clock's time at the last look.
+    clock_us: Option<u64>,
     sent: BTreeMap<(ObjectInstanceHandle, FederateHandle, u32), u64>,
 }
 
 impl Pace {
+    fn set_clock(&mut self, clock_us: u64) {
+        let before = self.clock_us.replace(clock_us).unwrap_or(clock_us);
+        self.now_us += clock_us.saturating_sub(before);
+    }
+
+    pub(super) fn save(&self) -> saved::Pace {
+        saved::Pace {
+            now_us: self.now_us,
+            sent: self.sent.clone(),
+        }
+    }
+
+    pub(super) fn restore(saved: saved::Pace) -> Self {
+        Pace {
+            now_us: saved.now_us,
+            clock_us: None,
+            sent: saved.sent,
+        }
+    }
+
     pub(crate) fn forget_instance(&mut self, instance: ObjectInstanceHandle) {
         if !self.sent.is_empty() {
             self.sent.retain(|(i, ..), _| *i != instance);
@@ -63,14 +88,15 @@ impl Pace {
 
 impl Federate {
     /// Whether somebody subscribes at an update rate, so that the time must be told.
+    #[inline]
     pub fn wants_time(&self) -> bool {
-        self.subscriptions.has_rates()
+        self.declarations.subscribed.has_rates()
     }
 
     /// The time for update rates, in microseconds since whenever; call before updating if
     /// [`Federate::wants_time`].
     pub fn set_time_us(&mut self, now: u64) {
-        self.pace.now_us = now;
+        self.declarations.pace.set_clock(now);
     }
 
     /// Takes those receivers out for whom no value of a best-effort update is due; whether there
@@ -82,11 +108,16 @@ impl Federate {
         values: Values<'_>,
         to: &mut Vec<FederateHandle>,
     ) -> bool {
-        let rated = self.routes.rated(&self.model, &self.subscriptions, class);
+        let Declarations {
+            subscribed, pace, ..
+        } = &mut self.declarations;
+        let rated = subscribed
+            .routes
+            .rated(&self.model, &subscribed.table, class);
         if rated.is_empty() {
             return false;
         }
-        let now = self.pace.now_us;
+        let now = pace.now_us;
         let before = to.len();
         to.retain(|receiver| {
             let Some((_, periods)) = rated.iter().find(|(f, _)| f == receiver) else {
@@ -96,13 +127,13 @@ impl Federate {
                 let slots = values.iter().map(|(slot, _)| slot);
                 slots.filter_map(|slot| Some((slot, *periods.get(&slot)?)))
             };
-            let last = |slot| self.pace.sent.get(&(instance, *receiver, slot));
+            let last = |slot| pace.sent.get(&(instance, *receiver, slot));
             let due = wanted().any(|(slot, period)| {
                 period == 0 || last(slot).is_none_or(|t| now.saturating_sub(*t) >= period)
             });
             if due {
                 for (slot, _) in wanted().filter(|(_, period)| *period > 0) {
-                    self.pace.sent.insert((instance, *receiver, slot), now);
+                    pace.sent.insert((instance, *receiver, slot), now);
                 }
             }
             due

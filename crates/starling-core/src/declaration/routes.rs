@@ -8,30 +8,43 @@ use crate::{FederateHandle, InteractionClassHandle, ObjectClassHandle, Values};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
 
-/// A set of slots of one class.
+/// A set of slots of one class, most of which have at most 64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct SlotSet(Vec<u64>);
+struct SlotSet {
+    first: u64,
+    others: Vec<u64>,
+}
 
 impl SlotSet {
     /// The slots of some values, as far as the class has them (a peer may name any number).
+    #[inline]
     fn fill_from(&mut self, values: Values<'_>, class_slots: usize) {
-        self.0.clear();
+        self.first = 0;
+        self.others.clear();
         for (slot, _) in values.iter().filter(|(s, _)| (*s as usize) < class_slots) {
             self.insert(slot);
         }
     }
 
     /// Adds a slot of the class.
+    #[inline]
     fn insert(&mut self, slot: u32) {
-        let word = slot as usize / 64;
-        if word >= self.0.len() {
-            self.0.resize(word + 1, 0);
+        let bit = 1 << (slot % 64);
+        match (slot as usize / 64).checked_sub(1) {
+            None => self.first |= bit,
+            Some(word) => {
+                if word >= self.others.len() {
+                    self.others.resize(word + 1, 0);
+                }
+                self.others[word] |= bit;
+            }
         }
-        self.0[word] |= 1 << (slot % 64);
     }
 
+    #[inline]
     fn intersects(&self, other: &SlotSet) -> bool {
-        self.0.iter().zip(&other.0).any(|(a, b)| a & b != 0)
+        let mut others = self.others.iter().zip(&other.others);
+        self.first & other.first != 0 || others.any(|(a, b)| a & b != 0)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Who subscribes to what: the same table at the executive and at every member.
 
 use crate::ddm::subscriptions::RegionSubscriptions;
+use crate::message::declaration::Snapshot;
 use crate::message::{SubscribedAttribute, Subscription};
 use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 use starling_fom::ObjectModel;
@@ -38,6 +39,7 @@ impl<N> Default for Subscriptions<N> {
 
 impl<N: Copy + Ord> Subscriptions<N> {
     /// Whether anybody has ever subscribed at an update rate.
+    #[inline]
     pub(crate) fn has_rates(&self) -> bool {
         self.rates || self.regions.has_rates()
     }
@@ -240,21 +242,47 @@ impl<N: Copy + Ord> Subscriptions<N> {
         without.chain(self.regions.at_interaction_class(class))
     }
 
-    /// All object class subscriptions without regions, for a snapshot.
-    pub(crate) fn objects(
-        &self,
-    ) -> impl Iterator<Item = (FederateHandle, ObjectClassHandle, &Vec<SubscribedAttribute>)> {
-        self.objects
-            .iter()
-            .flat_map(|(class, at)| at.iter().map(|(f, s)| (*f, *class, &s.attributes)))
-    }
-
-    /// All interaction subscriptions without regions, for a snapshot.
+    /// All interaction subscriptions without regions.
     pub(crate) fn interactions(
         &self,
     ) -> impl Iterator<Item = (FederateHandle, InteractionClassHandle, Subscription)> {
         self.interactions
             .iter()
             .flat_map(|(class, at)| at.iter().map(|(f, (s, _))| (*f, *class, *s)))
+    }
+
+    /// For a snapshot, and for a save.
+    pub(crate) fn save(&self) -> Snapshot<N> {
+        let objects = self.objects.iter().flat_map(|(class, at)| {
+            at.iter().map(|(federate, at)| {
+                let attributes = at.attributes.iter().cloned();
+                let since = at.since.iter().copied();
+                (*federate, *class, attributes.zip(since).collect())
+            })
+        });
+        let interactions = self.interactions.iter();
+        let interactions = interactions
+            .flat_map(|(class, at)| at.iter().map(|(federate, how)| (*federate, *class, *how)));
+        Snapshot {
+            objects: objects.collect(),
+            interactions: interactions.collect(),
+            regions: self.regions.save(),
+        }
+    }
+
+    pub(crate) fn restore(saved: Snapshot<N>) -> Self {
+        let mut restored = Subscriptions::default();
+        for (federate, class, attributes) in saved.objects {
+            let (attributes, since): (Vec<SubscribedAttribute>, _) = attributes.into_iter().unzip();
+            restored.rates |= attributes.iter().any(|a| !a.rate.is_empty());
+            let at_class = restored.objects.entry(class).or_default();
+            at_class.insert(federate, AtClass { attributes, since });
+        }
+        for (federate, class, how) in saved.interactions {
+            let at_class = restored.interactions.entry(class).or_default();
+            at_class.insert(federate, how);
+        }
+        restored.regions = RegionSubscriptions::restore(saved.regions);
+        restored
     }
 }

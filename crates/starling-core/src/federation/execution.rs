@@ -1,24 +1,45 @@
 //! Federation management at the executive.
 
-use super::federate::fdd_directive;
-use super::modules::{Basis, MergedModules, ModuleMerge};
+use super::members::Member;
+use super::modules::{Basis, MergedModules, ModelsRoom, ModuleMerge};
 use crate::exception::{require_name, throw};
-use crate::execution::{Execution, Member};
+use crate::execution::Execution;
 use crate::executive::quoted;
+use crate::message::federation::{Entry, Request};
 use crate::message::{
-    Cause, EntryBody, FederateInformation, FederationInformation, FederationStatus, ModuleSource,
-    PeerInfo, ResignAction, Snapshot,
+    Cause, FederationInformation, FederationStatus, ModuleSource, PeerInfo, ResignAction, Snapshot,
 };
-use crate::object::execution::NameUse;
-use crate::{Exception, FederateHandle, PeerId};
+use crate::{Exception, FederateHandle, PeerId, ProtocolError, TimeType};
 use starling_fom::Check;
-use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
-/// Logical time implementations that every federate has (§12.4).
-const TIMES: [&str; 2] = ["HLAfloat64Time", "HLAinteger64Time"];
-
 impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_federation(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::SetResignDirective(directive) => {
+                self.federation.member_mut(cause.sender)?.resign_directive = directive
+            }
+            Request::RegisterSynchronizationPoint { label, tag, set } => {
+                require_name("a synchronization point", &label)
+                    .map_err(|e| ProtocolError(e.message))?;
+                self.register_synchronization_point(cause, label, tag, set);
+            }
+            Request::AchieveSynchronizationPoint {
+                label,
+                successfully,
+            } => self.achieve_synchronization_point(cause, &label, successfully),
+            Request::Resign(action) => self.resign(cause, cause.sender, action, None),
+            Request::Save(request) => self.serve_save(cause, request)?,
+        }
+        Ok(())
+    }
+
     /// The modules of Create Federation Execution, the MIM first.
     pub(crate) fn modules_to_create(
         modules: Vec<ModuleSource>,
@@ -27,29 +48,25 @@ impl Execution {
     ) -> ModuleMerge {
         let mim = mim.unwrap_or_else(|| ModuleSource {
             designator: starling_fom::STANDARD_MIM_DESIGNATOR.to_owned(),
-            text: Vec::new(),
+            text: [].into(),
         });
         let mut sources = vec![mim];
         sources.extend(modules);
         ModuleMerge {
             base: None,
             basis: Basis::default(),
-            sources: once(sources),
-            known: Vec::new(),
+            sources,
             check,
         }
     }
 
-    /// Those of Join Federation Execution that the federation execution does not have yet.
+    /// Those of Join Federation Execution. Which of them the federation execution has already is
+    /// found out with the merging, because that takes as long as they are large.
     pub(crate) fn modules_to_join(&self, modules: Vec<ModuleSource>, check: Check) -> ModuleMerge {
-        let there: HashSet<&ModuleSource> = self.modules.iter().collect();
-        let modules = once(modules).into_iter();
-        let (known, added) = modules.partition(|module| there.contains(module));
         ModuleMerge {
-            base: Some(self.model.clone()),
+            base: Some((Arc::clone(&self.model), self.federation.modules.clone())),
             basis: self.basis(),
-            sources: added,
-            known,
+            sources: modules,
             check,
         }
     }
@@ -57,8 +74,8 @@ impl Execution {
     /// What modules merged now are merged into.
     pub(crate) fn basis(&self) -> Basis {
         Basis {
-            execution: self.number,
-            modules: self.modules.len(),
+            execution: self.federation.number,
+            modules: self.federation.modules.len(),
         }
     }
 
@@ -67,58 +84,65 @@ impl Execution {
         name: String,
         merged: impl FnOnce() -> MergedModules,
         time_implementation: String,
+        room: ModelsRoom,
     ) -> Result<Self, Exception> {
-        let time_implementation = if time_implementation.is_empty() {
-            TIMES[0].to_owned()
-        } else {
-            time_implementation
+        let time = match time_implementation.as_str() {
+            "" => Some(TimeType::Float64),
+            name => TimeType::by_name(name),
         };
-        if !TIMES.contains(&time_implementation.as_str()) {
+        let Some(time) = time else {
             throw!(
                 CouldNotCreateLogicalTimeFactory,
-                "there is no logical time implementation '{time_implementation}'; there are {}",
-                TIMES.join(" and ")
+                "there is no logical time implementation '{time_implementation}'; there are {} and {}",
+                TimeType::Float64.name(),
+                TimeType::Integer64.name()
             );
-        }
+        };
         let merged = merged();
         let (sources, model) = (merged.sources, merged.model?);
-        Ok(Execution::new(name, time_implementation, sources, model))
+        room.require(merged.bytes)?;
+        let mut created = Execution::new(name, time, sources, model);
+        created.federation.model_bytes = merged.bytes;
+        created.register_federation();
+        Ok(created)
     }
 
     /// For List Federation Executions, §4.7.
     pub(crate) fn information(&self) -> FederationInformation {
         FederationInformation {
-            name: self.name.clone(),
-            time_implementation: self.time_implementation.clone(),
+            name: self.federation.name.clone(),
+            time_implementation: self.time.time_type().name().to_owned(),
         }
     }
 
     /// For `starling ps`.
     pub(crate) fn status(&self) -> FederationStatus {
         FederationStatus {
-            name: self.name.clone(),
-            time_implementation: self.time_implementation.clone(),
-            modules: self.modules.iter().map(|m| m.designator.clone()).collect(),
-            instances: self.instances.len() as u64,
+            name: self.federation.name.clone(),
+            time_implementation: self.time.time_type().name().to_owned(),
+            modules: self
+                .federation
+                .modules
+                .iter()
+                .map(|m| m.designator.clone())
+                .collect(),
+            instances: self.objects.of_federates() as u64,
             log: self.log.index(),
-            refused: self.refused,
+            refused: self.objects.refused(),
+            outdated: self.log.outdated(),
             federates: self
+                .federation
                 .members
                 .iter()
-                .map(|(handle, m)| (m.information(*handle), m.info.clone()))
+                .map(|(handle, m)| m.status(*handle, self.time_status(*handle)))
                 .collect(),
         }
     }
 
-    /// Names of the joined federates.
-    pub(crate) fn member_names(&self) -> impl Iterator<Item = &str> {
-        self.members.values().map(|m| m.name.as_str())
-    }
-
     /// A joined federate by its name: its handle and connection.
     pub(crate) fn member_named(&self, name: &str) -> Option<(FederateHandle, PeerId)> {
-        let (handle, _) = self.members.iter().find(|(_, m)| m.name == name)?;
-        Some((*handle, self.log.peer(*handle)?))
+        let handle = self.federation.member_named(name)?;
+        Some((handle, self.log.peer(handle)?))
     }
 
     /// How modules that a federate brings differ from those that this federation execution has
@@ -126,13 +150,13 @@ impl Execution {
     pub(crate) fn differing(&self, given: &[ModuleSource], now: Duration) -> Option<String> {
         let other = |m: &&ModuleSource| {
             let same_name = |old: &ModuleSource| old.designator == m.designator;
-            self.modules.iter().any(same_name) && !self.modules.contains(m)
+            self.federation.modules.iter().any(same_name) && !self.federation.modules.contains(m)
         };
         let changed = given.iter().filter(other).map(|m| m.designator.as_str());
         let changed = quoted(changed)?;
-        let age = now.saturating_sub(self.created).as_secs();
-        let name = &self.name;
-        let (federates, first) = match quoted(self.member_names()) {
+        let age = now.saturating_sub(self.federation.created).as_secs();
+        let name = &self.federation.name;
+        let (federates, first) = match quoted(self.federation.member_names()) {
             Some(names) => (
                 format!("the joined federates {names}"),
                 "`starling resign FEDERATE` for each of them, then ",
@@ -144,11 +168,6 @@ impl Execution {
         ))
     }
 
-    /// A member's name.
-    pub(crate) fn federate_name(&self, federate: FederateHandle) -> Option<&str> {
-        Some(&self.members.get(&federate)?.name)
-    }
-
     /// Join Federation Execution, §4.9. The joiner gets a snapshot, the others an entry.
     pub(crate) fn join(
         &mut self,
@@ -156,7 +175,7 @@ impl Execution {
         info: PeerInfo,
         name: Option<String>,
         kind: String,
-        mut merged: MergedModules,
+        (mut merged, room): (MergedModules, ModelsRoom),
         check: Check,
     ) -> Result<FederateHandle, Exception> {
         require_name("a federate", name.as_deref().unwrap_or_default())?;
@@ -164,12 +183,22 @@ impl Execution {
         for module in &merged.sources {
             require_name("a FOM module", &module.designator)?;
         }
-        let used = |name: &str| self.members.values().any(|m| m.name == name);
+        if self.federation.saves.is_in_progress() {
+            throw!(SaveInProgress, "'{}' is being saved", self.federation.name);
+        }
+        if self.federation.restoring.is_in_progress() {
+            throw!(
+                RestoreInProgress,
+                "'{}' is being restored",
+                self.federation.name
+            );
+        }
+        let used = |name: &str| self.federation.members.values().any(|m| m.name == name);
         if let Some(name) = name.as_ref().filter(|n| used(n)) {
             throw!(
                 FederateNameAlreadyInUse,
                 "a federate named '{name}' has joined '{}' already",
-                self.name
+                self.federation.name
             );
         }
         if merged.basis != self.basis() {
@@ -177,72 +206,82 @@ impl Execution {
             // another one of that name.
             merged = self.modules_to_join(merged.brought(), check).run();
         }
+        let brought = self.shared(&merged);
         let added = merged.sources;
         let model = merged.model?;
-        if !added.is_empty() {
+        let grown = !added.is_empty();
+        if grown {
+            room.require(merged.bytes)?;
             self.model = model;
-            self.modules.extend(added.iter().cloned());
-            self.routes.clear();
+            self.federation.model_bytes = merged.bytes;
+            self.federation.modules.extend(added.iter().cloned());
+            self.subscriptions.model_changed();
             self.grow_instances();
         }
 
         self.log.advance();
-        self.last_federate += 1;
-        let handle = FederateHandle(self.last_federate);
+        self.federation.last_federate += 1;
+        let handle = FederateHandle(self.federation.last_federate);
         let name = name.unwrap_or_else(|| {
             let mut made = format!("{kind}-{}", handle.0);
-            while self.members.values().any(|m| m.name == made) {
+            while self.federation.members.values().any(|m| m.name == made) {
                 made.push('\'');
             }
             made
         });
-        let member = Member {
-            info,
-            name: name.clone(),
-            kind,
-            resign_directive: fdd_directive(&self.model),
-            transportations: Default::default(),
-            published: Default::default(),
-            published_interactions: Default::default(),
-            mom_noted: false,
-        };
-        let joined = EntryBody::FederateJoined {
+        let member = Member::new(info, name.clone(), kind, &self.model);
+        let joined = Entry::FederateJoined {
             federate: member.information(handle),
             modules: added,
         };
-        self.log.tell_all(None, &joined);
-        self.members.insert(handle, member);
+        self.log.tell_all(None, joined);
+        self.federation.members.insert(handle, member);
         self.log.join(handle, peer);
+        self.time.join(handle);
         self.advise_joiner(handle);
+        self.manage(handle, brought);
+        if grown {
+            self.modules_changed();
+        }
         let snapshot = self.snapshot(handle, name);
         self.log.welcome(snapshot);
         self.announce_to_joiner(handle);
         Ok(handle)
     }
 
-    fn snapshot(&self, handle: FederateHandle, name: String) -> Snapshot {
-        let federates = self.members.iter();
+    /// Modules that a joiner brought; of those that are there already, what is there.
+    fn shared(&self, merged: &MergedModules) -> Vec<ModuleSource> {
+        let there = |m: &ModuleSource| {
+            self.federation
+                .modules
+                .iter()
+                .find(|old| *old == m)
+                .cloned()
+        };
+        let brought = merged.all_brought();
+        brought
+            .map(|m| there(m).unwrap_or_else(|| m.clone()))
+            .collect()
+    }
+
+    pub(crate) fn snapshot(&self, handle: FederateHandle, name: String) -> Snapshot {
+        let federates = self.federation.members.iter();
         let federates = federates.map(|(h, m)| (m.information(*h), self.log.requests(*h)));
-        let objects = self.subscriptions.objects();
         Snapshot {
             handle,
             name,
-            federation: self.name.clone(),
-            time_implementation: self.time_implementation.clone(),
+            federation: self.federation.name.clone(),
+            time_implementation: self.time.time_type().name().to_owned(),
             index: self.log.index(),
-            modules: self.modules.clone(),
+            modules: self.federation.modules.clone(),
             federates: federates.collect(),
-            object_subscriptions: objects.map(|(f, c, a)| (f, c, a.clone())).collect(),
-            interaction_subscriptions: self.subscriptions.interactions().collect(),
-            regions: self.subscriptions.regions.specifications(),
-            object_region_subscriptions: self.subscriptions.regions.objects(),
-            interaction_region_subscriptions: self.subscriptions.regions.interactions(),
+            declarations: self.subscriptions.save(),
         }
     }
 
     /// A member's connection has ended.
     pub(crate) fn lost(&mut self, federate: FederateHandle, reason: &str) {
-        let Some(member) = self.members.get(&federate) else {
+        let Some(member) = self.federation.members.get(&federate) else {
             return;
         };
         self.log.advance();
@@ -259,43 +298,35 @@ impl Execution {
         fault: Option<String>,
     ) {
         let cause = cause.into();
+        let died = fault.is_some();
+        let lost = fault
+            .as_deref()
+            .map(|fault| self.lost_report(federate, fault));
         if action.deletes() {
             for instance in self.deletable_by(federate) {
-                self.remove_instance(cause, instance, federate, &[]);
+                self.remove_instance(cause, instance, federate, &[], None);
             }
         }
-        self.names
-            .retain(|_, used| *used != NameUse::ReservedBy(federate));
-        self.subscriptions.forget(federate);
+        self.objects.forget_federate(federate);
+        self.subscriptions.change().forget(federate);
+        self.publications.forget(federate);
         self.forget_regions(federate);
-        self.routes.clear();
         self.log
-            .tell_all(cause, &EntryBody::FederateResigned { federate, fault });
-        self.members.remove(&federate);
+            .tell_all(cause, Entry::FederateResigned { federate, fault });
+        self.federation.members.remove(&federate);
         self.log.leave(federate);
         // What is left can't stay its own, whatever the action says: the federate is gone.
         self.ownership_without(federate);
         // What follows from it stands behind it, and waits for no fence of who is forgotten then.
         self.synchronize_without(federate);
+        self.save_without(federate, died);
+        self.restore_without(federate, died);
+        self.time_without(federate);
+        self.manage_no_more(federate);
+        if let Some(lost) = lost {
+            self.report_lost(federate, lost);
+        }
         self.advise_no_more(federate);
         self.advise(None);
-    }
-}
-
-/// Without repetitions.
-fn once(modules: Vec<ModuleSource>) -> Vec<ModuleSource> {
-    let mut seen = HashSet::with_capacity(modules.len());
-    let new: Vec<bool> = modules.iter().map(|module| seen.insert(module)).collect();
-    let modules = modules.into_iter().zip(new);
-    modules.filter_map(|(m, new)| new.then_some(m)).collect()
-}
-
-impl Member {
-    pub(crate) fn information(&self, handle: FederateHandle) -> FederateInformation {
-        FederateInformation {
-            handle,
-            name: self.name.clone(),
-            kind: self.kind.clone(),
-        }
     }
 }

@@ -1,11 +1,48 @@
 //! Federation management at the federate.
 
 use crate::exception::throw;
-use crate::message::{RequestBody, ResignAction};
-use crate::{Exception, Federate};
+use crate::message::ResignAction;
+use crate::message::federation::{Entry, Request};
+use crate::{Callback, Exception, Federate, ProtocolError, RegionHandle};
 use starling_fom::{AutomaticResignAction as Fdd, ObjectModel};
 
 impl Federate {
+    /// An entry of this chapter.
+    pub(crate) fn apply_federation(&mut self, entry: Entry) -> Result<(), ProtocolError> {
+        match entry {
+            Entry::FederateJoined { federate, modules } => {
+                if !modules.is_empty() {
+                    self.grow(&modules)?;
+                }
+                self.log.joined(federate.handle);
+                self.federation.members.insert(federate.handle, federate);
+            }
+            Entry::FederateResigned { federate, .. } => {
+                self.counters.from_removed += self.log.resigned(federate) as u64;
+                self.federation.members.remove(&federate);
+                self.declarations.forget_federate(federate);
+                let (first, last) = RegionHandle::block(federate);
+                self.apply_regions_gone(first, last);
+                self.federation.resigned |= federate == self.me;
+                self.advise_all();
+            }
+            Entry::SynchronizationPointRegistered { label, failure } => {
+                let callback = Callback::SynchronizationPointRegistered { label, failure };
+                self.delivery.push(callback);
+            }
+            Entry::SynchronizationPointAnnounced { label, tag } => {
+                let callback = Callback::AnnounceSynchronizationPoint { label, tag };
+                self.delivery.push(callback);
+            }
+            Entry::FederationSynchronized { label, failed } => {
+                let callback = Callback::FederationSynchronized { label, failed };
+                self.delivery.push(callback);
+            }
+            Entry::Save(entry) => self.apply_save(entry),
+        }
+        Ok(())
+    }
+
     /// Resign Federation Execution, 1516.1-2010 §4.10. Afterwards wait for
     /// [`Federate::is_resigned`]; nothing is delivered any more.
     pub fn resign_federation_execution(&mut self, action: ResignAction) -> Result<(), Exception> {
@@ -24,7 +61,7 @@ impl Federate {
             );
         }
         self.delivery.end();
-        self.log.ending_request(RequestBody::Resign(action));
+        self.log.ending_request(Request::Resign(action));
         Ok(())
     }
 
@@ -35,23 +72,23 @@ impl Federate {
         }
         let privilege = self.privilege_to_delete();
         let mut left: Vec<_> = self
-            .instances
+            .objects
             .iter()
-            .filter(|(_, i)| !i.owned.is_empty())
-            .filter(|(_, i)| !(action.deletes() && i.owned.contains(&privilege)))
+            .filter(|(_, i)| !i.owned().is_empty())
+            .filter(|(_, i)| !(action.deletes() && i.owns(privilege)))
             .collect();
-        left.sort_unstable_by_key(|(handle, _)| **handle);
+        left.sort_unstable_by_key(|(handle, _)| *handle);
         let (_, first) = left.first()?;
         Some(format!(
             "{} object instances with attributes owned by this federate, '{}' for one",
             left.len(),
-            first.name
+            first.name()
         ))
     }
 
     /// Get Automatic Resign Directive, §10.2.
     pub fn automatic_resign_directive(&self) -> Result<ResignAction, Exception> {
-        Ok(self.resign_directive)
+        Ok(self.federation.resign_directive)
     }
 
     /// Set Automatic Resign Directive, §10.3.
@@ -59,14 +96,14 @@ impl Federate {
         &mut self,
         action: ResignAction,
     ) -> Result<(), Exception> {
-        self.resign_directive = action;
-        self.log.request(RequestBody::SetResignDirective(action));
+        self.federation.resign_directive = action;
+        self.log.request(Request::SetResignDirective(action));
         Ok(())
     }
 }
 
 /// The automatic resign directive that the FDD's switches ask for.
-pub(crate) fn fdd_directive(model: &ObjectModel) -> ResignAction {
+pub(super) fn fdd_directive(model: &ObjectModel) -> ResignAction {
     match model.switches().automatic_resign_action {
         Fdd::UnconditionallyDivestAttributes => ResignAction::UnconditionallyDivestAttributes,
         Fdd::DeleteObjects => ResignAction::DeleteObjects,

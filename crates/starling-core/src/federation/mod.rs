@@ -5,12 +5,16 @@
 //! - the FDD only grows, and every member merges the same modules in the same order;
 //! - after its resignation a federate owns nothing, and no name it reserved stays reserved;
 //! - federate handles are never reused in a federation execution.
-//!
-//! Absent here: save and restore.
 
-pub(crate) mod execution;
-pub(crate) mod federate;
+mod execution;
+mod federate;
+pub(crate) mod members;
 pub(crate) mod modules;
-pub(crate) mod synchronization;
+pub(crate) mod restore;
+pub(crate) mod save;
+mod saved;
+mod synchronization;
 
+pub use restore::{RestoreFailure, RestoreState, RestoreStatus};
+pub use save::{Archive, Archived, SaveFailure, SaveStatus, SavedFederation};
 pub use synchronization::SynchronizationPointFailure;

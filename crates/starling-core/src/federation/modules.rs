@@ -3,9 +3,12 @@
 //! Reading and merging large modules takes seconds, so it is apart from the executive: whoever
 //! drives that may do it on another thread ([`Executive::take_modules`](crate::Executive)).
 
+use crate::exception::throw;
 use crate::message::{ModuleSource, ToExecutive};
-use crate::{Exception, ExceptionKind};
+use crate::{Exception, ExceptionKind, ProtocolError};
 use starling_fom::{Check, FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Most modules of a federation execution, the MIM included.
 const MODULES_MAX: usize = 1000;
@@ -20,12 +23,11 @@ enum Role {
 /// Modules that a message brought, to be merged. Holds no reference to the executive and takes
 /// time in proportion to their size, so it can run on any thread.
 pub struct ModuleMerge {
-    /// What they are merged into; none: the first of them is the MIM.
-    pub(crate) base: Option<ObjectModel>,
+    /// What they are merged into, with its modules; none: the first of them is the MIM.
+    pub(crate) base: Option<(Arc<ObjectModel>, Vec<ModuleSource>)>,
     pub(crate) basis: Basis,
+    /// What the message brought.
     pub(crate) sources: Vec<ModuleSource>,
-    /// What the message brought and the federation execution has already.
-    pub(crate) known: Vec<ModuleSource>,
     pub(crate) check: Check,
 }
 
@@ -37,14 +39,60 @@ pub(crate) struct Basis {
     pub(crate) modules: usize,
 }
 
+/// How much memory one federation execution's object model may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ModelsRoom {
+    /// All models together may take so many bytes.
+    pub(crate) max: usize,
+    /// So many are taken by others.
+    pub(crate) others: usize,
+}
+
+impl ModelsRoom {
+    /// Refuses a model that takes more than there is room for.
+    pub(crate) fn require(self, bytes: usize) -> Result<(), Exception> {
+        let Self { max, others } = self;
+        if bytes <= max.saturating_sub(others) {
+            return Ok(());
+        }
+        let why = format!(
+            "the object model would take about {bytes} bytes of memory in rtiexec and those of \
+             other federation executions take {others}; {max} are allowed altogether \
+             (limits.models_bytes)\n  do: destroy federation executions that are not needed, take \
+             out of the FOM modules what is not used, or set limits.models_bytes of rtiexec higher"
+        );
+        Err(Exception::new(ExceptionKind::RTIinternalError, why))
+    }
+}
+
 /// Modules that were merged, or why they can't be.
 pub struct MergedModules {
     /// While this is so, the base is still the same.
     pub(crate) basis: Basis,
+    /// What the federation execution does not have yet.
     pub(crate) sources: Vec<ModuleSource>,
+    /// What it has already.
     known: Vec<ModuleSource>,
-    pub(crate) model: Result<ObjectModel, Exception>,
+    pub(crate) model: Result<Arc<ObjectModel>, Exception>,
+    /// About how many bytes of memory the model takes, with the texts of all its modules, if the
+    /// message brought any.
+    pub(crate) bytes: usize,
     warnings: Vec<FomError>,
+}
+
+/// What Create Federation Execution asks of its modules before it opens them, §4.5: a FOM module,
+/// and no naming of the standard MIM, which comes by itself.
+pub(crate) fn require_given(modules: usize, mim: Option<&str>) -> Result<(), Exception> {
+    if mim == Some(STANDARD_MIM_DESIGNATOR) {
+        throw!(
+            DesignatorIsHLAstandardMIM,
+            "the standard MIM is used without being named"
+        );
+    }
+    if modules == 0 {
+        throw!(CouldNotOpenFDD, "no FOM module was given");
+    }
+    Ok(())
 }
 
 impl ModuleMerge {
@@ -55,19 +103,51 @@ impl ModuleMerge {
 
     /// Reads and merges them.
     pub fn run(self) -> MergedModules {
-        let merged = build(self.base, &self.sources, self.check);
+        let (base, there) = match self.base {
+            // Most joins bring none, and cost no more for a large federation execution.
+            Some((same, _)) if self.sources.is_empty() => {
+                return MergedModules {
+                    basis: self.basis,
+                    sources: Vec::new(),
+                    known: Vec::new(),
+                    model: Ok(same),
+                    bytes: 0,
+                    warnings: Vec::new(),
+                };
+            }
+            base => base.unzip(),
+        };
+        let there = there.unwrap_or_default();
+        let has: HashSet<&ModuleSource> = there.iter().collect();
+        let brought = once(self.sources).into_iter();
+        let (known, sources): (Vec<_>, Vec<_>) = brought.partition(|m| has.contains(m));
+        let merged = match base {
+            Some(same) if sources.is_empty() => Ok((same, Vec::new())),
+            base => build(base, &sources, self.check).map(|(m, warnings)| (Arc::new(m), warnings)),
+        };
         let (model, warnings) = match merged {
             Ok((model, warnings)) => (Ok(model), warnings),
             Err(refusal) => (Err(refusal), Vec::new()),
         };
+        let texts = there.iter().chain(&sources).map(|m| m.text.len());
+        let texts: usize = texts.sum();
         MergedModules {
             basis: self.basis,
-            sources: self.sources,
-            known: self.known,
+            bytes: texts + model.as_ref().map_or(0, |m| m.memory_bytes()),
+            sources,
+            known,
             model,
             warnings,
         }
     }
+}
+
+/// Without repetitions.
+fn once(modules: Vec<ModuleSource>) -> Vec<ModuleSource> {
+    let mut seen = HashSet::with_capacity(modules.len());
+    let new: Vec<bool> = modules.iter().map(|module| seen.insert(module)).collect();
+    let modules = modules.into_iter().zip(new);
+    modules.filter_map(|(m, new)| new.then_some(m)).collect()
 }
 
 impl MergedModules {
@@ -85,6 +165,11 @@ impl MergedModules {
         all
     }
 
+    /// All modules that the message brought.
+    pub(crate) fn all_brought(&self) -> impl Iterator<Item = &ModuleSource> {
+        self.known.iter().chain(&self.sources)
+    }
+
     /// What was let pass with a warning, for the log.
     pub fn warnings(&self) -> &[FomError] {
         &self.warnings
@@ -97,19 +182,30 @@ pub(crate) fn rebuild(sources: &[ModuleSource]) -> Result<ObjectModel, Exception
     Ok(build(None, sources, Check::Lenient)?.0)
 }
 
+/// The same of saved modules, with about how many bytes of memory it takes, their texts included.
+pub(crate) fn restore(
+    sources: &[ModuleSource],
+) -> Result<(Arc<ObjectModel>, usize), ProtocolError> {
+    let model = rebuild(sources)
+        .map_err(|e| ProtocolError(format!("the saved FDD can't be merged any more: {e}")))?;
+    let texts: usize = sources.iter().map(|m| m.text.len()).sum();
+    let bytes = texts + model.memory_bytes();
+    Ok((Arc::new(model), bytes))
+}
+
 /// Merges further FOM modules that somebody else has accepted.
 pub(crate) fn extend(model: &mut ObjectModel, modules: &[ModuleSource]) -> Result<(), Exception> {
-    *model = build(Some(model.clone()), modules, Check::Lenient)?.0;
+    *model = build(Some(Arc::new(model.clone())), modules, Check::Lenient)?.0;
     Ok(())
 }
 
 fn build(
-    base: Option<ObjectModel>,
+    base: Option<Arc<ObjectModel>>,
     sources: &[ModuleSource],
     check: Check,
 ) -> Result<(ObjectModel, Vec<FomError>), Exception> {
     let (mut model, modules) = match base {
-        Some(base) => (base, sources),
+        Some(base) => (ObjectModel::clone(&base), sources),
         None => {
             let (mim, modules) = sources
                 .split_first()

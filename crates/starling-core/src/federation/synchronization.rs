@@ -7,9 +7,11 @@
 use crate::callback::Callback;
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
-use crate::message::{Cause, EntryBody, RequestBody};
+use crate::message::Cause;
+use crate::message::federation::{Entry, Request};
+use crate::saved::federation::SynchronizationPoint;
 use crate::{Exception, Federate, FederateHandle};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Why a synchronization point was not registered (C++ numbers).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,15 +19,6 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum SynchronizationPointFailure {
     LabelNotUnique = 0,
     SetMemberNotJoined = 1,
-}
-
-/// A registered point that is not achieved yet.
-pub(crate) struct SynchronizationPoint {
-    tag: Vec<u8>,
-    for_all: bool,
-    waiting: BTreeSet<FederateHandle>,
-    /// Who has achieved it, and whether successfully.
-    achieved: BTreeMap<FederateHandle, bool>,
 }
 
 impl Execution {
@@ -38,19 +31,19 @@ impl Execution {
         set: Vec<FederateHandle>,
     ) {
         let failure = match () {
-            () if self.synchronization_points.contains_key(&label) => {
+            () if self.federation.synchronization_points.contains_key(&label) => {
                 Some(SynchronizationPointFailure::LabelNotUnique)
             }
-            () if set.iter().any(|f| !self.members.contains_key(f)) => {
+            () if set.iter().any(|f| !self.federation.is_member(*f)) => {
                 Some(SynchronizationPointFailure::SetMemberNotJoined)
             }
             () => None,
         };
-        let registered = EntryBody::SynchronizationPointRegistered {
+        let registered = Entry::SynchronizationPointRegistered {
             label: label.clone(),
             failure,
         };
-        self.log.tell(cause, &[cause.sender], &registered);
+        self.log.tell(cause, &[cause.sender], registered);
         if failure.is_some() {
             return;
         }
@@ -63,14 +56,16 @@ impl Execution {
             achieved: BTreeMap::new(),
         };
         let audience: Vec<_> = point.waiting.iter().copied().collect();
-        self.synchronization_points.insert(label.clone(), point);
-        let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
-        self.log.tell(cause, &audience, &announce);
+        self.federation
+            .synchronization_points
+            .insert(label.clone(), point);
+        let announce = Entry::SynchronizationPointAnnounced { label, tag };
+        self.log.tell(cause, &audience, announce);
     }
 
     /// Announces to a federate that has just joined what all are to achieve.
     pub(crate) fn announce_to_joiner(&mut self, joiner: FederateHandle) {
-        let all = self.synchronization_points.iter_mut();
+        let all = self.federation.synchronization_points.iter_mut();
         let mut announced = Vec::new();
         for (label, point) in all.filter(|(_, p)| p.for_all) {
             point.waiting.insert(joiner);
@@ -78,8 +73,8 @@ impl Execution {
         }
         for (label, tag) in announced {
             self.log.advance();
-            let announce = EntryBody::SynchronizationPointAnnounced { label, tag };
-            self.log.tell(None, &[joiner], &announce);
+            let announce = Entry::SynchronizationPointAnnounced { label, tag };
+            self.log.tell(None, &[joiner], announce);
         }
     }
 
@@ -90,7 +85,7 @@ impl Execution {
         label: &str,
         successfully: bool,
     ) {
-        if let Some(point) = self.synchronization_points.get_mut(label)
+        if let Some(point) = self.federation.synchronization_points.get_mut(label)
             && point.waiting.remove(&cause.sender)
         {
             point.achieved.insert(cause.sender, successfully);
@@ -100,9 +95,14 @@ impl Execution {
 
     /// A federate has resigned: nobody waits for it.
     pub(crate) fn synchronize_without(&mut self, gone: FederateHandle) {
-        let labels: Vec<_> = self.synchronization_points.keys().cloned().collect();
+        let labels: Vec<_> = self
+            .federation
+            .synchronization_points
+            .keys()
+            .cloned()
+            .collect();
         for label in labels {
-            if let Some(point) = self.synchronization_points.get_mut(&label) {
+            if let Some(point) = self.federation.synchronization_points.get_mut(&label) {
                 point.waiting.remove(&gone);
                 point.achieved.remove(&gone);
                 self.complete_synchronization_point(None, &label);
@@ -111,7 +111,7 @@ impl Execution {
     }
 
     fn complete_synchronization_point(&mut self, cause: impl Into<Option<Cause>>, label: &str) {
-        let Some(point) = self.synchronization_points.get(label) else {
+        let Some(point) = self.federation.synchronization_points.get(label) else {
             return;
         };
         if !point.waiting.is_empty() {
@@ -120,10 +120,10 @@ impl Execution {
         let audience: Vec<_> = point.achieved.keys().copied().collect();
         let failed = point.achieved.iter().filter(|(_, ok)| !**ok);
         let failed = failed.map(|(f, _)| *f).collect();
-        self.synchronization_points.remove(label);
+        self.federation.synchronization_points.remove(label);
         let label = label.to_owned();
-        let synchronized = EntryBody::FederationSynchronized { label, failed };
-        self.log.tell(cause, &audience, &synchronized);
+        let synchronized = Entry::FederationSynchronized { label, failed };
+        self.log.tell(cause, &audience, synchronized);
     }
 }
 
@@ -143,7 +143,7 @@ impl Federate {
                 "the synchronization set has a handle that is no federate's"
             );
         }
-        self.log.request(RequestBody::RegisterSynchronizationPoint {
+        self.log.request(Request::RegisterSynchronizationPoint {
             label: label.to_owned(),
             tag: tag.to_vec(),
             set: set.to_vec(),
@@ -157,14 +157,14 @@ impl Federate {
         label: &str,
         successfully: bool,
     ) -> Result<(), Exception> {
-        if !self.announced.remove(label) {
+        if !self.federation.announced.remove(label) {
             throw!(
                 SynchronizationPointLabelNotAnnounced,
                 "synchronization point '{label}' is not announced to this federate, or achieved by it already"
             );
         }
         let label = label.to_owned();
-        self.log.request(RequestBody::AchieveSynchronizationPoint {
+        self.log.request(Request::AchieveSynchronizationPoint {
             label,
             successfully,
         });
@@ -174,7 +174,7 @@ impl Federate {
     /// A callback of this chapter is delivered.
     pub(crate) fn deliver_federation(&mut self, callback: Callback) -> Callback {
         if let Callback::AnnounceSynchronizationPoint { label, .. } = &callback {
-            self.announced.insert(label.clone());
+            self.federation.announced.insert(label.clone());
         }
         callback
     }

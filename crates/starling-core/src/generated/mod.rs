@@ -2,3 +2,4 @@
 
 pub mod exception_kind;
 pub mod service;
+mod services;

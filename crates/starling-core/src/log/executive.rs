@@ -4,35 +4,48 @@
 //! - every request of a member takes one log index, refused or not;
 //! - a member's stream is complete: entries that do not concern it are covered by a watermark
 //!   before anything later is put on it;
+//! - what was sent by who had not applied the beginning of the present epoch brings nothing about;
 //! - no member is told two entries of one index, so that a federate which has applied an index has
 //!   applied all of it.
 
+use crate::message::time::Notice;
 use crate::message::{
-    After, Cause, Entry, EntryBody, FromExecutive, LogIndex, RequestNumber, Snapshot, Watermark,
+    After, Cause, Entry, EntryBody, FromExecutive, LogIndex, RequestNumber, Restored, Snapshot,
+    Watermark,
 };
+use crate::saved::log as saved;
 use crate::{FederateHandle, PeerId, ProtocolError};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The stream of one member.
-struct Stream {
-    peer: PeerId,
+pub(super) struct Stream {
+    pub(super) peer: PeerId,
     /// Requests that the member has made.
-    requests: RequestNumber,
+    pub(super) requests: RequestNumber,
     /// Log index of the last of them.
-    last_request_at: LogIndex,
+    pub(super) last_request_at: LogIndex,
     /// It tells the log up to here.
-    told: LogIndex,
+    pub(super) told: LogIndex,
 }
 
 /// The log and the streams of all members.
 #[derive(Default)]
 pub(crate) struct Log {
-    index: LogIndex,
+    pub(super) index: LogIndex,
     /// Every member has been told the log up to here.
-    settled: LogIndex,
-    streams: BTreeMap<FederateHandle, Stream>,
+    pub(super) settled: LogIndex,
+    /// Where the present epoch began: what was sent by who had not applied this is dropped.
+    pub(super) epoch: LogIndex,
+    /// Requests and data frames that were.
+    outdated: u64,
+    pub(super) streams: BTreeMap<FederateHandle, Stream>,
+    /// Members by the log index of their last request.
+    pub(super) latest: BTreeMap<LogIndex, FederateHandle>,
     out: Vec<(PeerId, FromExecutive)>,
     left: Vec<PeerId>,
+    /// Members who have become others by a restore.
+    renamed: Vec<(PeerId, FederateHandle)>,
 }
 
 impl Log {
@@ -47,23 +60,119 @@ impl Log {
     }
 
     /// Takes an index for a member's request. Its fences come first, so that all that it brings
-    /// about stands behind them.
+    /// about stands behind them. None if it is of an older epoch: it has neither index nor
+    /// number, since its sender counts anew, and nothing comes of it.
     pub(crate) fn request(
         &mut self,
         sender: FederateHandle,
+        applied: LogIndex,
         fenced: &[FederateHandle],
-    ) -> Result<Cause, ProtocolError> {
+    ) -> Result<Option<Cause>, ProtocolError> {
+        self.require_there(sender, applied)?;
+        if self.is_outdated(applied) {
+            return Ok(None);
+        }
         self.advance();
         let stream = self
             .streams
             .get_mut(&sender)
             .ok_or_else(|| not_a_member(sender))?;
         stream.requests = stream.requests.next();
+        self.latest.remove(&stream.last_request_at);
         stream.last_request_at = self.index;
+        self.latest.insert(self.index, sender);
         let request = stream.requests;
         let cause = Cause { sender, request };
-        self.tell(cause, fenced, &EntryBody::Fenced);
-        Ok(cause)
+        self.tell(cause, fenced, EntryBody::Fenced);
+        Ok(Some(cause))
+    }
+
+    /// Whether a request that takes no index is of this epoch; counted if not.
+    pub(crate) fn admits_request(
+        &mut self,
+        sender: FederateHandle,
+        applied: LogIndex,
+    ) -> Result<bool, ProtocolError> {
+        self.require_there(sender, applied)?;
+        Ok(!self.is_outdated(applied))
+    }
+
+    /// Refuses a request that comes after what has not happened.
+    fn require_there(
+        &self,
+        sender: FederateHandle,
+        applied: LogIndex,
+    ) -> Result<(), ProtocolError> {
+        if applied > self.index {
+            return Err(ProtocolError(format!(
+                "{sender} made a request after log index {applied}; the log is at {}",
+                self.index
+            )));
+        }
+        Ok(())
+    }
+
+    /// Begins a new epoch, and the streams of all members with it, because the federation execution
+    /// is restored: what is on its way by then is dropped wherever it arrives later. `becomes` has
+    /// the handles that members have from now on. Indices go on behind those of the save, and
+    /// requests are numbered as they were then.
+    pub(crate) fn restart(
+        &mut self,
+        saved: &saved::Execution,
+        becomes: &BTreeMap<FederateHandle, FederateHandle>,
+    ) {
+        self.index = self.index.max(saved.index);
+        self.begin_epoch(None);
+        self.settled = self.index;
+        self.latest.clear();
+        for (before, stream) in std::mem::take(&mut self.streams) {
+            let Some(federate) = becomes.get(&before).copied() else {
+                self.left.push(stream.peer);
+                continue;
+            };
+            let then = saved.streams.get(&federate);
+            let stream = Stream {
+                peer: stream.peer,
+                requests: then.map(|s| s.requests).unwrap_or_default(),
+                last_request_at: LogIndex::default(),
+                told: self.index,
+            };
+            self.renamed.push((stream.peer, federate));
+            self.streams.insert(federate, stream);
+        }
+    }
+
+    /// Begins a new epoch with an entry for all members: what is on its way by then is dropped
+    /// wherever it arrives later.
+    pub(crate) fn begin_epoch(&mut self, cause: impl Into<Option<Cause>>) {
+        self.advance();
+        self.tell_all(cause, EntryBody::EpochBegan);
+        self.epoch = self.index;
+    }
+
+    /// Gives a member what it is after a restore.
+    pub(crate) fn restored(&mut self, restored: Restored) {
+        if let Some(stream) = self.streams.get(&restored.snapshot.handle) {
+            let restored = FromExecutive::Restored(Box::new(restored));
+            self.out.push((stream.peer, restored));
+        }
+    }
+
+    /// Peers whose federates have other handles since the last call.
+    pub(crate) fn renamed(&mut self) -> impl Iterator<Item = (PeerId, FederateHandle)> + '_ {
+        self.renamed.drain(..)
+    }
+
+    /// Whether who had applied the log up to `applied` was in an older epoch; counted if so.
+    fn is_outdated(&mut self, applied: LogIndex) -> bool {
+        let outdated = applied < self.epoch;
+        self.outdated += u64::from(outdated);
+        outdated
+    }
+
+    /// Requests and data frames of older epochs, dropped.
+    pub(crate) fn outdated(&self) -> u64 {
+        self.outdated
     }
 
     /// A federate becomes a member: its stream begins behind the present index.
@@ -87,8 +196,10 @@ impl Log {
 
     /// A federate is no longer a member: its stream ends.
     pub(crate) fn leave(&mut self, federate: FederateHandle) {
-        let gone = self.streams.remove(&federate);
-        self.left.extend(gone.map(|s| s.peer));
+        if let Some(gone) = self.streams.remove(&federate) {
+            self.latest.remove(&gone.last_request_at);
+            self.left.push(gone.peer);
+        }
     }
 
     /// All members, ascending.
@@ -119,32 +230,40 @@ impl Log {
         &mut self,
         cause: impl Into<Option<Cause>>,
         audience: &[FederateHandle],
-        body: &EntryBody,
+        body: impl Into<EntryBody>,
     ) {
-        let cause = cause.into();
+        let (cause, body) = (cause.into(), body.into());
         let told = |f| self.streams.get(f).is_some_and(|s| s.told >= self.index);
         if audience.iter().any(told) {
             self.advance();
         }
+        let entry = Arc::new(Entry {
+            index: self.index,
+            cause,
+            body,
+        });
         for federate in audience {
             self.bring_up_to(*federate, self.index.previous());
             let Some(stream) = self.streams.get_mut(federate) else {
                 continue;
             };
             stream.told = self.index;
-            let entry = Entry {
-                index: self.index,
-                cause,
-                body: body.clone(),
-            };
+            let entry = Arc::clone(&entry);
             self.out.push((stream.peer, FromExecutive::Entry(entry)));
         }
     }
 
     /// [`Log::tell`] with all members as the audience.
-    pub(crate) fn tell_all(&mut self, cause: impl Into<Option<Cause>>, body: &EntryBody) {
+    pub(crate) fn tell_all(&mut self, cause: impl Into<Option<Cause>>, body: impl Into<EntryBody>) {
         let everyone = self.members();
         self.tell(cause, &everyone, body);
+    }
+
+    /// Tells a member about its time, in its stream, but not as a part of the log.
+    pub(crate) fn notify(&mut self, federate: FederateHandle, notice: Notice) {
+        let peer = self.peer(federate);
+        self.out
+            .extend(peer.map(|peer| (peer, FromExecutive::Time(notice))));
     }
 
     /// Brings a member up to date, so that a data frame may follow on its stream; its connection.
@@ -153,13 +272,17 @@ impl Log {
         self.peer(federate)
     }
 
-    /// Refuses a data frame that comes after what has not happened: its receivers would hold it
-    /// for ever.
-    pub(crate) fn require_past(
-        &self,
+    /// Whether a data frame is of this epoch. Refuses one that comes after what has not happened:
+    /// its receivers would hold it for ever.
+    pub(crate) fn admits(
+        &mut self,
         sender: FederateHandle,
         after: &After,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<bool, ProtocolError> {
+        // Before anything else: its sender's requests are numbered anew.
+        if self.is_outdated(after.index) {
+            return Ok(false);
+        }
         let made = self.requests(sender);
         if after.index > self.index || after.requests > made {
             return Err(ProtocolError(format!(
@@ -167,7 +290,7 @@ impl Log {
                 after.requests, after.index, self.index
             )));
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Covers what `federate` was not told up to `index` with a watermark.
@@ -188,12 +311,9 @@ impl Log {
                 s.requests
             }
         };
-        let requests = self
-            .streams
-            .iter()
-            .filter(|(_, s)| s.last_request_at > told)
-            .map(|(f, s)| (*f, by_then(s)))
-            .collect();
+        let moved = self.latest.range(told.next()..).map(|(_, f)| f);
+        let requests = moved.filter_map(|f| Some((*f, by_then(self.streams.get(f)?))));
+        let requests = requests.collect();
         let mark = Watermark { index, requests };
         self.out.push((peer, FromExecutive::Watermark(mark)));
     }

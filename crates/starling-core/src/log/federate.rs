@@ -2,21 +2,34 @@
 //! own requests and data frames on their way out.
 
 use super::order::Ordering;
+use crate::message::time;
 use crate::message::{
-    After, Data, DataBody, FromExecutive, LogIndex, Request, RequestBody, RequestNumber,
+    After, Cause, Data, DataBody, FromExecutive, LogIndex, Request, RequestBody, RequestNumber,
+    TimeRequest,
 };
+use crate::saved;
 use crate::{FederateHandle, ProtocolError};
 use std::collections::{BTreeSet, VecDeque};
 
 pub(crate) use super::order::{Now, Ordered};
 
-/// How this federate's data frames travel.
+/// How a federate's data frames travel to another one. In time-stamp order they all go by the
+/// executive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataPath {
     /// On the stream to the executive, which forwards them.
     Executive,
-    /// On a link of its own to each receiver.
+    /// On a link of its own to the receiver.
     Direct,
+}
+
+impl DataPath {
+    fn other(self) -> Self {
+        match self {
+            DataPath::Executive => DataPath::Direct,
+            DataPath::Direct => DataPath::Executive,
+        }
+    }
 }
 
 /// What goes to the executive or to a peer.
@@ -24,7 +37,11 @@ pub enum DataPath {
 pub enum Output {
     /// To the executive.
     Request(Request),
-    /// A fence, to this receiver's own link ([`DataPath::Direct`] only).
+    /// To the executive, about time.
+    Time(TimeRequest),
+    /// To the executive: this federate's part of a save.
+    Part(Box<saved::Federate>),
+    /// A fence, to this receiver's own link.
     Fence {
         /// The receiver.
         to: FederateHandle,
@@ -33,16 +50,35 @@ pub enum Output {
     },
 }
 
+/// Where an entry stands in the log, and what brought it about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) index: LogIndex,
+    pub(crate) cause: Option<Cause>,
+}
+
+impl Place {
+    /// The federate whose request it was.
+    pub(crate) fn sender(&self) -> Result<FederateHandle, ProtocolError> {
+        let sender = self.cause.map(|c| c.sender);
+        let index = self.index;
+        sender.ok_or_else(|| ProtocolError(format!("nobody asked for entry {index} of the log")))
+    }
+}
+
 /// The replica of one joined federate.
 pub(crate) struct Replica {
-    me: FederateHandle,
-    path: DataPath,
-    order: Ordering,
+    pub(super) me: FederateHandle,
+    /// To those that no other is set for.
+    pub(super) path: DataPath,
+    /// Those to which data takes the other path.
+    pub(super) elsewhere: BTreeSet<FederateHandle>,
+    pub(super) order: Ordering,
     /// Requests made so far.
-    requests: RequestNumber,
+    pub(super) requests: RequestNumber,
     /// Receivers whose own link has carried data since its last fence.
-    fenceable: BTreeSet<FederateHandle>,
-    out: VecDeque<Output>,
+    pub(super) fenceable: BTreeSet<FederateHandle>,
+    pub(super) out: VecDeque<Output>,
 }
 
 impl Replica {
@@ -57,16 +93,34 @@ impl Replica {
         Replica {
             me,
             path,
-            order: Ordering::new(me, path, index, senders),
+            elsewhere: BTreeSet::new(),
+            order: Ordering::new(me, index, senders),
             requests: RequestNumber::default(),
             fenceable: BTreeSet::new(),
             out: VecDeque::new(),
         }
     }
 
+    /// After a restore: what was sent before this index was applied is nothing any more, and
+    /// requests are numbered on as this federate's were.
+    pub(crate) fn begin_again(&mut self, index: LogIndex) {
+        self.order.begin_epoch(index);
+        self.requests = self.order.own_requests();
+    }
+
     /// The last log index applied; what a frame sent now comes after.
     pub(crate) fn applied(&self) -> LogIndex {
         self.order.applied()
+    }
+
+    /// Data frames of older epochs that were dropped.
+    pub(crate) fn outdated(&self) -> u64 {
+        self.order.outdated()
+    }
+
+    /// Data frames that wait for what they come after.
+    pub(crate) fn held(&self) -> usize {
+        self.order.held()
     }
 
     /// Own requests that are in the applied part of the log.
@@ -80,20 +134,33 @@ impl Replica {
     }
 
     /// Puts a request into the log.
-    pub(crate) fn request(&mut self, body: RequestBody) {
+    pub(crate) fn request(&mut self, body: impl Into<RequestBody>) {
+        let body = body.into();
+        self.put(Vec::new(), body);
+    }
+
+    /// Puts a request out, its sets sorted.
+    fn put(&mut self, fenced: Vec<FederateHandle>, mut body: RequestBody) {
+        body.sort_sets();
         self.requests = self.requests.next();
+        let applied = self.applied();
         self.out.push_back(Output::Request(Request {
-            fenced: Vec::new(),
+            applied,
+            fenced,
             body,
         }));
     }
 
     /// Puts a request into the log that ends something: data sent before it must be handled
     /// before it, so every link of its own used since its last fence is fenced first.
-    pub(crate) fn ending_request(&mut self, body: RequestBody) {
+    pub(crate) fn ending_request(&mut self, body: impl Into<RequestBody>) {
+        let fenced = std::mem::take(&mut self.fenceable).into_iter().collect();
+        self.fenced_request(fenced, body);
+    }
+
+    fn fenced_request(&mut self, fenced: Vec<FederateHandle>, body: impl Into<RequestBody>) {
         let request = self.requests.next();
         let after = self.after();
-        let fenced: Vec<_> = std::mem::take(&mut self.fenceable).into_iter().collect();
         for to in &fenced {
             let fence = Data {
                 sender: self.me,
@@ -102,16 +169,12 @@ impl Replica {
             };
             self.out.push_back(Output::Fence { to: *to, fence });
         }
-        self.requests = request;
-        self.out
-            .push_back(Output::Request(Request { fenced, body }));
+        self.put(fenced, body.into());
     }
 
-    /// A data frame of this federate's, sent now to these.
-    pub(crate) fn frame<'a>(&mut self, to: &[FederateHandle], body: DataBody<'a>) -> Data<'a> {
-        if self.path == DataPath::Direct {
-            self.fenceable.extend(to);
-        }
+    /// A data frame of this federate's, sent now.
+    #[inline]
+    pub(crate) fn frame<'a>(&self, body: DataBody<'a>) -> Data<'a> {
         Data {
             sender: self.me,
             after: self.after(),
@@ -119,11 +182,69 @@ impl Replica {
         }
     }
 
+    /// Whether data goes by the executive, whoever is to get it.
+    #[inline]
+    pub(crate) fn forwards_all(&self) -> bool {
+        self.path == DataPath::Executive && self.elsewhere.is_empty()
+    }
+
+    /// Which of these get a frame that is sent now on links of their own, and which by the executive.
+    pub(crate) fn split(
+        &mut self,
+        to: &[FederateHandle],
+    ) -> (Vec<FederateHandle>, Vec<FederateHandle>) {
+        let is_direct = |f: &FederateHandle| self.path_to(*f) == DataPath::Direct;
+        let (direct, forwarded): (Vec<_>, Vec<_>) = to.iter().copied().partition(is_direct);
+        self.fenceable.extend(&direct);
+        (direct, forwarded)
+    }
+
+    fn path_to(&self, peer: FederateHandle) -> DataPath {
+        match self.elsewhere.contains(&peer) {
+            false => self.path,
+            true => self.path.other(),
+        }
+    }
+
+    /// Data to `peer` takes this path from now on. The request that tells so stands between the last
+    /// frame on the old path and the first on the new one, which comes after it; what a link of
+    /// the peer's own carried until now is fenced before it.
+    pub(crate) fn set_path(&mut self, peer: FederateHandle, path: DataPath) {
+        if self.path_to(peer) == path {
+            return;
+        }
+        match path == self.path {
+            true => self.elsewhere.remove(&peer),
+            false => self.elsewhere.insert(peer),
+        };
+        let used = self.fenceable.remove(&peer);
+        let fenced = used.then_some(peer).into_iter().collect();
+        self.fenced_request(fenced, RequestBody::PathChanged);
+    }
+
+    /// Asks for something about time, in the order of all requests.
+    pub(crate) fn request_time(&mut self, request: time::Request) {
+        let applied = self.applied();
+        let body = request;
+        self.out
+            .push_back(Output::Time(TimeRequest { applied, body }));
+    }
+
+    /// Sends something that is no request.
+    pub(crate) fn put_output(&mut self, output: Output) {
+        self.out.push_back(output);
+    }
+
     fn after(&self) -> After {
         After {
             requests: self.requests,
             index: self.applied(),
         }
+    }
+
+    #[inline]
+    pub(crate) fn has_output(&self) -> bool {
+        !self.out.is_empty()
     }
 
     /// The next thing to put on a link.
@@ -136,13 +257,11 @@ impl Replica {
         match message {
             FromExecutive::Entry(entry) => self.order.entry(entry),
             FromExecutive::Watermark(mark) => self.order.watermark(mark),
-            other => {
-                return Err(ProtocolError(format!(
-                    "expected an entry of the log or a watermark, got {other:?}"
-                )));
-            }
+            FromExecutive::Time(notice) => self.order.time(notice),
+            other => Err(ProtocolError(format!(
+                "expected an entry of the log or a watermark, got {other:?}"
+            ))),
         }
-        Ok(())
     }
 
     /// Takes a data frame and says what to do with it now.
@@ -169,6 +288,7 @@ impl Replica {
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn resigned(&mut self, peer: FederateHandle) -> usize {
         self.fenceable.remove(&peer);
+        self.elsewhere.remove(&peer);
         self.order.forget(peer)
     }
 }

@@ -7,3 +7,4 @@
 pub(crate) mod executive;
 pub(crate) mod federate;
 mod order;
+mod saved;

@@ -6,31 +6,41 @@
 //!   waits for that fence, and the rest of the log with it;
 //! - a data frame waits until its sender's requests and the log index it names are applied, and
 //!   the later frames of that sender with it; other senders are not held up;
+//! - what waits of a sender stands in the order in which it was sent, also while its data changes from
+//!   one path to another: a request stands between the last frame on the old path and the first on
+//!   the new one, so frames after fewer requests go first, whichever came first;
+//! - once the beginning of an epoch is applied, nothing comes through whose sender had not applied
+//!   it;
 //! - once a federate's resignation is applied nothing of it comes through any more.
 //!
-//! What waits is bounded: control by the executive's stream, data by `HELD_BYTES_MAX` for each
-//! sender, beyond which the peer has broken the protocol (its `after` never comes). It is not part
+//! What waits is bounded by `HELD_BYTES_MAX`, data for each sender, and control: beyond it a peer
+//! has broken the protocol (what its `after` names never comes, or its fence does not). It is not part
 //! of what waits for delivery: who stopped reading for its sake would never read the entries that
 //! it waits for.
 
-use super::federate::DataPath;
+use crate::held::Held;
+use crate::message::time::Notice;
 use crate::message::{
     After, Cause, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
 };
+use crate::saved::log::Control;
 use crate::{FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
-/// Most that is held for one sender, in bytes; a single frame may be larger.
+/// Most that is held for one sender, or of control, in bytes; a single frame may be larger.
 const HELD_BYTES_MAX: usize = 256 << 20;
 
 /// What comes out, in the order in which it is to be applied.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Ordered {
     /// A log entry.
-    Entry(Entry),
+    Entry(Arc<Entry>),
     /// A data frame that had to wait.
     Data(OwnedData),
+    /// What the executive says about time.
+    Time(Notice),
 }
 
 /// What to do with a data frame that has just come.
@@ -38,49 +48,60 @@ pub(crate) enum Ordered {
 pub(crate) enum Now {
     /// Handle it.
     Handle,
-    /// Nothing: it is kept until its turn, or was a fence.
+    /// Nothing: it is kept until its turn, was a fence, or is of an older epoch.
     Wait,
     /// Nothing ever: its sender has resigned.
     Refuse,
 }
 
 #[derive(Default)]
-struct Sender {
+pub(super) struct Sender {
     /// Its last request in the applied part of the log.
-    requests: RequestNumber,
+    pub(super) requests: RequestNumber,
     /// The last fence that came on its own link.
-    fence: RequestNumber,
+    pub(super) fence: RequestNumber,
     /// Its link to us has ended: no fence will come any more.
-    ended: bool,
-    held: VecDeque<OwnedData>,
+    pub(super) ended: bool,
+    pub(super) held: VecDeque<OwnedData>,
     /// What they take in memory, about.
-    held_bytes: usize,
+    pub(super) held_bytes: usize,
 }
 
-enum Control {
-    Entry(Entry),
-    Watermark(Watermark),
+impl Control {
+    /// What it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let elsewhere = match self {
+            Control::Entry(entry) => size_of::<Entry>() + entry.body.held(),
+            Control::Watermark(mark) => mark.requests.held(),
+            Control::Time(_) => 0,
+            Control::Data(data) => data.borrow().bytes(),
+        };
+        size_of::<Control>() + elsewhere
+    }
 }
 
 /// State of one receiver.
 pub(crate) struct Ordering {
     me: FederateHandle,
-    /// Others have links of their own to this receiver, on which fences come.
-    direct: bool,
-    applied: LogIndex,
-    control: VecDeque<Control>,
-    senders: BTreeMap<FederateHandle, Sender>,
+    pub(super) applied: LogIndex,
+    /// Where the present epoch began.
+    pub(super) epoch: LogIndex,
+    /// Data frames of older epochs, dropped.
+    outdated: u64,
+    pub(super) control: VecDeque<Control>,
+    /// What `control` takes in memory, about.
+    pub(super) control_bytes: usize,
+    pub(super) senders: BTreeMap<FederateHandle, Sender>,
     /// Handles up to here that are not in `senders` have resigned; they are never reused.
-    latest: FederateHandle,
+    pub(super) latest: FederateHandle,
     /// Senders of which frames are held; none in steady state.
-    holding: BTreeSet<FederateHandle>,
+    pub(super) holding: BTreeSet<FederateHandle>,
     held_bytes_max: usize,
 }
 
 impl Ordering {
     pub(crate) fn new(
         me: FederateHandle,
-        path: DataPath,
         applied: LogIndex,
         senders: impl IntoIterator<Item = (FederateHandle, RequestNumber)>,
     ) -> Self {
@@ -98,9 +119,11 @@ impl Ordering {
         Ordering {
             latest,
             me,
-            direct: path == DataPath::Direct,
             applied,
+            epoch: LogIndex::default(),
+            outdated: 0,
             control: VecDeque::new(),
+            control_bytes: 0,
             senders,
             holding: BTreeSet::new(),
             held_bytes_max: HELD_BYTES_MAX,
@@ -112,6 +135,18 @@ impl Ordering {
         self.applied
     }
 
+    /// Data frames of older epochs that were dropped.
+    pub(crate) fn outdated(&self) -> u64 {
+        self.outdated
+    }
+
+    /// Data frames that wait for what they come after.
+    pub(crate) fn held(&self) -> usize {
+        let holding = self.holding.iter();
+        let held = holding.filter_map(|handle| Some(self.senders.get(handle)?.held.len()));
+        held.sum()
+    }
+
     /// Own requests that are in the applied part of the log.
     pub(crate) fn own_requests(&self) -> RequestNumber {
         self.senders
@@ -119,16 +154,60 @@ impl Ordering {
             .map_or(RequestNumber::default(), |s| s.requests)
     }
 
-    pub(crate) fn entry(&mut self, entry: Entry) {
-        self.control.push_back(Control::Entry(entry));
+    pub(crate) fn entry(&mut self, entry: Arc<Entry>) -> Result<(), ProtocolError> {
+        self.put_control(Control::Entry(entry))
     }
 
-    pub(crate) fn watermark(&mut self, mark: Watermark) {
-        self.control.push_back(Control::Watermark(mark));
+    pub(crate) fn watermark(&mut self, mark: Watermark) -> Result<(), ProtocolError> {
+        self.put_control(Control::Watermark(mark))
+    }
+
+    /// Puts control behind what waits; nothing does but for a fence.
+    fn put_control(&mut self, control: Control) -> Result<(), ProtocolError> {
+        let bytes = control.bytes();
+        if !self.control.is_empty() && self.control_bytes + bytes > self.held_bytes_max {
+            return Err(ProtocolError(format!(
+                "{} entries and watermarks with {} bytes wait for the fence of {}, which does not come; at most {} bytes are held",
+                self.control.len(),
+                self.control_bytes,
+                self.awaited(),
+                self.held_bytes_max
+            )));
+        }
+        self.control_bytes += bytes;
+        self.control.push_back(control);
+        Ok(())
+    }
+
+    fn take_control(&mut self) -> Option<Control> {
+        let control = self.control.pop_front()?;
+        self.control_bytes -= control.bytes();
+        Some(control)
+    }
+
+    /// Whose fence is waited for.
+    fn awaited(&self) -> String {
+        match self.control.front() {
+            Some(Control::Entry(entry)) => entry.cause.map(|c| c.sender.to_string()),
+            _ => None,
+        }
+        .unwrap_or_else(|| "nobody".into())
+    }
+
+    pub(crate) fn time(&mut self, notice: Notice) -> Result<(), ProtocolError> {
+        self.put_control(Control::Time(notice))
     }
 
     /// Takes a data frame and says what to do with it now.
+    #[inline]
     pub(crate) fn data(&mut self, data: &Data<'_>) -> Result<Now, ProtocolError> {
+        if data.after.index < self.epoch {
+            self.outdated += u64::from(!data.is_fence());
+            return Ok(Now::Wait);
+        }
+        if data.is_in_time_order() {
+            return self.data_in_time_order(data);
+        }
         let applied = self.applied;
         let sender = match self.senders.entry(data.sender) {
             Slot::Occupied(known) => known.into_mut(),
@@ -136,7 +215,16 @@ impl Ordering {
             // The entry of its joining is still on its way.
             Slot::Vacant(new) => new.insert(Sender::default()),
         };
-        if sender.held.is_empty() && ready(sender, applied, &data.after) {
+        // Frames that were sent before this one.
+        let before = match sender.held.back() {
+            None => 0,
+            Some(last) if last.after.requests <= data.after.requests => sender.held.len(),
+            Some(_) => {
+                let earlier = |f: &OwnedData| f.after.requests <= data.after.requests;
+                sender.held.partition_point(earlier)
+            }
+        };
+        if before == 0 && ready(sender, applied, &data.after) {
             if let DataBody::Fence { request } = data.body {
                 sender.fence = sender.fence.max(request);
                 return Ok(Now::Wait);
@@ -155,9 +243,19 @@ impl Ordering {
                 self.held_bytes_max,
             )));
         }
-        sender.held.push_back(data.to_owned());
+        sender.held.insert(before, data.to_owned());
         sender.held_bytes += bytes;
         self.holding.insert(data.sender);
+        Ok(Now::Wait)
+    }
+
+    /// It comes by the executive, after all that it is to come after; if that waits for a fence, so
+    /// does it, and what the sender sent otherwise does not hold it up. Its sender may have resigned.
+    fn data_in_time_order(&mut self, data: &Data<'_>) -> Result<Now, ProtocolError> {
+        if self.control.is_empty() {
+            return Ok(Now::Handle);
+        }
+        self.put_control(Control::Data(data.to_owned()))?;
         Ok(Now::Wait)
     }
 
@@ -194,7 +292,7 @@ impl Ordering {
             }
             match self.control.front()? {
                 Control::Watermark(_) => {
-                    let Some(Control::Watermark(mark)) = self.control.pop_front() else {
+                    let Some(Control::Watermark(mark)) = self.take_control() else {
                         unreachable!("it was just seen there")
                     };
                     for (federate, request) in mark.requests {
@@ -202,28 +300,54 @@ impl Ordering {
                     }
                     self.applied = self.applied.max(mark.index);
                 }
+                Control::Time(notice) => {
+                    let notice = *notice;
+                    self.take_control();
+                    return Some(Ordered::Time(notice));
+                }
+                Control::Data(_) => {
+                    let Some(Control::Data(data)) = self.take_control() else {
+                        unreachable!("it was just seen there")
+                    };
+                    return Some(Ordered::Data(data));
+                }
                 Control::Entry(entry) => {
                     if matches!(entry.body, EntryBody::Fenced) && !self.fence_has_come(entry) {
                         return None;
                     }
-                    let Some(Control::Entry(entry)) = self.control.pop_front() else {
+                    let Some(Control::Entry(entry)) = self.take_control() else {
                         unreachable!("it was just seen there")
                     };
                     if let Some(Cause { sender, request }) = entry.cause {
                         self.request_applied(sender, request);
                     }
                     self.applied = self.applied.max(entry.index);
+                    if matches!(entry.body, EntryBody::EpochBegan) {
+                        self.begin_epoch(entry.index);
+                    }
                     return Some(Ordered::Entry(entry));
                 }
             }
         }
     }
 
+    /// What is held of older epochs goes.
+    pub(crate) fn begin_epoch(&mut self, at: LogIndex) {
+        self.epoch = at;
+        for sender in self.senders.values_mut() {
+            self.outdated += sender.drop_outdated(at);
+        }
+    }
+
     fn fence_has_come(&self, entry: &Entry) -> bool {
-        let Some(cause) = entry.cause.filter(|_| self.direct) else {
+        let Some(cause) = entry.cause else {
             return true;
         };
-        let come = |s: &Sender| s.fence >= cause.request || (s.ended && s.held.is_empty());
+        let all_before = |s: &Sender| {
+            let first = s.held.front();
+            first.is_none_or(|f| f.after.requests >= cause.request)
+        };
+        let come = |s: &Sender| s.fence >= cause.request || (s.ended && all_before(s));
         // Nothing comes any more from one whose resignation is applied.
         self.senders.get(&cause.sender).is_none_or(come)
     }
@@ -256,6 +380,22 @@ impl Ordering {
 }
 
 impl Sender {
+    /// Takes out what is held and was sent before the log index `epoch` was applied; how many
+    /// frames.
+    fn drop_outdated(&mut self, epoch: LogIndex) -> u64 {
+        let (mut dropped, bytes) = (0, &mut self.held_bytes);
+        self.held.retain(|frame| {
+            let frame = frame.borrow();
+            let keep = frame.after.index >= epoch;
+            if !keep {
+                *bytes -= frame.bytes();
+                dropped += u64::from(!frame.is_fence());
+            }
+            keep
+        });
+        dropped
+    }
+
     /// The first frame that is held, if it need wait no longer.
     fn take_ready(&mut self, applied: LogIndex) -> Option<OwnedData> {
         let first = self.held.front()?.borrow();
@@ -274,14 +414,14 @@ fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Payload;
+    use crate::message::{Payload, federation};
     use crate::{InteractionClassHandle, Transportation, ValuesBuf};
 
     const SENDER: FederateHandle = FederateHandle(2);
 
     fn ordering() -> Ordering {
         let members = [1, 2].map(|f| (FederateHandle(f), RequestNumber(0)));
-        Ordering::new(FederateHandle(1), DataPath::Direct, LogIndex(5), members)
+        Ordering::new(FederateHandle(1), LogIndex(5), members)
     }
 
     /// A frame that waits for this index.
@@ -301,6 +441,7 @@ mod tests {
                     values: values.values(),
                     tag: &[],
                     address: None,
+                    stamp: None,
                 },
             },
         })
@@ -334,12 +475,88 @@ mod tests {
         for index in 6..9 {
             assert_eq!(hold(&mut ordering, index, 5_000).unwrap(), Now::Wait);
             assert!(hold(&mut ordering, index, 0).is_err());
-            ordering.watermark(Watermark {
-                index: LogIndex(index),
-                requests: Vec::new(),
-            });
+            let requests = Vec::new();
+            let index = LogIndex(index);
+            ordering.watermark(Watermark { index, requests }).unwrap();
             assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
             assert_eq!(ordering.next(), None);
         }
+    }
+
+    /// The entry of index 7.
+    fn put(ordering: &mut Ordering, cause: Option<Cause>, body: EntryBody) {
+        let index = LogIndex(7);
+        let entry = Arc::new(Entry { index, cause, body });
+        ordering.entry(entry).unwrap();
+    }
+
+    #[test]
+    fn control_that_waits_for_a_fence_is_bounded_in_bytes() {
+        let mut ordering = ordering();
+        ordering.held_bytes_max = 100_000;
+        let request = RequestNumber(1);
+        let sender = SENDER;
+        put(
+            &mut ordering,
+            Some(Cause { sender, request }),
+            EntryBody::Fenced,
+        );
+        assert_eq!(ordering.next(), None);
+        let entry = |index| {
+            let tag = vec![0; 10_000];
+            let label = "l".into();
+            let body = federation::Entry::SynchronizationPointAnnounced { label, tag }.into();
+            let index = LogIndex(index);
+            Arc::new(Entry {
+                index,
+                cause: None,
+                body,
+            })
+        };
+        let refused = (8..30).find_map(|index| Some((index, ordering.entry(entry(index)).err()?)));
+        let (at, refused) = refused.expect("22 entries of 10,000 bytes are held");
+        assert!((16..18).contains(&at), "{at}");
+        assert!(
+            refused.to_string().contains("the fence of federate 2"),
+            "{refused}"
+        );
+        // With the fence all of it goes.
+        let fence = Data {
+            sender,
+            after: After::default(),
+            body: DataBody::Fence { request },
+        };
+        ordering.data(&fence).unwrap();
+        assert_eq!(
+            std::iter::from_fn(|| ordering.next()).count() as u64,
+            at - 7
+        );
+        assert_eq!(ordering.control_bytes, 0);
+    }
+
+    fn interaction(ordering: &mut Ordering, index: u64) -> Now {
+        hold(ordering, index, 1).unwrap()
+    }
+
+    #[test]
+    fn frames_of_an_older_epoch_are_dropped_and_counted() {
+        let mut ordering = ordering();
+        assert_eq!(interaction(&mut ordering, 5), Now::Handle);
+        // Held when the epoch begins: the first is of the old one, the second of the new one.
+        assert_eq!(interaction(&mut ordering, 6), Now::Wait);
+        assert_eq!(interaction(&mut ordering, 7), Now::Wait);
+        put(&mut ordering, None, EntryBody::EpochBegan);
+        assert!(matches!(ordering.next(), Some(Ordered::Entry(_))));
+        assert_eq!(ordering.outdated(), 1);
+        let Some(Ordered::Data(held)) = ordering.next() else {
+            panic!("the frame of the new epoch is gone");
+        };
+        assert_eq!(held.borrow().after.index, LogIndex(7));
+        assert_eq!(ordering.next(), None);
+        assert_eq!(ordering.senders[&SENDER].held_bytes, 0);
+        // Late on another link.
+        assert_eq!(interaction(&mut ordering, 6), Now::Wait);
+        assert_eq!((ordering.next(), ordering.outdated()), (None, 2));
+        assert_eq!(interaction(&mut ordering, 7), Now::Handle);
     }
 }

@@ -3,7 +3,8 @@
 use crate::message::{AttributeRegions, ResignAction};
 use crate::{
     AttributeHandle, DimensionHandle, Exception, ExceptionKind, FederateHandle,
-    InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle,
+    InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, RegionHandle, ServiceGroup,
     Transportation,
 };
 use std::ops::BitAnd;
@@ -93,8 +94,9 @@ macro_rules! bounded {
         }
     )*};
 }
-bounded!(bool u64 AttributeHandle DimensionHandle FederateHandle InteractionClassHandle
-    ObjectClassHandle ObjectInstanceHandle ParameterHandle RegionHandle ResignAction Transportation);
+bounded!(bool u64 AttributeHandle DimensionHandle FederateHandle InteractionClassHandle LogicalTime
+    LogicalTimeInterval MessageRetractionHandle ObjectClassHandle ObjectInstanceHandle Order
+    ParameterHandle RegionHandle ResignAction ServiceGroup Transportation Option<LogicalTime>);
 
 /// A handle takes 10 bytes at most.
 macro_rules! handles {

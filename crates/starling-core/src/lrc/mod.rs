@@ -7,9 +7,6 @@
 //! - once it resigns nothing more of the federation execution is delivered, and its services are
 //!   those of one that has not joined;
 //! - once it is lost what was queued before is delivered, then Connection Lost, then nothing.
-//!
-//! Absent: [`Lrc::require`] is where a save or a restore in progress will refuse services, and
-//! `serve` where service reporting will hear of them.
 
 mod door;
 mod services;
@@ -17,18 +14,26 @@ mod services;
 pub use door::Preconditions;
 
 use crate::callback::Callback;
-use crate::exception::throw;
+use crate::federation::modules::require_given;
+use crate::held::Held;
+use crate::message::mom::Invocation;
 use crate::message::{
-    Data, FederationInformation, FromExecutive, ModuleSource, RequestNumber, ResignAction,
-    ToExecutive,
+    Data, FederationInformation, FromExecutive, ModuleSource, ResignAction, Restored, ToExecutive,
 };
 use crate::{
-    AttributeHandle, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle,
-    InteractionClassHandle, ObjectInstanceHandle, Output, ParameterHandle, ProtocolError,
-    RegionHandle, Service,
+    Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
+    ProtocolError, Service,
 };
-use door::Extent;
 use std::collections::VecDeque;
+use std::fmt::Debug;
+
+/// The arguments of a service, to be shown if it is reported.
+macro_rules! said {
+    ($($argument:expr),*) => {
+        || vec![$(format!("{:?}", $argument)),*]
+    };
+}
+use said;
 
 /// Where an LRC puts what it sends. It only takes; what it can't send it keeps or drops.
 pub trait Outbox {
@@ -58,11 +63,20 @@ pub struct Lrc<O> {
     unmet: Preconditions,
     path: DataPath,
     frame_bytes_max: usize,
+    withheld_bytes_max: usize,
+    /// Where the executive is, for messages.
+    executive: String,
     /// Callbacks that are not the joined federate's.
     own: VecDeque<Callback>,
+    /// What they take in memory, about.
+    own_bytes: usize,
     answer: Option<Result<Answer, Exception>>,
     /// The federate wants callbacks now.
     enabled: bool,
+    /// What the executive was told last of what became of data.
+    told: Counters,
+    /// Whether a save and whether a restore is in progress, as its callbacks have told it.
+    in_progress: (bool, bool),
 }
 
 enum Life {
@@ -86,9 +100,14 @@ impl<O: Outbox> Lrc<O> {
             unmet: Preconditions::JOINED,
             path,
             frame_bytes_max: usize::MAX,
+            withheld_bytes_max: usize::MAX,
+            executive: "rtiexec".to_owned(),
             own: VecDeque::new(),
+            own_bytes: 0,
             answer: None,
             enabled: true,
+            told: Counters::default(),
+            in_progress: (false, false),
         }
     }
 
@@ -98,6 +117,20 @@ impl<O: Outbox> Lrc<O> {
         if let Some(federate) = self.member() {
             federate.set_frame_bytes_max(bytes);
         }
+    }
+
+    /// Sets how many bytes of messages time management may withhold from a federate that does not
+    /// advance: beyond that it is cut off. Before this is called, any.
+    pub fn set_withheld_bytes_max(&mut self, bytes: usize) {
+        self.withheld_bytes_max = bytes;
+        if let Some(federate) = self.member() {
+            federate.set_withheld_bytes_max(bytes);
+        }
+    }
+
+    /// Says where the executive is (`rtiexec at host:port`), for messages.
+    pub fn set_executive(&mut self, place: String) {
+        self.executive = place;
     }
 
     /// Says whether services are called from within a callback from now on.
@@ -115,6 +148,14 @@ impl<O: Outbox> Lrc<O> {
     pub fn federate(&self) -> Option<&Federate> {
         match &self.life {
             Life::Joined(federate) => Some(federate),
+            _ => None,
+        }
+    }
+
+    /// What became of the data of a member, also while it resigns.
+    pub fn counters(&self) -> Option<Counters> {
+        match &self.life {
+            Life::Joined(federate) | Life::Resigning(federate) => Some(federate.counters()),
             _ => None,
         }
     }
@@ -227,9 +268,13 @@ impl<O: Outbox> Lrc<O> {
     /// Resign Federation Execution, §4.10. Wait for [`Lrc::answer`]: then the federation execution
     /// knows of it.
     pub fn resign_federation_execution(&mut self, action: ResignAction) -> Result<(), Exception> {
-        self.serve(Service::ResignFederationExecution, 0, |federate, _| {
-            federate.resign_federation_execution(action)
-        })?;
+        self.report();
+        self.serve(
+            Service::ResignFederationExecution,
+            0,
+            said![action],
+            |federate, _| federate.resign_federation_execution(action),
+        )?;
         self.answer = None;
         match std::mem::replace(&mut self.life, Life::Joining) {
             Life::Joined(federate) => self.live(Life::Resigning(federate)),
@@ -242,8 +287,12 @@ impl<O: Outbox> Lrc<O> {
     pub fn disconnect(&mut self) -> Result<(), Exception> {
         let service = Service::Disconnect;
         self.require(service)?;
-        if matches!(self.life, Life::Joined(_) | Life::Resigning(_)) {
-            let why = "the federate is still joined; resign first";
+        // Another thread may be joining: what it would hear is that it has joined.
+        if matches!(
+            self.life,
+            Life::Joining | Life::Joined(_) | Life::Resigning(_)
+        ) {
+            let why = "the federate is still joined, or joins; resign first";
             let kind = ExceptionKind::FederateIsExecutionMember;
             return Err(Exception::new(kind, why).in_service(service));
         }
@@ -278,9 +327,24 @@ impl<O: Outbox> Lrc<O> {
 
     // Services of the joined federate.
 
-    /// The one way of a service to the joined federate.
+    /// The one way of a service to the joined federate. `said`: its arguments, for a report.
     #[inline]
-    fn serve<T>(
+    fn serve<T: Debug>(
+        &mut self,
+        service: Service,
+        bytes: usize,
+        said: impl FnOnce() -> Vec<String>,
+        work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let result = self.serve_unreported(service, bytes, work);
+        if self.is_reported() {
+            self.report_call(service, said(), &result);
+        }
+        result
+    }
+
+    #[inline]
+    fn serve_unreported<T>(
         &mut self,
         service: Service,
         bytes: usize,
@@ -292,108 +356,26 @@ impl<O: Outbox> Lrc<O> {
         };
         let result =
             require_fits(bytes, self.frame_bytes_max).and_then(|()| work(federate, &mut self.out));
-        put_outputs(federate, &mut self.out);
+        // An update has none.
+        if federate.has_output() {
+            put_outputs(federate, &mut self.out);
+        }
         result.map_err(|e| e.in_service(service))
-    }
-
-    /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.
-    #[inline]
-    pub fn update_attribute_values(
-        &mut self,
-        instance: ObjectInstanceHandle,
-        values: &[(AttributeHandle, &[u8])],
-        tag: &[u8],
-    ) -> Result<(), Exception> {
-        self.serve(Service::UpdateAttributeValues, 0, |federate, out| {
-            federate.update_attribute_values(instance, values, tag, &mut |frame| out.data(frame))
-        })
-    }
-
-    /// Send Interaction, §6.12, in receive order.
-    #[inline]
-    pub fn send_interaction(
-        &mut self,
-        class: InteractionClassHandle,
-        values: &[(ParameterHandle, &[u8])],
-        tag: &[u8],
-    ) -> Result<(), Exception> {
-        self.serve(Service::SendInteraction, 0, |federate, out| {
-            federate.send_interaction(class, values, tag, &mut |frame| out.data(frame))
-        })
-    }
-
-    /// Send Interaction With Regions, §9.12, in receive order. With no region it is sent with the
-    /// default region.
-    pub fn send_interaction_with_regions(
-        &mut self,
-        class: InteractionClassHandle,
-        values: &[(ParameterHandle, &[u8])],
-        regions: &[RegionHandle],
-        tag: &[u8],
-    ) -> Result<(), Exception> {
-        let service = Service::SendInteractionWithRegions;
-        self.serve(service, 0, |federate, out| {
-            let send = &mut |frame: DataOut<'_>| out.data(frame);
-            federate.send_interaction_with_regions(class, values, regions, tag, send)
-        })
-    }
-
-    /// Confirm Divestiture, §7.6. Wait for [`Lrc::divested`] of this number.
-    pub fn confirm_divestiture(
-        &mut self,
-        instance: ObjectInstanceHandle,
-        attributes: &[AttributeHandle],
-        tag: &[u8],
-    ) -> Result<RequestNumber, Exception> {
-        let bytes = attributes.extent() + tag.len();
-        self.serve(Service::ConfirmDivestiture, bytes, |federate, _| {
-            federate.confirm_divestiture(instance, attributes, tag)
-        })
-    }
-
-    /// Attribute Ownership Divestiture If Wanted, §7.13. Wait for [`Lrc::divested`] of this number.
-    pub fn attribute_ownership_divestiture_if_wanted(
-        &mut self,
-        instance: ObjectInstanceHandle,
-        attributes: &[AttributeHandle],
-        tag: &[u8],
-    ) -> Result<RequestNumber, Exception> {
-        let service = Service::AttributeOwnershipDivestitureIfWanted;
-        let bytes = attributes.extent() + tag.len();
-        self.serve(service, bytes, |federate, _| {
-            federate.attribute_ownership_divestiture_if_wanted(instance, attributes, tag)
-        })
-    }
-
-    /// What another federate owns now by this request, once the federation execution's word is
-    /// there. The federate's end is an answer.
-    pub fn divested(
-        &mut self,
-        service: Service,
-        request: RequestNumber,
-    ) -> Option<Result<Vec<AttributeHandle>, Exception>> {
-        let answer = match &mut self.life {
-            Life::Joined(federate) => federate.divested(request)?,
-            Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
-            _ => Err(Exception::new(
-                ExceptionKind::FederateNotExecutionMember,
-                "the federate has ceased to be a member meanwhile",
-            )),
-        };
-        Some(answer.map_err(|e| e.in_service(service)))
-    }
-
-    /// The name of the federation execution's logical time implementation (getTimeFactory).
-    pub fn time_implementation(&mut self) -> Result<String, Exception> {
-        self.serve(Service::GetTimeFactory, 0, |federate, _| {
-            Ok(federate.logical_time_implementation().to_owned())
-        })
     }
 
     /// Whether services want to know the time: then call [`Lrc::set_time_us`] before each.
     #[inline]
     pub fn wants_time(&self) -> bool {
         self.federate().is_some_and(Federate::wants_time)
+    }
+
+    /// Data to another member takes this path from now on, as [`Federate::set_data_path`] says. The
+    /// path must be there: for [`DataPath::Direct`] a link to that member.
+    pub fn set_data_path(&mut self, peer: FederateHandle, path: DataPath) {
+        if let Life::Joined(federate) = &mut self.life {
+            federate.set_data_path(peer, path);
+            put_outputs(federate, &mut self.out);
+        }
     }
 
     /// The time for update rates, in microseconds since whenever.
@@ -412,6 +394,18 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
+    /// Tells the executive what became of data, for `starling ps` and its log, if that has changed
+    /// since it was told last. Call once in a while. Whether there was something to tell.
+    pub fn report(&mut self) -> bool {
+        let now = self.federate().map(Federate::counters);
+        let Some(now) = now.filter(|now| *now != self.told) else {
+            return false;
+        };
+        self.told = now;
+        self.out.to_executive(ToExecutive::Counted(Box::new(now)));
+        true
+    }
+
     // What comes in.
 
     /// A message of the executive's.
@@ -419,6 +413,10 @@ impl<O: Outbox> Lrc<O> {
     /// # Errors
     /// It was not due, or makes no sense; the connection must end.
     pub fn receive(&mut self, message: FromExecutive) -> Result<(), ProtocolError> {
+        // What still was on its way to one that has gone brings nothing back.
+        if matches!(self.life, Life::Lost(_)) {
+            return Ok(());
+        }
         match message {
             FromExecutive::Done(done) => {
                 self.answered(false)?;
@@ -434,16 +432,23 @@ impl<O: Outbox> Lrc<O> {
                 let handle = snapshot.handle;
                 let mut federate = Federate::new(*snapshot, self.path)?;
                 federate.set_frame_bytes_max(self.frame_bytes_max);
+                federate.set_withheld_bytes_max(self.withheld_bytes_max);
+                self.told = Counters::default();
                 self.live(Life::Joined(Box::new(federate)));
                 self.answer = Some(Ok(Answer::Joined(handle)));
             }
+            FromExecutive::Restored(restored) => self.restored(*restored)?,
             FromExecutive::Federations(list) => self.list(list),
-            FromExecutive::Removed(why) => self.lose(&why),
+            FromExecutive::Removed(why) => self.lose(&format!("it says: {why}")),
             FromExecutive::Status(_) | FromExecutive::Why(_) => {}
-            log @ (FromExecutive::Entry(_) | FromExecutive::Watermark(_)) => {
+            log @ (FromExecutive::Entry(_)
+            | FromExecutive::Watermark(_)
+            | FromExecutive::Time(_)) => {
                 // Of one that has resigned, what was on its way is nothing any more.
                 if let Some(federate) = self.member() {
                     federate.receive(log)?;
+                    self.put_answers();
+                    self.act_for_others();
                     self.end_of_membership();
                 }
             }
@@ -486,15 +491,29 @@ impl<O: Outbox> Lrc<O> {
         if matches!(self.life, Life::Lost(_)) {
             return;
         }
+        let why = self.farewell(why);
+        let mut last = Vec::new();
         if let Life::Joined(federate) = &mut self.life {
-            while let Some(callback) = federate.next_callback() {
-                self.own.push_back(callback);
-            }
+            last.extend(std::iter::from_fn(|| federate.next_callback()));
         }
-        self.own.push_back(Callback::ConnectionLost {
-            fault: why.to_owned(),
-        });
-        self.live(Life::Lost(why.to_owned()));
+        last.push(Callback::ConnectionLost { fault: why.clone() });
+        last.into_iter().for_each(|callback| self.tell(callback));
+        self.live(Life::Lost(why));
+    }
+
+    /// Who has lost the connection to whom and why, and what to do.
+    fn farewell(&self, why: &str) -> String {
+        let who = match &self.life {
+            Life::Joined(f) | Life::Resigning(f) => {
+                format!("federate '{}' of '{}'", f.name(), f.federation())
+            }
+            _ => "this program, not joined,".to_owned(),
+        };
+        let whom = &self.executive;
+        format!(
+            "{who} has lost the connection to {whom}: {why}; do: see what rtiexec's log says of it \
+             (docs/rtiexec.md), then connect and join again"
+        )
     }
 
     /// As [`Lrc::lose`], when something in here has gone wrong half-way: nothing of it is used any
@@ -503,22 +522,30 @@ impl<O: Outbox> Lrc<O> {
         if matches!(self.life, Life::Lost(_)) {
             return;
         }
-        self.live(Life::Lost(why.to_owned()));
-        self.own.clear();
-        self.own.push_back(Callback::ConnectionLost {
-            fault: why.to_owned(),
-        });
+        let fault = self.farewell(why);
+        self.live(Life::Lost(fault.clone()));
+        self.forget_own();
+        self.tell(Callback::ConnectionLost { fault });
     }
 
     /// The connection is ended from this side: nothing more is delivered.
     pub fn close(&mut self) {
         self.live(Life::Lost("disconnected".into()));
+        self.forget_own();
+    }
+
+    fn tell(&mut self, callback: Callback) {
+        self.own_bytes += size_of::<Callback>() + callback.held();
+        self.own.push_back(callback);
+    }
+
+    fn forget_own(&mut self) {
         self.own.clear();
+        self.own_bytes = 0;
     }
 
     fn list(&mut self, list: Vec<FederationInformation>) {
-        let report = Callback::ReportFederationExecutions(list);
-        self.own.push_back(report);
+        self.tell(Callback::ReportFederationExecutions(list));
     }
 
     fn answered(&mut self, join: bool) -> Result<(), ProtocolError> {
@@ -527,11 +554,108 @@ impl<O: Outbox> Lrc<O> {
             Life::Joining => join,
             // Create and destroy are for members, too.
             Life::Joined(_) | Life::Resigning(_) => !join,
-            Life::Lost(_) => true,
+            Life::Lost(_) => false,
         };
         match due {
             true => Ok(()),
             false => Err(ProtocolError("an answer that was not due".into())),
+        }
+    }
+
+    /// Whether calls of the joined federate are reported.
+    #[inline]
+    fn is_reported(&self) -> bool {
+        self.federate().is_some_and(Federate::is_reported)
+    }
+
+    /// Has a service reported that was called. One that has resigned says nothing more.
+    #[cold]
+    fn report_call<T: Debug>(
+        &mut self,
+        service: Service,
+        supplied: Vec<String>,
+        result: &Result<T, Exception>,
+    ) {
+        if service == Service::ResignFederationExecution && result.is_ok() {
+            return;
+        }
+        let chapter = service.clause().split('.').next();
+        let returned = match result {
+            Ok(value) => format!("{value:?}"),
+            Err(_) => "()".to_owned(),
+        };
+        self.put_report(Invocation {
+            service: service.name().to_owned(),
+            chapter: chapter.and_then(|c| c.parse().ok()).unwrap_or_default(),
+            supplied,
+            returned: (returned != "()").then_some(returned).into_iter().collect(),
+            exception: result
+                .as_ref()
+                .err()
+                .map_or_else(String::new, Exception::to_string),
+        });
+    }
+
+    /// Has a callback reported that is delivered.
+    #[cold]
+    fn report_callback(&mut self, callback: &Callback) {
+        self.put_report(Invocation {
+            service: callback.name().to_owned(),
+            chapter: callback.chapter(),
+            supplied: vec![format!("{callback:?}")],
+            ..Invocation::default()
+        });
+    }
+
+    fn put_report(&mut self, invocation: Invocation) {
+        if let Life::Joined(federate) = &mut self.life {
+            federate.report_invocation(invocation);
+        }
+        self.put_answers();
+    }
+
+    /// The joined federate, for what is done on its behalf.
+    pub(crate) fn joined(&mut self) -> Option<&mut Federate> {
+        match &mut self.life {
+            Life::Joined(federate) => Some(federate),
+            _ => None,
+        }
+    }
+
+    /// Calls services that the federate does not call itself, whatever it is doing.
+    pub(crate) fn outside_callback<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let within = Preconditions::OUTSIDE_CALLBACK;
+        let was = self.unmet.has(within);
+        self.unmet.set(within, false);
+        let result = work(self);
+        self.unmet.set(within, was);
+        result
+    }
+
+    /// The federation execution was restored: the federate begins again.
+    fn restored(&mut self, restored: Restored) -> Result<(), ProtocolError> {
+        let resigning = match &self.life {
+            Life::Joined(_) => false,
+            Life::Resigning(_) => true,
+            _ => return Err(ProtocolError("a restore of one that has not joined".into())),
+        };
+        let mut federate = Box::new(Federate::begin_again(restored, self.path)?);
+        federate.set_frame_bytes_max(self.frame_bytes_max);
+        federate.set_withheld_bytes_max(self.withheld_bytes_max);
+        let life = match resigning {
+            true => Life::Resigning(federate),
+            false => Life::Joined(federate),
+        };
+        self.live(life);
+        Ok(())
+    }
+
+    /// Puts out what the federate answers to the RTI by itself.
+    pub(crate) fn put_answers(&mut self) {
+        if let Life::Joined(federate) | Life::Resigning(federate) = &mut self.life
+            && federate.has_output()
+        {
+            put_outputs(federate, &mut self.out);
         }
     }
 
@@ -558,6 +682,7 @@ impl<O: Outbox> Lrc<O> {
         self.unmet.set(Preconditions::CONNECTED, !connected);
         self.unmet.set(Preconditions::JOINED, !joined);
         self.life = life;
+        self.look_at_progress();
     }
 
     // Callbacks.
@@ -587,9 +712,9 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    /// Bytes of values and tags that wait for the federate.
+    /// What waits for the federate, in bytes, about.
     pub fn waiting_bytes(&self) -> usize {
-        self.federate().map_or(0, Federate::queued_bytes)
+        self.own_bytes + self.federate().map_or(0, Federate::queued_bytes)
     }
 
     /// The next callback, now delivered.
@@ -599,41 +724,54 @@ impl<O: Outbox> Lrc<O> {
             return None;
         }
         if let Some(own) = self.own.pop_front() {
+            self.own_bytes -= size_of::<Callback>() + own.held();
             return Some(own);
         }
-        match &mut self.life {
-            Life::Joined(federate) => federate.next_callback(),
-            _ => None,
+        let callback = match &mut self.life {
+            Life::Joined(federate) => {
+                let callback = federate.next_callback();
+                if self.in_progress != federate.in_progress() || federate.has_output() {
+                    self.look_at_progress();
+                }
+                callback?
+            }
+            _ => return None,
+        };
+        if self.is_reported() {
+            self.report_callback(&callback);
         }
+        Some(callback)
+    }
+
+    /// A save or a restore has come further.
+    #[cold]
+    fn look_at_progress(&mut self) {
+        self.in_progress = self
+            .federate()
+            .map(Federate::in_progress)
+            .unwrap_or_default();
+        let (saving, restoring) = self.in_progress;
+        self.unmet.set(Preconditions::NO_SAVE, saving);
+        self.unmet.set(Preconditions::NO_RESTORE, restoring);
+        self.put_answers();
     }
 }
 
-/// The rows of the table of services as methods.
-macro_rules! methods {
-    ($($(#[$doc:meta])* $service:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        impl<O: Outbox> Lrc<O> {$(
-            $(#[$doc])*
-            #[allow(clippy::useless_conversion, reason = "borrowed results become owned ones, others stay")]
-            pub fn $method(&mut self $(, $argument: $type)*) -> Result<$result, Exception> {
-                let bytes = 0 $(+ $argument.extent())*;
-                self.serve(Service::$service, bytes, |federate, _| {
-                    federate.$method($($argument),*).map(Into::into)
-                })
-            }
-        )*}
-    };
-}
-crate::services!(methods);
-
 /// Puts out what a service has left to send: requests, and fences before them.
-#[inline]
 fn put_outputs(federate: &mut Federate, out: &mut impl Outbox) {
     while let Some(output) = federate.poll_output() {
         match output {
             Output::Request(request) => out.to_executive(ToExecutive::Request(request)),
+            Output::Time(request) => out.to_executive(ToExecutive::Time(request)),
+            Output::Part(part) => out.to_executive(ToExecutive::Part(part)),
             Output::Fence { to, fence } => out.fence(to, &fence),
         }
     }
+}
+
+fn ceased() -> Exception {
+    let why = "the federate has ceased to be a member meanwhile";
+    Exception::new(ExceptionKind::FederateNotExecutionMember, why)
 }
 
 /// Which of the two services that create is meant.
@@ -647,19 +785,7 @@ pub(crate) fn create_service(mim: bool) -> Service {
 /// What Create Federation Execution asks of its designators before it opens them, §4.5: a FOM
 /// module, and no naming of the standard MIM, which comes by itself.
 pub fn require_designators(modules: &[String], mim: Option<&str>) -> Result<(), Exception> {
-    let check = || {
-        if mim == Some("HLAstandardMIM") {
-            throw!(
-                DesignatorIsHLAstandardMIM,
-                "the standard MIM is used without being named"
-            );
-        }
-        if modules.is_empty() {
-            throw!(CouldNotOpenFDD, "no FOM module was given");
-        }
-        Ok(())
-    };
-    check().map_err(|e: Exception| e.in_service(create_service(mim.is_some())))
+    require_given(modules.len(), mim).map_err(|e| e.in_service(create_service(mim.is_some())))
 }
 
 fn extent_of(modules: &[ModuleSource]) -> usize {

@@ -8,11 +8,14 @@
 use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
-use crate::message::{Cause, EntryBody, RequestBody};
+use crate::message::Cause;
+use crate::message::object::{Entry, Request};
 use crate::object::receive::QueuedObject;
+pub(super) use crate::saved::object::Told;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
 };
+use starling_fom::Switches;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A member's advisory switches about instance attributes.
@@ -24,18 +27,14 @@ pub struct InstanceSwitches {
     pub relevance: bool,
 }
 
-/// By federate and instance.
-type By<T> = BTreeMap<(FederateHandle, ObjectInstanceHandle), T>;
-
-/// Who wants to be told, and what has been told.
-#[derive(Default)]
-pub(crate) struct Told {
-    /// Of those members that have any of them on.
-    switches: BTreeMap<FederateHandle, InstanceSwitches>,
-    scope: By<BTreeSet<AttributeHandle>>,
-    /// With the update rate designator, empty for none.
-    relevance: By<BTreeMap<AttributeHandle, String>>,
-    touched: BTreeSet<ObjectInstanceHandle>,
+impl InstanceSwitches {
+    /// As the FDD has them for who joins.
+    pub(super) fn of_fdd(fdd: &Switches) -> Self {
+        InstanceSwitches {
+            scope: fdd.attribute_scope_advisory,
+            relevance: fdd.attribute_relevance_advisory,
+        }
+    }
 }
 
 impl Told {
@@ -52,61 +51,60 @@ impl Execution {
     /// Something that an instance's advisories depend on may have changed.
     pub(crate) fn touch(&mut self, instance: ObjectInstanceHandle) {
         if self.is_advising() {
-            self.told.touched.insert(instance);
+            self.objects.told.touched.insert(instance);
         }
     }
 
     /// A federate's subscription at a class has changed.
     pub(crate) fn touch_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         if self.is_advising() {
-            let known = self.instances.iter();
+            let known = self.objects.instances.iter();
             let known = known.filter(|(_, i)| i.known.get(&federate) == Some(&class));
-            self.told.touched.extend(known.map(|(h, _)| *h));
+            self.objects.told.touched.extend(known.map(|(h, _)| *h));
         }
     }
 
     fn touch_all(&mut self) {
         if self.is_advising() {
-            self.told.touched.extend(self.instances.keys());
+            self.objects
+                .told
+                .touched
+                .extend(self.objects.instances.keys());
         }
     }
 
     pub(crate) fn is_advising(&self) -> bool {
-        !self.told.switches.is_empty()
+        !self.objects.told.switches.is_empty()
     }
 
     /// A federate that joins has the switches of the FDD.
     pub(crate) fn advise_joiner(&mut self, joiner: FederateHandle) {
-        let fdd = self.model.switches();
-        let switches = InstanceSwitches {
-            scope: fdd.attribute_scope_advisory,
-            relevance: fdd.attribute_relevance_advisory,
-        };
-        self.told.set_switches(joiner, switches);
+        let switches = InstanceSwitches::of_fdd(self.model.switches());
+        self.objects.told.set_switches(joiner, switches);
     }
 
     /// A federate is gone.
     pub(crate) fn advise_no_more(&mut self, gone: FederateHandle) {
-        self.told.switches.remove(&gone);
-        self.told.scope.retain(|(f, _), _| *f != gone);
-        self.told.relevance.retain(|(f, _), _| *f != gone);
+        self.objects.told.switches.remove(&gone);
+        self.objects.told.scope.retain(|(f, _), _| *f != gone);
+        self.objects.told.relevance.retain(|(f, _), _| *f != gone);
         self.touch_all();
     }
 
     /// A member's switches about instance attributes, §10.35 to §10.38.
     pub(crate) fn set_instance_switches(&mut self, cause: Cause, switches: InstanceSwitches) {
-        self.told.set_switches(cause.sender, switches);
+        self.objects.told.set_switches(cause.sender, switches);
         self.touch_all();
     }
 
     /// Tells what has changed since the last call.
     pub(crate) fn advise(&mut self, cause: impl Into<Option<Cause>>) {
         let cause = cause.into();
-        if self.told.touched.is_empty() {
+        if self.objects.told.touched.is_empty() {
             return;
         }
-        let touched = std::mem::take(&mut self.told.touched);
-        for (federate, switches) in self.told.switches.clone() {
+        let touched = std::mem::take(&mut self.objects.told.touched);
+        for (federate, switches) in self.objects.told.switches.clone() {
             for instance in &touched {
                 if switches.scope {
                     self.advise_scope(cause, federate, *instance);
@@ -118,15 +116,23 @@ impl Execution {
         }
     }
 
+    /// Tells what has changed by something that is no request in the log.
+    pub(crate) fn advise_unasked(&mut self) {
+        if !self.objects.told.touched.is_empty() {
+            self.log.advance();
+            self.advise(None);
+        }
+    }
+
     fn advise_scope(
         &mut self,
         cause: Option<Cause>,
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        let known = self.instances.get(&instance);
+        let known = self.objects.instances.get(&instance);
         let Some(known) = known.filter(|i| i.known.contains_key(&federate)) else {
-            self.told.scope.remove(&(federate, instance));
+            self.objects.told.scope.remove(&(federate, instance));
             return;
         };
         let class = known.known[&federate];
@@ -135,15 +141,20 @@ impl Execution {
             .attributes(federate, class)
             .filter(|a| self.is_in_scope(federate, class, instance, *a))
             .collect();
-        let told = self.told.scope.entry((federate, instance)).or_default();
-        let entry = EntryBody::AttributesScope {
+        let told = self
+            .objects
+            .told
+            .scope
+            .entry((federate, instance))
+            .or_default();
+        let entry = Entry::AttributesScope {
             instance,
             entered: now.difference(told).copied().collect(),
             left: told.difference(&now).copied().collect(),
         };
         if *told != now {
             *told = now;
-            self.log.tell(cause, &[federate], &entry);
+            self.log.tell(cause, &[federate], entry);
         }
     }
 
@@ -168,8 +179,8 @@ impl Execution {
         federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) {
-        let Some(instance) = self.instances.get(&handle) else {
-            self.told.relevance.remove(&(federate, handle));
+        let Some(instance) = self.objects.instances.get(&handle) else {
+            self.objects.told.relevance.remove(&(federate, handle));
             return;
         };
         let class = self.model.object_class(instance.class);
@@ -197,7 +208,12 @@ impl Execution {
                 }
             }
         }
-        let told = self.told.relevance.entry((federate, handle)).or_default();
+        let told = self
+            .objects
+            .told
+            .relevance
+            .entry((federate, handle))
+            .or_default();
         // What it no longer owns is nobody's news.
         told.retain(|a, _| owned.contains(a));
         let off: Vec<_> = told
@@ -213,12 +229,12 @@ impl Execution {
         }
         *told = now;
         if !off.is_empty() || !on.is_empty() {
-            let entry = EntryBody::AttributesRelevance {
+            let entry = Entry::AttributesRelevance {
                 instance: handle,
                 on: on.into_iter().collect(),
                 off,
             };
-            self.log.tell(cause, &[federate], &entry);
+            self.log.tell(cause, &[federate], entry);
         }
     }
 }
@@ -226,54 +242,54 @@ impl Execution {
 impl Federate {
     /// Enable Attribute Scope Advisory Switch, §10.37: what is in scope now is told.
     pub fn enable_attribute_scope_advisory_switch(&mut self) -> Result<(), Exception> {
-        if self.switches.scope {
+        if self.objects.switches.scope {
             throw!(AttributeScopeAdvisorySwitchIsOn, "the switch is on already");
         }
-        self.switches.scope = true;
+        self.objects.switches.scope = true;
         self.log
-            .request(RequestBody::SetInstanceSwitches(self.switches));
+            .request(Request::SetInstanceSwitches(self.objects.switches));
         Ok(())
     }
 
     /// Disable Attribute Scope Advisory Switch, §10.38.
     pub fn disable_attribute_scope_advisory_switch(&mut self) -> Result<(), Exception> {
-        if !self.switches.scope {
+        if !self.objects.switches.scope {
             throw!(
                 AttributeScopeAdvisorySwitchIsOff,
                 "the switch is off already"
             );
         }
-        self.switches.scope = false;
+        self.objects.switches.scope = false;
         self.log
-            .request(RequestBody::SetInstanceSwitches(self.switches));
+            .request(Request::SetInstanceSwitches(self.objects.switches));
         Ok(())
     }
 
     /// Enable Attribute Relevance Advisory Switch, §10.35: what is wanted now is told.
     pub fn enable_attribute_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if self.switches.relevance {
+        if self.objects.switches.relevance {
             throw!(
                 AttributeRelevanceAdvisorySwitchIsOn,
                 "the switch is on already"
             );
         }
-        self.switches.relevance = true;
+        self.objects.switches.relevance = true;
         self.log
-            .request(RequestBody::SetInstanceSwitches(self.switches));
+            .request(Request::SetInstanceSwitches(self.objects.switches));
         Ok(())
     }
 
     /// Disable Attribute Relevance Advisory Switch, §10.36.
     pub fn disable_attribute_relevance_advisory_switch(&mut self) -> Result<(), Exception> {
-        if !self.switches.relevance {
+        if !self.objects.switches.relevance {
             throw!(
                 AttributeRelevanceAdvisorySwitchIsOff,
                 "the switch is off already"
             );
         }
-        self.switches.relevance = false;
+        self.objects.switches.relevance = false;
         self.log
-            .request(RequestBody::SetInstanceSwitches(self.switches));
+            .request(Request::SetInstanceSwitches(self.objects.switches));
         Ok(())
     }
 
@@ -303,7 +319,7 @@ impl Federate {
         off: Vec<AttributeHandle>,
     ) {
         let off = (!off.is_empty()).then_some((None, off));
-        let on = on.into_iter().map(|(rate, list)| (Some(rate), list));
+        let on = on.into_iter().map(|(rate, list)| (Some(rate.into()), list));
         for (rate, attributes) in off.into_iter().chain(on) {
             self.delivery.push(QueuedObject::Updates {
                 instance,
@@ -319,8 +335,8 @@ impl Federate {
         attributes: Vec<AttributeHandle>,
         inside: bool,
     ) -> Option<Callback> {
-        let known = self.instances.get(&instance)?;
-        (self.switches.scope && known.discovered).then_some(match inside {
+        let known = self.objects.instances.get(&instance)?;
+        (self.objects.switches.scope && known.discovered).then_some(match inside {
             true => Callback::AttributesInScope {
                 instance,
                 attributes,
@@ -336,15 +352,15 @@ impl Federate {
         &self,
         instance: ObjectInstanceHandle,
         mut attributes: Vec<AttributeHandle>,
-        rate: Option<String>,
+        rate: Option<Box<str>>,
     ) -> Option<Callback> {
-        let known = self.instances.get(&instance)?;
+        let known = self.objects.instances.get(&instance)?;
         attributes.retain(|a| known.owned.contains(a));
-        (self.switches.relevance && !attributes.is_empty()).then_some(match rate {
+        (self.objects.switches.relevance && !attributes.is_empty()).then_some(match rate {
             Some(rate) => Callback::TurnUpdatesOnForObjectInstance {
                 instance,
                 attributes,
-                rate,
+                rate: rate.into(),
             },
             None => Callback::TurnUpdatesOffForObjectInstance {
                 instance,

@@ -1,63 +1,96 @@
 //! Object management at the executive.
 
+use super::privilege_to_delete;
+use super::registered::{Instance, NameUse};
+use crate::exception::require_name;
 use crate::execution::Execution;
-use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, EntryBody};
+use crate::message::object::{Entry, Request};
+use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, Stamp};
 use crate::{
     Address, AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
-    PeerId, ProtocolError, Transportation,
+    PeerId, ProtocolError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The attribute whose owner may delete the instance.
-pub(crate) const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
-
-/// An object instance as the federation execution knows it.
-pub(crate) struct Instance {
-    pub(crate) class: ObjectClassHandle,
-    /// The reserved name, or none: the default name.
-    pub(crate) name: Option<String>,
-    /// Owner by slot of the registered class.
-    pub(crate) owners: Vec<Option<Owner>>,
-    /// Data frames that have come for it.
-    pub(crate) updates: u64,
-    /// Federates that know it (its registrar, and those told of it), with their known class.
-    pub(crate) known: BTreeMap<FederateHandle, ObjectClassHandle>,
-    /// Federates that have deleted it locally: they discover it again with its next update.
-    pub(crate) locally_deleted: BTreeSet<FederateHandle>,
-    /// By slot: transportation types that are not the FDD's.
-    pub(crate) transportations: BTreeMap<usize, Transportation>,
-}
-
-/// Why an object instance name is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NameUse {
-    /// Reserved, not yet registered.
-    ReservedBy(FederateHandle),
-    /// The name of an instance.
-    Instance(ObjectInstanceHandle),
-}
-
 impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_object(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::ReserveNames { names, multiple } => {
+                let mut all = names.iter();
+                all.try_for_each(|name| require_name("an object instance", name))
+                    .map_err(|e| ProtocolError(e.message))?;
+                self.reserve_names(cause, names, multiple);
+            }
+            Request::ReleaseNames { names } => self.release_names(cause, &names),
+            Request::RegisterObject {
+                instance,
+                class,
+                name,
+            } => self.register_object(cause, instance, class, name, &[])?,
+            Request::DeleteObject {
+                instance,
+                tag,
+                stamp,
+            } => self.delete_object(cause, instance, tag, stamp)?,
+            Request::LocalDeleteObject { instance } => self.local_delete_object(cause, instance),
+            Request::RequestInstanceUpdate {
+                instance,
+                attributes,
+                tag,
+            } => self.request_instance_update(cause, instance, &attributes, tag),
+            Request::RequestClassUpdate {
+                class,
+                attributes,
+                tag,
+            } => self.request_class_update(cause, class, &attributes, tag)?,
+            Request::ChangeAttributeTransportation {
+                instance,
+                attributes,
+                transportation,
+            } => self.change_attribute_transportation(cause, instance, attributes, transportation),
+            Request::QueryAttributeTransportation {
+                instance,
+                attribute,
+            } => self.query_attribute_transportation(cause, instance, attribute),
+            Request::ChangeInteractionTransportation {
+                class,
+                transportation,
+            } => self.change_interaction_transportation(cause, class, transportation)?,
+            Request::QueryInteractionTransportation { federate, class } => {
+                self.query_interaction_transportation(cause, federate, class)
+            }
+            Request::SetInstanceSwitches(switches) => self.set_instance_switches(cause, switches),
+        }
+        Ok(())
+    }
+
     /// Reserve (Multiple) Object Instance Name(s), 1516.1-2010 §6.2 and §6.5.
     pub(crate) fn reserve_names(&mut self, cause: Cause, names: Vec<String>, multiple: bool) {
-        let succeeded = names.iter().all(|n| !self.names.contains_key(n));
+        let succeeded = names.iter().all(|n| !self.objects.names.contains_key(n));
         if succeeded {
             let by = NameUse::ReservedBy(cause.sender);
-            self.names.extend(names.iter().map(|n| (n.clone(), by)));
+            self.objects
+                .names
+                .extend(names.iter().map(|n| (n.clone(), by)));
         }
-        let answer = EntryBody::NamesReserved {
+        let answer = Entry::NamesReserved {
             names,
             multiple,
             succeeded,
         };
-        self.log.tell(cause, &[cause.sender], &answer);
+        self.log.tell(cause, &[cause.sender], answer);
     }
 
     /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
     pub(crate) fn release_names(&mut self, cause: Cause, names: &[String]) {
         for name in names {
-            if self.names.get(name) == Some(&NameUse::ReservedBy(cause.sender)) {
-                self.names.remove(name);
+            if self.objects.names.get(name) == Some(&NameUse::ReservedBy(cause.sender)) {
+                self.objects.names.remove(name);
             }
         }
     }
@@ -71,27 +104,31 @@ impl Execution {
         name: Option<String>,
         regions: &[AttributeRegions],
     ) -> Result<(), ProtocolError> {
-        if instance.registrar() != cause.sender || self.instances.contains_key(&instance) {
+        let next = self.objects.next_of(cause.sender);
+        if Some(instance) != next {
             return Err(ProtocolError(format!(
                 "{} registered {instance}, which is not its next handle",
                 cause.sender
             )));
         }
-        let published = self.member_mut(cause.sender)?.published.get(&class);
-        let Some(published) = published.cloned() else {
+        let published = self.publications.at(cause.sender, class);
+        let Some(published) = published.map(<[_]>::to_vec) else {
             return Err(ProtocolError(format!(
                 "{} registered an instance of class {class}, which it does not publish",
                 cause.sender
             )));
         };
+        self.require_pairs(cause, class, regions)?;
         if let Some(name) = &name {
-            if self.names.get(name) != Some(&NameUse::ReservedBy(cause.sender)) {
+            if self.objects.names.get(name) != Some(&NameUse::ReservedBy(cause.sender)) {
                 return Err(ProtocolError(format!(
                     "{} registered '{name}', which it has not reserved",
                     cause.sender
                 )));
             }
-            self.names.insert(name.clone(), NameUse::Instance(instance));
+            self.objects
+                .names
+                .insert(name.clone(), NameUse::Instance(instance));
         }
         let attributes = self.model.object_class(class);
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
@@ -112,9 +149,8 @@ impl Execution {
             locally_deleted: BTreeSet::new(),
             transportations: BTreeMap::new(),
         };
-        self.instances.insert(instance, new);
-        self.by_class.entry(class).or_default().insert(instance);
-        self.associate_at_registration(cause, instance, class, regions)?;
+        self.objects.register(instance, new);
+        self.associate(instance, regions);
         for federate in self.log.members() {
             self.discover(cause, federate, &[instance]);
         }
@@ -132,7 +168,7 @@ impl Execution {
         let mut classes = vec![class];
         let mut found = Vec::new();
         while let Some(c) = classes.pop() {
-            found.extend(self.by_class.get(&c).into_iter().flatten().copied());
+            found.extend(self.objects.by_class.get(&c).into_iter().flatten().copied());
             if let Some(c) = self.model.object_class(c) {
                 classes.extend(&c.children);
             }
@@ -151,7 +187,8 @@ impl Execution {
         let cause = cause.into();
         let (mut list, mut wanted) = (Vec::new(), Vec::new());
         for handle in instances {
-            let Some(instance) = self.instances.get(handle) else {
+            let instance = self.objects.instances.get(handle);
+            let Some(instance) = instance.filter(|_| !self.time.is_deleting(*handle)) else {
                 continue;
             };
             if instance.known.contains_key(&federate) {
@@ -179,17 +216,16 @@ impl Execution {
             return;
         }
         for d in &list {
-            if let Some(instance) = self.instances.get_mut(&d.instance) {
+            if let Some(instance) = self.objects.instances.get_mut(&d.instance) {
                 instance.known.insert(federate, d.known_class);
                 instance.locally_deleted.remove(&federate);
             }
             self.touch(d.instance);
         }
         let found: Vec<_> = list.iter().map(|d| (d.instance, d.known_class)).collect();
-        self.log
-            .tell(cause, &[federate], &EntryBody::Discover(list));
+        self.log.tell(cause, &[federate], Entry::Discover(list));
         self.offer_discovered(cause, federate, &found);
-        if self.model.switches().auto_provide {
+        if self.auto_provide() {
             self.provide(cause, wanted, Vec::new());
         }
     }
@@ -222,11 +258,20 @@ impl Execution {
         cause: Cause,
         handle: ObjectInstanceHandle,
         tag: Vec<u8>,
-    ) {
-        if self.owner(handle, self.privilege_to_delete()) == Some(cause.sender.into()) {
-            self.remove_instance(cause, handle, cause.sender, &tag);
-        } else if self.instances.contains_key(&handle) {
-            self.refused += 1;
+        stamp: Option<Stamp>,
+    ) -> Result<(), ProtocolError> {
+        if self.owner(handle, self.privilege_to_delete()) != Some(cause.sender.into())
+            || self.time.is_deleting(handle)
+        {
+            self.objects.refused += u64::from(self.objects.instances.contains_key(&handle));
+            return Ok(());
+        }
+        match stamp {
+            Some(stamp) if stamp.retraction.is_some() => self.delete_at(cause, handle, tag, stamp),
+            _ => {
+                self.remove_instance(cause, handle, cause.sender, &tag, stamp);
+                Ok(())
+            }
         }
     }
 
@@ -237,32 +282,34 @@ impl Execution {
         handle: ObjectInstanceHandle,
         producer: FederateHandle,
         tag: &[u8],
+        stamp: Option<Stamp>,
     ) {
-        let Some(gone) = self.instances.remove(&handle) else {
+        let Some(gone) = self.objects.instances.remove(&handle) else {
             return;
         };
-        if let Some(at_class) = self.by_class.get_mut(&gone.class) {
+        if let Some(at_class) = self.objects.by_class.get_mut(&gone.class) {
             at_class.remove(&handle);
         }
         if let Some(name) = gone.name {
-            self.names.remove(&name);
+            self.objects.names.remove(&name);
         }
         self.forget_associations(handle);
         self.forget_transfers(handle);
         let audience = gone.known.keys().copied().filter(|f| *f != producer);
         let audience: Vec<_> = audience.collect();
         self.touch(handle);
-        let removed = EntryBody::Remove {
+        let removed = Entry::Remove {
             instance: handle,
             producer,
             tag: tag.to_vec(),
+            stamp,
         };
-        self.log.tell(cause, &audience, &removed);
+        self.log.tell(cause, &audience, removed);
     }
 
     /// Local Delete Object Instance, §6.16.
     pub(crate) fn local_delete_object(&mut self, cause: Cause, handle: ObjectInstanceHandle) {
-        if let Some(instance) = self.instances.get_mut(&handle) {
+        if let Some(instance) = self.objects.instances.get_mut(&handle) {
             instance.known.remove(&cause.sender);
             instance.locally_deleted.insert(cause.sender);
             self.forget_own_associations(handle, cause.sender);
@@ -289,11 +336,13 @@ impl Execution {
         class: ObjectClassHandle,
         attributes: &[AttributeHandle],
         tag: Vec<u8>,
-    ) {
+    ) -> Result<(), ProtocolError> {
+        self.require_attributes(class, attributes.iter().copied())?;
         let of_class = |i: &Instance| self.model.is_subclass_or_same(i.class, class);
-        let all = self.instances.iter();
+        let all = self.objects.instances.iter();
         let instances: Vec<_> = all.filter(|(_, i)| of_class(i)).map(|(h, _)| *h).collect();
         self.ask_owners(cause, &instances, attributes, tag);
+        Ok(())
     }
 
     /// One Provide Attribute Value Update entry per owner other than the asker (§6.20).
@@ -326,8 +375,10 @@ impl Execution {
         let cause = cause.into();
         type Wanted = Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>;
         let mut wanted: BTreeMap<FederateHandle, Wanted> = BTreeMap::new();
+        let mut own: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (owner, handle, attribute) in list {
             let Owner::Federate(owner) = owner else {
+                own.entry(handle).or_default().push(attribute);
                 continue;
             };
             let list = wanted.entry(owner).or_default();
@@ -339,7 +390,10 @@ impl Execution {
         for (owner, wanted) in wanted {
             let tag = tag.clone();
             self.log
-                .tell(cause, &[owner], &EntryBody::ProvideUpdate { wanted, tag });
+                .tell(cause, &[owner], Entry::ProvideUpdate { wanted, tag });
+        }
+        for (instance, attributes) in own {
+            self.provide_own(cause, instance, &attributes);
         }
     }
 
@@ -356,14 +410,17 @@ impl Execution {
                 data.sender
             )));
         }
-        self.log.require_past(sender, &data.after)?;
+        if !self.log.admits(sender, &data.after)? {
+            return Ok(());
+        }
         let mut to = std::mem::take(&mut self.receivers);
         to.clear();
         let seen = (sender, data.after.index);
-        let (model, subscriptions) = (&self.model, &self.subscriptions);
+        let model = &self.model;
+        let mut deleted_locally = None;
         match data.body {
             DataBody::Update { instance, payload } => {
-                let Some(known) = self.instances.get_mut(&instance) else {
+                let Some(known) = self.objects.instances.get_mut(&instance) else {
                     // Deleted at this point of the log; every receiver is told so before.
                     self.receivers = to;
                     return Ok(());
@@ -372,17 +429,18 @@ impl Execution {
                 let owner = Some(Owner::Federate(sender));
                 let owns = |slot: u32| known.owners.get(slot as usize) == Some(&owner);
                 if !payload.values.iter().all(|(slot, _)| owns(slot)) {
-                    self.refused += 1;
+                    self.objects.refused += 1;
                     self.receivers = to;
                     return Ok(());
                 }
                 known.updates += 1;
+                deleted_locally = (!known.locally_deleted.is_empty()).then_some(instance);
                 if let Some(address) = payload.address {
                     named(address, sender, &mut to);
                 } else {
                     let (class, values) = (known.class, payload.values);
-                    self.routes
-                        .update(model, subscriptions, seen, class, values, &mut to);
+                    self.subscriptions
+                        .update(model, seen, class, values, &mut to);
                 }
             }
             DataBody::Interaction { class, payload } => {
@@ -391,31 +449,63 @@ impl Execution {
                         "{sender} sent an interaction of class {class}, which the FDD does not have"
                     )));
                 }
-                *self.interactions_sent.entry(class).or_default() += 1;
+                *self.objects.interactions_sent.entry(class).or_default() += 1;
                 if let Some(address) = payload.address {
                     named(address, sender, &mut to);
                 } else {
-                    self.routes
-                        .interaction(model, subscriptions, seen, class, &mut to);
+                    self.subscriptions.interaction(model, seen, class, &mut to);
                 }
             }
             DataBody::Fence { .. } => {
                 return Err(ProtocolError("a fence came by way of the executive".into()));
             }
         }
-        if let DataBody::Update { instance, .. } = data.body {
+        if let Some(instance) = deleted_locally {
             self.discover_again(instance, &to);
+        }
+        if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } = data.body
+            && let Some(stamp) = payload.stamp
+        {
+            if stamp.retraction.is_some() && payload.address.is_none() {
+                self.judge_later(sender, &data.body, &mut to);
+            }
+            self.sequence(sender, stamp, &to)?;
         }
         peers.extend(to.iter().filter_map(|f| self.log.catch_up(*f)));
         self.receivers = to;
         Ok(())
     }
 
+    /// With the FDD's switch Delay Subscription Evaluation, messages in time-stamp order go to all
+    /// time-constrained federates, which judge by their subscriptions when the time has come.
+    fn judge_later(
+        &self,
+        sender: FederateHandle,
+        body: &DataBody<'_>,
+        to: &mut Vec<FederateHandle>,
+    ) {
+        if !self.model.switches().delay_subscription_evaluation {
+            return;
+        }
+        let is_other = |f: &FederateHandle| *f != sender && self.time.is_constrained(*f);
+        match body {
+            DataBody::Update { instance, .. } => {
+                let known = self.objects.get(*instance);
+                to.extend(known.into_iter().flat_map(|i| i.knowing()).filter(is_other));
+            }
+            _ => {
+                let members = self.federation.members().keys().copied();
+                to.extend(members.filter(is_other));
+            }
+        }
+        to.sort_unstable();
+        to.dedup();
+    }
+
     /// An update comes for federates of which some have deleted its instance locally: these
     /// discover it again, if they still can (§6.16).
     fn discover_again(&mut self, handle: ObjectInstanceHandle, to: &[FederateHandle]) {
-        let deleted = |i: &Instance| !i.locally_deleted.is_empty();
-        let Some(instance) = self.instances.get(&handle).filter(|i| deleted(i)) else {
+        let Some(instance) = self.objects.instances.get(&handle) else {
             return;
         };
         let again = to.iter().filter(|f| instance.locally_deleted.contains(f));
@@ -428,7 +518,7 @@ impl Execution {
 
     /// The FDD has grown: new attributes of existing instances have no owner yet.
     pub(crate) fn grow_instances(&mut self) {
-        for instance in self.instances.values_mut() {
+        for instance in self.objects.instances.values_mut() {
             if let Some(class) = self.model.object_class(instance.class) {
                 instance.owners.resize(class.attributes.len(), None);
             }
@@ -438,8 +528,9 @@ impl Execution {
     /// Instances that a federate may delete.
     pub(crate) fn deletable_by(&self, federate: FederateHandle) -> Vec<ObjectInstanceHandle> {
         let privilege = self.privilege_to_delete();
-        let all = self.instances.keys().copied();
+        let all = self.objects.instances.keys().copied();
         all.filter(|h| self.owner(*h, privilege) == Some(federate.into()))
+            .filter(|h| !self.time.is_deleting(*h))
             .collect()
     }
 
@@ -451,21 +542,19 @@ impl Execution {
         slot: usize,
         owner: Option<Owner>,
     ) {
-        if let Some(instance) = self.instances.get_mut(&handle)
+        if let Some(instance) = self.objects.instances.get_mut(&handle)
             && let Some(now) = instance.owners.get_mut(slot)
             && *now != owner
         {
             *now = owner;
-            instance.transportations.remove(&slot);
+            instance.transportations.remove(&(slot as u32));
             self.touch(handle);
         }
     }
 
     /// The attribute that carries the privilege to delete.
     pub(crate) fn privilege_to_delete(&self) -> Option<AttributeHandle> {
-        let root = self.model.object_classes().next()?;
-        self.model
-            .attribute_by_name(root.handle, PRIVILEGE_TO_DELETE)
+        privilege_to_delete(&self.model)
     }
 
     pub(crate) fn owner(
@@ -473,7 +562,7 @@ impl Execution {
         instance: ObjectInstanceHandle,
         attribute: Option<AttributeHandle>,
     ) -> Option<Owner> {
-        let instance = self.instances.get(&instance)?;
+        let instance = self.objects.instances.get(&instance)?;
         let slot = self.model.object_class(instance.class)?.slot(attribute?)?;
         *instance.owners.get(slot as usize)?
     }
@@ -483,10 +572,9 @@ impl Execution {
         &self,
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
-    ) -> Option<usize> {
-        let class = self.instances.get(&instance)?.class;
-        let slot = self.model.object_class(class)?.slot(attribute)?;
-        Some(slot as usize)
+    ) -> Option<u32> {
+        let class = self.objects.instances.get(&instance)?.class;
+        self.model.object_class(class)?.slot(attribute)
     }
 }
 

@@ -1,31 +1,47 @@
 //! Object management at the federate that calls.
 
-use super::execution::PRIVILEGE_TO_DELETE;
+use super::known::Instance;
+use super::privilege_to_delete;
 use super::transportation::Changes;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
 use crate::exception::{NAME_BYTES_MAX, throw};
-use crate::message::{DataBody, Payload, RequestBody, default_instance_name};
+use crate::message::object::Request;
+use crate::message::{DataBody, Payload, RequestBody, Stamp, default_instance_name};
 use crate::{
-    AttributeHandle, DataOut, Exception, Federate, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, Transportation, ValuesBuf,
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
+    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
+    ParameterHandle, Transportation, Values, ValuesBuf,
 };
+use starling_fom::ObjectClass;
+use std::collections::BTreeMap;
 
-use std::collections::BTreeSet;
+/// Memory that sending uses again and again.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    reliable: ValuesBuf,
+    best_effort: ValuesBuf,
+    passels: Passels,
+    to: Vec<FederateHandle>,
+}
 
-/// An object instance as a federate knows it.
-pub(crate) struct Instance {
-    pub(crate) registered_class: ObjectClassHandle,
-    pub(crate) known_class: ObjectClassHandle,
-    pub(crate) name: String,
-    /// Attributes owned by this federate, ascending.
-    pub(crate) owned: Vec<AttributeHandle>,
-    /// Of owned attributes.
-    pub(crate) transportations: Changes<AttributeHandle>,
-    /// Registered here, or the discovery has been delivered.
-    pub(crate) discovered: bool,
-    /// The log has removed it; the removal is not delivered yet.
-    pub(crate) removed: bool,
+impl Scratch {
+    /// Of values that travel so.
+    #[inline]
+    fn buffer(&mut self, transportation: Transportation) -> &mut ValuesBuf {
+        match transportation {
+            Transportation::Reliable => &mut self.reliable,
+            Transportation::BestEffort => &mut self.best_effort,
+        }
+    }
+
+    /// Empties it and keeps its memory.
+    #[inline]
+    fn clear(&mut self) {
+        self.reliable.clear();
+        self.best_effort.clear();
+        self.passels.clear();
+    }
 }
 
 impl Federate {
@@ -34,8 +50,7 @@ impl Federate {
         require_legal_name(name)?;
         let names = vec![name.to_owned()];
         let multiple = false;
-        self.log
-            .request(RequestBody::ReserveNames { names, multiple });
+        self.log.request(Request::ReserveNames { names, multiple });
         Ok(())
     }
 
@@ -59,8 +74,7 @@ impl Federate {
         names.sort_unstable();
         names.dedup();
         let multiple = true;
-        self.log
-            .request(RequestBody::ReserveNames { names, multiple });
+        self.log.request(Request::ReserveNames { names, multiple });
         Ok(())
     }
 
@@ -69,7 +83,7 @@ impl Federate {
         &mut self,
         names: &[&str],
     ) -> Result<(), Exception> {
-        if let Some(name) = names.iter().find(|n| !self.reserved_names.contains(**n)) {
+        if let Some(name) = names.iter().find(|n| !self.objects.reserved.contains(**n)) {
             throw!(
                 ObjectInstanceNameNotReserved,
                 "'{name}' is not reserved by this federate"
@@ -77,9 +91,9 @@ impl Federate {
         }
         let names: Vec<_> = names.iter().map(|n| (*n).to_owned()).collect();
         for name in &names {
-            self.reserved_names.remove(name);
+            self.objects.reserved.remove(name);
         }
-        self.log.request(RequestBody::ReleaseNames { names });
+        self.log.request(Request::ReleaseNames { names });
         Ok(())
     }
 
@@ -89,33 +103,31 @@ impl Federate {
         class: ObjectClassHandle,
         name: Option<&str>,
     ) -> Result<ObjectInstanceHandle, Exception> {
-        self.register(class, name, |_, instance, name| {
-            RequestBody::RegisterObject {
-                instance,
-                class,
-                name,
-            }
+        self.register(class, name, |_, instance, name| Request::RegisterObject {
+            instance,
+            class,
+            name,
         })
     }
 
     /// Registers with the request that `request` makes of the new handle and the name.
-    pub(crate) fn register(
+    pub(crate) fn register<R: Into<RequestBody>>(
         &mut self,
         class: ObjectClassHandle,
         name: Option<&str>,
-        request: impl FnOnce(&mut Self, ObjectInstanceHandle, Option<String>) -> RequestBody,
+        request: impl FnOnce(&mut Self, ObjectInstanceHandle, Option<String>) -> R,
     ) -> Result<ObjectInstanceHandle, Exception> {
         let class_name = &self.require_object_class(class)?.name;
-        let Some(published) = self.published.get(&class) else {
+        let Some(published) = self.declarations.published(class) else {
             throw!(
                 ObjectClassNotPublished,
                 "'{class_name}' is not published by this federate"
             );
         };
         if let Some(name) = name
-            && !self.reserved_names.contains(name)
+            && !self.objects.reserved.contains(name)
         {
-            if self.instance_names.contains_key(name) {
+            if self.objects.names.contains_key(name) {
                 throw!(
                     ObjectInstanceNameInUse,
                     "'{name}' is the name of an object instance already"
@@ -126,7 +138,7 @@ impl Federate {
                 "'{name}' is not reserved by this federate: call reserveObjectInstanceName and wait for its success"
             );
         }
-        let Some(number) = self.last_instance.checked_add(1) else {
+        let Some(number) = self.objects.last.checked_add(1) else {
             throw!(
                 RTIinternalError,
                 "this federate has registered {} object instances and can't have more handles",
@@ -137,22 +149,25 @@ impl Federate {
         owned.push(self.privilege_to_delete());
         owned.sort_unstable();
         owned.dedup();
-        self.last_instance = number;
+        self.objects.last = number;
         let instance = ObjectInstanceHandle::new(self.me, number);
         if let Some(name) = name {
-            self.reserved_names.remove(name);
+            self.objects.reserved.remove(name);
         }
         let known = Instance {
             registered_class: class,
             known_class: class,
             name: name.map_or_else(|| default_instance_name(instance), str::to_owned),
             owned,
+            updated: false,
+            reflected: false,
             transportations: Changes::default(),
+            orders: BTreeMap::new(),
             discovered: true,
             removed: false,
         };
-        self.instance_names.insert(known.name.clone(), instance);
-        self.instances.insert(instance, known);
+        self.objects.put(instance, known);
+        self.mom.tally.instances.registered += 1;
         let request = request(self, instance, name.map(str::to_owned));
         self.log.request(request);
         Ok(instance)
@@ -166,108 +181,252 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        let [mut reliable, mut best_effort] = std::mem::take(&mut self.scratch);
-        let mut passels = Passels::default();
-        let (buffers, passels_of) = ((&mut reliable, &mut best_effort), &mut passels);
-        let mut checked = self.fill_update(instance, values, buffers, passels_of);
-        if let Ok((_, false)) = checked {
-            let without_regions = reliable.bytes().max(best_effort.bytes());
-            let largest = without_regions.max(self.largest_passel(&passels));
-            if let Err(too_large) = self.require_fits(largest + tag.len()) {
-                checked = Err(too_large);
-            }
-        }
-        if let Ok((_, true)) = checked {
-            self.counters.of_deleted += 1;
-        } else if let Ok((class, false)) = checked {
-            for (values, transportation) in [
-                (&reliable, Transportation::Reliable),
-                (&best_effort, Transportation::BestEffort),
-            ] {
-                if values.is_empty() {
-                    continue;
-                }
-                let values = values.values();
-                let mut to = std::mem::take(&mut self.receivers);
-                self.routes.update(
-                    &self.model,
-                    &self.subscriptions,
-                    (self.me, self.log.applied()),
-                    class,
-                    values,
-                    &mut to,
-                );
-                let early = transportation == Transportation::BestEffort
-                    && !to.is_empty()
-                    && self.leave_out_early(instance, class, values, &mut to);
-                if early && to.is_empty() {
-                    self.receivers = to;
-                    continue;
-                }
-                // Not all who subscribe: the frame says who.
-                let named = early.then(|| AddressBuf::new(&to, [].into_iter()));
-                let payload = Payload {
-                    transportation,
-                    values,
-                    tag,
-                    address: named.as_ref().map(AddressBuf::borrow),
-                };
-                self.send_data(&to, DataBody::Update { instance, payload }, send);
-                self.receivers = to;
-            }
-            self.send_passels(passels, instance, tag, send);
-        }
-        reliable.clear();
-        best_effort.clear();
-        self.scratch = [reliable, best_effort];
-        checked.map(|_| ())
+        self.update(instance, values, tag, None, send)?;
+        self.mom.tally.updates_sent += 1;
+        Ok(())
     }
 
-    /// Checks an update and sorts its values by transportation type; returns the registered
-    /// class and whether the log has removed the instance.
-    fn fill_update(
+    /// Update Attribute Values with a time stamp, §6.10: what is not sent in time-stamp order
+    /// travels by itself. The handle is of what is.
+    pub fn update_attribute_values_at(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
-        (reliable, best_effort): (&mut ValuesBuf, &mut ValuesBuf),
-        passels: &mut Passels,
-    ) -> Result<(ObjectClassHandle, bool), Exception> {
-        let with_regions = self.regions.updates.has(instance);
+        tag: &[u8],
+        time: LogicalTime,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let known = self.known(instance)?;
+        let is_timely =
+            |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
+        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
+        let order = match timely.is_empty() {
+            true => Order::Receive,
+            false => Order::TimeStamp,
+        };
+        let order = self.require_time_stamp(time, order)?;
+        if order == Order::Receive || others.is_empty() {
+            let stamp = self.stamp(time, order);
+            self.update(instance, values, tag, Some(stamp), send)?;
+            self.mom.tally.updates_sent += 1;
+            return Ok(self.note_stamp(stamp));
+        }
+        // All or nothing.
+        self.fill_update(&mut Scratch::default(), instance, values)?;
+        for part in [&timely, &others] {
+            self.fill(&mut Scratch::default(), instance, part, tag)?;
+        }
+        let stamp = self.stamp(time, Order::TimeStamp);
+        self.update(instance, &timely, tag, Some(stamp), send)?;
+        let in_receive_order = self.stamp(time, Order::Receive);
+        self.update(instance, &others, tag, Some(in_receive_order), send)?;
+        self.mom.tally.updates_sent += 1;
+        Ok(self.note_stamp(stamp))
+    }
+
+    fn update(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        stamp: Option<Stamp>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let done = self.update_with(&mut scratch, instance, values, (tag, stamp), send);
+        scratch.clear();
+        self.scratch = Some(scratch);
+        done
+    }
+
+    #[inline]
+    fn update_with(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let (class, removed, first) = self.fill(scratch, instance, values, tag)?;
+        if removed {
+            self.counters.of_deleted += 1;
+            return Ok(());
+        }
+        if first {
+            self.updated_first(instance, class);
+        }
+        for (how, values) in [
+            (Transportation::Reliable, &scratch.reliable),
+            (Transportation::BestEffort, &scratch.best_effort),
+        ] {
+            if !values.is_empty() || scratch.passels.has(how) {
+                self.mom.tally.updated(class, how);
+            }
+        }
+        let of = (instance, class);
+        let to = &mut scratch.to;
+        if !scratch.reliable.is_empty() {
+            self.route_update(class, scratch.reliable.values(), to);
+            let payload = Payload {
+                transportation: Transportation::Reliable,
+                values: scratch.reliable.values(),
+                tag,
+                address: None,
+                stamp,
+            };
+            self.send_data(to, DataBody::Update { instance, payload }, send);
+        }
+        if !scratch.best_effort.is_empty() {
+            let values = scratch.best_effort.values();
+            self.update_best_effort(of, values, to, (tag, stamp), send);
+        }
+        if !scratch.passels.is_empty() {
+            let passels = std::mem::take(&mut scratch.passels);
+            self.send_passels(passels, instance, (tag, stamp), send);
+        }
+        Ok(())
+    }
+
+    /// Throws all that an update throws, and lines its values up; returns what
+    /// [`Self::fill_update`] does.
+    #[inline]
+    fn fill(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
+        let with_regions = self.regions.are_associated(instance);
+        let (class, removed, first) = match with_regions {
+            false => self.fill_update(scratch, instance, values)?,
+            true => self.fill_passels(scratch, instance, values)?,
+        };
+        if !removed {
+            let mut largest = scratch.reliable.bytes().max(scratch.best_effort.bytes());
+            if with_regions {
+                largest = largest.max(self.largest_passel(&scratch.passels));
+            }
+            self.require_fits(largest + tag.len())?;
+        }
+        Ok((class, removed, first))
+    }
+
+    /// Who gets these values.
+    #[inline]
+    fn route_update(
+        &mut self,
+        class: ObjectClassHandle,
+        values: Values<'_>,
+        to: &mut Vec<FederateHandle>,
+    ) {
+        let sender = (self.me, self.log.applied());
+        let routes = self.declarations.routes();
+        routes.update(&self.model, sender, class, values, to);
+    }
+
+    /// Sends what may be left out for receivers with an update rate.
+    fn update_best_effort(
+        &mut self,
+        (instance, class): (ObjectInstanceHandle, ObjectClassHandle),
+        values: Values<'_>,
+        to: &mut Vec<FederateHandle>,
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) {
+        self.route_update(class, values, to);
+        let early = !to.is_empty()
+            && stamp.is_none_or(|s| s.retraction.is_none())
+            && self.leave_out_early(instance, class, values, to);
+        if early && to.is_empty() {
+            return;
+        }
+        // Not all who subscribe: the frame says who.
+        let named = early.then(|| AddressBuf::new(to, [].into_iter()));
+        let payload = Payload {
+            transportation: Transportation::BestEffort,
+            values,
+            tag,
+            address: named.as_ref().map(AddressBuf::borrow),
+            stamp,
+        };
+        self.send_data(to, DataBody::Update { instance, payload }, send);
+    }
+
+    /// Checks an update and sorts its values by transportation type; returns the registered
+    /// class, whether the log has removed the instance, and whether it was never updated before.
+    fn fill_update(
+        &self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
         let known = self.known(instance)?;
         let class = self.require_object_class(known.registered_class)?;
-        let mut sorted = Vec::new();
         for (attribute, value) in values {
-            if known.owned.binary_search(attribute).is_err() {
-                let all: Vec<_> = values.iter().map(|(a, _)| *a).collect();
-                self.require_instance_attributes(instance, &all)?;
-                self.require_owned(known, &all)?;
-            }
-            let slot = class.slot(*attribute);
-            let slot = slot.expect("what is owned is an attribute of the registered class");
-            let changed = known.transportations.get(*attribute);
-            let of_fdd = || Some(self.model.attribute(*attribute)?.transportation);
-            let transportation = changed.or_else(of_fdd);
-            if with_regions {
-                sorted.push((*attribute, slot, *value, transportation));
-                continue;
-            }
-            match transportation {
-                Some(Transportation::BestEffort) => best_effort.push(slot, value),
-                _ => reliable.push(slot, value),
-            }
+            let (slot, transportation) =
+                self.owned_attribute((instance, known, class), *attribute, values)?;
+            scratch.buffer(transportation).push(slot, value);
         }
-        let (class, removed) = (known.registered_class, known.removed);
-        for (attribute, slot, value, transportation) in sorted {
-            let transportation = transportation.unwrap_or(Transportation::Reliable);
-            let one = (attribute, slot, value);
+        Ok((known.registered_class, known.removed, !known.updated))
+    }
+
+    /// As [`Self::fill_update`], where attributes of the instance are updated with regions.
+    #[cold]
+    fn fill_passels(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
+        let known = self.known(instance)?;
+        let class = self.require_object_class(known.registered_class)?;
+        let mut all = Vec::new();
+        for (attribute, value) in values {
+            let (slot, transportation) =
+                self.owned_attribute((instance, known, class), *attribute, values)?;
+            all.push((transportation, (*attribute, slot, *value)));
+        }
+        let (class, removed, first) = (known.registered_class, known.removed, !known.updated);
+        for (transportation, one) in all {
+            let passels = &mut scratch.passels;
             if !self.add_to_passel(passels, instance, class, transportation, one) {
-                match transportation {
-                    Transportation::BestEffort => best_effort.push(slot, value),
-                    Transportation::Reliable => reliable.push(slot, value),
-                }
+                let (_, slot, value) = one;
+                scratch.buffer(transportation).push(slot, value);
             }
         }
-        Ok((class, removed))
+        Ok((class, removed, first))
+    }
+
+    #[cold]
+    fn updated_first(&mut self, instance: ObjectInstanceHandle, class: ObjectClassHandle) {
+        if let Some(known) = self.objects.get_mut(instance) {
+            known.updated = true;
+        }
+        self.mom.tally.first_update(class);
+    }
+
+    /// Slot and transportation type of an attribute, which must be owned; `all` are those updated
+    /// with it.
+    #[inline]
+    fn owned_attribute(
+        &self,
+        (instance, known, class): (ObjectInstanceHandle, &Instance, &ObjectClass),
+        attribute: AttributeHandle,
+        all: &[(AttributeHandle, &[u8])],
+    ) -> Result<(u32, Transportation), Exception> {
+        if known.owned.binary_search(&attribute).is_err() {
+            let all: Vec<_> = all.iter().map(|(a, _)| *a).collect();
+            self.require_instance_attributes(instance, &all)?;
+            self.require_owned(known, &all)?;
+        }
+        let slot = class.slot(attribute);
+        let slot = slot.expect("what is owned is an attribute of the registered class");
+        let changed = known.transportations.get(attribute);
+        let of_fdd = || Some(self.model.attribute(attribute)?.transportation);
+        let transportation = changed.or_else(of_fdd);
+        Ok((slot, transportation.unwrap_or(Transportation::Reliable)))
     }
 
     /// Send Interaction, §6.12.
@@ -278,31 +437,66 @@ impl Federate {
         tag: &[u8],
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        let [mut buffer, other] = std::mem::take(&mut self.scratch);
-        let checked = self
-            .fill_interaction(class, values, &mut buffer)
-            .and_then(|how| self.require_fits(buffer.bytes() + tag.len()).map(|()| how));
-        if let Ok(transportation) = checked {
-            let mut to = std::mem::take(&mut self.receivers);
-            self.routes.interaction(
-                &self.model,
-                &self.subscriptions,
-                (self.me, self.log.applied()),
-                class,
-                &mut to,
-            );
-            let payload = Payload {
-                transportation,
-                values: buffer.values(),
-                tag,
-                address: None,
-            };
-            self.send_data(&to, DataBody::Interaction { class, payload }, send);
-            self.receivers = to;
-        }
-        buffer.clear();
-        self.scratch = [buffer, other];
-        checked.map(|_| ())
+        self.send(class, values, tag, None, send)
+    }
+
+    /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.
+    pub fn send_interaction_at(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.require_interaction_class(class)?;
+        let order = self.require_time_stamp(time, self.interaction_order(class))?;
+        let stamp = self.stamp(time, order);
+        self.send(class, values, tag, Some(stamp), send)?;
+        Ok(self.note_stamp(stamp))
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        stamp: Option<Stamp>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let done = self.send_with(&mut scratch, class, values, (tag, stamp), send);
+        scratch.clear();
+        self.scratch = Some(scratch);
+        done
+    }
+
+    #[inline]
+    fn send_with(
+        &mut self,
+        scratch: &mut Scratch,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let buffer = &mut scratch.reliable;
+        let transportation = self.fill_interaction(class, values, buffer)?;
+        self.require_fits(buffer.bytes() + tag.len())?;
+        let sender = (self.me, self.log.applied());
+        let routes = self.declarations.routes();
+        routes.interaction(&self.model, sender, class, &mut scratch.to);
+        let payload = Payload {
+            transportation,
+            values: buffer.values(),
+            tag,
+            address: None,
+            stamp,
+        };
+        self.send_data(&scratch.to, DataBody::Interaction { class, payload }, send);
+        self.mom.tally.sent(class, transportation);
+        self.send_to_rti(class, buffer.values());
+        Ok(())
     }
 
     /// Checks an interaction and lines its values up; returns how it travels.
@@ -313,7 +507,7 @@ impl Federate {
         buffer: &mut ValuesBuf,
     ) -> Result<Transportation, Exception> {
         let known = self.require_interaction_class(class)?;
-        if !self.published_interactions.contains(&class) {
+        if !self.declarations.publishes_interaction(class) {
             throw!(
                 InteractionClassNotPublished,
                 "'{}' is not published by this federate",
@@ -330,7 +524,7 @@ impl Federate {
             };
             buffer.push(slot, value);
         }
-        let changed = self.transportations.get(class);
+        let changed = self.objects.transportations.get(class);
         Ok(changed.unwrap_or(known.transportation))
     }
 
@@ -340,6 +534,45 @@ impl Federate {
         instance: ObjectInstanceHandle,
         tag: &[u8],
     ) -> Result<(), Exception> {
+        self.require_privilege_to_delete(instance)?;
+        self.mom.tally.instances.deleted += 1;
+        self.drop_instance(instance);
+        self.log.ending_request(Request::DeleteObject {
+            instance,
+            tag: tag.to_vec(),
+            stamp: None,
+        });
+        Ok(())
+    }
+
+    /// Delete Object Instance with a time stamp, §6.14, in the order of the privilege to delete.
+    pub fn delete_object_instance_at(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let known = self.require_privilege_to_delete(instance)?;
+        let order = self.attribute_order(known, self.privilege_to_delete());
+        let order = self.require_time_stamp(time, order)?;
+        let stamp = self.stamp(time, order);
+        self.mom.tally.instances.deleted += 1;
+        let message = self.note_stamp(stamp);
+        if !self.keep_deleted(stamp, instance) {
+            self.drop_instance(instance);
+        }
+        self.log.ending_request(Request::DeleteObject {
+            instance,
+            tag: tag.to_vec(),
+            stamp: Some(stamp),
+        });
+        Ok(message)
+    }
+
+    fn require_privilege_to_delete(
+        &self,
+        instance: ObjectInstanceHandle,
+    ) -> Result<&Instance, Exception> {
         let known = self.known(instance)?;
         if !known.owned.contains(&self.privilege_to_delete()) {
             throw!(
@@ -348,11 +581,7 @@ impl Federate {
                 known.name
             );
         }
-        self.drop_instance(instance);
-        let tag = tag.to_vec();
-        self.log
-            .ending_request(RequestBody::DeleteObject { instance, tag });
-        Ok(())
+        Ok(known)
     }
 
     /// Local Delete Object Instance, §6.16.
@@ -373,16 +602,18 @@ impl Federate {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
         self.drop_instance(instance);
-        self.log
-            .request(RequestBody::LocalDeleteObject { instance });
+        let (request, applied) = (self.log.next_request(), self.log.own_requests());
+        let deleted = &mut self.objects.locally_deleted;
+        deleted.retain(|_, request| *request > applied);
+        deleted.insert(instance, request);
+        self.log.request(Request::LocalDeleteObject { instance });
         Ok(())
     }
 
     fn drop_instance(&mut self, instance: ObjectInstanceHandle) {
-        if let Some(gone) = self.instances.remove(&instance) {
-            self.instance_names.remove(&gone.name);
+        if self.objects.take(instance).is_some() {
             self.regions.forget_instance(instance);
-            self.pace.forget_instance(instance);
+            self.declarations.forget_instance(instance);
         }
         self.forget_ownership(instance);
     }
@@ -396,7 +627,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let class = self.known(instance)?.known_class;
         self.require_attributes(class, attributes)?;
-        self.log.request(RequestBody::RequestInstanceUpdate {
+        self.log.request(Request::RequestInstanceUpdate {
             instance,
             attributes: attributes.to_vec(),
             tag: tag.to_vec(),
@@ -412,7 +643,7 @@ impl Federate {
         tag: &[u8],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
-        self.log.request(RequestBody::RequestClassUpdate {
+        self.log.request(Request::RequestClassUpdate {
             class,
             attributes: attributes.to_vec(),
             tag: tag.to_vec(),
@@ -422,12 +653,10 @@ impl Federate {
 
     /// Instances that the federate has registered or discovered, ascending.
     pub fn known_instances(&self) -> Vec<ObjectInstanceHandle> {
-        self.instance_names
-            .values()
-            .copied()
-            .collect::<BTreeSet<_>>()
-            .into_iter()
-            .collect()
+        let discovered = self.objects.iter().filter(|(_, i)| i.discovered);
+        let mut all: Vec<_> = discovered.map(|(handle, _)| handle).collect();
+        all.sort_unstable();
+        all
     }
 
     /// Attributes of an instance that this federate owns, ascending.
@@ -440,8 +669,7 @@ impl Federate {
 
     /// The attribute that carries the privilege to delete; every MIM has it (checked on loading).
     pub(crate) fn privilege_to_delete(&self) -> AttributeHandle {
-        let root = self.model.object_classes().next();
-        root.and_then(|r| self.model.attribute_by_name(r.handle, PRIVILEGE_TO_DELETE))
+        privilege_to_delete(&self.model)
             .expect("the MIM gives HLAobjectRoot its HLAprivilegeToDeleteObject")
     }
 }

@@ -11,7 +11,20 @@
 //!   received class lacks, never reach the federate.
 
 pub(crate) mod advisories;
-pub(crate) mod execution;
+mod execution;
 pub(crate) mod federate;
+pub(crate) mod known;
 pub(crate) mod receive;
-pub(crate) mod transportation;
+pub(crate) mod registered;
+mod saved;
+mod transportation;
+
+use starling_fom::{AttributeHandle, ObjectModel};
+
+pub(crate) const PRIVILEGE_TO_DELETE: &str = "HLAprivilegeToDeleteObject";
+
+/// The attribute whose owner may delete the instance.
+pub(crate) fn privilege_to_delete(model: &ObjectModel) -> Option<AttributeHandle> {
+    let root = model.object_classes().next()?;
+    model.attribute_by_name(root.handle, PRIVILEGE_TO_DELETE)
+}

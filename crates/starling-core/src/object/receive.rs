@@ -4,20 +4,22 @@
 //! that place when it sent it. So a subscription ended and made again is a new one, and what was
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
-use super::federate::Instance;
+use super::known::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
-use crate::ddm::address::AddressBuf;
-use crate::delivery::Queued;
 use crate::handles::HandleMap;
+use crate::held::Held;
+use crate::message::object::Entry;
 use crate::message::{
-    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, default_instance_name,
+    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
 };
 use crate::{
     AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, ProtocolError,
+    ObjectInstanceHandle, Order, ParameterHandle, ProtocolError,
 };
-use std::collections::BTreeSet;
+use starling_fom::ObjectModel;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry as Slot;
 use std::sync::Arc;
 
 /// A callback of this chapter that is not delivered yet. What depends on the federate's
@@ -43,11 +45,13 @@ pub(crate) enum QueuedObject {
         instance: ObjectInstanceHandle,
         tag: Vec<u8>,
         producer: FederateHandle,
+        stamp: Option<Box<Stamp>>,
+        order: Order,
     },
-    /// Of those in `Federate::wanted`.
+    /// Of those in `FederateObjects::wanted`.
     Provide(Wanted),
     /// Confirmation or report of a transportation type.
-    Transportation(Callback),
+    Transportation(Box<Callback>),
     /// Attributes In or Out Of Scope.
     Scope {
         instance: ObjectInstanceHandle,
@@ -58,30 +62,91 @@ pub(crate) enum QueuedObject {
     Updates {
         instance: ObjectInstanceHandle,
         attributes: Vec<AttributeHandle>,
-        rate: Option<String>,
+        rate: Option<Box<str>>,
     },
 }
 
 /// Values that have come.
 #[derive(Debug)]
 pub(crate) struct Received {
-    pub(crate) sender: FederateHandle,
+    pub(crate) payload: PayloadBuf,
     /// Up to where the sender had applied the log.
     pub(crate) sender_applied: LogIndex,
-    pub(crate) payload: PayloadBuf,
+    pub(crate) sender: FederateHandle,
+    /// The order in which they are received.
+    pub(crate) order: Order,
 }
 
 impl QueuedObject {
-    /// What values and tag take in memory, about.
+    /// Bytes that it holds elsewhere.
     #[inline]
-    pub(crate) fn bytes(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         match self {
             QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
-                let payload = &received.payload;
-                size_of::<Queued>() + payload.values.bytes() + payload.tag.len()
+                received.payload.held()
             }
-            _ => 0,
+            other => other.held_otherwise(),
         }
+    }
+
+    fn held_otherwise(&self) -> usize {
+        match self {
+            QueuedObject::NamesReserved { names, .. } => names.held(),
+            QueuedObject::Remove { tag, .. } => tag.held(),
+            // As long as it waits, `FederateObjects::wanted` has its tag once more, and attributes of one
+            // class.
+            QueuedObject::Provide((_, tag, _)) => 2 * (size_of::<Wanted>() + tag.held()),
+            QueuedObject::Transportation(callback) => callback.held(),
+            QueuedObject::Scope { attributes, .. } => attributes.held(),
+            QueuedObject::Updates {
+                attributes, rate, ..
+            } => attributes.held() + rate.as_ref().map_or(0, |rate| rate.len()),
+            QueuedObject::Discover(_)
+            | QueuedObject::Reflect { .. }
+            | QueuedObject::Receive { .. } => 0,
+        }
+    }
+
+    /// The order in which it is received, if it is a message (§8.1).
+    pub(crate) fn received_order(&self) -> Option<Order> {
+        match self {
+            QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
+                Some(received.order)
+            }
+            QueuedObject::Remove { order, .. } => Some(*order),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn set_received_order(&mut self, now: Order) {
+        match self {
+            QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
+                received.order = now;
+            }
+            QueuedObject::Remove { order, .. } => *order = now,
+            _ => {}
+        }
+    }
+
+    /// A message in time-stamp order is received in receive order instead.
+    pub(crate) fn end_time_order(&mut self) {
+        if self.received_order() == Some(Order::TimeStamp) {
+            self.set_received_order(Order::Receive);
+        }
+    }
+
+    /// Sender and number of a message that was sent in time-stamp order.
+    pub(crate) fn message(&self) -> Option<(FederateHandle, u64)> {
+        let (sender, stamp) = match self {
+            QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } => {
+                (received.sender, received.payload.stamp())
+            }
+            QueuedObject::Remove {
+                producer, stamp, ..
+            } => (*producer, stamp.as_deref()),
+            _ => return None,
+        };
+        Some((sender, stamp?.retraction?))
     }
 }
 
@@ -90,7 +155,7 @@ impl QueuedObject {
 pub(crate) type Wanted = (ObjectInstanceHandle, Vec<u8>, u64);
 
 /// By slot of the sent class: the handle that the receiver gets it as, if it does.
-type SlotMap<H> = Arc<Vec<Option<H>>>;
+pub(crate) type SlotMap<H> = Arc<Vec<Option<H>>>;
 
 /// What can be said of a class once for all frames that are late enough.
 #[derive(Clone)]
@@ -119,6 +184,84 @@ impl ReceiveMaps {
 }
 
 impl Federate {
+    /// An entry of this chapter.
+    pub(crate) fn apply_object(&mut self, entry: Entry) -> Result<(), ProtocolError> {
+        match entry {
+            Entry::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            } => self.delivery.push(QueuedObject::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            }),
+            Entry::Discover(list) => {
+                for discovery in list {
+                    self.apply_discovery(discovery)?;
+                }
+            }
+            Entry::Remove {
+                instance,
+                producer,
+                tag,
+                stamp,
+            } => self.apply_removal(instance, producer, tag, stamp)?,
+            Entry::AttributeTransportationChanged {
+                instance,
+                attributes,
+                transportation,
+            } => self.apply_attribute_transportation(instance, attributes, transportation),
+            Entry::AttributeTransportation {
+                instance,
+                attribute,
+                transportation,
+            } => {
+                let callback = Callback::ReportAttributeTransportationType {
+                    instance,
+                    attribute,
+                    transportation,
+                };
+                self.delivery
+                    .push(QueuedObject::Transportation(Box::new(callback)));
+            }
+            Entry::InteractionTransportationChanged {
+                class,
+                transportation,
+            } => {
+                let callback = Callback::ConfirmInteractionTransportationTypeChange {
+                    class,
+                    transportation,
+                };
+                self.delivery
+                    .push(QueuedObject::Transportation(Box::new(callback)));
+            }
+            Entry::InteractionTransportation {
+                federate,
+                class,
+                transportation,
+            } => {
+                let callback = Callback::ReportInteractionTransportationType {
+                    federate,
+                    class,
+                    transportation,
+                };
+                self.delivery
+                    .push(QueuedObject::Transportation(Box::new(callback)));
+            }
+            Entry::AttributesScope {
+                instance,
+                entered,
+                left,
+            } => self.apply_scope(instance, entered, left),
+            Entry::AttributesRelevance { instance, on, off } => {
+                self.apply_relevance(instance, on, off);
+            }
+            Entry::ProvideUpdate { wanted, tag } => self.apply_wanted(wanted, &tag),
+        }
+        Ok(())
+    }
+
     pub(crate) fn apply_discovery(&mut self, d: Discovery) -> Result<(), ProtocolError> {
         let known = |class| self.model.object_class(class).is_some();
         if !known(d.registered_class) || !known(d.known_class) {
@@ -126,6 +269,15 @@ impl Federate {
                 "{} is of a class that the FDD here does not have",
                 d.instance
             )));
+        }
+        // A deletion of it was retracted before this federate deleted it locally.
+        let deleted = self.objects.locally_deleted.get(&d.instance);
+        if deleted.is_some_and(|request| *request > self.log.own_requests()) {
+            return Ok(());
+        }
+        if self.time.take_undeleted(d.instance) || self.delivery.has_ended() {
+            // It knows it still: a removal was retracted, and one that has resigned is told nothing.
+            return Ok(());
         }
         let name = match d.name.is_empty() {
             true => default_instance_name(d.instance),
@@ -136,11 +288,19 @@ impl Federate {
             known_class: d.known_class,
             name,
             owned: Vec::new(),
+            updated: false,
+            reflected: false,
             transportations: Changes::default(),
+            orders: BTreeMap::new(),
             discovered: false,
             removed: false,
         };
-        if self.instances.insert(d.instance, instance).is_some() {
+        if self
+            .objects
+            .instances
+            .insert(d.instance, instance)
+            .is_some()
+        {
             return Err(ProtocolError(format!("{} discovered twice", d.instance)));
         }
         self.delivery.push(QueuedObject::Discover(d.instance));
@@ -152,16 +312,27 @@ impl Federate {
         instance: ObjectInstanceHandle,
         producer: FederateHandle,
         tag: Vec<u8>,
-    ) {
+        stamp: Option<Stamp>,
+    ) -> Result<(), ProtocolError> {
+        let order = self.time.received_order(stamp.as_ref());
+        let removal = QueuedObject::Remove {
+            instance,
+            tag,
+            producer,
+            stamp: stamp.map(Box::new),
+            order,
+        };
         // Not there: locally deleted meanwhile.
-        if let Some(known) = self.instances.get_mut(&instance) {
-            known.removed = true;
-            self.delivery.push(QueuedObject::Remove {
-                instance,
-                tag,
-                producer,
-            });
+        if let Some(known) = self.objects.instances.get_mut(&instance) {
+            match stamp.filter(|_| order == Order::TimeStamp) {
+                Some(stamp) => self.delivery.push_in_time_order(stamp.time, removal),
+                None => {
+                    known.removed = true;
+                    self.delivery.push(removal);
+                }
+            }
         }
+        self.require_withheld()
     }
 
     /// Requests for values of one instance with one tag become one callback, however many come
@@ -173,43 +344,77 @@ impl Federate {
     ) {
         for (instance, attributes) in wanted {
             let wanted = (instance, tag.to_vec(), self.ownership.acquisitions());
-            let together = self.wanted.entry(wanted.clone()).or_insert_with(|| {
-                self.delivery.push(QueuedObject::Provide(wanted));
-                BTreeSet::new()
-            });
-            together.extend(attributes);
+            match self.objects.wanted.entry(wanted.clone()) {
+                Slot::Occupied(together) => {
+                    self.counters.conflated += 1;
+                    together.into_mut().extend(attributes);
+                }
+                Slot::Vacant(new) => {
+                    self.delivery.push(QueuedObject::Provide(wanted));
+                    new.insert(attributes.into_iter().collect());
+                }
+            }
         }
     }
 
     pub(crate) fn apply_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
-        let received = |payload: Payload<'_>| Received {
-            sender: data.sender,
-            sender_applied: data.after.index,
-            payload: payload.to_buf(),
-        };
-        match data.body {
+        match &data.body {
             DataBody::Update { instance, payload } => {
-                if !self.instances.contains_key(&instance) {
+                let instance = *instance;
+                if !self.objects.instances.contains_key(&instance) {
                     self.counters.unknown += 1;
                     return Ok(());
                 }
-                let received = received(payload);
-                self.delivery
-                    .push(QueuedObject::Reflect { instance, received });
+                self.push_message(data, payload, |received| QueuedObject::Reflect {
+                    instance,
+                    received,
+                })?;
             }
             DataBody::Interaction { class, payload } => {
+                let class = *class;
                 if self.model.interaction_class(class).is_none() {
                     return Err(ProtocolError(format!(
                         "interaction of class {class}, which the FDD here does not have"
                     )));
                 }
-                let received = received(payload);
-                self.delivery
-                    .push(QueuedObject::Receive { class, received });
+                self.push_message(data, payload, |received| QueuedObject::Receive {
+                    class,
+                    received,
+                })?;
             }
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
         }
         self.counters.queued += 1;
+        match self.delivery.withheld_bytes() {
+            0 => Ok(()),
+            _ => self.require_withheld(),
+        }
+    }
+
+    /// Keeps what a frame says until its turn comes.
+    #[inline]
+    fn push_message(
+        &mut self,
+        data: &Data<'_>,
+        payload: &Payload<'_>,
+        message: impl FnOnce(Received) -> QueuedObject,
+    ) -> Result<(), ProtocolError> {
+        payload.require_memory()?;
+        let stamp = payload.stamp.as_ref();
+        let order = match stamp {
+            None => Order::Receive,
+            stamp => self.time.received_order(stamp),
+        };
+        let message = message(Received {
+            payload: payload.keep(),
+            sender_applied: data.after.index,
+            sender: data.sender,
+            order,
+        });
+        match stamp.filter(|_| order == Order::TimeStamp) {
+            Some(stamp) => self.delivery.push_in_time_order(stamp.time, message),
+            None => self.delivery.push(message),
+        }
         Ok(())
     }
 
@@ -222,7 +427,7 @@ impl Federate {
                 succeeded,
             } => {
                 if succeeded {
-                    self.reserved_names.extend(names.iter().cloned());
+                    self.objects.reserved.extend(names.iter().cloned());
                 }
                 Some(Callback::NamesReserved {
                     names,
@@ -230,7 +435,7 @@ impl Federate {
                     succeeded,
                 })
             }
-            QueuedObject::Transportation(callback) => self.deliver_transportation(callback),
+            QueuedObject::Transportation(callback) => self.deliver_transportation(*callback),
             QueuedObject::Scope {
                 instance,
                 attributes,
@@ -242,10 +447,11 @@ impl Federate {
                 rate,
             } => self.deliver_updates(instance, attributes, rate),
             QueuedObject::Discover(instance) => {
-                let known = self.instances.get_mut(&instance)?;
+                let known = self.objects.instances.get_mut(&instance)?;
                 known.discovered = true;
+                self.mom.tally.instances.discovered += 1;
                 let (class, name) = (known.known_class, known.name.clone());
-                self.instance_names.insert(name.clone(), instance);
+                self.objects.names.insert(name.clone(), instance);
                 let registrar = instance.registrar().federate();
                 Some(Callback::DiscoverObjectInstance {
                     instance,
@@ -262,22 +468,25 @@ impl Federate {
                 instance,
                 tag,
                 producer,
+                stamp,
+                order,
             } => {
                 // Locally deleted after the removal was applied: nothing to tell any more.
-                let known = self.instances.remove(&instance)?;
-                self.instance_names.remove(&known.name);
+                self.objects.take(instance)?;
                 self.forget_ownership(instance);
                 self.regions.forget_instance(instance);
+                self.mom.tally.instances.removed += 1;
                 Some(Callback::RemoveObjectInstance {
                     instance,
                     tag,
                     producer: self.conveyed(producer),
+                    time: self.delivered_at(producer, stamp.as_deref(), order),
                 })
             }
             QueuedObject::Provide(wanted) => {
-                let together = self.wanted.remove(&wanted).unwrap_or_default();
+                let together = self.objects.wanted.remove(&wanted).unwrap_or_default();
                 let (instance, tag, _) = wanted;
-                let known = self.instances.get(&instance)?;
+                let known = self.objects.instances.get(&instance)?;
                 let owned = |a: &AttributeHandle| known.owned.contains(a);
                 let attributes: Vec<_> = together.into_iter().filter(owned).collect();
                 (!attributes.is_empty()).then_some(Callback::ProvideAttributeValueUpdate {
@@ -298,40 +507,53 @@ impl Federate {
             sender,
             sender_applied,
             payload,
+            order,
         } = received;
-        let Some(known) = self.instances.get(&instance).filter(|i| i.discovered) else {
+        let Some(known) = self
+            .objects
+            .instances
+            .get(&instance)
+            .filter(|i| i.discovered)
+        else {
             self.counters.unknown += 1;
             return None;
         };
         let classes = (known.registered_class, known.known_class);
+        let first = !known.reflected;
+        let sender_applied = self.judged_from(sender_applied, order);
         // One that names its receivers only is sent with the default region.
-        let with = payload.address.as_ref().map(AddressBuf::borrow);
+        let with = payload.address();
         let with = with.filter(|w| w.regions().next().is_some());
-        let values = if let Some(with) = with {
-            self.named_with_regions(payload.values, classes.0, classes.1, sender_applied, with)
-        } else {
-            NamedValues {
-                values: payload.values,
-                handles: self.attribute_map(classes.0, classes.1, sender_applied),
+        let handles = match with {
+            None => self.attribute_map(classes.0, classes.1, sender_applied),
+            Some(with) => {
+                let values = payload.content.values();
+                self.attributes_with_regions(values, classes.0, classes.1, sender_applied, with)
             }
         };
-        if values.iter().next().is_none() {
+        let delivered = || NamedValues::iter_of(&payload.content, &handles);
+        if delivered().next().is_none() {
             self.counters.unsubscribed += 1;
             return None;
         }
-        let dimensions = |a| {
-            self.model
-                .attribute(a)
-                .is_some_and(|a| !a.dimensions.is_empty())
+        let has_dimensions = |model: &ObjectModel| {
+            let of = |a| model.attribute(a).map_or(&[][..], |a| &a.dimensions);
+            delivered().any(|(a, _)| !of(a).is_empty())
         };
-        let has_dimensions = values.iter().any(|(a, _)| dimensions(a));
+        let regions = self.conveyed_regions(sender, has_dimensions, with);
+        let time = self.delivered_at(sender, payload.stamp(), order);
+        self.mom.tally.reflected(classes.0, payload.transportation);
+        if first {
+            self.reflected_first(instance, classes.0);
+        }
+        let content = payload.content;
         Some(Callback::ReflectAttributeValues {
             instance,
-            values,
-            tag: payload.tag,
+            values: NamedValues { content, handles },
             transportation: payload.transportation,
             producer: self.conveyed(sender),
-            regions: self.conveyed_regions(has_dimensions, with),
+            regions,
+            time,
         })
     }
 
@@ -344,37 +566,67 @@ impl Federate {
             sender,
             sender_applied,
             payload,
+            order,
         } = received;
-        let with = payload.address.as_ref().map(AddressBuf::borrow);
-        let sent = self.model.interaction_class(class);
-        let has_dimensions = sent.is_some_and(|c| !c.dimensions.is_empty());
+        let with = payload.address();
+        let sender_applied = self.judged_from(sender_applied, order);
         let received = self
             .parameter_map(class, sender_applied)
             .filter(|(received, _)| {
                 with.is_none_or(|w| self.receives_with_regions(class, *received, sender_applied, w))
             });
-        let Some((class, handles)) = received else {
+        let Some((received, handles)) = received else {
             self.counters.unsubscribed += 1;
             return None;
         };
+        let has_dimensions = |model: &ObjectModel| {
+            let sent = model.interaction_class(class);
+            sent.is_some_and(|c| !c.dimensions.is_empty())
+        };
+        let regions = self.conveyed_regions(sender, has_dimensions, with);
+        let time = self.delivered_at(sender, payload.stamp(), order);
+        self.mom.tally.received(class, payload.transportation);
+        let content = payload.content;
         Some(Callback::ReceiveInteraction {
-            class,
-            values: NamedValues {
-                values: payload.values,
-                handles,
-            },
-            tag: payload.tag,
+            class: received,
+            values: NamedValues { content, handles },
             transportation: payload.transportation,
             producer: self.conveyed(sender),
-            regions: self.conveyed_regions(has_dimensions, with),
+            regions,
+            time,
         })
+    }
+
+    #[cold]
+    fn reflected_first(&mut self, instance: ObjectInstanceHandle, class: ObjectClassHandle) {
+        if let Some(known) = self.objects.get_mut(instance) {
+            known.reflected = true;
+        }
+        self.mom.tally.first_reflection(class);
+    }
+
+    /// Up to where the log counts for who gets a message: to where its sender had applied it, or
+    /// with Delay Subscription Evaluation, for one in time-stamp order, all of it.
+    fn judged_from(&self, sender_applied: LogIndex, order: Order) -> LogIndex {
+        let later = order == Order::TimeStamp && self.delays_subscription_evaluation();
+        match later {
+            true => LogIndex(u64::MAX),
+            false => sender_applied,
+        }
+    }
+
+    /// The FDD's switch Delay Subscription Evaluation: who gets a message in time-stamp order is
+    /// judged when it is delivered, not when it is sent.
+    pub(crate) fn delays_subscription_evaluation(&self) -> bool {
+        self.model.switches().delay_subscription_evaluation
     }
 
     /// The producing federate as callbacks convey it: only with the FDD's switch Convey Producing
     /// Federate (§6.1.7).
     fn conveyed(&self, producer: FederateHandle) -> Option<FederateHandle> {
-        let conveyed = self.model.switches().convey_producing_federate;
-        conveyed.then_some(producer)
+        let conveyed = self.mom.switches.convey_producer;
+        // The RTI is none.
+        (conveyed && producer.is_valid()).then_some(producer)
     }
 
     /// From which log index on a frame's values of an attribute are for this federate; none if
@@ -396,9 +648,13 @@ impl Federate {
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> Option<LogIndex> {
-        let asked = self.mine.attribute_since(self.me, class, attribute)?;
+        let asked = self
+            .declarations
+            .mine()
+            .attribute_since(self.me, class, attribute)?;
         let since = self
-            .subscriptions
+            .declarations
+            .subscribed()
             .attribute_since(self.me, class, attribute)?;
         (asked <= self.log.own_requests()).then_some(since)
     }
@@ -415,8 +671,11 @@ impl Federate {
         &self,
         class: InteractionClassHandle,
     ) -> Option<LogIndex> {
-        let asked = self.mine.interaction_since(self.me, class)?;
-        let since = self.subscriptions.interaction_since(self.me, class)?;
+        let asked = self.declarations.mine().interaction_since(self.me, class)?;
+        let since = self
+            .declarations
+            .subscribed()
+            .interaction_since(self.me, class)?;
         (asked <= self.log.own_requests()).then_some(since)
     }
 
@@ -426,7 +685,7 @@ impl Federate {
         received: ObjectClassHandle,
         sender_applied: LogIndex,
     ) -> SlotMap<AttributeHandle> {
-        if let Some(ready) = self.maps.objects.get(&(sent, received))
+        if let Some(ready) = self.declarations.maps().objects.get(&(sent, received))
             && ready.from <= sender_applied
         {
             return ready.map.clone();
@@ -443,7 +702,10 @@ impl Federate {
         if from <= sender_applied {
             let map = Arc::clone(&map);
             let ready = Prepared { from, map };
-            self.maps.objects.insert((sent, received), ready);
+            self.declarations
+                .maps()
+                .objects
+                .insert((sent, received), ready);
         }
         map
     }
@@ -453,7 +715,7 @@ impl Federate {
         sent: InteractionClassHandle,
         sender_applied: LogIndex,
     ) -> Option<ReceivedAs> {
-        if let Some(ready) = self.maps.interactions.get(&sent)
+        if let Some(ready) = self.declarations.maps().interactions.get(&sent)
             && ready.from <= sender_applied
         {
             return ready.map.clone();
@@ -481,7 +743,10 @@ impl Federate {
         });
         if from <= sender_applied {
             let map = map.clone();
-            self.maps.interactions.insert(sent, Prepared { from, map });
+            self.declarations
+                .maps()
+                .interactions
+                .insert(sent, Prepared { from, map });
         }
         map
     }

@@ -4,25 +4,21 @@
 //! from the delivered confirmation on, and ends with the ownership. An interaction class travels
 //! as its sender has changed it, until the sender unpublishes it.
 
+use super::known::Instance;
 use crate::callback::Callback;
 use crate::exception::throw;
 use crate::execution::Execution;
-use crate::message::{Cause, EntryBody, RequestBody};
-use crate::object::federate::Instance;
+use crate::message::Cause;
+use crate::message::object::{Entry, Request};
 use crate::object::receive::QueuedObject;
+pub(super) use crate::saved::object::TransportationChanges as Changes;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectInstanceHandle, Transportation,
+    ObjectInstanceHandle, ProtocolError, Transportation,
 };
 use std::collections::BTreeMap;
 
-/// What differs from the FDD, and what is about to.
-pub(crate) struct Changes<H> {
-    changed: BTreeMap<H, Transportation>,
-    changing: BTreeMap<H, Transportation>,
-}
-
-impl<H> Default for Changes<H> {
+impl<H: Ord> Default for Changes<H> {
     fn default() -> Self {
         Changes {
             changed: BTreeMap::new(),
@@ -62,17 +58,17 @@ impl Execution {
         for attribute in &attributes {
             let owned = self.owner(instance, Some(*attribute)) == Some(cause.sender.into());
             if let Some(slot) = self.slot(instance, *attribute).filter(|_| owned)
-                && let Some(known) = self.instances.get_mut(&instance)
+                && let Some(known) = self.objects.instances.get_mut(&instance)
             {
                 known.transportations.insert(slot, transportation);
             }
         }
-        let changed = EntryBody::AttributeTransportationChanged {
+        let changed = Entry::AttributeTransportationChanged {
             instance,
             attributes,
             transportation,
         };
-        self.log.tell(cause, &[cause.sender], &changed);
+        self.log.tell(cause, &[cause.sender], changed);
     }
 
     /// Query Attribute Transportation Type, §6.25.
@@ -83,17 +79,17 @@ impl Execution {
         attribute: AttributeHandle,
     ) {
         let changed = self.slot(instance, attribute).and_then(|slot| {
-            let known = self.instances.get(&instance)?;
+            let known = self.objects.instances.get(&instance)?;
             known.transportations.get(&slot).copied()
         });
         let of_fdd = self.model.attribute(attribute).map(|a| a.transportation);
         if let Some(transportation) = changed.or(of_fdd) {
-            let report = EntryBody::AttributeTransportation {
+            let report = Entry::AttributeTransportation {
                 instance,
                 attribute,
                 transportation,
             };
-            self.log.tell(cause, &[cause.sender], &report);
+            self.log.tell(cause, &[cause.sender], report);
         }
     }
 
@@ -103,15 +99,16 @@ impl Execution {
         cause: Cause,
         class: InteractionClassHandle,
         transportation: Transportation,
-    ) {
-        if let Some(member) = self.members.get_mut(&cause.sender) {
-            member.transportations.insert(class, transportation);
-        }
-        let changed = EntryBody::InteractionTransportationChanged {
+    ) -> Result<(), ProtocolError> {
+        self.require_interaction(class)?;
+        let key = (cause.sender, class);
+        self.objects.transportations.insert(key, transportation);
+        let changed = Entry::InteractionTransportationChanged {
             class,
             transportation,
         };
-        self.log.tell(cause, &[cause.sender], &changed);
+        self.log.tell(cause, &[cause.sender], changed);
+        Ok(())
     }
 
     /// Query Interaction Transportation Type, §6.29.
@@ -121,19 +118,22 @@ impl Execution {
         federate: FederateHandle,
         class: InteractionClassHandle,
     ) {
-        let member = self.members.get(&federate);
-        let changed = member.and_then(|m| m.transportations.get(&class).copied());
+        let changed = self
+            .objects
+            .transportations
+            .get(&(federate, class))
+            .copied();
         let of_fdd = self
             .model
             .interaction_class(class)
             .map(|c| c.transportation);
         if let Some(transportation) = changed.or(of_fdd) {
-            let report = EntryBody::InteractionTransportation {
+            let report = Entry::InteractionTransportation {
                 federate,
                 class,
                 transportation,
             };
-            self.log.tell(cause, &[cause.sender], &report);
+            self.log.tell(cause, &[cause.sender], report);
         }
     }
 }
@@ -158,12 +158,12 @@ impl Federate {
                 known.name
             );
         }
-        if let Some(known) = self.instances.get_mut(&instance) {
+        if let Some(known) = self.objects.instances.get_mut(&instance) {
             let changing = attributes.iter().map(|a| (*a, transportation));
             known.transportations.changing.extend(changing);
         }
         self.log
-            .ending_request(RequestBody::ChangeAttributeTransportation {
+            .ending_request(Request::ChangeAttributeTransportation {
                 instance,
                 attributes: attributes.to_vec(),
                 transportation,
@@ -179,7 +179,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let class = self.known(instance)?.known_class;
         self.require_attributes(class, &[attribute])?;
-        self.log.request(RequestBody::QueryAttributeTransportation {
+        self.log.request(Request::QueryAttributeTransportation {
             instance,
             attribute,
         });
@@ -193,23 +193,26 @@ impl Federate {
         transportation: Transportation,
     ) -> Result<(), Exception> {
         let known = self.require_interaction_class(class)?;
-        if !self.published_interactions.contains(&class) {
+        if !self.declarations.publishes_interaction(class) {
             throw!(
                 InteractionClassNotPublished,
                 "'{}' is not published by this federate",
                 known.name
             );
         }
-        if self.transportations.changing.contains_key(&class) {
+        if self.objects.transportations.changing.contains_key(&class) {
             throw!(
                 InteractionClassAlreadyBeingChanged,
                 "'{}' has an earlier change that is not confirmed yet",
                 known.name
             );
         }
-        self.transportations.changing.insert(class, transportation);
+        self.objects
+            .transportations
+            .changing
+            .insert(class, transportation);
         self.log
-            .ending_request(RequestBody::ChangeInteractionTransportation {
+            .ending_request(Request::ChangeInteractionTransportation {
                 class,
                 transportation,
             });
@@ -223,15 +226,15 @@ impl Federate {
         class: InteractionClassHandle,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
-        if !self.members.contains_key(&federate) {
+        if !self.federation.members().contains_key(&federate) {
             throw!(
                 RTIinternalError,
                 "{federate} is not joined to '{}', so it sends nothing",
-                self.federation
+                self.federation.federation()
             );
         }
         self.log
-            .request(RequestBody::QueryInteractionTransportation { federate, class });
+            .request(Request::QueryInteractionTransportation { federate, class });
         Ok(())
     }
 
@@ -264,7 +267,8 @@ impl Federate {
             attributes,
             transportation,
         };
-        self.delivery.push(QueuedObject::Transportation(callback));
+        self.delivery
+            .push(QueuedObject::Transportation(Box::new(callback)));
     }
 
     /// A confirmation: from now on it travels so.
@@ -275,13 +279,13 @@ impl Federate {
                 attributes,
                 ..
             } => {
-                let known = self.instances.get_mut(instance)?;
+                let known = self.objects.instances.get_mut(instance)?;
                 for attribute in attributes {
                     known.transportations.confirm(*attribute);
                 }
             }
             Callback::ConfirmInteractionTransportationTypeChange { class, .. } => {
-                self.transportations.confirm(*class);
+                self.objects.transportations.confirm(*class);
             }
             _ => {}
         }

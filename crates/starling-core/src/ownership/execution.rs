@@ -2,32 +2,18 @@
 
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::execution::Execution;
-use crate::message::{Cause, EntryBody, LogIndex};
+use crate::message::ownership::{Entry, Request};
+use crate::message::{Cause, LogIndex};
+use crate::object::registered::Instance;
+use crate::saved::ownership::{Candidate, Transfer};
 use crate::{AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is going on about one instance attribute, besides who owns it.
+/// What the executive knows of this chapter: instance attributes whose owner may change, or that were
+/// offered. Who owns them stands with the instances.
 #[derive(Default)]
-pub(crate) struct Transfer {
-    /// Its owner waits for a new owner (§7.3).
-    divesting: bool,
-    /// The owner has been asked to confirm, and has not been told since that nobody wants it.
-    asked: bool,
-    /// With which it is offered.
-    tag: Vec<u8>,
-    /// Who wants it, in the order of asking.
-    candidates: Vec<Candidate>,
-    /// Who needs no offer any more: was offered it, or has asked for it, since it was divested.
-    offered: BTreeSet<FederateHandle>,
-}
-
-struct Candidate {
-    federate: FederateHandle,
-    /// By Attribute Ownership Acquisition If Available (§7.9), else by Acquisition (§7.8).
-    if_available: bool,
-    tag: Vec<u8>,
-    /// Log index of the request for which the present owner is asked to release it, if it is.
-    release_at: Option<LogIndex>,
+pub(crate) struct ExecutionOwnership {
+    pub(super) transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
 }
 
 /// What a request brings about, to be told when all of it is decided.
@@ -79,6 +65,42 @@ impl Transfer {
 }
 
 impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_ownership(&mut self, cause: Cause, request: Request) {
+        match request {
+            Request::DivestOwnership {
+                how,
+                instance,
+                attributes,
+                tag,
+            } => self.divest_ownership(cause, how, instance, &attributes, &tag),
+            Request::AcquireOwnership {
+                if_available,
+                instance,
+                attributes,
+                tag,
+            } => self.acquire_ownership(cause, if_available, instance, &attributes, &tag),
+            Request::DenyOwnershipRelease {
+                instance,
+                attributes,
+                seen,
+                tag,
+            } => self.deny_ownership_release(cause, instance, &attributes, seen, &tag),
+            Request::CancelOwnershipDivestiture {
+                instance,
+                attributes,
+            } => self.cancel_ownership_divestiture(cause, instance, &attributes),
+            Request::CancelOwnershipAcquisition {
+                instance,
+                attributes,
+            } => self.cancel_ownership_acquisition(cause, instance, &attributes),
+            Request::QueryOwnership {
+                instance,
+                attributes,
+            } => self.query_ownership(cause, instance, &attributes),
+        }
+    }
+
     /// The services by which an owner gives attributes away (§7.2, §7.3, §7.6, §7.13).
     pub(crate) fn divest_ownership(
         &mut self,
@@ -136,12 +158,12 @@ impl Execution {
                 }
             }
         }
-        let answer = EntryBody::Divested {
+        let answer = Entry::Divested {
             instance,
             attributes: divested.iter().map(|at| at.2).collect(),
             unwanted: unwanted.iter().map(|at| at.2).collect(),
         };
-        self.log.tell(cause, &[cause.sender], &answer);
+        self.log.tell(cause, &[cause.sender], answer);
     }
 
     /// Negotiated Attribute Ownership Divestiture, §7.3.
@@ -175,8 +197,8 @@ impl Execution {
     ) {
         let mut effects = Effects::default();
         let me = cause.sender;
-        let known = self.instances.get(&instance);
-        if known.is_none_or(|i| !i.known.contains_key(&me)) {
+        let known = self.objects.get(instance);
+        if known.is_none_or(|i| i.known_class(me).is_none()) {
             return;
         }
         for at in self.places(instance, attributes) {
@@ -295,8 +317,8 @@ impl Execution {
         let places = self.places(instance, attributes).into_iter();
         let owners: Vec<_> = places.map(|at| (at.2, self.owner_at(at))).collect();
         if !owners.is_empty() {
-            let report = EntryBody::OwnershipReport { instance, owners };
-            self.log.tell(cause, &[cause.sender], &report);
+            let report = Entry::OwnershipReport { instance, owners };
+            self.log.tell(cause, &[cause.sender], report);
         }
     }
 
@@ -357,21 +379,20 @@ impl Execution {
     /// A federate is gone; it must not be a member any more.
     pub(crate) fn ownership_without(&mut self, gone: FederateHandle) {
         assert!(
-            !self.members.contains_key(&gone),
+            !self.federation.is_member(gone),
             "what it owned must not be offered to it"
         );
         let mut effects = Effects::default();
-        let concerns = |i: &crate::object::execution::Instance| {
-            i.known.contains_key(&gone) || i.owners.contains(&Some(gone.into()))
-        };
-        let all = self.instances.iter();
-        let handles: Vec<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| *h).collect();
+        let concerns =
+            |i: &Instance| i.known_class(gone).is_some() || i.owners().contains(&Some(gone.into()));
+        let all = self.objects.iter();
+        let handles: Vec<_> = all.filter(|(_, i)| concerns(i)).map(|(h, _)| h).collect();
         for handle in handles {
             for at in self.all_places(handle) {
                 self.drop_out(&mut effects, gone, at);
             }
-            if let Some(instance) = self.instances.get_mut(&handle) {
-                instance.known.remove(&gone);
+            if let Some(instance) = self.objects.get_mut(handle) {
+                instance.forget_known(gone);
             }
         }
         self.settle_ownership(None, effects);
@@ -460,10 +481,10 @@ impl Execution {
 
     /// Offers an attribute to all who could acquire it.
     fn offer(&mut self, effects: &mut Effects, at: Place) {
-        let Some(instance) = self.instances.get(&at.0) else {
+        let Some(instance) = self.objects.get(at.0) else {
             return;
         };
-        let knowing: Vec<_> = instance.known.keys().copied().collect();
+        let knowing: Vec<_> = instance.knowing().collect();
         for federate in knowing {
             self.offer_to(effects, federate, at);
         }
@@ -487,16 +508,21 @@ impl Execution {
 
     /// Whether an attribute of the instance may be unowned or being divested.
     fn any_to_be_had(&self, instance: ObjectInstanceHandle) -> bool {
-        let known = self.instances.get(&instance);
-        known.is_some_and(|i| i.owners.contains(&None))
-            || self.transfers.range(keys_of(instance)).next().is_some()
+        let known = self.objects.get(instance);
+        known.is_some_and(|i| i.owners().contains(&None))
+            || self
+                .ownership
+                .transfers
+                .range(keys_of(instance))
+                .next()
+                .is_some()
     }
 
     /// Whether a member knows the instance and publishes the attribute at its known class.
     fn could_acquire(&self, federate: FederateHandle, at: Place) -> bool {
-        let known = self.instances.get(&at.0);
-        let class = known.and_then(|i| i.known.get(&federate));
-        class.is_some_and(|c| self.publishes(federate, *c, at.2))
+        let known = self.objects.get(at.0);
+        let class = known.and_then(|i| i.known_class(federate));
+        class.is_some_and(|c| self.publishes(federate, c, at.2))
     }
 
     /// Publishing any attribute of a class publishes the privilege to delete.
@@ -506,21 +532,19 @@ impl Execution {
         class: ObjectClassHandle,
         attribute: AttributeHandle,
     ) -> bool {
-        let published = self.members.get(&federate).map(|m| &m.published);
-        let published = published.and_then(|p| p.get(&class));
+        let published = self.publications.at(federate, class);
         published.is_some_and(|p| {
             p.contains(&attribute) || Some(attribute) == self.privilege_to_delete()
         })
     }
 
     /// What a member publishes at a class, with the privilege to delete.
-    fn published_by(
+    pub(crate) fn published_by(
         &self,
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) -> Vec<AttributeHandle> {
-        let published = self.members.get(&federate).map(|m| &m.published);
-        let Some(published) = published.and_then(|p| p.get(&class)) else {
+        let Some(published) = self.publications.at(federate, class) else {
             return Vec::new();
         };
         let privilege = self.privilege_to_delete();
@@ -539,13 +563,13 @@ impl Execution {
         }
         for (notice, mut attributes) in effects.notices {
             attributes.sort_unstable();
-            let body = EntryBody::Ownership {
+            let body = Entry::Ownership {
                 notice: notice.what,
                 instance: notice.instance,
                 attributes,
                 tag: notice.tag,
             };
-            self.log.tell(cause, &[notice.to], &body);
+            self.log.tell(cause, &[notice.to], body);
         }
     }
 
@@ -557,16 +581,16 @@ impl Execution {
     ) -> Vec<ObjectInstanceHandle> {
         let mut found = self.instances_below(class);
         found.retain(|h| {
-            let instance = self.instances.get(h);
-            instance.and_then(|i| i.known.get(&federate)) == Some(&class)
+            let instance = self.objects.get(*h);
+            instance.and_then(|i| i.known_class(federate)) == Some(class)
         });
         found
     }
 
     /// Those of these attributes that the instance has; none if it is deleted.
     fn places(&self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) -> Vec<Place> {
-        let known = self.instances.get(&instance);
-        let class = known.and_then(|i| self.model.object_class(i.class));
+        let known = self.objects.get(instance);
+        let class = known.and_then(|i| self.model.object_class(i.class()));
         let Some(class) = class else {
             return Vec::new();
         };
@@ -577,8 +601,8 @@ impl Execution {
     }
 
     fn all_places(&self, instance: ObjectInstanceHandle) -> Vec<Place> {
-        let known = self.instances.get(&instance);
-        let class = known.and_then(|i| self.model.object_class(i.class));
+        let known = self.objects.get(instance);
+        let class = known.and_then(|i| self.model.object_class(i.class()));
         let attributes = class.map_or(&[][..], |c| &c.attributes);
         let slots = attributes.iter().enumerate();
         slots.map(|(slot, a)| (instance, slot, *a)).collect()
@@ -596,24 +620,50 @@ impl Execution {
     }
 
     fn owner_at(&self, at: Place) -> Option<Owner> {
-        *self.instances.get(&at.0)?.owners.get(at.1)?
+        self.objects.get(at.0)?.owner_at(at.1)
     }
 
     fn transfer(&self, at: Place) -> Option<&Transfer> {
-        self.transfers.get(&(at.0, at.2))
+        self.ownership.transfers.get(&(at.0, at.2))
     }
 
     fn transfer_if_any(&mut self, at: Place) -> Option<&mut Transfer> {
-        self.transfers.get_mut(&(at.0, at.2))
+        self.ownership.transfers.get_mut(&(at.0, at.2))
+    }
+
+    /// An attribute has another owner without a word, who may have asked for it: others that want it
+    /// go on waiting.
+    pub(crate) fn forget_transfer(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owner: FederateHandle,
+    ) {
+        let Some(transfer) = self.ownership.transfers.get_mut(&(instance, attribute)) else {
+            return;
+        };
+        let mut candidates = std::mem::take(&mut transfer.candidates);
+        candidates.retain(|c| c.federate != owner);
+        match candidates.is_empty() {
+            true => {
+                self.ownership.transfers.remove(&(instance, attribute));
+            }
+            false => {
+                *transfer = Transfer {
+                    candidates,
+                    ..Transfer::default()
+                }
+            }
+        }
     }
 
     fn transfer_mut(&mut self, at: Place) -> &mut Transfer {
-        self.transfers.entry((at.0, at.2)).or_default()
+        self.ownership.transfers.entry((at.0, at.2)).or_default()
     }
 
     fn forget_idle(&mut self, at: Place) {
         if self.transfer(at).is_some_and(Transfer::is_idle) {
-            self.transfers.remove(&(at.0, at.2));
+            self.ownership.transfers.remove(&(at.0, at.2));
         }
     }
 
@@ -623,7 +673,7 @@ impl Execution {
         federate: FederateHandle,
         instance: ObjectInstanceHandle,
     ) {
-        for (_, transfer) in self.transfers.range_mut(keys_of(instance)) {
+        for (_, transfer) in self.ownership.transfers.range_mut(keys_of(instance)) {
             transfer.offered.remove(&federate);
         }
         for at in self.all_places(instance) {
@@ -633,10 +683,10 @@ impl Execution {
 
     /// An instance is gone, and all acquisitions of its attributes with it.
     pub(crate) fn forget_transfers(&mut self, instance: ObjectInstanceHandle) {
-        let gone = self.transfers.range(keys_of(instance));
+        let gone = self.ownership.transfers.range(keys_of(instance));
         let gone: Vec<_> = gone.map(|(key, _)| *key).collect();
         for key in gone {
-            self.transfers.remove(&key);
+            self.ownership.transfers.remove(&key);
         }
     }
 }

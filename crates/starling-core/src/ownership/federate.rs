@@ -3,29 +3,14 @@
 use super::{Divestiture, OwnershipNotice, keys_of};
 use crate::callback::Callback;
 use crate::exception::throw;
-use crate::message::{LogIndex, RequestBody, RequestNumber};
-use crate::object::federate::Instance;
+use crate::held::Held;
+use crate::log::federate::Place;
+use crate::message::ownership::{Entry, Request};
+use crate::message::{LogIndex, RequestNumber};
+use crate::object::known::Instance;
+use crate::saved::ownership::{Asked, OwnTransfer as Transfer, TransferState as State};
 use crate::{AttributeHandle, Exception, Federate, ObjectClassHandle, ObjectInstanceHandle, Owner};
 use std::collections::BTreeMap;
-
-/// What a federate is doing about an instance attribute, and by which request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Transfer {
-    state: State,
-    request: RequestNumber,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
-    /// Owned; waits for a new owner (§7.3).
-    Divesting,
-    /// Not owned; wanted if it is available (§7.9).
-    WillingToAcquire,
-    /// Not owned; wanted (§7.8).
-    AcquisitionPending,
-    /// Not owned; no longer wanted (§7.15).
-    TryingToCancel,
-}
 
 impl State {
     fn is_acquiring(self) -> bool {
@@ -36,14 +21,14 @@ impl State {
 /// What a federate does about instance attributes, and what it waits to be told of them.
 #[derive(Default)]
 pub(crate) struct Ownership {
-    transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
+    pub(super) transfers: BTreeMap<(ObjectInstanceHandle, AttributeHandle), Transfer>,
     /// Acquisitions granted, by the applied log.
-    acquisitions: u64,
+    pub(super) acquisitions: u64,
     /// Log index of the last delivered Request Attribute Ownership Release.
-    release_seen: LogIndex,
+    pub(super) release_seen: LogIndex,
     /// Requests that need the federation's word.
-    asked: BTreeMap<RequestNumber, Asked>,
-    decided: BTreeMap<RequestNumber, Result<Vec<AttributeHandle>, Exception>>,
+    pub(super) asked: BTreeMap<RequestNumber, Asked>,
+    pub(super) decided: BTreeMap<RequestNumber, Result<Vec<AttributeHandle>, Exception>>,
 }
 
 impl Ownership {
@@ -53,35 +38,63 @@ impl Ownership {
     }
 }
 
-/// Attributes that may be another federate's already. Until it is decided this one does not act
-/// as their owner.
-struct Asked {
-    how: Divestiture,
-    instance: ObjectInstanceHandle,
-    attributes: Vec<(AttributeHandle, Option<Transfer>)>,
-}
-
 /// A callback of this chapter that is not delivered yet.
 #[derive(Debug)]
 pub(crate) enum QueuedOwnership {
-    Notice(QueuedNotice),
+    Notice(Box<QueuedNotice>),
     /// Inform Attribute Ownership, unless the instance is gone by then.
-    Report(ObjectInstanceHandle, Callback),
+    Report(ObjectInstanceHandle, Box<Callback>),
+}
+
+impl QueuedOwnership {
+    /// Bytes that it holds elsewhere.
+    pub(crate) fn held(&self) -> usize {
+        match self {
+            QueuedOwnership::Notice(notice) => {
+                size_of::<QueuedNotice>() + notice.attributes.held() + notice.tag.held()
+            }
+            QueuedOwnership::Report(_, callback) => callback.held(),
+        }
+    }
 }
 
 /// What the log has said about attributes.
 #[derive(Debug)]
 pub(crate) struct QueuedNotice {
-    notice: OwnershipNotice,
-    instance: ObjectInstanceHandle,
-    attributes: Vec<AttributeHandle>,
-    tag: Vec<u8>,
-    index: LogIndex,
+    pub(crate) notice: OwnershipNotice,
+    pub(crate) instance: ObjectInstanceHandle,
+    pub(crate) attributes: Vec<AttributeHandle>,
+    pub(crate) tag: Vec<u8>,
+    pub(crate) index: LogIndex,
     /// Own requests that were in the log.
-    as_of: RequestNumber,
+    pub(crate) as_of: RequestNumber,
 }
 
 impl Federate {
+    /// An entry of this chapter.
+    pub(crate) fn apply_ownership(&mut self, entry: Entry, place: Place) {
+        match entry {
+            Entry::Ownership {
+                notice,
+                instance,
+                attributes,
+                tag,
+            } => self.apply_notice(notice, instance, attributes, tag, place.index),
+            Entry::Divested {
+                attributes,
+                unwanted,
+                ..
+            } => {
+                if let Some(cause) = place.cause {
+                    self.apply_divested(cause.request, attributes, &unwanted);
+                }
+            }
+            Entry::OwnershipReport { instance, owners } => {
+                self.apply_ownership_report(instance, owners);
+            }
+        }
+    }
+
     /// Unconditional Attribute Ownership Divestiture, 1516.1-2010 §7.2.
     pub fn unconditional_attribute_ownership_divestiture(
         &mut self,
@@ -92,10 +105,8 @@ impl Federate {
         self.owned_instance(instance, attributes)?;
         if !attributes.is_empty() {
             self.give_away(instance, attributes);
-            if let Some(known) = self.instances.get_mut(&instance) {
-                for attribute in attributes {
-                    known.transportations.forget(*attribute);
-                }
+            if let Some(known) = self.objects.get_mut(instance) {
+                attributes.iter().for_each(|a| known.forget_changes(*a));
             }
             let body = divest(Divestiture::Unconditional, instance, attributes, tag);
             self.log.ending_request(body);
@@ -116,7 +127,7 @@ impl Federate {
                 AttributeAlreadyBeingDivested,
                 "attribute {} of '{}' is being divested already",
                 self.attribute_text(*attribute),
-                known.name
+                known.name()
             );
         }
         if !attributes.is_empty() {
@@ -187,7 +198,7 @@ impl Federate {
                 AttributeAlreadyBeingAcquired,
                 "attribute {} of '{}' is being acquired by this federate already",
                 self.attribute_text(*attribute),
-                known.name
+                known.name()
             );
         }
         self.acquire(State::WillingToAcquire, instance, attributes, tag);
@@ -203,7 +214,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.owned_instance(instance, attributes)?;
         if !attributes.is_empty() {
-            self.log.request(RequestBody::DenyOwnershipRelease {
+            self.log.request(Request::DenyOwnershipRelease {
                 instance,
                 attributes: attributes.to_vec(),
                 seen: self.ownership.release_seen,
@@ -225,7 +236,7 @@ impl Federate {
         }
         if !attributes.is_empty() {
             let attributes = attributes.to_vec();
-            self.log.request(RequestBody::CancelOwnershipDivestiture {
+            self.log.request(Request::CancelOwnershipDivestiture {
                 instance,
                 attributes,
             });
@@ -241,12 +252,12 @@ impl Federate {
     ) -> Result<(), Exception> {
         let known = self.require_instance_attributes(instance, attributes)?;
         for attribute in attributes {
-            if known.owned.contains(attribute) {
+            if known.owns(*attribute) {
                 throw!(
                     AttributeAlreadyOwned,
                     "attribute {} of '{}' is owned by this federate already",
                     self.attribute_text(*attribute),
-                    known.name
+                    known.name()
                 );
             }
             if self.state(instance, *attribute) != Some(State::AcquisitionPending) {
@@ -254,14 +265,14 @@ impl Federate {
                     AttributeAcquisitionWasNotRequested,
                     "no attributeOwnershipAcquisition is pending for attribute {} of '{}'",
                     self.attribute_text(*attribute),
-                    known.name
+                    known.name()
                 );
             }
         }
         if !attributes.is_empty() {
             self.set_transfers(State::TryingToCancel, instance, attributes);
             let attributes = attributes.to_vec();
-            self.log.request(RequestBody::CancelOwnershipAcquisition {
+            self.log.request(Request::CancelOwnershipAcquisition {
                 instance,
                 attributes,
             });
@@ -278,7 +289,7 @@ impl Federate {
         self.require_instance_attributes(instance, attributes)?;
         if !attributes.is_empty() {
             let attributes = attributes.to_vec();
-            self.log.request(RequestBody::QueryOwnership {
+            self.log.request(Request::QueryOwnership {
                 instance,
                 attributes,
             });
@@ -293,7 +304,7 @@ impl Federate {
         attribute: AttributeHandle,
     ) -> Result<bool, Exception> {
         let known = self.require_instance_attributes(instance, &[attribute])?;
-        Ok(known.owned.binary_search(&attribute).is_ok())
+        Ok(known.owns(attribute))
     }
 
     /// Whether the federate is acquiring anything (OwnershipAcquisitionPending, §4.10): an
@@ -305,13 +316,13 @@ impl Federate {
         let transfers = self.ownership.transfers.iter();
         let mut acquiring = transfers.filter(|(_, t)| t.state.is_acquiring());
         acquiring.find_map(|((handle, attribute), _)| {
-            let instance = self.instances.get(handle)?;
+            let instance = self.objects.get(*handle)?;
             let attribute_text = || self.attribute_text(*attribute);
             concerns(instance, *handle, *attribute).then(|| {
                 format!(
                     "this federate is acquiring attribute {} of '{}'",
                     attribute_text(),
-                    instance.name
+                    instance.name()
                 )
             })
         })
@@ -332,19 +343,17 @@ impl Federate {
         class: ObjectClassHandle,
         ended: &[AttributeHandle],
     ) {
-        let of_class = |(_, i): &(&ObjectInstanceHandle, &mut Instance)| i.known_class == class;
-        for (handle, instance) in self.instances.iter_mut().filter(of_class) {
+        let of_class = |(_, i): &(ObjectInstanceHandle, &mut Instance)| i.known_class() == class;
+        for (handle, instance) in self.objects.iter_mut().filter(of_class) {
             for attribute in ended {
-                if let Ok(at) = instance.owned.binary_search(attribute) {
-                    instance.owned.remove(at);
-                    instance.transportations.forget(*attribute);
-                    self.ownership.transfers.remove(&(*handle, *attribute));
+                if instance.disown(*attribute) {
+                    self.ownership.transfers.remove(&(handle, *attribute));
                 }
             }
         }
     }
 
-    pub(crate) fn apply_ownership(
+    fn apply_notice(
         &mut self,
         notice: OwnershipNotice,
         instance: ObjectInstanceHandle,
@@ -356,14 +365,15 @@ impl Federate {
         if notice == OwnershipNotice::Acquired {
             self.ownership.acquisitions += 1;
         }
-        self.delivery.push(QueuedOwnership::Notice(QueuedNotice {
-            notice,
-            instance,
-            attributes,
-            tag,
-            index,
-            as_of,
-        }));
+        self.delivery
+            .push(QueuedOwnership::Notice(Box::new(QueuedNotice {
+                notice,
+                instance,
+                attributes,
+                tag,
+                index,
+                as_of,
+            })));
     }
 
     /// The federation's word on a request of this federate's.
@@ -377,13 +387,13 @@ impl Federate {
             return;
         };
         let mut name = String::new();
-        if let Some(instance) = self.instances.get_mut(&asked.instance) {
-            name.clone_from(&instance.name);
+        if let Some(instance) = self.objects.get_mut(asked.instance) {
+            instance.name().clone_into(&mut name);
             for (attribute, transfer) in asked.attributes {
                 if divested.contains(&attribute) {
-                    instance.transportations.forget(attribute);
+                    instance.forget_changes(attribute);
                 } else {
-                    own(instance, attribute);
+                    instance.own(attribute);
                     let key = (asked.instance, attribute);
                     if let Some(transfer) = transfer {
                         self.ownership.transfers.insert(key, transfer);
@@ -421,15 +431,15 @@ impl Federate {
                 owner,
             };
             self.delivery
-                .push(QueuedOwnership::Report(instance, report));
+                .push(QueuedOwnership::Report(instance, Box::new(report)));
         }
     }
 
     /// What was queued as a callback, if it still means anything to the federate.
     pub(crate) fn deliver_ownership(&mut self, queued: QueuedOwnership) -> Option<Callback> {
         match queued {
-            QueuedOwnership::Notice(notice) => self.deliver_notice(notice),
-            QueuedOwnership::Report(instance, report) => self.known(instance).ok().map(|_| report),
+            QueuedOwnership::Notice(notice) => self.deliver_notice(*notice),
+            QueuedOwnership::Report(instance, report) => self.known(instance).ok().map(|_| *report),
         }
     }
 
@@ -442,7 +452,7 @@ impl Federate {
             index,
             as_of,
         } = queued;
-        let known_class = self.known(instance).ok()?.known_class;
+        let known_class = self.known(instance).ok()?.known_class();
         attributes.retain(|a| self.still_concerns(notice, instance, known_class, *a, as_of));
         if attributes.is_empty() {
             return None;
@@ -451,7 +461,7 @@ impl Federate {
             OwnershipNotice::Acquired => {
                 for attribute in &attributes {
                     self.ownership.transfers.remove(&(instance, *attribute));
-                    own(self.instances.get_mut(&instance)?, *attribute);
+                    self.objects.get_mut(instance)?.own(*attribute);
                 }
             }
             OwnershipNotice::Unavailable => {
@@ -515,9 +525,9 @@ impl Federate {
         as_of: RequestNumber,
     ) -> bool {
         let owned = self
-            .instances
-            .get(&instance)
-            .is_some_and(|i| i.owned.binary_search(&attribute).is_ok());
+            .objects
+            .get(instance)
+            .is_some_and(|i| i.owns(attribute));
         let state = self.state(instance, attribute);
         match notice {
             // The executive's word; acquisitions asked for since join in.
@@ -591,7 +601,7 @@ impl Federate {
             return;
         }
         self.set_transfers(state, instance, attributes);
-        self.log.request(RequestBody::AcquireOwnership {
+        self.log.request(Request::AcquireOwnership {
             if_available: state == State::WillingToAcquire,
             instance,
             attributes: attributes.to_vec(),
@@ -630,11 +640,28 @@ impl Federate {
     }
 
     /// The federate acts as owner of these no more.
-    fn give_away(&mut self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) {
-        if let Some(known) = self.instances.get_mut(&instance) {
-            known.owned.retain(|a| !attributes.contains(a));
+    /// An attribute is this federate's, or no longer, by HLAmodifyAttributeState (11.4.1): without a
+    /// callback.
+    pub(crate) fn own_silently(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owned: bool,
+    ) {
+        self.give_away(instance, &[attribute]);
+        if let Some(known) = self.objects.get_mut(instance) {
+            match owned {
+                true => known.own(attribute),
+                false => known.forget_changes(attribute),
+            }
         }
+    }
+
+    fn give_away(&mut self, instance: ObjectInstanceHandle, attributes: &[AttributeHandle]) {
         for attribute in attributes {
+            if let Some(known) = self.objects.get_mut(instance) {
+                known.suspend(*attribute);
+            }
             self.ownership.transfers.remove(&(instance, *attribute));
         }
     }
@@ -646,7 +673,7 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<&Instance, Exception> {
         let known = self.known(instance)?;
-        self.require_attributes(known.known_class, attributes)?;
+        self.require_attributes(known.known_class(), attributes)?;
         Ok(known)
     }
 
@@ -677,7 +704,7 @@ impl Federate {
                 AttributeDivestitureWasNotRequested,
                 "negotiatedAttributeOwnershipDivestiture was not called for attribute {} of '{}'",
                 self.attribute_text(*attribute),
-                known.name
+                known.name()
             ),
         }
     }
@@ -689,37 +716,37 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<&Instance, Exception> {
         let known = self.require_instance_attributes(instance, attributes)?;
-        if let Some(attribute) = attributes.iter().find(|a| known.owned.contains(a)) {
+        if let Some(attribute) = attributes.iter().find(|a| known.owns(**a)) {
             throw!(
                 FederateOwnsAttributes,
                 "attribute {} of '{}' is owned by this federate already",
                 self.attribute_text(*attribute),
-                known.name
+                known.name()
             );
         }
-        let class = &self.require_object_class(known.known_class)?.name;
-        if !self.published.contains_key(&known.known_class) {
+        let class = &self.require_object_class(known.known_class())?.name;
+        if self.declarations.published(known.known_class()).is_none() {
             throw!(
                 ObjectClassNotPublished,
                 "'{class}', the known class of '{}', is not published by this federate",
-                known.name
+                known.name()
             );
         }
-        let unpublished = |a: &&AttributeHandle| !self.publishes(known.known_class, **a);
+        let unpublished = |a: &&AttributeHandle| !self.publishes(known.known_class(), **a);
         match attributes.iter().find(unpublished) {
             None => Ok(known),
             Some(attribute) => throw!(
                 AttributeNotPublished,
                 "attribute {} of '{class}', the known class of '{}', is not published by this federate",
                 self.attribute_text(*attribute),
-                known.name
+                known.name()
             ),
         }
     }
 
     /// Publishing any attribute of a class publishes the privilege to delete.
     fn publishes(&self, class: ObjectClassHandle, attribute: AttributeHandle) -> bool {
-        let published = self.published.get(&class);
+        let published = self.declarations.published(class);
         published.is_some_and(|p| p.contains(&attribute) || attribute == self.privilege_to_delete())
     }
 }
@@ -729,18 +756,12 @@ fn divest(
     instance: ObjectInstanceHandle,
     attributes: &[AttributeHandle],
     tag: &[u8],
-) -> RequestBody {
-    RequestBody::DivestOwnership {
+) -> Request {
+    Request::DivestOwnership {
         how,
         instance,
         attributes: attributes.to_vec(),
         tag: tag.to_vec(),
-    }
-}
-
-fn own(instance: &mut Instance, attribute: AttributeHandle) {
-    if let Err(at) = instance.owned.binary_search(&attribute) {
-        instance.owned.insert(at, attribute);
     }
 }
 

@@ -20,6 +20,7 @@
 
 pub(crate) mod execution;
 pub(crate) mod federate;
+mod saved;
 
 use crate::{AttributeHandle, ObjectInstanceHandle};
 use std::ops::RangeInclusive;

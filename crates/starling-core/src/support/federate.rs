@@ -3,32 +3,37 @@
 use crate::exception::throw;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
+    MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle,
+    RegionHandle, ServiceGroup, Transportation,
 };
 use starling_fom::{InteractionClass, ObjectClass, nearest};
 
 impl Federate {
     /// Get Federate Handle, 1516.1-2010 §10.4.
     pub fn federate_handle(&self, name: &str) -> Result<FederateHandle, Exception> {
-        match self.members.values().find(|m| m.name == name) {
+        match self.federation.members().values().find(|m| m.name == name) {
             Some(member) => Ok(member.handle),
             None => throw!(
                 NameNotFound,
                 "no federate named '{name}' has joined '{}'{}",
-                self.federation,
-                nearest(name, self.members.values().map(|m| m.name.as_str()))
+                self.federation.federation(),
+                nearest(
+                    name,
+                    self.federation.members().values().map(|m| m.name.as_str())
+                )
             ),
         }
     }
 
     /// Get Federate Name, §10.5.
     pub fn federate_name(&self, handle: FederateHandle) -> Result<&str, Exception> {
-        match self.members.get(&handle) {
+        require_valid(handle)?;
+        match self.federation.members().get(&handle) {
             Some(member) => Ok(&member.name),
             None => throw!(
                 FederateHandleNotKnown,
                 "{handle} is not joined to '{}'",
-                self.federation
+                self.federation.federation()
             ),
         }
     }
@@ -55,13 +60,13 @@ impl Federate {
         &self,
         instance: ObjectInstanceHandle,
     ) -> Result<ObjectClassHandle, Exception> {
-        Ok(self.known(instance)?.known_class)
+        Ok(self.known(instance)?.known_class())
     }
 
     /// Get Object Instance Handle, §10.9.
     pub fn object_instance_handle(&self, name: &str) -> Result<ObjectInstanceHandle, Exception> {
-        match self.instance_names.get(name) {
-            Some(handle) => Ok(*handle),
+        match self.objects.named(name) {
+            Some(handle) => Ok(handle),
             None => throw!(
                 ObjectInstanceNotKnown,
                 "no object instance named '{name}' is known to this federate"
@@ -71,7 +76,7 @@ impl Federate {
 
     /// Get Object Instance Name, §10.10.
     pub fn object_instance_name(&self, instance: ObjectInstanceHandle) -> Result<&str, Exception> {
-        Ok(&self.known(instance)?.name)
+        Ok(self.known(instance)?.name())
     }
 
     /// Get Attribute Handle, §10.11.
@@ -121,9 +126,9 @@ impl Federate {
         instance: ObjectInstanceHandle,
         attribute: AttributeHandle,
     ) -> Result<f64, Exception> {
-        let class = self.known(instance)?.known_class;
+        let class = self.known(instance)?.known_class();
         self.require_attributes(class, &[attribute])?;
-        let mut subscribed = self.mine.object(self.me, class).iter();
+        let mut subscribed = self.declarations.mine().object(self.me, class).iter();
         let rate = subscribed.find(|s| s.attribute == attribute);
         Ok(rate.map_or(0.0, |s| self.model.update_rate(&s.rate).unwrap_or(0.0)))
     }
@@ -193,6 +198,49 @@ impl Federate {
         Ok(&found.name)
     }
 
+    /// Get Order Type, §10.19.
+    pub fn order_type(&self, name: &str) -> Result<Order, Exception> {
+        match name {
+            "Receive" => Ok(Order::Receive),
+            "TimeStamp" => Ok(Order::TimeStamp),
+            _ => throw!(
+                InvalidOrderName,
+                "'{name}' is neither Receive nor TimeStamp"
+            ),
+        }
+    }
+
+    /// Get Order Name, §10.20.
+    pub fn order_name(&self, order: Order) -> Result<&'static str, Exception> {
+        Ok(match order {
+            Order::Receive => "Receive",
+            Order::TimeStamp => "TimeStamp",
+        })
+    }
+
+    /// Get Transportation Type Handle, §10.21.
+    pub fn transportation_type(&self, name: &str) -> Result<Transportation, Exception> {
+        match name {
+            "HLAreliable" => Ok(Transportation::Reliable),
+            "HLAbestEffort" => Ok(Transportation::BestEffort),
+            _ => throw!(
+                InvalidTransportationName,
+                "'{name}' is neither HLAreliable nor HLAbestEffort"
+            ),
+        }
+    }
+
+    /// Get Transportation Type Name, §10.22.
+    pub fn transportation_name(
+        &self,
+        transportation: Transportation,
+    ) -> Result<&'static str, Exception> {
+        Ok(match transportation {
+            Transportation::Reliable => "HLAreliable",
+            Transportation::BestEffort => "HLAbestEffort",
+        })
+    }
+
     /// Get Available Dimensions for Class Attribute, §10.23.
     pub fn available_dimensions_for_class_attribute(
         &self,
@@ -232,6 +280,19 @@ impl Federate {
     /// Get Dimension Upper Bound, §10.27: ranges lie in [0, bound).
     pub fn dimension_upper_bound(&self, handle: DimensionHandle) -> Result<u64, Exception> {
         Ok(u64::from(self.valid_dimension(handle)?.upper_bound))
+    }
+
+    /// Normalize Federate Handle, §10.31: a number that a region may have as a bound, the same at all
+    /// federates. The handle need not be of one that has joined.
+    pub fn normalize_federate_handle(&self, handle: FederateHandle) -> Result<u64, Exception> {
+        require_valid(handle)?;
+        Ok(handle.0.into())
+    }
+
+    /// Normalize Service Group, §10.32: a number that a region may have as a bound, the same at all
+    /// federates.
+    pub fn normalize_service_group(&self, group: ServiceGroup) -> Result<u64, Exception> {
+        Ok(group as u64)
     }
 
     fn valid_object_class(&self, handle: ObjectClassHandle) -> Result<&ObjectClass, Exception> {
@@ -293,4 +354,53 @@ impl Federate {
         }
         Ok(attribute)
     }
+}
+
+fn require_valid(handle: FederateHandle) -> Result<(), Exception> {
+    if handle.is_valid() {
+        return Ok(());
+    }
+    throw!(InvalidFederateHandle, "the handle is not valid")
+}
+
+/// Services that make a handle of what it was encoded as: its number, the highest byte first.
+macro_rules! decode {
+    ($($(#[$doc:meta])* $method:ident $handle:ident($number:ty) $make:expr;)*) => {
+        impl Federate {$(
+            $(#[$doc])*
+            pub fn $method(&self, encoded: &[u8]) -> Result<$handle, Exception> {
+                match encoded.try_into() {
+                    Ok(bytes) => Ok($make(<$number>::from_be_bytes(bytes))),
+                    Err(_) => throw!(
+                        CouldNotDecode,
+                        "{} is encoded in {} bytes, not {}",
+                        stringify!($handle),
+                        size_of::<$number>(),
+                        encoded.len()
+                    ),
+                }
+            }
+        )*}
+    };
+}
+
+decode! {
+    /// The federate handle that was encoded so, 1516.1-2010 §12.
+    decode_federate_handle FederateHandle(u32) FederateHandle;
+    /// The object class handle that was encoded so, §12.
+    decode_object_class_handle ObjectClassHandle(u32) ObjectClassHandle::from_raw;
+    /// The interaction class handle that was encoded so, §12.
+    decode_interaction_class_handle InteractionClassHandle(u32) InteractionClassHandle::from_raw;
+    /// The object instance handle that was encoded so, §12.
+    decode_object_instance_handle ObjectInstanceHandle(u64) ObjectInstanceHandle;
+    /// The attribute handle that was encoded so, §12.
+    decode_attribute_handle AttributeHandle(u32) AttributeHandle::from_raw;
+    /// The parameter handle that was encoded so, §12.
+    decode_parameter_handle ParameterHandle(u32) ParameterHandle::from_raw;
+    /// The dimension handle that was encoded so, §12.
+    decode_dimension_handle DimensionHandle(u32) DimensionHandle::from_raw;
+    /// The message retraction handle that was encoded so, §12.
+    decode_message_retraction_handle MessageRetractionHandle(u64) MessageRetractionHandle;
+    /// The region handle that was encoded so, §12.
+    decode_region_handle RegionHandle(u64) RegionHandle;
 }

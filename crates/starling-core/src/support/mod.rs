@@ -2,7 +2,7 @@
 
 mod federate;
 
-/// The groups of services, 1516.1-2010 §10.32 (C++ numbers).
+/// The groups of services, 1516.1-2010 §10.32, in the order of their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum ServiceGroup {

@@ -5,10 +5,10 @@
 
 use starling_core::message::{
     After, Data, DataBody, FederationStatus, Finding, FromExecutive, ModuleSource, OwnedData,
-    PeerInfo, Question, ResignAction, ToExecutive,
+    PeerInfo, Question, Request, RequestBody, ResignAction, ToExecutive,
 };
 use starling_core::{
-    Answer, AttributeHandle, Callback, DataOut, DataPath, Exception, Executive, Federate,
+    Answer, AttributeHandle, Callback, Counters, DataOut, DataPath, Exception, Executive, Federate,
     FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox, PeerId,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -63,8 +63,19 @@ pub struct Sent(Vec<Message>);
 
 enum Message {
     ToExecutive(ToExecutive),
-    Data(Vec<FederateHandle>, OwnedData),
+    /// On links of their own to these, or to the executive.
+    Data(Option<Vec<FederateHandle>>, OwnedData),
     Fence(FederateHandle, OwnedData),
+}
+
+impl Sent {
+    /// The counts that it holds.
+    pub fn counted(&self) -> Option<Counters> {
+        self.0.iter().find_map(|message| match message {
+            Message::ToExecutive(ToExecutive::Counted(counters)) => Some(**counters),
+            _ => None,
+        })
+    }
 }
 
 impl Outbox for Sent {
@@ -73,7 +84,7 @@ impl Outbox for Sent {
     }
 
     fn data(&mut self, frame: DataOut<'_>) {
-        let to = frame.to.to_vec();
+        let to = (frame.path == DataPath::Direct).then(|| frame.to.to_vec());
         self.0.push(Message::Data(to, frame.data.to_owned()));
     }
 
@@ -97,24 +108,31 @@ pub struct Federation {
     links: BTreeMap<(FederateHandle, FederateHandle), VecDeque<OwnedData>>,
     /// Data frames that the executive has forwarded.
     pub forwarded: usize,
+    /// Other messages that the executive has got, and has sent.
+    pub control: (usize, usize),
 }
 
 impl Federation {
     /// With the FOM above; `switches` as its XML elements.
     pub fn new(switches: &str) -> Self {
+        Federation::on(Executive::new(), switches)
+    }
+
+    fn on(executive: Executive, switches: &str) -> Self {
         let mut new = Federation {
-            executive: Executive::new(),
+            executive,
             members: BTreeMap::new(),
             last_peer: 0,
             path: DataPath::Executive,
             links: BTreeMap::new(),
             forwarded: 0,
+            control: (0, 0),
         };
         let member = new.connect();
         new.members.insert("creator".into(), member);
         let module = ModuleSource {
             designator: "test.xml".into(),
-            text: fom(switches).into_bytes(),
+            text: fom(switches).into_bytes().into(),
         };
         let created = new.ask("creator", |lrc| {
             lrc.create_federation_execution("F", vec![module], None, "")
@@ -126,10 +144,17 @@ impl Federation {
 
     /// A federation execution with data on links of its own, where it stays until [`Federation::arrive`].
     pub fn direct(switches: &str) -> Self {
-        Federation {
-            path: DataPath::Direct,
-            ..Federation::new(switches)
-        }
+        let mut new = Federation::new(switches);
+        new.path = DataPath::Direct;
+        new.executive.allow_direct_links();
+        new
+    }
+
+    /// The same, where the executive keeps so many bytes of messages for one federate's advance.
+    pub fn limited(withheld_bytes: usize) -> Self {
+        let mut executive = Executive::new();
+        executive.limit_withheld(withheld_bytes);
+        Federation::on(executive, "")
     }
 
     fn connect(&mut self) -> Member {
@@ -196,6 +221,11 @@ impl Federation {
         result
     }
 
+    /// A service call; what it sends stays where it is until the next call or `run`.
+    pub fn call_late<T>(&mut self, name: &str, work: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
+        work(self.federate(name))
+    }
+
     /// Hands what a federate has sent to the executive and to the links of its own.
     fn send(&mut self, name: &str) {
         let Some(member) = self.members.get_mut(name) else {
@@ -204,11 +234,12 @@ impl Federation {
         let (peer, me) = (member.peer, member.lrc.federate().map(Federate::handle));
         for message in std::mem::take(&mut member.lrc.outbox().0) {
             match message {
-                Message::ToExecutive(message) => self.executive.receive(peer, message).unwrap(),
-                Message::Data(_, data) if self.path == DataPath::Executive => {
-                    self.forward(peer, &data);
+                Message::ToExecutive(message) => {
+                    self.control.0 += 1;
+                    self.executive.receive(peer, message).unwrap();
                 }
-                Message::Data(to, data) => {
+                Message::Data(None, data) => self.forward(peer, &data),
+                Message::Data(Some(to), data) => {
                     for to in to {
                         self.link(me, to).push_back(data.clone());
                     }
@@ -243,6 +274,7 @@ impl Federation {
 
     fn deliver(&mut self) {
         while let Some((peer, message)) = self.executive.poll_output() {
+            self.control.1 += 1;
             let mut members = self.members.values_mut();
             if let Some(member) = members.find(|m| m.peer == peer) {
                 member.lrc.receive(message).unwrap();
@@ -317,8 +349,45 @@ impl Federation {
         self.run();
     }
 
+    /// Sends a request as it is, past the federate's own checks. One that is refused ends the
+    /// connection; why it was.
+    pub fn forge_request(
+        &mut self,
+        name: &str,
+        fenced: &[FederateHandle],
+        body: impl Into<RequestBody>,
+    ) -> Result<(), String> {
+        self.run();
+        let request = Request {
+            applied: self.status().log,
+            fenced: fenced.to_vec(),
+            body: body.into(),
+        };
+        let peer = self.members[name].peer;
+        let served = self.executive.receive(peer, ToExecutive::Request(request));
+        self.deliver();
+        if served.is_err() {
+            self.lose(name);
+        }
+        served.map_err(|e| e.0)
+    }
+
     /// Sends a data frame as it is, past the federate's own checks; returns who gets it.
     pub fn forge(&mut self, name: &str, body: DataBody<'_>) -> Vec<PeerId> {
+        let (peer, data) = self.forged(name, body);
+        let mut to = Vec::new();
+        self.executive.data(peer, &data.borrow(), &mut to).unwrap();
+        self.deliver();
+        to
+    }
+
+    /// The same, and it arrives.
+    pub fn forge_arriving(&mut self, name: &str, body: DataBody<'_>) {
+        let (peer, data) = self.forged(name, body);
+        self.forward(peer, &data);
+    }
+
+    fn forged(&mut self, name: &str, body: DataBody<'_>) -> (PeerId, OwnedData) {
         self.run();
         let after = After {
             requests: Default::default(),
@@ -329,11 +398,7 @@ impl Federation {
             after,
             body,
         };
-        let mut to = Vec::new();
-        let peer = self.members[name].peer;
-        self.executive.data(peer, &data, &mut to).unwrap();
-        self.deliver();
-        to
+        (self.members[name].peer, data.to_owned())
     }
 
     /// What `starling ps` is told.

@@ -151,7 +151,7 @@ impl Client {
             federation: federation.into(),
             modules: vec![ModuleSource {
                 designator: "numbers.xml".into(),
-                text: FOM.into(),
+                text: FOM.as_bytes().into(),
             }],
             mim: None,
             time_implementation: String::new(),
@@ -267,7 +267,7 @@ impl Client {
         let out = self.link.writer.out();
         federate
             .send_interaction(class, &[(value, &padded)], b"tag", &mut |d| {
-                put_data(out, &d.data)
+                put_data(out, d.data)
             })
             .unwrap();
     }
@@ -368,9 +368,10 @@ impl Client {
             match (frame, &mut self.federate) {
                 (Frame::Heartbeat, _) => self.heartbeats += 1,
                 (Frame::FromExecutive(message), Some(federate)) => {
-                    use starling_core::message::EntryBody::FederateResigned;
+                    use starling_core::message::EntryBody::Federation;
+                    use starling_core::message::federation::Entry::FederateResigned;
                     if let FromExecutive::Entry(entry) = &message
-                        && let FederateResigned { fault, .. } = &entry.body
+                        && let Federation(FederateResigned { fault, .. }) = &entry.body
                     {
                         self.fault = fault.clone().unwrap_or_default();
                     }

@@ -10,7 +10,7 @@
 //! And when the network has come to rest: everyone has discovered just what the model says, as the
 //! class that it says, was told of just what is in scope, and gets just what overlaps.
 
-mod model;
+pub(crate) mod model;
 
 use crate::fom::source;
 use crate::network::Network;

@@ -1,7 +1,10 @@
 //! What must be so, small and slow: every region is compared with every other.
 
 use crate::watch::Watch;
-use starling_core::message::{AttributeRegions, Range, Request, RequestBody, ResignAction};
+use starling_core::message::{
+    AttributeRegions, Range, Request, RequestBody, ResignAction, ddm, declaration, federation,
+    object,
+};
 use starling_core::message::{RegionSpecification, Subscription};
 use starling_core::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -266,14 +269,28 @@ impl Watch for World {
     }
 
     fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        self.take(origin, request);
+        self.discover();
+    }
+}
+
+impl World {
+    /// What a request changes.
+    pub(crate) fn take(&mut self, origin: FederateHandle, request: &Request) {
         let Some(member) = self.members.get_mut(&origin) else {
             panic!("requests come from members");
         };
         match &request.body {
-            RequestBody::PublishObjectClass { class, attributes } => {
+            RequestBody::Declaration(declaration::Request::PublishObjectClass {
+                class,
+                attributes,
+            }) => {
                 member.published.insert(*class, attributes.clone());
             }
-            RequestBody::SubscribeObjectClass { class, attributes } => {
+            RequestBody::Declaration(declaration::Request::SubscribeObjectClass {
+                class,
+                attributes,
+            }) => {
                 for ((at, _), s) in &mut member.objects {
                     s.plainly &= at != class;
                 }
@@ -282,63 +299,80 @@ impl Watch for World {
                     s.plainly = true;
                 }
             }
-            RequestBody::SubscribeInteraction {
+            RequestBody::Declaration(declaration::Request::SubscribeInteraction {
                 class,
                 subscription,
-            } => {
+            }) => {
                 let s = member.interactions.entry(*class).or_default();
                 s.plainly = *subscription != Subscription::None;
             }
-            RequestBody::CommitRegions(list) => self.commit(list),
-            RequestBody::DeleteRegion(region) => {
+            RequestBody::Ddm(ddm::Request::CommitRegions(list)) => self.commit(list),
+            RequestBody::Ddm(ddm::Request::DeleteRegion(region)) => {
                 self.regions.remove(region);
             }
-            RequestBody::RegisterObject {
+            RequestBody::Object(object::Request::RegisterObject {
                 instance, class, ..
-            } => self.register(origin, *instance, *class),
-            RequestBody::RegisterObjectWithRegions {
+            }) => self.register(origin, *instance, *class),
+            RequestBody::Ddm(ddm::Request::RegisterObjectWithRegions {
                 instance,
                 class,
                 regions,
                 ..
-            } => {
+            }) => {
                 self.register(origin, *instance, *class);
                 self.associate(*instance, regions, true);
             }
-            RequestBody::AssociateRegions { instance, regions } => {
+            RequestBody::Ddm(ddm::Request::AssociateRegions { instance, regions }) => {
                 self.associate(*instance, regions, true);
             }
-            RequestBody::UnassociateRegions { instance, regions } => {
+            RequestBody::Ddm(ddm::Request::UnassociateRegions { instance, regions }) => {
                 self.associate(*instance, regions, false);
             }
-            RequestBody::SubscribeObjectClassWithRegions { class, regions, .. } => {
+            RequestBody::Ddm(ddm::Request::SubscribeObjectClassWithRegions {
+                class,
+                regions,
+                ..
+            }) => {
                 for (attribute, region) in AttributeRegions::pairs(regions) {
                     let s = member.objects.entry((*class, attribute)).or_default();
                     s.regions.insert(region);
                 }
             }
-            RequestBody::UnsubscribeObjectClassWithRegions { class, regions } => {
+            RequestBody::Ddm(ddm::Request::UnsubscribeObjectClassWithRegions {
+                class,
+                regions,
+            }) => {
                 for (attribute, region) in AttributeRegions::pairs(regions) {
                     let s = member.objects.entry((*class, attribute)).or_default();
                     s.regions.remove(&region);
                 }
             }
-            RequestBody::SubscribeInteractionWithRegions { class, regions, .. } => {
+            RequestBody::Ddm(ddm::Request::SubscribeInteractionWithRegions {
+                class,
+                regions,
+                ..
+            }) => {
                 let s = member.interactions.entry(*class).or_default();
                 s.regions.extend(regions);
             }
-            RequestBody::UnsubscribeInteractionWithRegions { class, regions } => {
+            RequestBody::Ddm(ddm::Request::UnsubscribeInteractionWithRegions {
+                class,
+                regions,
+            }) => {
                 let s = member.interactions.entry(*class).or_default();
                 s.regions.retain(|r| !regions.contains(r));
             }
-            RequestBody::DeleteObject { instance, .. } => self.remove(*instance),
-            RequestBody::LocalDeleteObject { instance } => {
+            RequestBody::Object(object::Request::DeleteObject { instance, .. }) => {
+                self.remove(*instance)
+            }
+            RequestBody::Object(object::Request::LocalDeleteObject { instance }) => {
                 self.known.remove(&(origin, *instance));
                 self.locally_deleted.insert((origin, *instance));
             }
-            RequestBody::Resign(action) => self.resigned(origin, *action),
+            RequestBody::Federation(federation::Request::Resign(action)) => {
+                self.resigned(origin, *action)
+            }
             _ => {}
         }
-        self.discover();
     }
 }

@@ -1,0 +1,140 @@
+// The standard's types as the C ABI takes and gives them.
+#pragma once
+
+#include "HandleImplementation.h"
+#include "Text.h"
+#include "Throw.h"
+#include "Times.h"
+#include <starling.h>
+
+#include <RTI/RTI1516.h>
+#include <deque>
+#include <set>
+#include <vector>
+
+namespace starling {
+
+using namespace rti1516e;
+
+/// Throws what a status stands for.
+inline void check(StarlingStatus status) {
+    if (status != 0)
+        throwStatus(status, wide(starling_message()));
+}
+
+/// The C ABI has 32 bits for what the FDD names and for federates, 64 for what federates make.
+template <class Handle> struct NumberOf {
+    typedef uint32_t Type;
+};
+template <> struct NumberOf<ObjectInstanceHandle> {
+    typedef uint64_t Type;
+};
+template <> struct NumberOf<RegionHandle> {
+    typedef uint64_t Type;
+};
+template <> struct NumberOf<MessageRetractionHandle> {
+    typedef uint64_t Type;
+};
+
+template <class Handle> typename NumberOf<Handle>::Type number(Handle const &handle) {
+    return static_cast<typename NumberOf<Handle>::Type>(FriendOf<Handle>::number(handle));
+}
+
+template <class Handle> Handle make(uint64_t number) { return FriendOf<Handle>::make(number); }
+
+/// A set of handles that the C ABI gave.
+template <class Handle>
+std::set<Handle> handles(typename NumberOf<Handle>::Type const *numbers, size_t count) {
+    std::set<Handle> set;
+    for (size_t i = 0; i < count; ++i)
+        set.insert(make<Handle>(numbers[i]));
+    return set;
+}
+
+inline StarlingBytes bytes(VariableLengthData const &data) {
+    return {static_cast<uint8_t const *>(data.data()), data.size()};
+}
+
+/// Handles as the C ABI takes them.
+template <class Handle> class Numbers {
+public:
+    explicit Numbers(std::set<Handle> const &set) {
+        numbers_.reserve(set.size());
+        for (Handle const &handle : set)
+            numbers_.push_back(number(handle));
+    }
+    explicit Numbers(Handle const &handle) : numbers_(1, number(handle)) {}
+    typename NumberOf<Handle>::Type const *data() const { return numbers_.data(); }
+    size_t size() const { return numbers_.size(); }
+
+private:
+    std::vector<typename NumberOf<Handle>::Type> numbers_;
+};
+
+/// Texts as the C ABI takes them; points into itself, so it stays where it is.
+class Texts {
+public:
+    template <class List> explicit Texts(List const &list) {
+        for (std::wstring const &text : list)
+            bytes_.push_back(utf8(text));
+        for (std::string const &b : bytes_)
+            texts_.push_back({reinterpret_cast<uint8_t const *>(b.data()), b.size()});
+    }
+    explicit Texts(std::wstring const &one) : Texts(std::vector<std::wstring>(1, one)) {}
+    Texts(Texts const &) = delete;
+    StarlingText const *data() const { return texts_.data(); }
+    size_t size() const { return texts_.size(); }
+
+private:
+    std::vector<std::string> bytes_;
+    std::vector<StarlingText> texts_;
+};
+
+/// Sets of attributes with sets of regions; points into itself, so it stays where it is.
+class AttributeRegions {
+public:
+    explicit AttributeRegions(AttributeHandleSetRegionHandleSetPairVector const &pairs) {
+        list_.reserve(pairs.size());
+        for (auto const &pair : pairs) {
+            attributes_.emplace_back(pair.first);
+            regions_.emplace_back(pair.second);
+            list_.push_back({attributes_.back().data(), attributes_.back().size(),
+                             regions_.back().data(), regions_.back().size()});
+        }
+    }
+    AttributeRegions(AttributeRegions const &) = delete;
+    StarlingAttributeRegions const *data() const { return list_.data(); }
+    size_t size() const { return list_.size(); }
+
+private:
+    std::deque<Numbers<AttributeHandle>> attributes_;
+    std::deque<Numbers<RegionHandle>> regions_;
+    std::vector<StarlingAttributeRegions> list_;
+};
+
+/// Values as the C ABI takes them: on the stack if few.
+class Values {
+public:
+    template <class Map> explicit Values(Map const &map) : count_(map.size()) {
+        StarlingValue *to = few_;
+        if (count_ > few) {
+            many_.resize(count_);
+            to = many_.data();
+        }
+        data_ = to;
+        for (auto const &value : map)
+            *to++ = {number(value.first), bytes(value.second)};
+    }
+    Values(Values const &) = delete;
+    StarlingValue const *data() const { return data_; }
+    size_t size() const { return count_; }
+
+private:
+    static size_t const few = 16;
+    StarlingValue few_[few];
+    std::vector<StarlingValue> many_;
+    StarlingValue const *data_;
+    size_t count_;
+};
+
+}

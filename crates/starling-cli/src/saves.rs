@@ -1,0 +1,171 @@
+//! `starling saves`: lists, shows and removes saved federation executions.
+
+use crate::{fail, print};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use starling_rid::Sources;
+use starling_rtiexec::save_store;
+use starling_rtiexec::saves::{SaveStore, StoredSave};
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime};
+
+/// Subcommands of `starling saves`.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List saved federation executions
+    List(List),
+    /// Show one: its federates, when it was saved, and whether it can be restored
+    Show(Which),
+    /// Remove one
+    Remove(Which),
+}
+
+/// Options of `starling saves list`.
+#[derive(Args)]
+pub(crate) struct List {
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Settings, as in a localSettingsDesignator (saves.dir=...)
+    #[arg(default_value = "")]
+    settings: String,
+}
+
+/// Which save.
+#[derive(Args)]
+pub(crate) struct Which {
+    /// The federation execution
+    federation: String,
+    /// The label of the save
+    label: String,
+    /// Settings, as in a localSettingsDesignator (saves.dir=...)
+    #[arg(default_value = "")]
+    settings: String,
+}
+
+/// Runs `starling saves`.
+pub(crate) fn run(command: &Command) -> ExitCode {
+    let done = match command {
+        Command::List(list) => open(&list.settings).and_then(|store| show_all(&store, list.json)),
+        Command::Show(which) => open(&which.settings).and_then(|store| show(&store, which)),
+        Command::Remove(which) => open(&which.settings).and_then(|store| remove(&store, which)),
+    };
+    match done {
+        Ok(text) => print(&text),
+        Err(why) => fail(why, 1),
+    }
+}
+
+fn open(settings: &str) -> Result<SaveStore, String> {
+    let settings = Sources::of_process().designator(settings).read();
+    let settings = settings.map_err(|e| e.to_string())?;
+    Ok(save_store(&settings))
+}
+
+fn show_all(store: &SaveStore, json: bool) -> Result<String, String> {
+    let saves = store.list()?;
+    if json {
+        let list: Vec<Value> = saves.iter().map(as_json).collect();
+        return Ok(format!("{:#}\n", Value::Array(list)));
+    }
+    if saves.is_empty() {
+        return Ok(format!("no saves in {}\n", store.directory().display()));
+    }
+    let mut text = String::new();
+    for save in &saves {
+        let age = Duration::from_secs(age_s(save));
+        let size = save.size;
+        let _ = match &save.description {
+            Ok(d) => writeln!(
+                text,
+                "{:?} of {:?}: {size} bytes, {age:?} old, {} federates, Starling {}",
+                d.label,
+                d.federation,
+                d.federates.len(),
+                d.version
+            ),
+            Err(why) => writeln!(
+                text,
+                "{}: {size} bytes, {age:?} old: {why}",
+                save.path.display()
+            ),
+        };
+    }
+    Ok(text)
+}
+
+fn age_s(save: &StoredSave) -> u64 {
+    let age = SystemTime::now().duration_since(save.written);
+    age.unwrap_or_default().as_secs()
+}
+
+fn as_json(save: &StoredSave) -> Value {
+    let written = save.written.duration_since(SystemTime::UNIX_EPOCH);
+    let file = json!({
+        "file": save.path.display().to_string(),
+        "bytes": save.size,
+        "written_s": written.unwrap_or_default().as_secs(),
+    });
+    let said = match &save.description {
+        Ok(d) => json!({
+            "federation": d.federation,
+            "label": d.label,
+            "time": d.time.map(|t| t.to_string()),
+            "version": d.version,
+            "federates": d.federates.iter().map(|(name, kind)| json!({"name": name, "type": kind}))
+                .collect::<Vec<_>>(),
+        }),
+        Err(why) => json!({"error": why}),
+    };
+    let (Value::Object(mut file), Value::Object(said)) = (file, said) else {
+        unreachable!("both were made as objects")
+    };
+    file.extend(said);
+    Value::Object(file)
+}
+
+fn find(store: &SaveStore, which: &Which) -> Result<StoredSave, String> {
+    let path = store.path(&which.federation, &which.label);
+    let mut all = store.list()?.into_iter();
+    all.find(|save| save.path == path).ok_or_else(|| {
+        format!(
+            "there is no save '{}' of '{}' in {}",
+            which.label,
+            which.federation,
+            store.directory().display()
+        )
+    })
+}
+
+fn show(store: &SaveStore, which: &Which) -> Result<String, String> {
+    let save = find(store, which)?;
+    let whole = match store.read(&which.federation, &which.label) {
+        Ok(_) => "it can be restored".to_owned(),
+        Err(why) => format!("it can't be restored: {why}"),
+    };
+    let mut text = format!(
+        "{}\n{} bytes, written {} s ago; {whole}\n",
+        save.path.display(),
+        save.size,
+        age_s(&save)
+    );
+    if let Ok(said) = &save.description {
+        if let Some(time) = said.time {
+            let _ = writeln!(text, "at the logical time {time}");
+        }
+        for (name, kind) in &said.federates {
+            let _ = writeln!(text, "federate {name:?} of type {kind:?}");
+        }
+    }
+    Ok(text)
+}
+
+fn remove(store: &SaveStore, which: &Which) -> Result<String, String> {
+    let save = find(store, which)?;
+    store.remove(&save)?;
+    Ok(format!(
+        "{:?} of {:?} is removed\n",
+        which.label, which.federation
+    ))
+}

@@ -1,0 +1,515 @@
+//! Federation restore, 1516.1-2010 §4.24 to §4.32.
+//!
+//! The request is answered when the save has been read and found to fit: the same object model,
+//! the same time implementation, and for each of its federates one of the same type, of the same
+//! name first. The restore begins when the asking federate has been told so, and goes on when all
+//! have been told that it has begun. Until all are complete nothing of the federation execution
+//! changes, so a restore that fails leaves everything as it was. Then all changes at once: the
+//! executive is what it was at the save, a new epoch begins, and each federate begins again with its
+//! part of the save, under the handle and the name that it had then.
+//!
+//! Invariants:
+//! - from the request on nobody joins, and from the beginning on no time is granted;
+//! - indices of the log go on, beyond those of the save and of what was before the restore.
+
+use super::modules;
+use super::save::{Archive, QueuedSave, SavedFederation, Stages};
+use crate::callback::Callback;
+use crate::exception::{require_name, throw};
+use crate::execution::Execution;
+use crate::executive::quoted;
+use crate::log::federate::DataPath;
+use crate::message::save::{Entry, Request};
+use crate::message::{Cause, Restored};
+use crate::{Exception, Federate, FederateHandle, ProtocolError};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Why a federation execution was not restored (C++ numbers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum RestoreFailure {
+    RtiUnableToRestore = 0,
+    FederateReportedFailureDuringRestore = 1,
+    FederateResignedDuringRestore = 2,
+    RtiDetectedFailureDuringRestore = 3,
+    RestoreAborted = 4,
+}
+
+/// How far a federate has come with a restore (C++ numbers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum RestoreStatus {
+    NoRestoreInProgress = 0,
+    FederateRestoreRequestPending = 1,
+    FederateWaitingForRestoreToBegin = 2,
+    FederatePreparedToRestore = 3,
+    FederateRestoring = 4,
+    FederateWaitingForFederationToRestore = 5,
+}
+
+/// One federate in Federation Restore Status Response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestoreState {
+    /// Its handle before the restore.
+    pub before: FederateHandle,
+    /// Its handle after the restore; the same where none is in progress.
+    pub after: FederateHandle,
+    /// How far it has come.
+    pub status: RestoreStatus,
+}
+
+/// How far a restore has come for a federate.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RestoreStage {
+    #[default]
+    None,
+    Begun,
+    Initiated,
+    Complete,
+}
+
+/// A restore that was asked for.
+struct Restore {
+    label: String,
+    asked: FederateHandle,
+    /// The task in which the save is read.
+    reading: Option<u64>,
+    /// What was read.
+    saved: Option<Box<SavedFederation>>,
+    /// Joined federates: the handle after the restore, and how far they are. Empty until the save
+    /// has been read.
+    members: BTreeMap<FederateHandle, (FederateHandle, RestoreStatus)>,
+    begun: bool,
+}
+
+/// Restores at the executive.
+#[derive(Default)]
+pub(crate) struct Restoring(Option<Restore>);
+
+impl Restoring {
+    /// Whether a restore was asked for and has not ended.
+    pub(crate) fn is_in_progress(&self) -> bool {
+        self.0.is_some()
+    }
+}
+
+impl Execution {
+    /// Request Federation Restore, §4.24.
+    pub(crate) fn request_restore(&mut self, cause: Cause, label: String) {
+        if self.federation.saves.is_in_progress() || self.federation.restoring.is_in_progress() {
+            let why = "another save or restore has begun meanwhile";
+            self.refuse_restore(cause, cause.sender, label, why.into());
+            return;
+        }
+        let number = self.federation.saves.put_task(Archive {
+            execution: self.federation.number,
+            number: 0,
+            federation: self.federation.name.clone(),
+            label: label.clone(),
+            write: None,
+        });
+        self.federation.restoring.0 = Some(Restore {
+            label,
+            asked: cause.sender,
+            reading: Some(number),
+            saved: None,
+            members: BTreeMap::new(),
+            begun: false,
+        });
+    }
+
+    fn refuse_restore(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        asked: FederateHandle,
+        label: String,
+        why: String,
+    ) {
+        let note = format!("the save '{label}' can't be restored: {why}");
+        let peer = self.log.peer(asked);
+        self.notes.extend(peer.map(|peer| (peer, note)));
+        let failure = Some(why);
+        let refused = Entry::RestoreRequested { label, failure };
+        self.log.tell(cause, &[asked], refused);
+    }
+
+    /// The save that was to be read has been, or could not be.
+    pub(crate) fn restore_read(&mut self, task: u64, read: Result<Box<SavedFederation>, String>) {
+        let restore = self.federation.restoring.0.as_ref();
+        let due = restore.filter(|r| r.reading == Some(task));
+        let Some((asked, label)) = due.map(|r| (r.asked, r.label.clone())) else {
+            return;
+        };
+        self.log.advance();
+        let fits = read.and_then(|saved| Ok((self.fit(&saved)?, saved)));
+        let (members, saved) = match fits {
+            Ok(fits) => fits,
+            Err(why) => {
+                self.federation.restoring.0 = None;
+                self.refuse_restore(None, asked, label, why);
+                return;
+            }
+        };
+        if let Some(restore) = &mut self.federation.restoring.0 {
+            restore.reading = None;
+            restore.saved = Some(saved);
+            restore.members = members;
+        }
+        let failure = None;
+        let succeeded = Entry::RestoreRequested { label, failure };
+        self.log.tell(None, &[asked], succeeded);
+    }
+
+    /// Which federate of the save each joined one becomes, or why they do not fit.
+    fn fit(
+        &self,
+        saved: &SavedFederation,
+    ) -> Result<BTreeMap<FederateHandle, (FederateHandle, RestoreStatus)>, String> {
+        let then = saved.execution.time.time_type.name();
+        let now = self.time.time_type().name();
+        if then != now {
+            return Err(format!(
+                "it was saved with the logical time {then}, and this federation execution's is {now}"
+            ));
+        }
+        self.same_modules(saved)?;
+        let mut left: BTreeSet<FederateHandle> =
+            saved.execution.federation.members.keys().copied().collect();
+        let of = |handle: &FederateHandle| saved.execution.federation.members.get(handle);
+        let mut members = BTreeMap::new();
+        // Names first: of one type, whoever has the name of then is that one again.
+        for by_name in [true, false] {
+            for (handle, member) in &self.federation.members {
+                if members.contains_key(handle) {
+                    continue;
+                }
+                let fits = |f: &&FederateHandle| {
+                    of(f).is_some_and(|m| {
+                        m.kind == member.kind && (!by_name || m.name == member.name)
+                    })
+                };
+                let Some(then) = left.iter().find(fits).copied() else {
+                    continue;
+                };
+                left.remove(&then);
+                members.insert(*handle, (then, RestoreStatus::NoRestoreInProgress));
+            }
+        }
+        let too_many = self
+            .federation
+            .members
+            .iter()
+            .filter(|(f, _)| !members.contains_key(f));
+        let too_many: Vec<String> = too_many.map(|(_, m)| named(&m.name, &m.kind)).collect();
+        let missing = left.iter().filter_map(of);
+        let missing: Vec<String> = missing.map(|m| named(&m.name, &m.kind)).collect();
+        let missing = quoted(missing.iter().map(String::as_str));
+        let too_many = quoted(too_many.iter().map(String::as_str));
+        match (missing, too_many) {
+            (None, None) => Ok(members),
+            (missing, too_many) => Err(format!(
+                "the joined federates are not those of the save: missing {}; too many {}",
+                missing.unwrap_or("none".into()),
+                too_many.unwrap_or("none".into())
+            )),
+        }
+    }
+
+    fn same_modules(&self, saved: &SavedFederation) -> Result<(), String> {
+        let then = &saved.execution.federation.modules;
+        let differs = |in_these: &[crate::message::ModuleSource],
+                       others: &[crate::message::ModuleSource]| {
+            let lacking = in_these.iter().filter(|m| !others.contains(m));
+            let names: Vec<&str> = lacking.map(|m| m.designator.as_str()).collect();
+            quoted(names.into_iter())
+        };
+        let (gone, new) = (
+            differs(then, &self.federation.modules),
+            differs(&self.federation.modules, then),
+        );
+        match (gone, new) {
+            (None, None) => Ok(()),
+            (gone, new) => Err(format!(
+                "its object model differs: FOM modules of the save that are missing or have other \
+                 contents: {}; FOM modules that the save does not have: {}",
+                gone.unwrap_or("none".into()),
+                new.unwrap_or("none".into())
+            )),
+        }
+    }
+
+    /// The asking federate has been told of the success, or a federate of the beginning.
+    pub(crate) fn restore_prepared(&mut self, cause: Cause) {
+        let Some(restore) = &mut self.federation.restoring.0 else {
+            return;
+        };
+        if restore.members.is_empty() {
+            return;
+        }
+        if !restore.begun {
+            if restore.asked == cause.sender {
+                restore.begun = true;
+                for (_, status) in restore.members.values_mut() {
+                    *status = RestoreStatus::FederateWaitingForRestoreToBegin;
+                }
+                self.time.hold_all();
+                self.log.tell_all(cause, Entry::RestoreBegun);
+            }
+            return;
+        }
+        if let Some((_, status)) = restore.members.get_mut(&cause.sender)
+            && *status == RestoreStatus::FederateWaitingForRestoreToBegin
+        {
+            *status = RestoreStatus::FederatePreparedToRestore;
+        }
+        self.initiate_restore(cause);
+    }
+
+    /// Initiate Federate Restore, §4.27, when all are prepared.
+    fn initiate_restore(&mut self, cause: Cause) {
+        let Some(restore) = &mut self.federation.restoring.0 else {
+            return;
+        };
+        let Some(saved) = &restore.saved else { return };
+        let prepared = |s: &RestoreStatus| *s == RestoreStatus::FederatePreparedToRestore;
+        if !restore.members.values().all(|(_, s)| prepared(s)) {
+            return;
+        }
+        for (handle, (then, status)) in &mut restore.members {
+            *status = RestoreStatus::FederateRestoring;
+            let Some(member) = saved.execution.federation.members.get(then) else {
+                continue;
+            };
+            let initiate = Entry::InitiateRestore {
+                label: restore.label.clone(),
+                name: member.name.clone(),
+                federate: *then,
+            };
+            self.log.tell(cause, &[*handle], initiate);
+        }
+    }
+
+    /// Federate Restore Complete, §4.28, or Not Complete.
+    pub(crate) fn restore_ended(&mut self, cause: Cause, successfully: bool) {
+        let Some(restore) = &mut self.federation.restoring.0 else {
+            return;
+        };
+        let Some((_, status)) = restore.members.get_mut(&cause.sender) else {
+            return;
+        };
+        if *status != RestoreStatus::FederateRestoring {
+            return;
+        }
+        if !successfully {
+            let why = RestoreFailure::FederateReportedFailureDuringRestore;
+            self.fail_restore(cause, why);
+            return;
+        }
+        *status = RestoreStatus::FederateWaitingForFederationToRestore;
+        let waits = |s: &RestoreStatus| *s == RestoreStatus::FederateWaitingForFederationToRestore;
+        if !restore.members.values().all(|(_, s)| waits(s)) {
+            return;
+        }
+        let becomes = restore.members.iter().map(|(f, (then, _))| (*f, *then));
+        let becomes: BTreeMap<_, _> = becomes.collect();
+        let Some(saved) = restore.saved.take() else {
+            return;
+        };
+        match self.begin_again(*saved, &becomes) {
+            Ok(()) => self.federation.restoring.0 = None,
+            Err(why) => {
+                self.note_all(&format!("the save can't be restored: {why}"));
+                self.fail_restore(cause, RestoreFailure::RtiUnableToRestore);
+            }
+        }
+    }
+
+    /// Abort Federation Restore, §4.30.
+    pub(crate) fn abort_restore(&mut self, cause: Cause) {
+        if self
+            .federation
+            .restoring
+            .0
+            .as_ref()
+            .is_some_and(|r| r.begun)
+        {
+            self.fail_restore(cause, RestoreFailure::RestoreAborted);
+        }
+    }
+
+    fn fail_restore(&mut self, cause: impl Into<Option<Cause>>, why: RestoreFailure) {
+        self.federation.restoring.0 = None;
+        self.time.hold_nothing();
+        self.log.tell_all(cause, Entry::NotRestored(why));
+        self.settle_time();
+    }
+
+    /// Query Federation Restore Status, §4.31.
+    pub(crate) fn query_restore(&mut self, cause: Cause) {
+        let restore = self.federation.restoring.0.as_ref();
+        let state = |before: FederateHandle| {
+            let member = restore.and_then(|r| r.members.get(&before)).copied();
+            let (after, mut status) =
+                member.unwrap_or((before, RestoreStatus::NoRestoreInProgress));
+            if restore.is_some_and(|r| !r.begun && r.asked == before) {
+                status = RestoreStatus::FederateRestoreRequestPending;
+            }
+            RestoreState {
+                before,
+                after,
+                status,
+            }
+        };
+        let list = self.log.members().into_iter().map(state).collect();
+        self.log
+            .tell(cause, &[cause.sender], Entry::RestoreStatus(list));
+    }
+
+    /// A federate is no longer a member. Nothing fits any more; before the restore has begun only
+    /// who asked for it knows of it.
+    pub(crate) fn restore_without(&mut self, federate: FederateHandle, lost: bool) {
+        let Some(restore) = &self.federation.restoring.0 else {
+            return;
+        };
+        let why = match lost {
+            true => RestoreFailure::RtiDetectedFailureDuringRestore,
+            false => RestoreFailure::FederateResignedDuringRestore,
+        };
+        if restore.begun {
+            self.fail_restore(None, why);
+        } else if restore.asked == federate {
+            self.federation.restoring.0 = None;
+        } else if !restore.members.is_empty() {
+            let asked = restore.asked;
+            self.federation.restoring.0 = None;
+            self.log.tell(None, &[asked], Entry::NotRestored(why));
+        }
+    }
+}
+
+/// Restoring itself.
+impl Execution {
+    /// Becomes what was saved, and makes each member the one that `becomes` says. On an error it is
+    /// as before.
+    fn begin_again(
+        &mut self,
+        saved: SavedFederation,
+        becomes: &BTreeMap<FederateHandle, FederateHandle>,
+    ) -> Result<(), String> {
+        let members = saved.execution.federation.members.iter();
+        let members: Vec<_> = members.map(|(f, m)| (*f, m.name.clone())).collect();
+        let mut parts: BTreeMap<_, _> = saved.federates.into_iter().collect();
+        if !members.iter().all(|(handle, _)| parts.contains_key(handle)) {
+            return Err("the part of a federate is missing".into());
+        }
+        // Handles of classes follow the order in which modules came: that of the save holds.
+        let order = saved.execution.federation.modules.clone();
+        let mut before = None;
+        if order != self.federation.modules {
+            let model = modules::rebuild(&order)
+                .map_err(|e| format!("its object model can't be merged any more: {e}"))?;
+            let model = std::mem::replace(&mut self.model, Arc::new(model));
+            let order = std::mem::replace(&mut self.federation.modules, order);
+            before = Some((model, order));
+        }
+        let log = saved.execution.log.clone();
+        let latest = self.federation.last_federate;
+        let processes = becomes.iter().filter_map(|(f, then)| {
+            let member = self.federation.members.get(f)?;
+            Some((*then, member.info.clone()))
+        });
+        let processes = processes.collect();
+        if let Err(why) = self.restore(saved.execution, processes) {
+            if let Some((model, order)) = before {
+                self.model = model;
+                self.federation.modules = order;
+            }
+            return Err(why.0);
+        }
+        self.federation.last_federate = self.federation.last_federate.max(latest);
+        self.federation.saves.restart();
+        self.log.restart(&log, becomes);
+        for (handle, name) in members {
+            if let Some(part) = parts.remove(&handle) {
+                let snapshot = self.snapshot(handle, name);
+                self.log.restored(Restored { snapshot, part });
+            }
+        }
+        self.settle_time();
+        Ok(())
+    }
+}
+
+impl Federate {
+    /// A federate that begins again with what it was at a save. What it was told of that waits
+    /// until it has been told that it is restored.
+    pub(crate) fn begin_again(restored: Restored, path: DataPath) -> Result<Self, ProtocolError> {
+        let Restored { snapshot, part } = restored;
+        let index = snapshot.index;
+        let mut federate = Federate::new(snapshot, path)?;
+        federate.restore(part)?;
+        federate.log.begin_again(index);
+        federate.federation.stages = Stages::restored();
+        federate.delivery.hold_for_save(true);
+        federate
+            .delivery
+            .push(QueuedSave::new(Callback::FederationRestored));
+        Ok(federate)
+    }
+}
+
+/// A federate for a message.
+fn named(name: &str, kind: &str) -> String {
+    format!("{name} of type {kind}")
+}
+
+impl Federate {
+    /// Request Federation Restore, 1516.1-2010 §4.24.
+    pub fn request_federation_restore(&mut self, label: &str) -> Result<(), Exception> {
+        require_name("a save", label)?;
+        let label = label.to_owned();
+        self.log.request(Request::Restore { label });
+        Ok(())
+    }
+
+    /// Federate Restore Complete, §4.28.
+    pub fn federate_restore_complete(&mut self) -> Result<(), Exception> {
+        self.end_federate_restore(true)
+    }
+
+    /// Federate Restore Not Complete, §4.28.
+    pub fn federate_restore_not_complete(&mut self) -> Result<(), Exception> {
+        self.end_federate_restore(false)
+    }
+
+    fn end_federate_restore(&mut self, successfully: bool) -> Result<(), Exception> {
+        if self.federation.stages.restore != RestoreStage::Initiated {
+            throw!(
+                RestoreNotRequested,
+                "no restore was initiated at this federate, or it is complete already"
+            );
+        }
+        self.federation.stages.restore = RestoreStage::Complete;
+        self.log.request(Request::RestoreEnded(successfully));
+        Ok(())
+    }
+
+    /// Abort Federation Restore, §4.30.
+    pub fn abort_federation_restore(&mut self) -> Result<(), Exception> {
+        if self.federation.stages.restore == RestoreStage::None {
+            throw!(
+                RestoreNotInProgress,
+                "no restore has begun at this federate"
+            );
+        }
+        self.log.request(Request::AbortRestore);
+        Ok(())
+    }
+
+    /// Query Federation Restore Status, §4.31; the answer is a callback.
+    pub fn query_federation_restore_status(&mut self) -> Result<(), Exception> {
+        self.log.request(Request::QueryRestore);
+        Ok(())
+    }
+}

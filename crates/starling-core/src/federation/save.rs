@@ -1,0 +1,621 @@
+//! Federation save, 1516.1-2010 §4.16 to §4.23.
+//!
+//! A save at once instructs all federates at once. One at a logical time S waits: no time beyond S is
+//! granted any more, and a constrained federate is instructed when it asks for an advance beyond S
+//! and nothing up to S can come to it any more; the others when all constrained ones are. When all
+//! have said that they are complete the executive takes its own state and asks each federate for
+//! its part; what was sent before has come by then, because nobody sends anything while it saves.
+//! From then on the save is decided: only its writing can fail.
+//!
+//! Invariants:
+//! - `stages` has exactly the joined federates that were instructed;
+//! - while anybody is instructed, nobody joins and no time is granted beyond the save's.
+
+use super::restore::RestoreStage;
+use crate::callback::Callback;
+use crate::delivery::Queued;
+use crate::exception::{NAME_BYTES_MAX, require_name, throw};
+use crate::execution::Execution;
+use crate::held::Held;
+use crate::log::federate::Output;
+use crate::message::Cause;
+use crate::message::save::{Entry, Request};
+use crate::saved;
+use crate::{Exception, Federate, FederateHandle, LogicalTime, ProtocolError};
+use std::collections::BTreeMap;
+
+/// Why a federation execution was not saved (C++ numbers).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SaveFailure {
+    RtiUnableToSave = 0,
+    FederateReportedFailureDuringSave = 1,
+    FederateResignedDuringSave = 2,
+    RtiDetectedFailureDuringSave = 3,
+    SaveTimeCannotBeHonored = 4,
+    SaveAborted = 5,
+}
+
+/// How far a federate has come with a save (C++ numbers).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum SaveStatus {
+    #[default]
+    NoSaveInProgress = 0,
+    FederateInstructedToSave = 1,
+    FederateSaving = 2,
+    FederateWaitingForFederationToSave = 3,
+}
+
+/// A federation execution as a save keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SavedFederation {
+    /// Its name.
+    pub federation: String,
+    /// The label of the save.
+    pub label: String,
+    /// The time of the save, if it was asked for at one.
+    pub time: Option<LogicalTime>,
+    /// What the executive knew.
+    pub execution: saved::Execution,
+    /// What each federate knew, ascending.
+    pub federates: Vec<(FederateHandle, saved::Federate)>,
+}
+
+/// What the executive's process is to do with saved federation executions. It answers with
+/// [`Executive::archived`](crate::Executive::archived).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Archive {
+    /// The federation execution's number at the executive.
+    pub execution: u64,
+    /// The task's number there.
+    pub number: u64,
+    /// The federation execution's name.
+    pub federation: String,
+    /// The label of the save.
+    pub label: String,
+    /// What is to be kept under the label; none: what is kept is to be read.
+    pub write: Option<Box<SavedFederation>>,
+}
+
+/// What the executive's process has done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Archived {
+    /// It is kept, and survives the process.
+    Written,
+    /// What was kept.
+    Read(Box<SavedFederation>),
+}
+
+/// A save that was asked for at a time.
+struct Scheduled {
+    label: String,
+    time: LogicalTime,
+}
+
+/// A save of which some federate has been told.
+struct Save {
+    label: String,
+    time: Option<LogicalTime>,
+    stages: BTreeMap<FederateHandle, SaveStatus>,
+    /// The executive's part, once all are complete.
+    execution: Option<Box<saved::Execution>>,
+    parts: BTreeMap<FederateHandle, saved::Federate>,
+    /// The task in which it is written.
+    writing: Option<u64>,
+}
+
+/// Saves at the executive.
+#[derive(Default)]
+pub(crate) struct Saves {
+    scheduled: Option<Scheduled>,
+    save: Option<Save>,
+    tasks: Vec<Archive>,
+    last_task: u64,
+}
+
+impl Saves {
+    /// Whether some federate has been told of a save that has not ended.
+    pub(crate) fn is_in_progress(&self) -> bool {
+        self.save.is_some()
+    }
+
+    /// Numbers a task and puts it up for the executive's process.
+    pub(crate) fn put_task(&mut self, mut task: Archive) -> u64 {
+        self.last_task += 1;
+        task.number = self.last_task;
+        self.tasks.push(task);
+        self.last_task
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.tasks.is_empty()
+    }
+
+    /// Tasks since the last call.
+    pub(crate) fn tasks(&mut self) -> impl Iterator<Item = Archive> + '_ {
+        self.tasks.drain(..)
+    }
+
+    /// What is under way is dropped: the federation execution is another one now.
+    pub(crate) fn restart(&mut self) {
+        self.scheduled = None;
+        self.save = None;
+    }
+
+    fn stage(&self, federate: FederateHandle) -> SaveStatus {
+        let save = self.save.as_ref();
+        let stage = save.and_then(|s| s.stages.get(&federate));
+        stage.copied().unwrap_or_default()
+    }
+}
+
+impl Execution {
+    /// A request of §4.16 to §4.32.
+    pub(crate) fn serve_save(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::Save { label, time } => self.request_save(cause, label, time)?,
+            Request::SaveBegun => self.save_stage(
+                cause.sender,
+                SaveStatus::FederateInstructedToSave,
+                SaveStatus::FederateSaving,
+            ),
+            Request::SaveEnded(true) => {
+                self.save_stage(
+                    cause.sender,
+                    SaveStatus::FederateSaving,
+                    SaveStatus::FederateWaitingForFederationToSave,
+                );
+                self.take_parts(cause);
+            }
+            Request::SaveEnded(false) => {
+                if self.federation.saves.stage(cause.sender) == SaveStatus::FederateSaving {
+                    self.fail_save(cause, SaveFailure::FederateReportedFailureDuringSave);
+                }
+            }
+            Request::AbortSave => self.fail_save(cause, SaveFailure::SaveAborted),
+            Request::QuerySave => {
+                let members = self.log.members().into_iter();
+                let list = members
+                    .map(|f| (f, self.federation.saves.stage(f)))
+                    .collect();
+                self.log
+                    .tell(cause, &[cause.sender], Entry::SaveStatus(list));
+            }
+            Request::Restore { label } => self.request_restore(cause, label),
+            Request::Prepared => self.restore_prepared(cause),
+            Request::RestoreEnded(successfully) => self.restore_ended(cause, successfully),
+            Request::AbortRestore => self.abort_restore(cause),
+            Request::QueryRestore => self.query_restore(cause),
+        }
+        Ok(())
+    }
+
+    /// Request Federation Save, §4.16: replaces one that waits for its time. One that crosses with
+    /// another save or a restore, of which its federate had not heard, is dropped.
+    fn request_save(
+        &mut self,
+        cause: Cause,
+        label: String,
+        time: Option<LogicalTime>,
+    ) -> Result<(), ProtocolError> {
+        if self.federation.saves.save.is_some() || self.federation.restoring.is_in_progress() {
+            let why = format!(
+                "the save '{label}' was asked for while another save, or a restore, had begun: \
+                 nothing comes of it"
+            );
+            let peer = self.log.peer(cause.sender);
+            self.notes.extend(peer.map(|peer| (peer, why)));
+            return Ok(());
+        }
+        if label.is_empty() || label.len() > NAME_BYTES_MAX {
+            let failure = Some(SaveFailure::RtiUnableToSave);
+            self.log
+                .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
+            return Ok(());
+        }
+        self.federation.saves.scheduled = None;
+        self.time.hold_nothing();
+        let Some(time) = time else {
+            self.begin_save(cause, label, None);
+            return Ok(());
+        };
+        if time.time_type() != self.time.time_type() {
+            return Err(ProtocolError(format!(
+                "{} asked for a save at {time}, which is of the other type",
+                cause.sender
+            )));
+        }
+        if self.time.has_passed(time) {
+            let failure = Some(SaveFailure::SaveTimeCannotBeHonored);
+            self.log.tell_all(cause, Entry::SaveEnded { failure });
+            return Ok(());
+        }
+        self.federation.saves.scheduled = Some(Scheduled { label, time });
+        self.time.hold_beyond(time);
+        self.settle_time();
+        Ok(())
+    }
+
+    /// Instructs whom the scheduled save has come to. Call when time has been settled.
+    pub(crate) fn instruct_scheduled(&mut self) {
+        let (label, time) = match (
+            &self.federation.saves.scheduled,
+            &self.federation.saves.save,
+        ) {
+            (Some(scheduled), _) => (scheduled.label.clone(), scheduled.time),
+            (None, Some(save)) if self.time.holds_beyond().is_some() => {
+                let Some(time) = save.time else { return };
+                (save.label.clone(), time)
+            }
+            _ => return,
+        };
+        let members = self.log.members();
+        let (constrained, others): (Vec<_>, Vec<_>) = members
+            .into_iter()
+            .partition(|f| self.time.is_constrained(*f));
+        let (ready, waiting): (Vec<_>, Vec<_>) = constrained
+            .into_iter()
+            .partition(|f| self.time.is_ready_to_save(*f, time));
+        let all = waiting.is_empty()
+            && (!ready.is_empty() || others.iter().all(|f| self.time.has_come_to(*f, time)));
+        let told =
+            |f: &FederateHandle| self.federation.saves.stage(*f) != SaveStatus::NoSaveInProgress;
+        let mut now: Vec<_> = ready.into_iter().filter(|f| !told(f)).collect();
+        if all {
+            now.extend(others);
+        }
+        if now.is_empty() {
+            return;
+        }
+        self.federation.saves.scheduled = None;
+        self.log.advance();
+        for federate in &now {
+            self.release_for_save(*federate, time);
+        }
+        self.instruct(None, label, Some(time), &now);
+        if all {
+            self.time.hold_all();
+        }
+    }
+
+    fn begin_save(&mut self, cause: Cause, label: String, time: Option<LogicalTime>) {
+        self.time.hold_all();
+        let everyone = self.log.members();
+        self.instruct(cause, label, time, &everyone);
+    }
+
+    /// Initiate Federate Save, §4.17.
+    fn instruct(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        label: String,
+        time: Option<LogicalTime>,
+        federates: &[FederateHandle],
+    ) {
+        let save = self.federation.saves.save.get_or_insert_with(|| Save {
+            label: label.clone(),
+            time,
+            stages: BTreeMap::new(),
+            execution: None,
+            parts: BTreeMap::new(),
+            writing: None,
+        });
+        let instructed = federates.iter();
+        let instructed = instructed.map(|f| (*f, SaveStatus::FederateInstructedToSave));
+        save.stages.extend(instructed);
+        let initiate = Entry::InitiateSave { label, time };
+        self.log.tell(cause, federates, initiate);
+    }
+
+    fn save_stage(&mut self, federate: FederateHandle, from: SaveStatus, to: SaveStatus) {
+        let save = self.federation.saves.save.as_mut();
+        if let Some(stage) = save.and_then(|s| s.stages.get_mut(&federate))
+            && *stage == from
+        {
+            *stage = to;
+        }
+    }
+
+    /// When all are complete: takes the executive's part, and asks for the others.
+    fn take_parts(&mut self, cause: impl Into<Option<Cause>>) {
+        let members = self.log.members();
+        let complete =
+            |f| self.federation.saves.stage(f) == SaveStatus::FederateWaitingForFederationToSave;
+        if !members.into_iter().all(complete) || self.federation.saves.save.is_none() {
+            return;
+        }
+        self.log.tell_all(cause, Entry::TakePart);
+        let execution = Box::new(self.save());
+        if let Some(save) = &mut self.federation.saves.save {
+            save.execution = Some(execution);
+        }
+    }
+
+    /// A federate's part of the save has come.
+    pub(crate) fn part(
+        &mut self,
+        federate: FederateHandle,
+        part: saved::Federate,
+    ) -> Result<(), ProtocolError> {
+        let Some(save) = &mut self.federation.saves.save else {
+            // The save has failed meanwhile.
+            return Ok(());
+        };
+        if save.execution.is_none() || save.parts.insert(federate, part).is_some() {
+            return Err(ProtocolError(format!(
+                "{federate} sent a part of a save that was not asked for"
+            )));
+        }
+        if save.parts.len() < save.stages.len() {
+            return Ok(());
+        }
+        let Some(execution) = save.execution.take() else {
+            return Ok(());
+        };
+        let parts = std::mem::take(&mut save.parts);
+        let (label, time) = (save.label.clone(), save.time);
+        let whole = SavedFederation {
+            federation: self.federation.name.clone(),
+            label: label.clone(),
+            time,
+            execution: *execution,
+            federates: parts.into_iter().collect(),
+        };
+        let number = self.federation.saves.put_task(Archive {
+            execution: self.federation.number,
+            number: 0,
+            federation: self.federation.name.clone(),
+            label,
+            write: Some(Box::new(whole)),
+        });
+        if let Some(save) = &mut self.federation.saves.save {
+            save.writing = Some(number);
+        }
+        Ok(())
+    }
+
+    /// The save has been written, or could not be.
+    pub(crate) fn saved(&mut self, task: u64, done: Result<(), String>) {
+        if self.federation.saves.save.as_ref().and_then(|s| s.writing) != Some(task) {
+            return;
+        }
+        let failure = done.err().map(|why| {
+            self.note_all(&format!("the federation execution can't be saved: {why}"));
+            SaveFailure::RtiUnableToSave
+        });
+        self.log.advance();
+        self.end_save(None, failure);
+    }
+
+    /// Something for the process's log, by way of any member.
+    pub(crate) fn note_all(&mut self, why: &str) {
+        let peer = self.log.peers().next();
+        self.notes.extend(peer.map(|peer| (peer, why.to_owned())));
+    }
+
+    /// Ends a save that is not decided yet.
+    fn fail_save(&mut self, cause: impl Into<Option<Cause>>, why: SaveFailure) {
+        let save = self.federation.saves.save.as_ref();
+        if save.is_some_and(|s| s.writing.is_none()) {
+            self.end_save(cause, Some(why));
+        }
+    }
+
+    fn end_save(&mut self, cause: impl Into<Option<Cause>>, failure: Option<SaveFailure>) {
+        self.federation.saves.save = None;
+        self.time.hold_nothing();
+        self.log.tell_all(cause, Entry::SaveEnded { failure });
+        self.settle_time();
+    }
+
+    /// A federate is no longer a member.
+    pub(crate) fn save_without(&mut self, federate: FederateHandle, lost: bool) {
+        let save = self.federation.saves.save.as_mut();
+        let instructed = save.is_some_and(|s| s.stages.remove(&federate).is_some());
+        if instructed {
+            let why = match lost {
+                true => SaveFailure::RtiDetectedFailureDuringSave,
+                false => SaveFailure::FederateResignedDuringSave,
+            };
+            self.fail_save(None, why);
+        } else {
+            self.take_parts(None);
+        }
+        if self.log.members().is_empty() {
+            self.federation.saves.restart();
+            self.time.hold_nothing();
+        }
+    }
+}
+
+/// How far a save and a restore have come for a federate, by its calls and the callbacks delivered
+/// to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stages {
+    pub(crate) save: SaveStatus,
+    pub(crate) restore: RestoreStage,
+}
+
+impl Stages {
+    /// Of a federate that is restored and is not told so yet.
+    pub(crate) fn restored() -> Self {
+        Stages {
+            restore: RestoreStage::Complete,
+            ..Stages::default()
+        }
+    }
+}
+
+/// A callback of §4.16 to §4.32 that is not delivered yet.
+#[derive(Debug)]
+pub(crate) struct QueuedSave(Box<Callback>);
+
+impl QueuedSave {
+    pub(crate) fn new(callback: Callback) -> Self {
+        QueuedSave(Box::new(callback))
+    }
+}
+
+impl Held for QueuedSave {
+    fn held(&self) -> usize {
+        self.0.held()
+    }
+}
+
+impl From<QueuedSave> for Queued {
+    fn from(queued: QueuedSave) -> Self {
+        Queued::Save(queued)
+    }
+}
+
+impl Federate {
+    /// Request Federation Save, 1516.1-2010 §4.16.
+    pub fn request_federation_save(
+        &mut self,
+        label: &str,
+        time: Option<LogicalTime>,
+    ) -> Result<(), Exception> {
+        if let Some(at) = time {
+            self.require_save_time(at)?;
+        }
+        require_name("a save", label)?;
+        let label = label.to_owned();
+        self.log.request(Request::Save { label, time });
+        Ok(())
+    }
+
+    /// Federate Save Begun, §4.18.
+    pub fn federate_save_begun(&mut self) -> Result<(), Exception> {
+        if self.federation.stages.save != SaveStatus::FederateInstructedToSave {
+            throw!(
+                SaveNotInitiated,
+                "no save was initiated at this federate, or it has begun already"
+            );
+        }
+        self.federation.stages.save = SaveStatus::FederateSaving;
+        self.log.request(Request::SaveBegun);
+        Ok(())
+    }
+
+    /// Federate Save Complete, §4.19.
+    pub fn federate_save_complete(&mut self) -> Result<(), Exception> {
+        self.end_federate_save(true)
+    }
+
+    /// Federate Save Not Complete, §4.19.
+    pub fn federate_save_not_complete(&mut self) -> Result<(), Exception> {
+        self.end_federate_save(false)
+    }
+
+    fn end_federate_save(&mut self, successfully: bool) -> Result<(), Exception> {
+        if self.federation.stages.save != SaveStatus::FederateSaving {
+            throw!(
+                FederateHasNotBegunSave,
+                "this federate has not called federateSaveBegun, or it is complete already"
+            );
+        }
+        self.federation.stages.save = SaveStatus::FederateWaitingForFederationToSave;
+        self.log.ending_request(Request::SaveEnded(successfully));
+        Ok(())
+    }
+
+    /// Abort Federation Save, §4.21.
+    pub fn abort_federation_save(&mut self) -> Result<(), Exception> {
+        if self.federation.stages.save == SaveStatus::NoSaveInProgress {
+            throw!(SaveNotInProgress, "no save was initiated at this federate");
+        }
+        self.log.request(Request::AbortSave);
+        Ok(())
+    }
+
+    /// Query Federation Save Status, §4.22; the answer is a callback.
+    pub fn query_federation_save_status(&mut self) -> Result<(), Exception> {
+        self.log.request(Request::QuerySave);
+        Ok(())
+    }
+
+    /// An entry of §4.16 to §4.32.
+    pub(crate) fn apply_save(&mut self, entry: Entry) {
+        let callback = match entry {
+            Entry::InitiateSave { label, time } => {
+                if let Some(time) = time {
+                    self.release_up_to(time);
+                }
+                Callback::InitiateFederateSave { label, time }
+            }
+            Entry::TakePart => {
+                let part = Box::new(self.save());
+                self.log.put_output(Output::Part(part));
+                return;
+            }
+            Entry::SaveEnded { failure: None } => Callback::FederationSaved,
+            Entry::SaveEnded {
+                failure: Some(reason),
+            } => Callback::FederationNotSaved { reason },
+            Entry::SaveStatus(list) => Callback::FederationSaveStatusResponse(list),
+            Entry::RestoreRequested { label, failure } => {
+                let succeeded = failure.is_none();
+                if let Some(why) = failure {
+                    self.set_note(format!("the save '{label}' can't be restored: {why}"));
+                }
+                Callback::RestoreRequested { label, succeeded }
+            }
+            Entry::RestoreBegun => Callback::FederationRestoreBegun,
+            Entry::InitiateRestore {
+                label,
+                name,
+                federate,
+            } => Callback::InitiateFederateRestore {
+                label,
+                name,
+                federate,
+            },
+            Entry::NotRestored(reason) => Callback::FederationNotRestored { reason },
+            Entry::RestoreStatus(list) => Callback::FederationRestoreStatusResponse(list),
+        };
+        self.delivery.push(QueuedSave::new(callback));
+    }
+
+    /// A callback of §4.16 to §4.32 is delivered.
+    pub(crate) fn deliver_save(&mut self, QueuedSave(callback): QueuedSave) -> Callback {
+        match &*callback {
+            Callback::InitiateFederateSave { .. } => {
+                self.federation.stages.save = SaveStatus::FederateInstructedToSave;
+            }
+            Callback::FederationSaved | Callback::FederationNotSaved { .. } => {
+                self.federation.stages.save = SaveStatus::NoSaveInProgress;
+            }
+            Callback::RestoreRequested {
+                succeeded: true, ..
+            } => self.log.request(Request::Prepared),
+            Callback::FederationRestoreBegun => {
+                self.federation.stages.restore = RestoreStage::Begun;
+                self.log.request(Request::Prepared);
+            }
+            Callback::InitiateFederateRestore { .. } => {
+                self.federation.stages.restore = RestoreStage::Initiated;
+            }
+            Callback::FederationRestored | Callback::FederationNotRestored { .. } => {
+                self.federation.stages.restore = RestoreStage::None;
+            }
+            _ => {}
+        }
+        let still = self.federation.stages != Stages::default();
+        self.delivery.hold_for_save(still);
+        *callback
+    }
+
+    /// Whether a save and whether a restore is in progress, by the callbacks delivered.
+    pub(crate) fn in_progress(&self) -> (bool, bool) {
+        let Stages { save, restore } = self.federation.stages;
+        (
+            save != SaveStatus::NoSaveInProgress,
+            restore != RestoreStage::None,
+        )
+    }
+}

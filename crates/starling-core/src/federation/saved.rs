@@ -1,0 +1,88 @@
+//! Federation management as a save has it.
+
+use super::members::{Federation, Member, Membership};
+use crate::message::PeerInfo;
+use crate::message::federation::Entry;
+use crate::saved::federation as saved;
+use crate::{Counters, Federate, FederateHandle, ProtocolError};
+use std::collections::BTreeMap;
+
+impl Federation {
+    pub(crate) fn save(&self) -> saved::Execution {
+        let members = self.members.iter().map(|(handle, m)| {
+            let member = saved::Member {
+                name: m.name.clone(),
+                kind: m.kind.clone(),
+                resign_directive: m.resign_directive,
+            };
+            (*handle, member)
+        });
+        saved::Execution {
+            name: self.name.clone(),
+            modules: self.modules.clone(),
+            members: members.collect(),
+            last_federate: self.last_federate,
+            synchronization_points: self.synchronization_points.clone(),
+        }
+    }
+
+    /// Name and modules stay, since they are the same; `processes` are those of the members from now
+    /// on.
+    pub(crate) fn restore(
+        &mut self,
+        saved: saved::Execution,
+        mut processes: BTreeMap<FederateHandle, PeerInfo>,
+    ) {
+        let members = saved.members.into_iter().map(|(handle, m)| {
+            let member = Member {
+                info: processes.remove(&handle).unwrap_or_default(),
+                name: m.name,
+                kind: m.kind,
+                resign_directive: m.resign_directive,
+                counters: Counters::default(),
+            };
+            (handle, member)
+        });
+        self.members = members.collect();
+        self.last_federate = saved.last_federate;
+        self.synchronization_points = saved.synchronization_points;
+    }
+}
+
+impl Membership {
+    /// Of the federate with this handle.
+    pub(crate) fn save(&self, me: FederateHandle) -> saved::Federate {
+        saved::Federate {
+            handle: me,
+            name: self.name.clone(),
+            federation: self.federation.clone(),
+            members: self.members.values().cloned().collect(),
+            announced: self.announced.clone(),
+            resign_directive: self.resign_directive,
+            resigned: self.resigned,
+        }
+    }
+
+    pub(crate) fn restore(&mut self, saved: saved::Federate) {
+        self.name = saved.name;
+        self.federation = saved.federation;
+        self.members = saved.members.into_iter().map(|f| (f.handle, f)).collect();
+        self.announced = saved.announced;
+        self.resign_directive = saved.resign_directive;
+        self.resigned = saved.resigned;
+    }
+}
+
+impl Federate {
+    /// Puts what waited back behind all that waits. An error if it is nothing that waits.
+    pub(crate) fn put_back_federation(&mut self, entry: Entry) -> Result<(), ProtocolError> {
+        match entry {
+            Entry::SynchronizationPointRegistered { .. }
+            | Entry::SynchronizationPointAnnounced { .. }
+            | Entry::FederationSynchronized { .. } => self.apply_federation(entry),
+            Entry::FederateJoined { .. } | Entry::FederateResigned { .. } | Entry::Save(_) => {
+                Err(ProtocolError("what is no callback was saved as one".into()))
+            }
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! What a data frame says, and what it comes after.
+
+use super::{LogIndex, RequestNumber, Stamp};
+use crate::ProtocolError;
+use crate::values::Content;
+use crate::{
+    Address, AddressBuf, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
+    Transportation, Values,
+};
+
+/// What a data frame comes after: a receiver holds it until both are applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct After {
+    /// Requests its sender had made.
+    pub requests: RequestNumber,
+    /// Log index its sender had applied.
+    pub index: LogIndex,
+}
+
+/// A data frame, borrowed from the sender's arguments or the receiver's buffer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Data<'a> {
+    /// Who sent it.
+    pub sender: FederateHandle,
+    /// What it comes after.
+    pub after: After,
+    /// What it says.
+    pub body: DataBody<'a>,
+}
+
+/// What a data frame says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum DataBody<'a> {
+    /// Update Attribute Values, §6.10.
+    Update {
+        /// The instance updated.
+        instance: ObjectInstanceHandle,
+        /// Values by slot of the registered class.
+        payload: Payload<'a>,
+    },
+    /// Send Interaction, §6.12.
+    Interaction {
+        /// The sent class.
+        class: InteractionClassHandle,
+        /// Values by slot of the sent class.
+        payload: Payload<'a>,
+    },
+    /// All that this link carried before the sender's request of this number has come.
+    Fence {
+        /// The request's number.
+        request: RequestNumber,
+    },
+}
+
+// It is made where it is used, but larger ones are moved by calls of memcpy.
+const _: () = assert!(size_of::<Data<'_>>() <= 136);
+
+impl DataBody<'_> {
+    #[inline]
+    pub(crate) fn is_in_time_order(&self) -> bool {
+        match self {
+            DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
+                let stamp = payload.stamp.as_ref();
+                stamp.is_some_and(|s| s.retraction.is_some())
+            }
+            DataBody::Fence { .. } => false,
+        }
+    }
+}
+
+/// What updates and interactions have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Payload<'a> {
+    /// How it is to travel.
+    pub transportation: Transportation,
+    /// The values, each with its slot.
+    pub values: Values<'a>,
+    /// User-supplied tag.
+    pub tag: &'a [u8],
+    /// Where the sender says who is to get it; none: whoever subscribes, with the default region.
+    pub address: Option<Address<'a>>,
+    /// Its time, if it was given one.
+    pub stamp: Option<Stamp>,
+}
+
+/// A payload kept for later.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PayloadBuf {
+    pub(crate) content: Content,
+    pub(crate) transportation: Transportation,
+    /// In a box: most have none.
+    more: Option<Box<More>>,
+}
+
+/// What most payloads don't have.
+#[derive(Clone, Debug, PartialEq)]
+struct More {
+    address: Option<AddressBuf>,
+    stamp: Option<Stamp>,
+}
+
+impl Payload<'_> {
+    /// A copy that may be kept.
+    #[inline]
+    pub(crate) fn keep(&self) -> PayloadBuf {
+        let more = match (&self.address, &self.stamp) {
+            (None, None) => None,
+            _ => Some(self.more()),
+        };
+        PayloadBuf {
+            content: Content::new(self.values, self.tag),
+            transportation: self.transportation,
+            more,
+        }
+    }
+
+    #[cold]
+    fn more(&self) -> Box<More> {
+        Box::new(More {
+            address: self.address.map(Address::to_buf),
+            stamp: self.stamp,
+        })
+    }
+
+    /// Whether there is memory for a copy. A large one that finds none ends the connection, with a
+    /// reason; that it ended the process is no federate's wish.
+    #[inline]
+    pub(crate) fn require_memory(&self) -> Result<(), ProtocolError> {
+        const LARGE_BYTES: usize = 1 << 16;
+        match self.bytes() {
+            ..=LARGE_BYTES => Ok(()),
+            large => Self::require_memory_for(large),
+        }
+    }
+
+    #[cold]
+    fn require_memory_for(bytes: usize) -> Result<(), ProtocolError> {
+        let mut probe: Vec<u8> = Vec::new();
+        let reserved = probe.try_reserve_exact(bytes);
+        // Unused memory could be left out by the compiler.
+        std::hint::black_box(&probe);
+        reserved.map_err(|_| ProtocolError(format!("no memory for {bytes} bytes of values")))
+    }
+
+    /// Bytes of values, tag and address.
+    #[inline]
+    fn bytes(&self) -> usize {
+        let address = self.address.as_ref().map_or(0, |a| a.as_bytes().len());
+        self.values.as_bytes().len() + self.tag.len() + address
+    }
+}
+
+impl PayloadBuf {
+    /// Bytes of values, tag and address.
+    #[inline]
+    pub(crate) fn held(&self) -> usize {
+        let more = self.more.as_deref().map_or(0, |more| {
+            let address = more.address.as_ref();
+            size_of::<More>() + address.map_or(0, |a| a.borrow().as_bytes().len())
+        });
+        self.content.bytes() + more
+    }
+
+    /// To whom it was sent, and with which regions, if its sender said so.
+    #[inline]
+    pub(crate) fn address(&self) -> Option<Address<'_>> {
+        let address = self.more.as_deref()?.address.as_ref();
+        address.map(AddressBuf::borrow)
+    }
+
+    /// Its time, if it was given one.
+    #[inline]
+    pub(crate) fn stamp(&self) -> Option<&Stamp> {
+        self.more.as_deref()?.stamp.as_ref()
+    }
+
+    fn borrow(&self) -> Payload<'_> {
+        Payload {
+            transportation: self.transportation,
+            values: self.content.values(),
+            tag: self.content.tag(),
+            address: self.address(),
+            stamp: self.stamp().copied(),
+        }
+    }
+}
+
+/// A data frame kept for later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OwnedData {
+    pub(crate) sender: FederateHandle,
+    pub(crate) after: After,
+    pub(crate) body: OwnedBody,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum OwnedBody {
+    Update(ObjectInstanceHandle, PayloadBuf),
+    Interaction(InteractionClassHandle, PayloadBuf),
+    Fence(RequestNumber),
+}
+
+impl Data<'_> {
+    /// Whether it was sent in time-stamp order. It travels by the executive, whatever path other
+    /// data takes, and is in place there among its receivers' entries.
+    #[inline]
+    pub fn is_in_time_order(&self) -> bool {
+        self.body.is_in_time_order()
+    }
+
+    /// What the frame takes in memory when it is kept, about.
+    pub(crate) fn bytes(&self) -> usize {
+        let said = match &self.body {
+            DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
+                payload.bytes()
+            }
+            DataBody::Fence { .. } => 0,
+        };
+        size_of::<OwnedData>() + said
+    }
+
+    /// Whether it is a fence.
+    pub(crate) fn is_fence(&self) -> bool {
+        matches!(self.body, DataBody::Fence { .. })
+    }
+
+    /// A copy that may be kept.
+    pub fn to_owned(&self) -> OwnedData {
+        let body = match &self.body {
+            DataBody::Update { instance, payload } => OwnedBody::Update(*instance, payload.keep()),
+            DataBody::Interaction { class, payload } => {
+                OwnedBody::Interaction(*class, payload.keep())
+            }
+            DataBody::Fence { request } => OwnedBody::Fence(*request),
+        };
+        OwnedData {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
+}
+
+impl OwnedData {
+    /// The frame again.
+    pub fn borrow(&self) -> Data<'_> {
+        let body = match &self.body {
+            OwnedBody::Update(instance, payload) => DataBody::Update {
+                instance: *instance,
+                payload: payload.borrow(),
+            },
+            OwnedBody::Interaction(class, payload) => DataBody::Interaction {
+                class: *class,
+                payload: payload.borrow(),
+            },
+            OwnedBody::Fence(request) => DataBody::Fence { request: *request },
+        };
+        Data {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! HLAadjust interactions, and the timer of periodic updates.
+
+use super::encoding::Decoder;
+use super::execution::Period;
+use super::objects::PERIODIC;
+use super::reports::{Fault, Given};
+use super::{instance_of, unknown};
+use crate::execution::Execution;
+use crate::message::Cause;
+use crate::message::mom::{Entry, Switches};
+use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
+use std::time::Duration;
+
+/// Why a federate's service invocations are not reported.
+pub(super) fn reported_to_itself(federate: FederateHandle) -> String {
+    format!(
+        "{federate} subscribes to HLAreportServiceInvocation, so its own service invocations can't \
+         be reported"
+    )
+}
+
+impl Execution {
+    /// HLAmanager.HLAfederate.HLAadjust.
+    pub(super) fn adjust_federate(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        what: &str,
+        given: &Given<'_>,
+    ) -> Result<(), Fault> {
+        match what {
+            "HLAsetTiming" => {
+                let seconds = given.get("HLAreportPeriod", Decoder::number)?;
+                if seconds > i32::MAX as u32 {
+                    let why = "parameter HLAreportPeriod is less than 0 seconds";
+                    return Err(Fault::malformed(why));
+                }
+                let length = Duration::from_secs(seconds.into());
+                let due = self.mom.now + length;
+                let managed = self.mom.federates.get_mut(&federate);
+                if let Some(managed) = managed {
+                    managed.period = (seconds > 0).then_some(Period { length, due });
+                    match seconds {
+                        0 => self.mom.periodic.remove(&federate),
+                        _ => self.mom.periodic.insert(federate),
+                    };
+                }
+            }
+            "HLAmodifyAttributeState" => {
+                let instance = given.get("HLAobjectInstance", Decoder::instance)?;
+                let attribute = given.get("HLAattribute", Decoder::handle)?;
+                let owned = given.get("HLAattributeState", Decoder::boolean)?;
+                let instance = ObjectInstanceHandle(instance);
+                let attribute = AttributeHandle::from_raw(attribute);
+                self.modify_attribute_state(cause, federate, instance, attribute, owned)?;
+            }
+            "HLAsetSwitches" => {
+                let regions = given.optional("HLAconveyRegionDesignatorSets", Decoder::boolean)?;
+                let producer = given.optional("HLAconveyProducingFederate", Decoder::boolean)?;
+                self.set_switches(cause, federate, |switches| {
+                    switches.convey_regions = regions.unwrap_or(switches.convey_regions);
+                    switches.convey_producer = producer.unwrap_or(switches.convey_producer);
+                });
+            }
+            "HLAsetServiceReporting" => {
+                let on = given.get("HLAreportingState", Decoder::boolean)?;
+                if on && self.hears_of_services(federate) {
+                    return Err(Fault::refused(reported_to_itself(federate)));
+                }
+                self.set_switches(cause, federate, |s| s.report_services = on);
+            }
+            "HLAsetExceptionReporting" => {
+                let on = given.get("HLAreportingState", Decoder::boolean)?;
+                self.set_switches(cause, federate, |s| s.report_exceptions = on);
+            }
+            _ => return Err(unknown(what)),
+        }
+        Ok(())
+    }
+
+    /// HLAmanager.HLAfederation.HLAadjust.
+    pub(super) fn adjust_federation(&mut self, what: &str, given: &Given<'_>) -> Result<(), Fault> {
+        if what != "HLAsetSwitches" {
+            return Err(unknown(what));
+        }
+        let auto_provide = given.optional("HLAautoProvide", Decoder::boolean)?;
+        if let Some(on) = auto_provide
+            && on != self.auto_provide()
+        {
+            self.mom.auto_provide = Some(on);
+            self.federation_changed(&["HLAautoProvide"]);
+        }
+        Ok(())
+    }
+
+    /// The Auto-Provide Switch: the FDD's until it is set.
+    pub(crate) fn auto_provide(&self) -> bool {
+        let fdd = self.model.switches().auto_provide;
+        self.mom.auto_provide.unwrap_or(fdd)
+    }
+
+    /// The switches of a member.
+    pub(super) fn switches(&self, federate: FederateHandle) -> Switches {
+        let managed = self.mom.federates.get(&federate);
+        managed.map_or_else(|| Switches::of(&self.model), |m| m.switches)
+    }
+
+    /// Whether any member has conveyed to it which regions messages were sent with.
+    pub(crate) fn conveys_regions(&self) -> bool {
+        let mut all = self.mom.federates.values();
+        all.any(|m| m.switches.convey_regions)
+    }
+
+    pub(super) fn set_switches(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        set: impl FnOnce(&mut Switches),
+    ) {
+        let before = self.switches(federate);
+        let mut now = before;
+        set(&mut now);
+        if now == before {
+            return;
+        }
+        if let Some(managed) = self.mom.federates.get_mut(&federate) {
+            managed.switches = now;
+        }
+        self.log.tell(cause, &[federate], Entry::Switches(now));
+        if now.convey_regions != before.convey_regions {
+            self.changed(federate, &["HLAconveyRegionDesignatorSets"]);
+        }
+        if now.convey_producer != before.convey_producer {
+            self.changed(federate, &["HLAconveyProducingFederate"]);
+        }
+    }
+
+    /// Whether a federate receives HLAreportServiceInvocation.
+    pub(super) fn hears_of_services(&self, federate: FederateHandle) -> bool {
+        let class = self
+            .model
+            .interaction_class_by_name(super::SERVICE_INVOCATION);
+        class.is_some_and(|c| self.subscribers(c.handle).contains(&federate))
+    }
+
+    /// HLAmodifyAttributeState: an instance attribute changes hands, and neither side is notified.
+    fn modify_attribute_state(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+        attribute: AttributeHandle,
+        owned: bool,
+    ) -> Result<(), Fault> {
+        let known = self.objects.get(handle);
+        let known = known.and_then(|i| i.known_class(federate));
+        let Some(class) = known.filter(|_| !self.time.is_deleting(handle)) else {
+            return Err(Fault::refused(format!("{federate} does not know {handle}")));
+        };
+        let Some(slot) = self.slot(handle, attribute) else {
+            let why = format!("{handle} has no attribute {attribute}");
+            return Err(Fault::refused(why));
+        };
+        let owner = self.owner(handle, Some(attribute));
+        let former = match (owner, owned) {
+            (Some(Owner::Rti), _) => {
+                return Err(Fault::refused(format!(
+                    "attribute {attribute} of {handle} is owned by the RTI"
+                )));
+            }
+            (Some(Owner::Federate(owner)), true) if owner == federate => return Ok(()),
+            (owner, false) if owner != Some(federate.into()) => {
+                return Err(Fault::refused(format!(
+                    "{federate} does not own attribute {attribute} of {handle}"
+                )));
+            }
+            (owner, _) => owner.and_then(Owner::federate),
+        };
+        let publishes = self.published_by(federate, class).contains(&attribute);
+        if owned && !publishes {
+            return Err(Fault::refused(format!(
+                "{federate} does not publish attribute {attribute} at the class at which it knows {handle}"
+            )));
+        }
+        self.forget_transfer(handle, attribute, federate);
+        let now = owned.then_some(Owner::Federate(federate));
+        self.set_owner(handle, slot as usize, now);
+        let state = |owned| Entry::AttributeState {
+            instance: handle,
+            attribute,
+            owned,
+        };
+        if let Some(former) = former {
+            self.log.tell(cause, &[former], state(false));
+        }
+        if owned {
+            self.log.tell(cause, &[federate], state(true));
+            // Others may see it now.
+            for other in self.log.members() {
+                self.discover(cause, other, &[handle]);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the next periodic update is due that somebody subscribes to, since the executive began.
+    pub(crate) fn next_timeout(&self) -> Option<Duration> {
+        let due = |federate: &FederateHandle| {
+            let period = self.mom.federates.get(federate)?.period.as_ref()?;
+            let instance = self.objects.get(instance_of(*federate))?;
+            instance.knowing().next().map(|_| period.due)
+        };
+        self.mom.periodic.iter().filter_map(due).min()
+    }
+
+    /// Makes the periodic updates that are due.
+    pub(crate) fn handle_timeout(&mut self) {
+        let now = self.mom.now;
+        let mut due = Vec::new();
+        for (federate, managed) in &mut self.mom.federates {
+            if let Some(period) = managed.period.as_mut().filter(|p| p.due <= now) {
+                // What could not be made in time is not made up for.
+                let next = period.due + period.length;
+                period.due = next.max(now + period.length / 2);
+                due.push(*federate);
+            }
+        }
+        for federate in due {
+            self.log.advance();
+            self.changed(federate, &PERIODIC);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! The MOM at the executive: whose instances there are, who waits for what, and the RTI's own timer.
+
+use super::objects::Spent;
+use super::reports::Fault;
+use crate::execution::Execution;
+use crate::message::mom::{Entry, Request, Switches};
+use crate::message::{Cause, ModuleSource};
+use crate::{AttributeHandle, FederateHandle, ProtocolError};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+/// What the executive knows of this chapter.
+#[derive(Default)]
+pub(crate) struct ExecutionMom {
+    /// Since the executive began.
+    pub(crate) now: Duration,
+    pub(super) federates: BTreeMap<FederateHandle, Managed>,
+    /// Those with a period.
+    pub(super) periodic: BTreeSet<FederateHandle>,
+    /// The Auto-Provide Switch, once it was set.
+    pub(super) auto_provide: Option<bool>,
+    /// HLAcurrentFDD, as it was with so many modules.
+    pub(super) fdd: Option<(usize, String)>,
+}
+
+/// A member, to the MOM.
+pub(super) struct Managed {
+    /// FOM modules that it brought, also those that were there already.
+    pub(super) modules: Vec<ModuleSource>,
+    pub(super) asynchronous: bool,
+    pub(super) switches: Switches,
+    pub(super) spent: Spent,
+    /// Its service invocations that were reported.
+    pub(super) reports: u64,
+    /// Between periodic updates.
+    pub(super) period: Option<Period>,
+    /// What waits for its counts, in the order of asking.
+    pub(super) waiting: VecDeque<Waiting>,
+}
+
+/// Periodic updates of one HLAmanager.HLAfederate.
+pub(super) struct Period {
+    pub(super) length: Duration,
+    /// When the next one is due, since the executive began.
+    pub(super) due: Duration,
+}
+
+/// What needs a federate's counts.
+pub(super) enum Waiting {
+    /// An update of these attributes.
+    Update(Vec<AttributeHandle>),
+    /// A report, by the class that asked for it.
+    Report(&'static str),
+}
+
+impl Execution {
+    /// A request of this chapter.
+    pub(crate) fn serve_mom(
+        &mut self,
+        cause: Cause,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        match request {
+            Request::Sent { class, values } => self.interaction_to_rti(cause, class, &values),
+            Request::Counts(counts) => {
+                let sender = cause.sender;
+                let managed = self.mom.federates.get_mut(&sender);
+                let Some(next) = managed.and_then(|m| m.waiting.pop_front()) else {
+                    let why = format!("{sender} told its counts, which nobody had asked for");
+                    return Err(ProtocolError(why));
+                };
+                match next {
+                    Waiting::Update(attributes) => {
+                        let instance = super::instance_of(sender);
+                        self.update_own(cause, instance, &attributes, Some(&counts));
+                    }
+                    Waiting::Report(class) => self.report_counts(cause, sender, class, &counts),
+                }
+                Ok(())
+            }
+            Request::Refused {
+                class,
+                why,
+                parameter,
+            } => {
+                let class = self.model.interaction_class(class);
+                let name = class.map(|c| c.name.clone()).unwrap_or_default();
+                let fault = Fault { why, parameter };
+                self.report_mom_exception(cause, cause.sender, &name, fault);
+                Ok(())
+            }
+            Request::Invoked(invocation) => {
+                self.report_invoked(cause, &invocation);
+                Ok(())
+            }
+            Request::AsynchronousDelivery(on) => {
+                if let Some(managed) = self.mom.federates.get_mut(&cause.sender) {
+                    managed.asynchronous = on;
+                }
+                self.changed(cause.sender, &["HLAasynchronousDelivery"]);
+                Ok(())
+            }
+        }
+    }
+
+    /// Asks a federate for its counts, for this.
+    pub(super) fn ask_counts(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        federate: FederateHandle,
+        waiting: Waiting,
+    ) {
+        /// Who has been asked so often and does not answer is not asked for more.
+        const WAITING_MAX: usize = 1000;
+        let managed = self.mom.federates.get_mut(&federate);
+        if let Some(managed) = managed.filter(|m| m.waiting.len() < WAITING_MAX) {
+            managed.waiting.push_back(waiting);
+            self.log.tell(cause, &[federate], Entry::Ask);
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The management object model, 1516.1-2010 chapter 11.
+//!
+//! The executive owns and updates the MOM's object instances and sends its reports: all that it says
+//! is in entries of the log, which the rooms of chapters 6, 7 and 9 treat as they treat what
+//! federates say. What federates say to the RTI comes as a request to the log, behind whatever they
+//! asked for before.
+//!
+//! Invariants:
+//! - only the executive makes entries of this chapter, and only for those who subscribe;
+//! - what a federate counts stands at the federate, and comes to the executive when somebody asks:
+//!   no count costs a message;
+//! - the handle of a MOM instance follows from whose it is, and is in the RTI's own block;
+//! - an attribute or parameter that a FOM added to the MOM's classes is nothing to the RTI.
+
+mod adjust;
+pub(crate) mod counts;
+mod encoding;
+pub(crate) mod execution;
+pub(crate) mod federate;
+mod invocations;
+mod objects;
+mod reports;
+mod saved;
+mod services;
+
+use crate::{FederateHandle, ObjectInstanceHandle, RegionHandle};
+use starling_fom::{InteractionClassHandle, ObjectModel};
+use std::collections::BTreeSet;
+
+/// The class of reports of service invocations.
+const SERVICE_INVOCATION: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
+
+/// The RTI where a federate is named as the sender of data or the creator of a region.
+pub(crate) const RTI: FederateHandle = FederateHandle(0);
+
+/// HLAmanager.HLAfederation.
+pub(crate) const FEDERATION: ObjectInstanceHandle = ObjectInstanceHandle(1);
+
+/// HLAmanager.HLAfederate of a federate. Handles of federates stay far below the end of the block.
+pub(crate) fn instance_of(federate: FederateHandle) -> ObjectInstanceHandle {
+    ObjectInstanceHandle(1 + u64::from(federate.0))
+}
+
+/// Whose HLAmanager.HLAfederate it is.
+fn federate_of(instance: ObjectInstanceHandle) -> FederateHandle {
+    FederateHandle((instance.0 - 1) as u32)
+}
+
+/// The region that the RTI updates a federate's HLAmanager.HLAfederate with.
+fn region_of(federate: FederateHandle) -> RegionHandle {
+    RegionHandle::new(RTI, federate.0)
+}
+
+/// For a class that this version of the MOM does not know.
+fn unknown(class: &str) -> reports::Fault {
+    reports::Fault::refused(format!("the RTI does not know what to do on '{class}'"))
+}
+
+/// The RTI, if it publishes a class, given by its whole name, or a subclass of it.
+pub(crate) fn publisher(class: &str) -> Option<String> {
+    let mut steps = class.split('.').skip(1);
+    let mom = steps.next() == Some("HLAmanager");
+    let sent = matches!(steps.nth(1), None | Some("HLAreport"));
+    (mom && sent).then(|| "the RTI".to_owned())
+}
+
+/// Interaction classes that the RTI subscribes to, with their subclasses: those below HLAadjust,
+/// HLArequest and HLAservice.
+#[derive(Default)]
+pub(crate) struct Served(BTreeSet<InteractionClassHandle>);
+
+impl Served {
+    pub(crate) fn of(model: &ObjectModel) -> Self {
+        let roots = [
+            "HLAmanager.HLAfederate.HLAadjust",
+            "HLAmanager.HLAfederate.HLArequest",
+            "HLAmanager.HLAfederate.HLAservice",
+            "HLAmanager.HLAfederation.HLAadjust",
+            "HLAmanager.HLAfederation.HLArequest",
+        ];
+        let children = |class: InteractionClassHandle| {
+            let class = model.interaction_class(class);
+            class.map_or(&[][..], |c| &c.children).iter().copied()
+        };
+        let roots = roots
+            .iter()
+            .filter_map(|n| model.interaction_class_by_name(n));
+        let mut below: Vec<_> = roots.flat_map(|root| children(root.handle)).collect();
+        let mut served = BTreeSet::new();
+        while let Some(class) = below.pop() {
+            served.insert(class);
+            below.extend(children(class));
+        }
+        Served(served)
+    }
+
+    /// Whether the RTI acts on interactions of this class.
+    #[inline]
+    pub(crate) fn has(&self, class: InteractionClassHandle) -> bool {
+        self.0.contains(&class)
+    }
+}

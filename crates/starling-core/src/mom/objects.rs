@@ -1,0 +1,491 @@
+//! The MOM's object instances: what they are, and what their attributes are worth.
+
+use super::encoding::Encoder;
+use super::execution::{Managed, Waiting};
+use super::{FEDERATION, RTI, federate_of, instance_of, region_of};
+use crate::execution::Execution;
+use crate::message::mom::{Counts, Entry, Switches};
+use crate::message::{Cause, ModuleSource, Range, TimeStatus, time};
+use crate::object::PRIVILEGE_TO_DELETE;
+use crate::time::galt::Outcome;
+use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The version that HLARTIversion names.
+const VERSION: &str = concat!("Starling ", env!("CARGO_PKG_VERSION"));
+
+/// Attributes of HLAmanager.HLAfederate that the RTI updates periodically, if it is asked to
+/// (HLAsetTiming).
+pub(super) const PERIODIC: [&str; 19] = [
+    "HLAlogicalTime",
+    "HLAlookahead",
+    "HLAGALT",
+    "HLALITS",
+    "HLAROlength",
+    "HLATSOlength",
+    "HLAreflectionsReceived",
+    "HLAupdatesSent",
+    "HLAinteractionsReceived",
+    "HLAinteractionsSent",
+    "HLAobjectInstancesThatCanBeDeleted",
+    "HLAobjectInstancesUpdated",
+    "HLAobjectInstancesReflected",
+    "HLAobjectInstancesDeleted",
+    "HLAobjectInstancesRemoved",
+    "HLAobjectInstancesRegistered",
+    "HLAobjectInstancesDiscovered",
+    "HLAtimeGrantedTime",
+    "HLAtimeAdvancingTime",
+];
+
+/// Wall-clock time in the states of a federate's time manager.
+#[derive(Default)]
+pub(super) struct Spent {
+    advancing: bool,
+    /// Since when it is in its state.
+    since: Duration,
+    /// Up to when `spent` counts.
+    accounted: Duration,
+    /// In Time Granted and Time Advancing, since the attribute was last updated.
+    spent: [Duration; 2],
+}
+
+impl Spent {
+    /// Of a federate that joins now.
+    pub(super) fn new(now: Duration) -> Self {
+        Spent {
+            since: now,
+            accounted: now,
+            ..Spent::default()
+        }
+    }
+
+    /// The state is this from now on.
+    fn switch(&mut self, advancing: bool, now: Duration) {
+        self.account(now);
+        self.since = now;
+        self.advancing = advancing;
+    }
+
+    fn account(&mut self, now: Duration) {
+        self.spent[usize::from(self.advancing)] += now.saturating_sub(self.accounted);
+        self.accounted = now;
+    }
+
+    /// Milliseconds in a state since the last call for it.
+    fn take(&mut self, advancing: bool, now: Duration) -> u64 {
+        self.account(now);
+        let spent = std::mem::take(&mut self.spent[usize::from(advancing)]);
+        u64::try_from(spent.as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Execution {
+    /// Registers HLAmanager.HLAfederation.
+    pub(crate) fn register_federation(&mut self) {
+        self.register_own("HLAmanager.HLAfederation", FEDERATION, None);
+    }
+
+    /// Registers a joiner's HLAmanager.HLAfederate; it has joined with these modules.
+    pub(crate) fn manage(&mut self, joiner: FederateHandle, modules: Vec<ModuleSource>) {
+        let managed = Managed {
+            modules,
+            asynchronous: false,
+            switches: Switches::of(&self.model),
+            spent: Spent::new(self.mom.now),
+            reports: 0,
+            period: None,
+            waiting: VecDeque::new(),
+        };
+        self.mom.federates.insert(joiner, managed);
+        self.register_own("HLAmanager.HLAfederate", instance_of(joiner), Some(joiner));
+        self.federation_changed(&["HLAfederatesInFederation"]);
+    }
+
+    /// The FDD has grown by modules of a joiner's.
+    pub(crate) fn modules_changed(&mut self) {
+        self.federation_changed(&["HLAFOMmoduleDesignatorList", "HLAcurrentFDD"]);
+    }
+
+    /// A federate is no longer a member.
+    pub(crate) fn manage_no_more(&mut self, gone: FederateHandle) {
+        self.mom.federates.remove(&gone);
+        self.mom.periodic.remove(&gone);
+        self.log.advance();
+        self.remove_instance(None, instance_of(gone), RTI, &[], None);
+        self.regions.take_own(region_of(gone));
+        self.federation_changed(&["HLAfederatesInFederation"]);
+    }
+
+    fn register_own(
+        &mut self,
+        class: &str,
+        handle: ObjectInstanceHandle,
+        about: Option<FederateHandle>,
+    ) {
+        // A MIM of somebody's own may lack it.
+        let Some(class) = self.model.object_class_by_name(class) else {
+            return;
+        };
+        let predefined = |a: &AttributeHandle| {
+            let name = self.model.attribute(*a).map_or("", |a| &a.name);
+            let of_class = match about {
+                Some(_) => is_of_federate(name),
+                None => is_of_federation(name),
+            };
+            of_class || name == PRIVILEGE_TO_DELETE
+        };
+        let owners = class.attributes.iter();
+        let owners = owners
+            .map(|a| predefined(a).then_some(Owner::Rti))
+            .collect();
+        let (class, attributes) = (class.handle, class.attributes.clone());
+        self.objects.put_own(handle, class, owners);
+        let ranges = about.map(|f| self.about(f)).unwrap_or_default();
+        if let (Some(federate), false) = (about, ranges.is_empty()) {
+            let with = |a: &AttributeHandle| {
+                let dimensions = self.model.attribute(*a).map(|a| &a.dimensions);
+                dimensions.is_some_and(|d| !d.is_empty())
+            };
+            let attributes = attributes.into_iter().filter(with);
+            let region = region_of(federate);
+            self.regions.put_own(region, &ranges, handle, attributes);
+        }
+        for federate in self.log.members() {
+            self.log.advance();
+            self.discover(None, federate, &[handle]);
+        }
+    }
+
+    /// What says of which federate something is: its point of the dimension HLAfederate (11.1).
+    pub(super) fn about(&self, federate: FederateHandle) -> Vec<Range> {
+        let dimension = self.model.dimension_by_name("HLAfederate");
+        let point = |d: &starling_fom::Dimension| Range {
+            dimension: d.handle,
+            lower: federate.0,
+            upper: federate.0 + 1,
+        };
+        dimension.map(point).into_iter().collect()
+    }
+
+    /// The time of a member, for `starling ps` and `starling top`.
+    pub(crate) fn time_status(&self, federate: FederateHandle) -> TimeStatus {
+        let times = self.time.times();
+        let clock = times.clock(federate);
+        let managed = self.mom.federates.get(&federate);
+        let since = managed.map_or(self.mom.now, |m| m.spent.since);
+        let in_state = self.mom.now.saturating_sub(since).as_millis();
+        TimeStatus {
+            time: clock.map_or_else(|| times.time_type().initial(), |c| c.time()),
+            galt: times.galt(federate).time(),
+            lits: times.lits(federate),
+            lookahead: clock.and_then(|c| c.lookahead()),
+            constrained: times.is_constrained(federate),
+            advancing_to: clock.and_then(|c| c.advance()).map(|(_, to)| to),
+            in_state_ms: u64::try_from(in_state).unwrap_or(u64::MAX),
+            queued: times.queued(federate) as u64,
+        }
+    }
+
+    /// Provides values of what the RTI owns, as an owner that is asked for them does (§6.20).
+    pub(crate) fn provide_own(
+        &mut self,
+        cause: Option<Cause>,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        self.update_own(cause, instance, attributes, None);
+    }
+
+    /// Attributes of HLAmanager.HLAfederation have new values.
+    pub(crate) fn federation_changed(&mut self, names: &[&str]) {
+        self.values_changed(FEDERATION, names);
+    }
+
+    /// Attributes of a federate's HLAmanager.HLAfederate have new values.
+    pub(crate) fn changed(&mut self, federate: FederateHandle, names: &[&str]) {
+        self.values_changed(instance_of(federate), names);
+    }
+
+    fn values_changed(&mut self, handle: ObjectInstanceHandle, names: &[&str]) {
+        let instance = self.objects.get(handle);
+        let known = instance.filter(|i| i.knowing().next().is_some());
+        let Some(class) = known.map(|i| i.class()) else {
+            return;
+        };
+        let attributes = names.iter();
+        let attributes = attributes.filter_map(|n| self.model.attribute_by_name(class, n));
+        let attributes: Vec<_> = attributes.collect();
+        self.update_own(None, handle, &attributes, None);
+    }
+
+    /// A federate's time manager is advancing, or granted, from now on.
+    fn time_manager_changed(&mut self, federate: FederateHandle, advancing: bool) {
+        let now = self.mom.now;
+        if let Some(managed) = self.mom.federates.get_mut(&federate) {
+            managed.spent.switch(advancing, now);
+        }
+        self.changed(federate, &["HLAtimeManagerState"]);
+    }
+
+    /// A federate has asked for something about its time.
+    pub(crate) fn time_asked(&mut self, federate: FederateHandle, request: time::Request) {
+        match request {
+            time::Request::Advance { .. } => self.time_manager_changed(federate, true),
+            time::Request::DisableRegulation => self.changed(federate, &["HLAtimeRegulating"]),
+            time::Request::DisableConstrained => self.changed(federate, &["HLAtimeConstrained"]),
+            _ => {}
+        }
+    }
+
+    /// Something about a federate's time has come.
+    pub(crate) fn time_settled(&mut self, federate: FederateHandle, outcome: Outcome) {
+        match outcome {
+            Outcome::Granted { .. } => self.time_manager_changed(federate, false),
+            Outcome::Regulating { .. } => self.changed(federate, &["HLAtimeRegulating"]),
+            Outcome::Constrained => self.changed(federate, &["HLAtimeConstrained"]),
+        }
+    }
+
+    /// Updates attributes for those who subscribe. What needs the federate's counts waits for
+    /// them, if they are not given.
+    pub(super) fn update_own(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        handle: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        counts: Option<&Counts>,
+    ) {
+        let cause = cause.into();
+        let Some(instance) = self.objects.get(handle) else {
+            return;
+        };
+        let subscribes = |federate: &FederateHandle| {
+            let known = instance.known_class(*federate);
+            let of = known.map(|known| self.subscriptions.attributes(*federate, known));
+            of.into_iter().flatten().any(|a| attributes.contains(&a))
+        };
+        let audience: Vec<_> = instance.knowing().filter(subscribes).collect();
+        if audience.is_empty() {
+            return;
+        }
+        let (mut values, mut later) = (Vec::new(), Vec::new());
+        for attribute in attributes {
+            let name = self.model.attribute(*attribute).map(|a| a.name.clone());
+            let slot = self.slot(handle, *attribute);
+            let (Some(name), Some(slot)) = (name, slot) else {
+                continue;
+            };
+            if self.owner(handle, Some(*attribute)) != Some(Owner::Rti) {
+                continue;
+            }
+            if counts.is_none() && needs_counts(&name) {
+                later.push(*attribute);
+                continue;
+            }
+            let value = match handle {
+                FEDERATION => self.federation_value(&name),
+                _ => self.federate_value(federate_of(handle), &name, counts),
+            };
+            values.push((slot, value));
+        }
+        if !later.is_empty() {
+            let waiting = Waiting::Update(later);
+            self.ask_counts(cause, federate_of(handle), waiting);
+        }
+        if !values.is_empty() {
+            let ranges = match self.regions.are_associated(handle) {
+                true => self.about(federate_of(handle)),
+                false => Vec::new(),
+            };
+            let update = Entry::Update {
+                instance: handle,
+                values,
+                ranges,
+            };
+            self.log.tell(cause, &audience, update);
+        }
+    }
+
+    fn federation_value(&mut self, name: &str) -> Vec<u8> {
+        let mut e = Encoder::default();
+        match name {
+            "HLAfederationName" => e.text(self.federation.name()),
+            "HLAfederatesInFederation" => {
+                e.list(self.federation.members().keys(), |e, f| e.handle(f.0))
+            }
+            "HLARTIversion" => e.text(VERSION),
+            "HLAMIMdesignator" => e.text(
+                self.federation
+                    .modules()
+                    .first()
+                    .map_or("", |m| &m.designator),
+            ),
+            "HLAFOMmoduleDesignatorList" => designators(&mut e, self.fom_modules()),
+            "HLAcurrentFDD" => e.text(&self.current_fdd()),
+            "HLAtimeImplementationName" => e.text(self.time.time_type().name()),
+            "HLAautoProvide" => e.boolean(self.auto_provide()),
+            "HLAlastSaveName" | "HLAnextSaveName" => e.text(""),
+            "HLAlastSaveTime" | "HLAnextSaveTime" => e.time(None),
+            // The token of the privilege to delete is empty.
+            _ => {}
+        }
+        e.done()
+    }
+
+    /// The FOM modules, without the MIM.
+    pub(super) fn fom_modules(&self) -> &[ModuleSource] {
+        self.federation.modules().get(1..).unwrap_or_default()
+    }
+
+    /// The FDD as one module. It takes as long as the modules are large, so it is kept until the
+    /// next one comes.
+    fn current_fdd(&mut self) -> String {
+        let modules = self.federation.modules().len();
+        if let Some((_, fdd)) = self.mom.fdd.as_ref().filter(|(of, _)| *of == modules) {
+            return fdd.clone();
+        }
+        let text = |m: &ModuleSource| mim_text(m).to_vec();
+        let all = self.federation.modules().iter();
+        let all = all.map(|m| {
+            Some((
+                starling_fom::parse(&m.designator, mim_text(m)).ok()?,
+                text(m),
+            ))
+        });
+        let all: Option<Vec<_>> = all.collect();
+        let fdd = all.and_then(|all| starling_fom::compose(&all, self.federation.name()).ok());
+        let fdd = fdd.unwrap_or_default();
+        self.mom.fdd = Some((modules, fdd.clone()));
+        fdd
+    }
+
+    fn federate_value(
+        &mut self,
+        federate: FederateHandle,
+        name: &str,
+        counts: Option<&Counts>,
+    ) -> Vec<u8> {
+        let mut e = Encoder::default();
+        let member = self.federation.members().get(&federate);
+        let managed = self.mom.federates.get(&federate);
+        let (Some(member), Some(managed)) = (member, managed) else {
+            return e.done();
+        };
+        let now = self.mom.now;
+        let times = self.time.times();
+        let clock = times.clock(federate);
+        match name {
+            "HLAfederateHandle" => e.handle(federate.0),
+            "HLAfederateName" => e.text(member.name()),
+            "HLAfederateType" => e.text(member.kind()),
+            "HLAfederateHost" => e.text(&member.peer_info().host),
+            "HLARTIversion" => e.text(VERSION),
+            "HLAFOMmoduleDesignatorList" => designators(&mut e, &managed.modules),
+            "HLAtimeConstrained" => e.boolean(times.is_constrained(federate)),
+            "HLAtimeRegulating" => e.boolean(times.bound(federate).is_some()),
+            "HLAasynchronousDelivery" => e.boolean(managed.asynchronous),
+            // ActiveFederate.
+            "HLAfederateState" => e.number(1),
+            "HLAtimeManagerState" => e.boolean(clock.is_some_and(|c| c.advance().is_some())),
+            "HLAlogicalTime" => e.time(clock.map(|c| c.time())),
+            "HLAlookahead" => e.interval(clock.and_then(|c| c.lookahead())),
+            "HLAGALT" => e.time(times.galt(federate).time()),
+            "HLALITS" => e.time(times.lits(federate)),
+            "HLAobjectInstancesThatCanBeDeleted" => {
+                e.count(self.deletable_by(federate).len() as u64);
+            }
+            "HLAtimeGrantedTime" | "HLAtimeAdvancingTime" => {
+                let managed = self.mom.federates.get_mut(&federate);
+                let advancing = name == "HLAtimeAdvancingTime";
+                e.count(managed.map_or(0, |m| m.spent.take(advancing, now)));
+            }
+            "HLAconveyRegionDesignatorSets" => {
+                e.boolean(self.switches(federate).convey_regions);
+            }
+            "HLAconveyProducingFederate" => {
+                e.boolean(self.switches(federate).convey_producer);
+            }
+            _ => {
+                if let Some(count) = counts.and_then(|c| count(name, c)) {
+                    e.count(count);
+                }
+            }
+        }
+        e.done()
+    }
+}
+
+/// The text of a module; the built-in MIM travels without.
+pub(super) fn mim_text(module: &ModuleSource) -> &[u8] {
+    match module.text.is_empty() {
+        true => starling_fom::standard_mim().as_bytes(),
+        false => &module.text,
+    }
+}
+
+fn designators(e: &mut Encoder, modules: &[ModuleSource]) {
+    e.list(modules, |e, m| e.text(&m.designator));
+}
+
+fn is_of_federation(name: &str) -> bool {
+    matches!(
+        name,
+        "HLAfederationName"
+            | "HLAfederatesInFederation"
+            | "HLARTIversion"
+            | "HLAMIMdesignator"
+            | "HLAFOMmoduleDesignatorList"
+            | "HLAcurrentFDD"
+            | "HLAtimeImplementationName"
+            | "HLAlastSaveName"
+            | "HLAlastSaveTime"
+            | "HLAnextSaveName"
+            | "HLAnextSaveTime"
+            | "HLAautoProvide"
+    )
+}
+
+fn is_of_federate(name: &str) -> bool {
+    matches!(
+        name,
+        "HLAfederateHandle"
+            | "HLAfederateName"
+            | "HLAfederateType"
+            | "HLAfederateHost"
+            | "HLARTIversion"
+            | "HLAFOMmoduleDesignatorList"
+            | "HLAtimeConstrained"
+            | "HLAtimeRegulating"
+            | "HLAasynchronousDelivery"
+            | "HLAfederateState"
+            | "HLAtimeManagerState"
+            | "HLAconveyRegionDesignatorSets"
+            | "HLAconveyProducingFederate"
+    ) || PERIODIC.contains(&name)
+}
+
+/// Whether a federate alone knows what an attribute is worth.
+fn needs_counts(name: &str) -> bool {
+    count(name, &Counts::default()).is_some()
+}
+
+/// What a federate has counted, by the attribute that says so.
+fn count(name: &str, counts: &Counts) -> Option<u64> {
+    Some(match name {
+        "HLAROlength" => counts.receive_order_length,
+        "HLATSOlength" => counts.time_stamp_order_length,
+        "HLAreflectionsReceived" => counts.reflections.iter().map(|(.., n)| n).sum(),
+        "HLAupdatesSent" => counts.updates_sent,
+        "HLAinteractionsReceived" => counts.interactions_received.iter().map(|(.., n)| n).sum(),
+        "HLAinteractionsSent" => counts.interactions_sent.iter().map(|(.., n)| n).sum(),
+        "HLAobjectInstancesUpdated" => counts.instances_updated.iter().map(|(_, n)| n).sum(),
+        "HLAobjectInstancesReflected" => counts.instances_reflected.iter().map(|(_, n)| n).sum(),
+        "HLAobjectInstancesDeleted" => counts.instances.deleted,
+        "HLAobjectInstancesRemoved" => counts.instances.removed,
+        "HLAobjectInstancesRegistered" => counts.instances.registered,
+        "HLAobjectInstancesDiscovered" => counts.instances.discovered,
+        _ => return None,
+    })
+}

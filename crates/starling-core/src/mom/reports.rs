@@ -1,0 +1,663 @@
+//! HLArequest interactions and the HLAreport interactions that answer them.
+
+use super::encoding::{Decoder, Encoder};
+use super::execution::Waiting;
+use super::objects::mim_text;
+use super::unknown;
+use crate::execution::Execution;
+use crate::message::mom::{Counts, Entry, SlotValues};
+use crate::message::{Cause, ModuleSource, Subscription};
+use crate::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ProtocolError, ServiceGroup, Transportation,
+};
+use starling_fom::ObjectModel;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parameters of a report, by name.
+pub(crate) type Parameters = Vec<(&'static str, Vec<u8>)>;
+
+/// The largest value of a parameter or attribute that the RTI sends.
+const VALUE_BYTES_MAX: usize = 256 << 20;
+
+/// Why an interaction to the RTI has no effect, for HLAreportMOMexception.
+pub(super) struct Fault {
+    /// What is wrong, as a sentence.
+    pub(super) why: String,
+    /// A parameter is missing or malformed.
+    pub(super) parameter: bool,
+}
+
+impl Fault {
+    pub(super) fn refused(why: impl Into<String>) -> Self {
+        Fault {
+            why: why.into(),
+            parameter: false,
+        }
+    }
+
+    pub(super) fn malformed(why: impl Into<String>) -> Self {
+        Fault {
+            why: why.into(),
+            parameter: true,
+        }
+    }
+}
+
+/// The parameters of an interaction to the RTI.
+pub(super) struct Given<'a> {
+    by_name: BTreeMap<&'a str, &'a [u8]>,
+}
+
+impl<'a> Given<'a> {
+    /// Of an interaction of this class; none if it has no such parameters.
+    pub(super) fn of(
+        model: &'a ObjectModel,
+        class: InteractionClassHandle,
+        values: &'a SlotValues,
+    ) -> Option<Self> {
+        let class = model.interaction_class(class)?;
+        let named = values.iter().map(|(slot, value)| {
+            let parameter = class.parameters.get(*slot as usize)?;
+            Some((model.parameter(*parameter)?.name.as_str(), value.as_slice()))
+        });
+        let by_name = named.collect::<Option<_>>()?;
+        Some(Given { by_name })
+    }
+
+    /// A parameter that must be there.
+    pub(super) fn get<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&mut Decoder<'a>) -> Option<T>,
+    ) -> Result<T, Fault> {
+        let value = self.optional(name, read)?;
+        value.ok_or_else(|| Fault::malformed(format!("parameter {name} is missing")))
+    }
+
+    /// A parameter that may be left out.
+    pub(super) fn optional<T>(
+        &self,
+        name: &str,
+        read: impl FnOnce(&mut Decoder<'a>) -> Option<T>,
+    ) -> Result<Option<T>, Fault> {
+        let Some(bytes) = self.by_name.get(name) else {
+            return Ok(None);
+        };
+        match Decoder::whole(bytes, read) {
+            Some(value) => Ok(Some(value)),
+            None => Err(Fault::malformed(format!(
+                "parameter {name} is no value of its data type in the MIM ({} bytes)",
+                bytes.len()
+            ))),
+        }
+    }
+}
+
+/// The class below HLAmanager of which an interaction to the RTI is, whatever subclass of it was sent:
+/// `HLAfederate.HLArequest.HLArequestPublications`.
+pub(super) fn class_of_rti(name: &str) -> String {
+    let steps: Vec<_> = name.split('.').skip(2).take(3).collect();
+    steps.join(".")
+}
+
+impl Execution {
+    /// An interaction came that the RTI acts on.
+    pub(super) fn interaction_to_rti(
+        &mut self,
+        cause: Cause,
+        class: InteractionClassHandle,
+        values: &SlotValues,
+    ) -> Result<(), ProtocolError> {
+        let model = std::sync::Arc::clone(&self.model);
+        let Some(sent) = model.interaction_class(class) else {
+            return Err(ProtocolError(format!("no interaction class {class}")));
+        };
+        let Some(given) = Given::of(&model, class, values) else {
+            let why = format!("values of '{}' that are no parameters of it", sent.name);
+            return Err(ProtocolError(why));
+        };
+        let name = class_of_rti(&sent.name);
+        let mut about = cause.sender;
+        let done = match name.strip_prefix("HLAfederate.HLAservice.") {
+            Some(_) => self.act_for(cause, class, values, &given, &mut about),
+            None => self.act_on(cause, &name, &given, &mut about),
+        };
+        if let Err(fault) = done {
+            self.report_mom_exception(cause, about, &sent.name, fault);
+        }
+        Ok(())
+    }
+
+    /// Lets the federate that an HLAservice interaction names call the service; `about` becomes it.
+    fn act_for(
+        &mut self,
+        cause: Cause,
+        class: InteractionClassHandle,
+        values: &SlotValues,
+        given: &Given<'_>,
+        about: &mut FederateHandle,
+    ) -> Result<(), Fault> {
+        *about = self.named_federate(given)?;
+        let act = Entry::Act {
+            class,
+            values: values.clone(),
+        };
+        self.log.tell(cause, &[*about], act);
+        Ok(())
+    }
+
+    /// The joined federate that an interaction names.
+    fn named_federate(&self, given: &Given<'_>) -> Result<FederateHandle, Fault> {
+        let federate = FederateHandle(given.get("HLAfederate", Decoder::handle)?);
+        match self.federation.is_member(federate) {
+            true => Ok(federate),
+            false => Err(Fault::refused(format!(
+                "HLAfederate names {federate}, which is not joined"
+            ))),
+        }
+    }
+
+    /// Acts on an interaction of a class; `about` becomes the federate that it names.
+    fn act_on(
+        &mut self,
+        cause: Cause,
+        class: &str,
+        given: &Given<'_>,
+        about: &mut FederateHandle,
+    ) -> Result<(), Fault> {
+        let (of, rest) = class.split_once('.').unwrap_or_default();
+        if of == "HLAfederation" {
+            return match rest.split_once('.') {
+                Some(("HLAadjust", what)) => self.adjust_federation(what, given),
+                Some(("HLArequest", what)) => self.report_on_federation(cause, what, given),
+                _ => Err(unknown(class)),
+            };
+        }
+        let federate = self.named_federate(given)?;
+        *about = federate;
+        match rest.split_once('.') {
+            Some(("HLAadjust", what)) => self.adjust_federate(cause, federate, what, given),
+            Some(("HLArequest", what)) => self.report_on_federate(cause, federate, what, given),
+            _ => Err(unknown(class)),
+        }
+    }
+
+    /// Sends a report to those who subscribe to its class, if there are any. `about`: the federate that
+    /// it is about.
+    pub(super) fn report(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        class: &str,
+        about: Option<FederateHandle>,
+        group: Option<ServiceGroup>,
+        parameters: Parameters,
+    ) -> bool {
+        let Some(class) = self.model.interaction_class_by_name(class) else {
+            return false;
+        };
+        let audience = self.subscribers(class.handle);
+        if audience.is_empty() {
+            return false;
+        }
+        let mut values = SlotValues::new();
+        let mut put = |name: &str, value: Vec<u8>| {
+            let parameter = self.model.parameter_by_name(class.handle, name);
+            if let Some(slot) = parameter.and_then(|p| class.slot(p))
+                && value.len() <= VALUE_BYTES_MAX
+            {
+                values.push((slot, value));
+            }
+        };
+        if let Some(about) = about {
+            put("HLAfederate", Encoder::of(|e| e.handle(about.0)));
+        }
+        for (name, value) in parameters {
+            put(name, value);
+        }
+        let mut ranges = about.map(|f| self.about(f)).unwrap_or_default();
+        let dimension = self.model.dimension_by_name("HLAserviceGroup");
+        if let (Some(group), Some(dimension)) = (group, dimension) {
+            ranges.push(crate::message::Range {
+                dimension: dimension.handle,
+                lower: group as u32,
+                upper: group as u32 + 1,
+            });
+        }
+        ranges.retain(|r| class.dimensions.contains(&r.dimension));
+        ranges.sort_unstable_by_key(|r| r.dimension);
+        let report = Entry::Interaction {
+            class: class.handle,
+            values,
+            ranges,
+        };
+        self.log.tell(cause, &audience, report);
+        true
+    }
+
+    /// Who subscribes to a class or to a superclass of it, with regions or without.
+    pub(super) fn subscribers(&self, class: InteractionClassHandle) -> Vec<FederateHandle> {
+        let mut subscribers = BTreeSet::new();
+        let mut at = self.model.interaction_class(class);
+        while let Some(class) = at {
+            let here = self.subscriptions.at_interaction_class(class.handle);
+            subscribers.extend(here.map(|(federate, _)| federate));
+            at = class.parent.and_then(|p| self.model.interaction_class(p));
+        }
+        subscribers.into_iter().collect()
+    }
+
+    /// HLAreportMOMexception.
+    pub(super) fn report_mom_exception(
+        &mut self,
+        cause: impl Into<Option<Cause>>,
+        about: FederateHandle,
+        class: &str,
+        fault: Fault,
+    ) {
+        let parameters = vec![
+            ("HLAservice", text(class)),
+            ("HLAexception", text(&fault.why)),
+            (
+                "HLAparameterError",
+                Encoder::of(|e| e.boolean(fault.parameter)),
+            ),
+        ];
+        let class = "HLAmanager.HLAfederate.HLAreport.HLAreportMOMexception";
+        self.report(cause, class, Some(about), None, parameters);
+    }
+
+    /// What HLAreportFederateLost will say of a federate that is about to be forgotten.
+    pub(crate) fn lost_report(&self, federate: FederateHandle, fault: &str) -> Parameters {
+        let name = self.federation.federate_name(federate);
+        let clock = self.time.times().clock(federate);
+        vec![
+            ("HLAfederateName", text(name.unwrap_or_default())),
+            (
+                "HLAtimeStamp",
+                Encoder::of(|e| e.time(clock.map(|c| c.time()))),
+            ),
+            ("HLAfaultDescription", text(fault)),
+        ]
+    }
+
+    /// HLAreportFederateLost.
+    pub(crate) fn report_lost(&mut self, federate: FederateHandle, lost: Parameters) {
+        let class = "HLAmanager.HLAfederate.HLAreport.HLAreportFederateLost";
+        self.report(None, class, Some(federate), None, lost);
+    }
+
+    /// HLAmanager.HLAfederate.HLArequest.
+    fn report_on_federate(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        what: &str,
+        given: &Given<'_>,
+    ) -> Result<(), Fault> {
+        /// Those that only the federate itself can answer.
+        const COUNTED: [&str; 6] = [
+            "HLArequestObjectInstancesUpdated",
+            "HLArequestObjectInstancesReflected",
+            "HLArequestUpdatesSent",
+            "HLArequestInteractionsSent",
+            "HLArequestReflectionsReceived",
+            "HLArequestInteractionsReceived",
+        ];
+        match what {
+            "HLArequestPublications" => self.report_publications(cause, federate),
+            "HLArequestSubscriptions" => self.report_subscriptions(cause, federate),
+            "HLArequestObjectInstancesThatCanBeDeleted" => {
+                let mut counts: BTreeMap<ObjectClassHandle, u64> = BTreeMap::new();
+                for instance in self.deletable_by(federate) {
+                    let class = self.objects.get(instance).map(|i| i.class());
+                    if let Some(class) = class {
+                        *counts.entry(class).or_default() += 1;
+                    }
+                }
+                let counts: Vec<_> = counts.into_iter().collect();
+                let value = object_counts(&counts);
+                let what = "HLAreportObjectInstancesThatCanBeDeleted";
+                let parameters = vec![("HLAobjectInstanceCounts", value)];
+                self.report_about(cause, what, federate, parameters);
+            }
+            "HLArequestObjectInstanceInformation" => {
+                let instance = given.get("HLAobjectInstance", Decoder::instance)?;
+                self.report_instance(cause, federate, ObjectInstanceHandle(instance));
+            }
+            "HLArequestFOMmoduleData" => {
+                let index = given.get("HLAFOMmoduleIndicator", Decoder::number)?;
+                let managed = self.mom.federates.get(&federate);
+                let modules = managed.map_or(&[][..], |m| &m.modules);
+                let parameters = module_data(modules, index)?;
+                self.report_about(cause, "HLAreportFOMmoduleData", federate, parameters);
+            }
+            _ => {
+                let counted = COUNTED.iter().find(|c| **c == what);
+                let counted = counted.ok_or_else(|| unknown(what))?;
+                self.ask_counts(cause, federate, Waiting::Report(counted));
+            }
+        }
+        Ok(())
+    }
+
+    fn report_about(
+        &mut self,
+        cause: Cause,
+        what: &str,
+        federate: FederateHandle,
+        parameters: Parameters,
+    ) {
+        let class = format!("HLAmanager.HLAfederate.HLAreport.{what}");
+        self.report(cause, &class, Some(federate), None, parameters);
+    }
+
+    fn report_publications(&mut self, cause: Cause, federate: FederateHandle) {
+        let published = self.publications.interactions();
+        let published = published.filter(|(f, _)| *f == federate);
+        let interactions: Vec<_> = published.map(|(_, class)| class).collect();
+        let privilege = self.privilege_to_delete();
+        let published = self.publications.objects();
+        let objects: Vec<_> = published
+            .filter(|(f, ..)| *f == federate)
+            .map(|(_, class, attributes)| {
+                let mut all: BTreeSet<_> = attributes.iter().copied().collect();
+                all.extend(privilege);
+                (class, all)
+            })
+            .collect();
+        let list = Encoder::of(|e| e.list(&interactions, |e, c| e.handle(c.raw())));
+        let parameters = vec![("HLAinteractionClassList", list)];
+        self.report_about(
+            cause,
+            "HLAreportInteractionPublication",
+            federate,
+            parameters,
+        );
+        let what = "HLAreportObjectClassPublication";
+        let number = Encoder::of(|e| e.count(objects.len() as u64));
+        if objects.is_empty() {
+            let parameters = vec![("HLAnumberOfClasses", number)];
+            self.report_about(cause, what, federate, parameters);
+            return;
+        }
+        for (class, attributes) in objects {
+            let parameters = vec![
+                ("HLAnumberOfClasses", number.clone()),
+                ("HLAobjectClass", Encoder::of(|e| e.handle(class.raw()))),
+                (
+                    "HLAattributeList",
+                    Encoder::of(|e| e.list(&attributes, |e, a| e.handle(a.raw()))),
+                ),
+            ];
+            self.report_about(cause, what, federate, parameters);
+        }
+    }
+
+    fn report_subscriptions(&mut self, cause: Cause, federate: FederateHandle) {
+        let mut interactions: BTreeMap<InteractionClassHandle, bool> = BTreeMap::new();
+        let all = self.subscriptions.save();
+        let own = all.interactions.iter().filter(|(f, ..)| *f == federate);
+        for (_, class, (how, _)) in own {
+            *interactions.entry(*class).or_default() |= *how == Subscription::Active;
+        }
+        let with_regions = all.regions;
+        let of_federate = with_regions.interactions.iter();
+        for s in of_federate.filter(|s| s.region.creator() == federate) {
+            *interactions.entry(s.class).or_default() |= s.active;
+        }
+        let list = Encoder::of(|e| {
+            e.list(&interactions, |e, (class, active)| {
+                e.handle(class.raw());
+                e.boolean(*active);
+            });
+        });
+        let parameters = vec![("HLAinteractionClassList", list)];
+        self.report_about(
+            cause,
+            "HLAreportInteractionSubscription",
+            federate,
+            parameters,
+        );
+
+        // One report for each class, whether it is active, and update rate.
+        type Key = (ObjectClassHandle, bool, String);
+        let mut objects: BTreeMap<Key, BTreeSet<AttributeHandle>> = BTreeMap::new();
+        let own = all.objects.into_iter().filter(|(f, ..)| *f == federate);
+        for (_, class, attributes) in own {
+            for (subscribed, _) in attributes {
+                let key = (class, subscribed.active, subscribed.rate);
+                let attributes = objects.entry(key).or_default();
+                attributes.insert(subscribed.attribute);
+            }
+        }
+        let of_federate = with_regions.objects.into_iter();
+        for s in of_federate.filter(|s| s.region.creator() == federate) {
+            let key = (s.class, s.active, s.rate);
+            objects.entry(key).or_default().insert(s.attribute);
+        }
+        let combinations: BTreeSet<_> = objects.keys().map(|(c, a, _)| (*c, *a)).collect();
+        let number = Encoder::of(|e| e.count(combinations.len() as u64));
+        let what = "HLAreportObjectClassSubscription";
+        if objects.is_empty() {
+            let parameters = vec![("HLAnumberOfClasses", number)];
+            self.report_about(cause, what, federate, parameters);
+            return;
+        }
+        for ((class, active, rate), attributes) in objects {
+            let parameters = vec![
+                ("HLAnumberOfClasses", number.clone()),
+                ("HLAobjectClass", Encoder::of(|e| e.handle(class.raw()))),
+                ("HLAactive", Encoder::of(|e| e.boolean(active))),
+                ("HLAmaxUpdateRate", text(&rate)),
+                (
+                    "HLAattributeList",
+                    Encoder::of(|e| e.list(&attributes, |e, a| e.handle(a.raw()))),
+                ),
+            ];
+            self.report_about(cause, what, federate, parameters);
+        }
+    }
+
+    fn report_instance(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) {
+        let mut parameters = vec![("HLAobjectInstance", Encoder::of(|e| e.instance(handle.0)))];
+        let known = self.objects.get(handle);
+        let known = known.and_then(|i| Some((i, i.known_class(federate)?)));
+        let owned: Vec<AttributeHandle> = match &known {
+            Some((instance, _)) => {
+                let class = self.model.object_class(instance.class());
+                let attributes = class.map_or(&[][..], |c| &c.attributes);
+                let all = attributes.iter().zip(instance.owners());
+                let own = all.filter(|(_, owner)| **owner == Some(federate.into()));
+                own.map(|(a, _)| *a).collect()
+            }
+            None => Vec::new(),
+        };
+        let list = Encoder::of(|e| e.list(&owned, |e, a| e.handle(a.raw())));
+        parameters.push(("HLAownedInstanceAttributeList", list));
+        if let Some((instance, class)) = known {
+            let registered = instance.class();
+            let handle = |c: ObjectClassHandle| Encoder::of(|e| e.handle(c.raw()));
+            parameters.push(("HLAregisteredClass", handle(registered)));
+            parameters.push(("HLAknownClass", handle(class)));
+        }
+        let what = "HLAreportObjectInstanceInformation";
+        self.report_about(cause, what, federate, parameters);
+    }
+
+    /// Answers a request with what the federate has counted.
+    pub(super) fn report_counts(
+        &mut self,
+        cause: Cause,
+        federate: FederateHandle,
+        asked: &str,
+        counts: &Counts,
+    ) {
+        let one = |what, counts| {
+            let parameters = vec![("HLAobjectInstanceCounts", object_counts(counts))];
+            vec![(what, parameters)]
+        };
+        let each = |what, parameter, encode: &dyn Fn(Transportation) -> Vec<u8>| {
+            let all = [
+                (Transportation::Reliable, "HLAreliable"),
+                (Transportation::BestEffort, "HLAbestEffort"),
+            ];
+            let of = |(how, name)| {
+                let parameters = vec![("HLAtransportation", text(name)), (parameter, encode(how))];
+                (what, parameters)
+            };
+            all.map(of).to_vec()
+        };
+        let reports = match asked {
+            "HLArequestObjectInstancesUpdated" => {
+                one("HLAreportObjectInstancesUpdated", &counts.instances_updated)
+            }
+            "HLArequestObjectInstancesReflected" => {
+                let what = "HLAreportObjectInstancesReflected";
+                one(what, &counts.instances_reflected)
+            }
+            "HLArequestUpdatesSent" => each("HLAreportUpdatesSent", "HLAupdateCounts", &|how| {
+                object_counts(&of(&counts.updates, how))
+            }),
+            "HLArequestReflectionsReceived" => {
+                each("HLAreportReflectionsReceived", "HLAreflectCounts", &|how| {
+                    object_counts(&of(&counts.reflections, how))
+                })
+            }
+            "HLArequestInteractionsSent" => each(
+                "HLAreportInteractionsSent",
+                "HLAinteractionCounts",
+                &|how| interaction_counts(&of(&counts.interactions_sent, how)),
+            ),
+            _ => each(
+                "HLAreportInteractionsReceived",
+                "HLAinteractionCounts",
+                &|how| interaction_counts(&of(&counts.interactions_received, how)),
+            ),
+        };
+        for (what, parameters) in reports {
+            self.report_about(cause, what, federate, parameters);
+        }
+    }
+
+    /// HLAmanager.HLAfederation.HLArequest.
+    fn report_on_federation(
+        &mut self,
+        cause: Cause,
+        what: &str,
+        given: &Given<'_>,
+    ) -> Result<(), Fault> {
+        let (report, parameters) = match what {
+            "HLArequestSynchronizationPoints" => {
+                let labels = self.federation.synchronization_points().keys();
+                let labels = Encoder::of(|e| e.list(labels, |e, label| e.text(label)));
+                let parameters = vec![("HLAsyncPoints", labels)];
+                ("HLAreportSynchronizationPoints", parameters)
+            }
+            "HLArequestSynchronizationPointStatus" => {
+                // The MIM of 2010 declares no parameter for the name, but its report has one.
+                return match given.optional("HLAsyncPointName", Decoder::text)? {
+                    Some(label) => self.report_point(cause, &label),
+                    None => {
+                        let points = self.federation.synchronization_points();
+                        let labels: Vec<_> = points.keys().cloned().collect();
+                        labels.iter().try_for_each(|l| self.report_point(cause, l))
+                    }
+                };
+            }
+            "HLArequestFOMmoduleData" => {
+                let index = given.get("HLAFOMmoduleIndicator", Decoder::number)?;
+                let parameters = module_data(self.fom_modules(), index)?;
+                ("HLAreportFOMmoduleData", parameters)
+            }
+            "HLArequestMIMdata" => {
+                let mim = self.federation.modules().first().map(module_text);
+                let data = mim.unwrap_or_default();
+                ("HLAreportMIMdata", vec![("HLAMIMdata", text(&data))])
+            }
+            _ => return Err(unknown(what)),
+        };
+        let class = format!("HLAmanager.HLAfederation.HLAreport.{report}");
+        self.report(cause, &class, None, None, parameters);
+        Ok(())
+    }
+
+    fn report_point(&mut self, cause: Cause, label: &str) -> Result<(), Fault> {
+        let Some(point) = self.federation.synchronization_points().get(label) else {
+            return Err(Fault::refused(format!(
+                "there is no synchronization point '{label}'"
+            )));
+        };
+        /// MovingToSynchPoint and WaitingForRestOfFederation.
+        const MOVING: u32 = 2;
+        const WAITING: u32 = 3;
+        let moving = point.waiting.iter().map(|f| (*f, MOVING));
+        let waiting = point.achieved.keys().map(|f| (*f, WAITING));
+        let all: BTreeMap<FederateHandle, u32> = moving.chain(waiting).collect();
+        let list = Encoder::of(|e| {
+            e.list(&all, |e, (federate, status)| {
+                e.handle(federate.0);
+                e.number(*status);
+            });
+        });
+        let parameters = vec![
+            ("HLAsyncPointName", text(label)),
+            ("HLAsyncPointFederates", list),
+        ];
+        let class = "HLAmanager.HLAfederation.HLAreport.HLAreportSynchronizationPointStatus";
+        self.report(cause, class, None, None, parameters);
+        Ok(())
+    }
+}
+
+/// HLAunicodeString.
+pub(super) fn text(text: &str) -> Vec<u8> {
+    Encoder::of(|e| e.text(text))
+}
+
+fn object_counts(counts: &[(ObjectClassHandle, u64)]) -> Vec<u8> {
+    Encoder::of(|e| {
+        e.list(counts, |e, (class, n)| {
+            e.handle(class.raw());
+            e.count(*n);
+        });
+    })
+}
+
+fn interaction_counts(counts: &[(InteractionClassHandle, u64)]) -> Vec<u8> {
+    Encoder::of(|e| {
+        e.list(counts, |e, (class, n)| {
+            e.handle(class.raw());
+            e.count(*n);
+        });
+    })
+}
+
+/// Of one transportation type.
+fn of<H: Copy>(counts: &[(H, Transportation, u64)], how: Transportation) -> Vec<(H, u64)> {
+    let all = counts.iter().filter(|(_, h, _)| *h == how);
+    all.map(|(class, _, n)| (*class, *n)).collect()
+}
+
+fn module_text(module: &ModuleSource) -> String {
+    String::from_utf8_lossy(mim_text(module)).into_owned()
+}
+
+/// The parameters that hold a module, by its place in the list of designators, from 0.
+fn module_data(modules: &[ModuleSource], index: u32) -> Result<Parameters, Fault> {
+    let Some(module) = modules.get(index as usize) else {
+        return Err(Fault::refused(format!(
+            "there is no FOM module {index}: there are {}, counted from 0",
+            modules.len()
+        )));
+    };
+    Ok(vec![
+        ("HLAFOMmoduleIndicator", Encoder::of(|e| e.number(index))),
+        ("HLAFOMmoduleData", text(&module_text(module))),
+    ])
+}

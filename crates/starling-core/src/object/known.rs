@@ -1,0 +1,191 @@
+//! What a federate knows of object instances and their names.
+
+use super::advisories::InstanceSwitches;
+use super::receive::Wanted;
+use super::transportation::Changes;
+use crate::handles::HandleMap;
+use crate::message::RequestNumber;
+use crate::{
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
+};
+use starling_fom::Switches;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An object instance as a federate knows it.
+pub(crate) struct Instance {
+    pub(super) registered_class: ObjectClassHandle,
+    pub(super) known_class: ObjectClassHandle,
+    pub(super) name: String,
+    /// Attributes owned by this federate, ascending.
+    pub(super) owned: Vec<AttributeHandle>,
+    /// Transportation types of owned attributes.
+    pub(super) transportations: Changes<AttributeHandle>,
+    /// Order types of owned attributes, where they are not the FDD's.
+    pub(super) orders: BTreeMap<AttributeHandle, Order>,
+    /// This federate has updated it.
+    pub(super) updated: bool,
+    /// This federate has had a reflection of it.
+    pub(super) reflected: bool,
+    /// Registered here, or the discovery has been delivered.
+    pub(super) discovered: bool,
+    /// The log has removed it; the removal is not delivered yet.
+    pub(super) removed: bool,
+}
+
+impl Instance {
+    #[inline]
+    pub(crate) fn registered_class(&self) -> ObjectClassHandle {
+        self.registered_class
+    }
+
+    #[inline]
+    pub(crate) fn known_class(&self) -> ObjectClassHandle {
+        self.known_class
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether the federate has registered or discovered it.
+    #[inline]
+    pub(crate) fn is_discovered(&self) -> bool {
+        self.discovered
+    }
+
+    /// Attributes owned by this federate, ascending.
+    pub(crate) fn owned(&self) -> &[AttributeHandle] {
+        &self.owned
+    }
+
+    /// Whether this federate owns an attribute.
+    #[inline]
+    pub(crate) fn owns(&self, attribute: AttributeHandle) -> bool {
+        self.owned.binary_search(&attribute).is_ok()
+    }
+
+    /// This federate owns an attribute from now on.
+    pub(crate) fn own(&mut self, attribute: AttributeHandle) {
+        if let Err(at) = self.owned.binary_search(&attribute) {
+            self.owned.insert(at, attribute);
+        }
+    }
+
+    /// This federate acts no more as the owner of an attribute, which may come back to it as it
+    /// was; whether it did.
+    pub(crate) fn suspend(&mut self, attribute: AttributeHandle) -> bool {
+        let found = self.owned.binary_search(&attribute);
+        found.map(|at| self.owned.remove(at)).is_ok()
+    }
+
+    /// An attribute is no longer this federate's. Whether it was.
+    pub(crate) fn disown(&mut self, attribute: AttributeHandle) -> bool {
+        let owned = self.suspend(attribute);
+        if owned {
+            self.forget_changes(attribute);
+        }
+        owned
+    }
+
+    /// What differs from the FDD goes with the ownership (1516.1-2010, 6.23 and 8.23).
+    pub(crate) fn forget_changes(&mut self, attribute: AttributeHandle) {
+        self.transportations.forget(attribute);
+        self.orders.remove(&attribute);
+    }
+
+    /// The order type of an owned attribute, if it is not the FDD's.
+    pub(crate) fn order(&self, attribute: AttributeHandle) -> Option<Order> {
+        self.orders.get(&attribute).copied()
+    }
+
+    pub(crate) fn set_order(&mut self, attribute: AttributeHandle, order: Order) {
+        self.orders.insert(attribute, order);
+    }
+
+    /// Its removal waits for delivery now, or no longer; whether it did before.
+    pub(crate) fn set_removed(&mut self, removed: bool) -> bool {
+        std::mem::replace(&mut self.removed, removed)
+    }
+}
+
+/// What a joined federate knows of this chapter.
+pub(crate) struct FederateObjects {
+    pub(super) instances: HandleMap<ObjectInstanceHandle, Instance>,
+    /// Names of own and discovered instances.
+    pub(super) names: BTreeMap<String, ObjectInstanceHandle>,
+    /// Names reserved by this federate and not used yet.
+    pub(super) reserved: BTreeSet<String>,
+    /// The number of the last instance registered here.
+    pub(super) last: u32,
+    /// Attributes of queued Provide Attribute Value Update.
+    pub(super) wanted: BTreeMap<Wanted, BTreeSet<AttributeHandle>>,
+    /// Transportation types of interaction classes sent by this federate.
+    pub(super) transportations: Changes<InteractionClassHandle>,
+    pub(super) switches: InstanceSwitches,
+    /// Instances deleted locally by requests that may not be in the log yet.
+    pub(super) locally_deleted: BTreeMap<ObjectInstanceHandle, RequestNumber>,
+}
+
+impl FederateObjects {
+    /// Of a federate that has just joined.
+    pub(crate) fn new(fdd: &Switches) -> Self {
+        FederateObjects {
+            instances: HandleMap::default(),
+            names: BTreeMap::new(),
+            reserved: BTreeSet::new(),
+            last: 0,
+            wanted: BTreeMap::new(),
+            transportations: Changes::default(),
+            switches: InstanceSwitches::of_fdd(fdd),
+            locally_deleted: BTreeMap::new(),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
+        self.instances.get(&instance)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+        self.instances.get_mut(&instance)
+    }
+
+    /// All instances, in no order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ObjectInstanceHandle, &Instance)> {
+        self.instances.iter().map(|(handle, i)| (*handle, i))
+    }
+
+    /// All instances, to be changed, in no order.
+    pub(crate) fn iter_mut(
+        &mut self,
+    ) -> impl Iterator<Item = (ObjectInstanceHandle, &mut Instance)> {
+        self.instances.iter_mut().map(|(handle, i)| (*handle, i))
+    }
+
+    /// The instance of this name, if it was registered or discovered here.
+    pub(crate) fn named(&self, name: &str) -> Option<ObjectInstanceHandle> {
+        self.names.get(name).copied()
+    }
+
+    /// Puts an instance in that is registered here, or again what was taken out.
+    pub(crate) fn put(&mut self, instance: ObjectInstanceHandle, known: Instance) {
+        self.names.insert(known.name.clone(), instance);
+        self.instances.insert(instance, known);
+    }
+
+    /// Takes an instance out, and its name, unless that is another's already: one that was
+    /// registered since, and discovered before the removal was delivered.
+    pub(crate) fn take(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
+        let known = self.instances.remove(&instance)?;
+        if self.names.get(&known.name) == Some(&instance) {
+            self.names.remove(&known.name);
+        }
+        Some(known)
+    }
+
+    /// An interaction class is sent no more: its transportation type is the FDD's again.
+    pub(crate) fn forget_transportation(&mut self, class: InteractionClassHandle) {
+        self.transportations.forget(class);
+    }
+}

@@ -1,0 +1,195 @@
+//! Object instances and their names as the executive knows them.
+//!
+//! Invariant: `by_class` and `names` mirror `instances`.
+
+use super::advisories::Told;
+use crate::handles::HandleMap;
+use crate::message::default_instance_name;
+use crate::{
+    FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
+    Transportation,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An object instance as the federation execution knows it.
+pub(crate) struct Instance {
+    pub(super) class: ObjectClassHandle,
+    /// The reserved name, or none: the default name.
+    pub(super) name: Option<String>,
+    /// Owner by slot of the registered class.
+    pub(super) owners: Vec<Option<Owner>>,
+    /// Data frames that have come for it.
+    pub(super) updates: u64,
+    /// Federates that know it (its registrar, and those told of it), with their known class.
+    pub(super) known: BTreeMap<FederateHandle, ObjectClassHandle>,
+    /// Federates that have deleted it locally: they discover it again with its next update.
+    pub(super) locally_deleted: BTreeSet<FederateHandle>,
+    /// By slot: transportation types that are not the FDD's.
+    pub(super) transportations: BTreeMap<u32, Transportation>,
+}
+
+/// Why an object instance name is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NameUse {
+    /// Reserved, not yet registered.
+    ReservedBy(FederateHandle),
+    /// The name of an instance.
+    Instance(ObjectInstanceHandle),
+}
+
+impl Instance {
+    /// The registered class.
+    pub(crate) fn class(&self) -> ObjectClassHandle {
+        self.class
+    }
+
+    /// Owners by slot of the registered class.
+    pub(crate) fn owners(&self) -> &[Option<Owner>] {
+        &self.owners
+    }
+
+    pub(crate) fn owner_at(&self, slot: usize) -> Option<Owner> {
+        *self.owners.get(slot)?
+    }
+
+    /// Data frames that have come for it.
+    pub(crate) fn updates(&self) -> u64 {
+        self.updates
+    }
+
+    /// The class at which a federate knows it, if it does.
+    pub(crate) fn known_class(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
+        self.known.get(&federate).copied()
+    }
+
+    /// Federates that know it, ascending.
+    pub(crate) fn knowing(&self) -> impl Iterator<Item = FederateHandle> {
+        self.known.keys().copied()
+    }
+
+    /// A federate knows it, at this class.
+    pub(crate) fn set_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
+        self.known.insert(federate, class);
+    }
+
+    /// A federate knows it no more; the class at which it did.
+    pub(crate) fn forget_known(&mut self, federate: FederateHandle) -> Option<ObjectClassHandle> {
+        self.known.remove(&federate)
+    }
+
+    /// Its name; `handle` is its own.
+    pub(crate) fn name(&self, handle: ObjectInstanceHandle) -> String {
+        let name = self.name.clone();
+        name.unwrap_or_else(|| default_instance_name(handle))
+    }
+}
+
+/// What the executive knows of this chapter.
+#[derive(Default)]
+pub(crate) struct ExecutionObjects {
+    pub(super) instances: BTreeMap<ObjectInstanceHandle, Instance>,
+    pub(super) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
+    pub(super) names: BTreeMap<String, NameUse>,
+    /// The number of the last instance that each federate has registered.
+    pub(super) last: BTreeMap<FederateHandle, u32>,
+    /// Advisories.
+    pub(super) told: Told,
+    /// Transportation types of interaction classes by their senders, where they are not the FDD's.
+    pub(super) transportations: BTreeMap<(FederateHandle, InteractionClassHandle), Transportation>,
+    /// Data frames that have come, by class sent; only of classes in the FDD.
+    pub(super) interactions_sent: HandleMap<InteractionClassHandle, u64>,
+    /// Deletions and updates by federates that do not own what it takes, dropped.
+    pub(super) refused: u64,
+}
+
+impl ExecutionObjects {
+    #[inline]
+    pub(crate) fn get(&self, instance: ObjectInstanceHandle) -> Option<&Instance> {
+        self.instances.get(&instance)
+    }
+
+    pub(crate) fn get_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+        self.instances.get_mut(&instance)
+    }
+
+    /// The handle of the next instance that a federate registers. No other is taken: a former one
+    /// may still be known to who has not come to its removal, and chosen numbers could make all
+    /// federates' maps slow.
+    pub(super) fn next_of(&self, federate: FederateHandle) -> Option<ObjectInstanceHandle> {
+        let last = self.last.get(&federate).copied().unwrap_or_default();
+        Some(ObjectInstanceHandle::new(federate, last.checked_add(1)?))
+    }
+
+    /// An instance is registered.
+    pub(super) fn register(&mut self, handle: ObjectInstanceHandle, instance: Instance) {
+        if let Owner::Federate(registrar) = handle.registrar() {
+            self.last.insert(registrar, handle.number());
+        }
+        let of_class = self.by_class.entry(instance.class).or_default();
+        of_class.insert(handle);
+        self.instances.insert(handle, instance);
+    }
+
+    /// All instances, ascending.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ObjectInstanceHandle, &Instance)> {
+        self.instances.iter().map(|(handle, i)| (*handle, i))
+    }
+
+    /// How many instances are not the RTI's own.
+    pub(crate) fn of_federates(&self) -> usize {
+        let first = ObjectInstanceHandle::new(FederateHandle(1), 0);
+        self.instances.range(first..).count()
+    }
+
+    /// Puts in an instance that the RTI registers.
+    pub(crate) fn put_own(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        owners: Vec<Option<Owner>>,
+    ) {
+        let new = Instance {
+            class,
+            name: None,
+            owners,
+            updates: 0,
+            known: BTreeMap::new(),
+            locally_deleted: BTreeSet::new(),
+            transportations: BTreeMap::new(),
+        };
+        self.instances.insert(handle, new);
+        self.by_class.entry(class).or_default().insert(handle);
+    }
+
+    /// The instance of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<(ObjectInstanceHandle, &Instance)> {
+        self.iter().find(|(handle, i)| i.name(*handle) == name)
+    }
+
+    /// Deletions and updates by federates that do not own what it takes, dropped.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Interactions that have come, by class sent, in no order.
+    pub(crate) fn interactions_sent(&self) -> impl Iterator<Item = (InteractionClassHandle, u64)> {
+        self.interactions_sent.iter().map(|(c, count)| (*c, *count))
+    }
+
+    /// A federate is gone, and with it what it reserved and how its interactions travelled.
+    pub(crate) fn forget_federate(&mut self, federate: FederateHandle) {
+        let reserved = NameUse::ReservedBy(federate);
+        self.names.retain(|_, used| *used != reserved);
+        self.last.remove(&federate);
+        self.transportations.retain(|(f, _), _| *f != federate);
+    }
+
+    /// A federate publishes an interaction class no more: it travels as the FDD says again.
+    pub(crate) fn forget_transportation(
+        &mut self,
+        federate: FederateHandle,
+        class: InteractionClassHandle,
+    ) {
+        self.transportations.remove(&(federate, class));
+    }
+}

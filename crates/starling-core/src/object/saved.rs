@@ -1,0 +1,406 @@
+//! Object management as a save has it.
+
+use super::known::{self, FederateObjects};
+use super::receive::{QueuedObject, Received};
+use super::registered::{self, ExecutionObjects, NameUse};
+use crate::callback::Callback;
+use crate::message::object::Entry;
+use crate::message::{After, OwnedBody, OwnedData, RequestNumber};
+use crate::saved::delivery::Queued;
+use crate::saved::object as saved;
+use crate::{Federate, ObjectInstanceHandle, ProtocolError};
+use starling_fom::ObjectModel;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl ExecutionObjects {
+    pub(crate) fn save(&self) -> saved::Execution {
+        let reserved = self.names.iter().filter_map(|(name, used)| match used {
+            NameUse::ReservedBy(federate) => Some((name.clone(), *federate)),
+            NameUse::Instance(_) => None,
+        });
+        let instances = self.instances.iter();
+        saved::Execution {
+            instances: instances.map(|(h, i)| (*h, i.save())).collect(),
+            reserved: reserved.collect(),
+            last: self.last.clone(),
+            transportations: self.transportations.clone(),
+            told: self.told.clone(),
+            interactions_sent: self.interactions_sent().collect(),
+            refused: self.refused,
+        }
+    }
+
+    /// An error if the object model does not have what was saved.
+    pub(crate) fn restore(
+        saved: saved::Execution,
+        model: &ObjectModel,
+    ) -> Result<Self, ProtocolError> {
+        let mut by_class: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        let reserved = saved.reserved.into_iter();
+        let mut names: BTreeMap<_, _> = reserved
+            .map(|(name, federate)| (name, NameUse::ReservedBy(federate)))
+            .collect();
+        for (handle, instance) in &saved.instances {
+            let attributes = model.object_class(instance.class).map(|c| &c.attributes);
+            if attributes.map(Vec::len) != Some(instance.owners.len()) {
+                return Err(not_in_the_model(*handle));
+            }
+            by_class.entry(instance.class).or_default().insert(*handle);
+            let name = instance.name.clone();
+            names.extend(name.map(|name| (name, NameUse::Instance(*handle))));
+        }
+        let instances = saved.instances.into_iter();
+        let instances = instances.map(|(h, i)| (h, registered::Instance::restore(i)));
+        Ok(ExecutionObjects {
+            instances: instances.collect(),
+            by_class,
+            names,
+            last: saved.last,
+            told: saved.told,
+            transportations: saved.transportations,
+            interactions_sent: saved.interactions_sent.into_iter().collect(),
+            refused: saved.refused,
+        })
+    }
+}
+
+impl registered::Instance {
+    fn save(&self) -> saved::Instance {
+        saved::Instance {
+            class: self.class,
+            name: self.name.clone(),
+            owners: self.owners.clone(),
+            updates: self.updates,
+            known: self.known.clone(),
+            locally_deleted: self.locally_deleted.clone(),
+            transportations: self.transportations.clone(),
+        }
+    }
+
+    fn restore(saved: saved::Instance) -> Self {
+        registered::Instance {
+            class: saved.class,
+            name: saved.name,
+            owners: saved.owners,
+            updates: saved.updates,
+            known: saved.known,
+            locally_deleted: saved.locally_deleted,
+            transportations: saved.transportations,
+        }
+    }
+}
+
+impl FederateObjects {
+    pub(crate) fn save(&self) -> saved::Federate {
+        let wanted = self.wanted.iter();
+        saved::Federate {
+            instances: self.iter().map(|(h, i)| (h, i.save())).collect(),
+            reserved: self.reserved.clone(),
+            last_instance: self.last,
+            wanted: wanted.map(|(w, a)| (w.clone().into(), a.clone())).collect(),
+            transportations: self.transportations.clone(),
+            switches: self.switches,
+            locally_deleted: self.locally_deleted.clone(),
+        }
+    }
+
+    /// An error if the object model does not have what was saved.
+    pub(crate) fn restore(
+        saved: saved::Federate,
+        model: &ObjectModel,
+    ) -> Result<Self, ProtocolError> {
+        for (handle, instance) in &saved.instances {
+            instance.require_in(model, *handle)?;
+        }
+        // Of two instances of one name, one is about to be removed: it has lost the name.
+        let all = saved.instances.iter().filter(|(_, i)| i.discovered);
+        let (removed, there): (Vec<_>, Vec<_>) = all.partition(|(_, i)| i.removed);
+        let names = removed.into_iter().chain(there);
+        let names = names.map(|(handle, i)| (i.name.clone(), *handle)).collect();
+        let instances = saved.instances.into_iter();
+        Ok(FederateObjects {
+            names,
+            instances: instances
+                .map(|(h, i)| (h, known::Instance::restore(i)))
+                .collect(),
+            reserved: saved.reserved,
+            last: saved.last_instance,
+            wanted: saved
+                .wanted
+                .into_iter()
+                .map(|(w, a)| (w.into(), a))
+                .collect(),
+            transportations: saved.transportations,
+            switches: saved.switches,
+            locally_deleted: saved.locally_deleted,
+        })
+    }
+}
+
+impl saved::KnownInstance {
+    /// An error if the object model does not have its classes and attributes.
+    pub(crate) fn require_in(
+        &self,
+        model: &ObjectModel,
+        handle: ObjectInstanceHandle,
+    ) -> Result<(), ProtocolError> {
+        let registered = model.object_class(self.registered_class);
+        let known = model.object_class(self.known_class);
+        let owned = registered.filter(|c| self.owned.iter().all(|a| c.slot(*a).is_some()));
+        let ascending = self.owned.is_sorted_by(|a, b| a < b);
+        match owned.is_some() && known.is_some() && ascending {
+            true => Ok(()),
+            false => Err(not_in_the_model(handle)),
+        }
+    }
+}
+
+fn not_in_the_model(instance: ObjectInstanceHandle) -> ProtocolError {
+    ProtocolError(format!(
+        "{instance} was saved with a class or attributes that the FDD does not have"
+    ))
+}
+
+impl known::Instance {
+    pub(crate) fn save(&self) -> saved::KnownInstance {
+        saved::KnownInstance {
+            registered_class: self.registered_class,
+            known_class: self.known_class,
+            name: self.name.clone(),
+            owned: self.owned.clone(),
+            transportations: self.transportations.clone(),
+            orders: self.orders.clone(),
+            updated: self.updated,
+            reflected: self.reflected,
+            discovered: self.discovered,
+            removed: self.removed,
+        }
+    }
+
+    pub(crate) fn restore(saved: saved::KnownInstance) -> Self {
+        known::Instance {
+            registered_class: saved.registered_class,
+            known_class: saved.known_class,
+            name: saved.name,
+            owned: saved.owned,
+            transportations: saved.transportations,
+            orders: saved.orders,
+            updated: saved.updated,
+            reflected: saved.reflected,
+            discovered: saved.discovered,
+            removed: saved.removed,
+        }
+    }
+}
+
+impl From<super::receive::Wanted> for saved::Wanted {
+    fn from((instance, tag, acquisitions): super::receive::Wanted) -> Self {
+        saved::Wanted {
+            instance,
+            tag,
+            acquisitions,
+        }
+    }
+}
+
+impl From<saved::Wanted> for super::receive::Wanted {
+    fn from(saved: saved::Wanted) -> Self {
+        (saved.instance, saved.tag, saved.acquisitions)
+    }
+}
+
+impl Received {
+    fn save(&self, body: OwnedBody) -> Queued {
+        let after = After {
+            requests: RequestNumber::default(),
+            index: self.sender_applied,
+        };
+        Queued::Data {
+            data: OwnedData {
+                sender: self.sender,
+                after,
+                body,
+            },
+            order: self.order,
+        }
+    }
+}
+
+impl QueuedObject {
+    pub(crate) fn save(&self) -> Queued {
+        match self {
+            QueuedObject::NamesReserved {
+                names,
+                multiple,
+                succeeded,
+            } => Queued::Object(Entry::NamesReserved {
+                names: names.clone(),
+                multiple: *multiple,
+                succeeded: *succeeded,
+            }),
+            QueuedObject::Discover(instance) => Queued::Discover(*instance),
+            QueuedObject::Reflect { instance, received } => {
+                received.save(OwnedBody::Update(*instance, received.payload.clone()))
+            }
+            QueuedObject::Receive { class, received } => {
+                received.save(OwnedBody::Interaction(*class, received.payload.clone()))
+            }
+            QueuedObject::Remove {
+                instance,
+                tag,
+                producer,
+                stamp,
+                order,
+            } => Queued::Remove {
+                entry: Entry::Remove {
+                    instance: *instance,
+                    producer: *producer,
+                    tag: tag.clone(),
+                    stamp: stamp.as_deref().copied(),
+                },
+                order: *order,
+            },
+            QueuedObject::Provide(wanted) => Queued::Provide(wanted.clone().into()),
+            QueuedObject::Transportation(callback) => Queued::Object(transportation(callback)),
+            QueuedObject::Scope {
+                instance,
+                attributes,
+                inside,
+            } => {
+                let (mut entered, mut left) = (Vec::new(), Vec::new());
+                let list = if *inside { &mut entered } else { &mut left };
+                list.clone_from(attributes);
+                Queued::Object(Entry::AttributesScope {
+                    instance: *instance,
+                    entered,
+                    left,
+                })
+            }
+            QueuedObject::Updates {
+                instance,
+                attributes,
+                rate,
+            } => {
+                let (mut on, mut off) = (Vec::new(), Vec::new());
+                match rate {
+                    Some(rate) => on.push((rate.to_string(), attributes.clone())),
+                    None => off.clone_from(attributes),
+                }
+                Queued::Object(Entry::AttributesRelevance {
+                    instance: *instance,
+                    on,
+                    off,
+                })
+            }
+        }
+    }
+}
+
+/// The entry that brought about a callback of transportation types.
+fn transportation(callback: &Callback) -> Entry {
+    match callback {
+        Callback::ConfirmAttributeTransportationTypeChange {
+            instance,
+            attributes,
+            transportation,
+        } => Entry::AttributeTransportationChanged {
+            instance: *instance,
+            attributes: attributes.clone(),
+            transportation: *transportation,
+        },
+        Callback::ReportAttributeTransportationType {
+            instance,
+            attribute,
+            transportation,
+        } => Entry::AttributeTransportation {
+            instance: *instance,
+            attribute: *attribute,
+            transportation: *transportation,
+        },
+        Callback::ConfirmInteractionTransportationTypeChange {
+            class,
+            transportation,
+        } => Entry::InteractionTransportationChanged {
+            class: *class,
+            transportation: *transportation,
+        },
+        Callback::ReportInteractionTransportationType {
+            federate,
+            class,
+            transportation,
+        } => Entry::InteractionTransportation {
+            federate: *federate,
+            class: *class,
+            transportation: *transportation,
+        },
+        other => unreachable!("{other:?} is not about a transportation type"),
+    }
+}
+
+impl Federate {
+    /// Puts what waited back behind all that waits. An error if it is nothing that waits.
+    pub(crate) fn put_back_object(&mut self, entry: Entry) -> Result<(), ProtocolError> {
+        match entry {
+            Entry::NamesReserved { .. }
+            | Entry::AttributesScope { .. }
+            | Entry::AttributesRelevance { .. }
+            | Entry::AttributeTransportationChanged { .. }
+            | Entry::AttributeTransportation { .. }
+            | Entry::InteractionTransportationChanged { .. }
+            | Entry::InteractionTransportation { .. } => self.apply_object(entry),
+            Entry::Discover(_) | Entry::Remove { .. } | Entry::ProvideUpdate { .. } => {
+                Err(nothing_that_waits())
+            }
+        }
+    }
+}
+
+impl QueuedObject {
+    /// A message again. An error if it is none.
+    pub(crate) fn restore(saved: Queued) -> Result<Self, ProtocolError> {
+        match saved {
+            Queued::Discover(instance) => Ok(QueuedObject::Discover(instance)),
+            Queued::Provide(wanted) => Ok(QueuedObject::Provide(wanted.into())),
+            Queued::Remove {
+                entry:
+                    Entry::Remove {
+                        instance,
+                        producer,
+                        tag,
+                        stamp,
+                    },
+                order,
+            } => Ok(QueuedObject::Remove {
+                instance,
+                tag,
+                producer,
+                stamp: stamp.map(Box::new),
+                order,
+            }),
+            Queued::Data { data, order } => {
+                let received = |payload| Received {
+                    sender: data.sender,
+                    sender_applied: data.after.index,
+                    payload,
+                    order,
+                };
+                match data.body {
+                    OwnedBody::Update(instance, payload) => Ok(QueuedObject::Reflect {
+                        instance,
+                        received: received(payload),
+                    }),
+                    OwnedBody::Interaction(class, payload) => Ok(QueuedObject::Receive {
+                        class,
+                        received: received(payload),
+                    }),
+                    OwnedBody::Fence(_) => Err(nothing_that_waits()),
+                }
+            }
+            _ => Err(nothing_that_waits()),
+        }
+    }
+}
+
+fn nothing_that_waits() -> ProtocolError {
+    ProtocolError("what is no callback was saved as one".into())
+}

@@ -1,0 +1,115 @@
+//! Deletions in time-stamp order that are not done yet.
+//!
+//! Invariant: the three views of a deletion (by instance, by message, by who has not come to its
+//! time) change together, so that a grant or a retraction finds what it concerns without a search.
+
+use super::value::LogicalTime;
+pub(super) use crate::saved::time::{Deletion, Message as SentMessage};
+use crate::{FederateHandle, ObjectInstanceHandle};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// All deletions of a federation execution.
+#[derive(Default)]
+pub(super) struct Deletions {
+    of: BTreeMap<ObjectInstanceHandle, Deletion>,
+    by_message: BTreeMap<SentMessage, ObjectInstanceHandle>,
+    due: BTreeMap<FederateHandle, BTreeSet<(LogicalTime, ObjectInstanceHandle)>>,
+    /// Those that may be done since this was taken last.
+    changed: BTreeSet<ObjectInstanceHandle>,
+}
+
+impl Deletions {
+    pub(super) fn save(&self) -> BTreeMap<ObjectInstanceHandle, Deletion> {
+        self.of.clone()
+    }
+
+    pub(super) fn restore(saved: BTreeMap<ObjectInstanceHandle, Deletion>) -> Self {
+        let mut restored = Deletions::default();
+        for (instance, deletion) in saved {
+            restored.insert(instance, deletion);
+        }
+        restored
+    }
+
+    pub(super) fn contains(&self, instance: ObjectInstanceHandle) -> bool {
+        self.of.contains_key(&instance)
+    }
+
+    pub(super) fn insert(&mut self, instance: ObjectInstanceHandle, deletion: Deletion) {
+        let (_, time, _) = deletion.message;
+        for federate in &deletion.waiting {
+            let due = self.due.entry(*federate).or_default();
+            due.insert((time, instance));
+        }
+        self.by_message.insert(deletion.message, instance);
+        self.of.insert(instance, deletion);
+        self.changed.insert(instance);
+    }
+
+    pub(super) fn remove(&mut self, instance: ObjectInstanceHandle) -> Option<Deletion> {
+        let deletion = self.of.remove(&instance)?;
+        let (_, time, _) = deletion.message;
+        for federate in &deletion.waiting {
+            if let Some(due) = self.due.get_mut(federate) {
+                due.remove(&(time, instance));
+            }
+        }
+        self.by_message.remove(&deletion.message);
+        Some(deletion)
+    }
+
+    /// The instance that a message deletes.
+    pub(super) fn instance(&self, message: SentMessage) -> Option<ObjectInstanceHandle> {
+        self.by_message.get(&message).copied()
+    }
+
+    /// A federate has come to this time, or to all that waits for it: what it does not know any
+    /// more.
+    pub(super) fn came(
+        &mut self,
+        federate: FederateHandle,
+        time: Option<LogicalTime>,
+    ) -> Vec<ObjectInstanceHandle> {
+        let mut gone = Vec::new();
+        let due = self.due.entry(federate).or_default();
+        while let Some((at, instance)) = due.first().copied()
+            && time.is_none_or(|time| at <= time)
+        {
+            due.pop_first();
+            gone.push(instance);
+        }
+        if due.is_empty() {
+            self.due.remove(&federate);
+        }
+        for instance in &gone {
+            if let Some(deletion) = self.of.get_mut(instance) {
+                deletion.waiting.remove(&federate);
+                self.changed.insert(*instance);
+            }
+        }
+        gone
+    }
+
+    /// A message can't be retracted any more.
+    pub(super) fn is_final(&mut self, message: SentMessage) {
+        self.changed.extend(self.by_message.get(&message));
+    }
+
+    /// Those that nobody waits for and that `may_be_retracted` does not hold: done.
+    pub(super) fn take_done(
+        &mut self,
+        may_be_retracted: impl Fn(&SentMessage) -> bool,
+    ) -> Vec<(ObjectInstanceHandle, FederateHandle)> {
+        let changed = std::mem::take(&mut self.changed);
+        let mut done = Vec::new();
+        for instance in changed {
+            let is_done = |d: &Deletion| d.waiting.is_empty() && !may_be_retracted(&d.message);
+            if self.of.get(&instance).is_some_and(is_done)
+                && let Some(deletion) = self.remove(instance)
+            {
+                done.push((instance, deletion.message.0));
+            }
+        }
+        done
+    }
+}

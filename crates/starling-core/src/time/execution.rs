@@ -1,0 +1,490 @@
+//! Time management at the executive: grants, and what becomes of messages in time-stamp order.
+//!
+//! Invariants:
+//! - what [`Times`] has queued for a constrained federate is what stands in its stream, not
+//!   granted and not retracted;
+//! - an instance that is deleted at a time is there for all who have not come to that time, and
+//!   until the deletion can no longer be retracted.
+
+use super::deletions::{Deletion, Deletions, SentMessage};
+use super::galt::{Advance, Hold, Outcome, Stamped, Times};
+use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
+use crate::execution::Execution;
+use crate::message::object::Entry;
+use crate::message::time::{Notice, Request};
+use crate::message::{Cause, Stamp, TimeRequest};
+use crate::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What may be retracted: all who were sent it, and its places among all messages.
+type Retractable = BTreeMap<SentMessage, BTreeSet<(FederateHandle, u64)>>;
+
+/// Where a joined federate stands in time, as the executive knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TimeStatus {
+    /// The federate.
+    pub federate: FederateHandle,
+    /// Its logical time.
+    pub time: LogicalTime,
+    /// The lookahead in effect, if it is time-regulating.
+    pub lookahead: Option<LogicalTimeInterval>,
+    /// Whether it is time-constrained.
+    pub constrained: bool,
+    /// The advance that it has asked for and was not granted.
+    pub advance: Option<(Advance, LogicalTime)>,
+    /// Its GALT; none if no other federate regulates.
+    pub galt: Option<LogicalTime>,
+    /// No message at GALT itself can come any more: only later ones.
+    pub galt_passed: bool,
+    /// Its LITS.
+    pub lits: Option<LogicalTime>,
+    /// Messages in time-stamp order that wait for its advance.
+    pub queued: usize,
+}
+
+/// The time of one federation execution.
+pub(crate) struct ExecutionTime {
+    pub(super) times: Times,
+    /// Messages in time-stamp order so far.
+    pub(super) messages: u64,
+    pub(super) retractable: Retractable,
+    pub(super) deletions: Deletions,
+    /// Something has come that may lead to a grant.
+    pub(super) unsettled: bool,
+    /// How many messages may wait for one federate's advance, or be kept for one's retraction.
+    pub(super) messages_max: usize,
+    /// Those for whom there are more.
+    pub(super) overdue: BTreeMap<FederateHandle, &'static str>,
+}
+
+/// About what the executive keeps of each message that waits, in bytes.
+const MESSAGE_BYTES: usize = 64;
+
+impl ExecutionTime {
+    pub(crate) fn new(of: TimeType) -> Self {
+        ExecutionTime {
+            times: Times::new(of),
+            messages: 0,
+            retractable: BTreeMap::new(),
+            deletions: Deletions::default(),
+            unsettled: false,
+            messages_max: usize::MAX,
+            overdue: BTreeMap::new(),
+        }
+    }
+
+    /// How many bytes, about, are kept of messages for one federate. A federate that withholds its
+    /// messages itself, and needs more memory for each, comes to the same limit sooner.
+    pub(crate) fn limit(&mut self, bytes: usize) {
+        self.messages_max = bytes / MESSAGE_BYTES;
+    }
+
+    /// Federates for whom more is kept than that, with the reason; they are to be resigned.
+    pub(crate) fn take_overdue(&mut self) -> BTreeMap<FederateHandle, &'static str> {
+        std::mem::take(&mut self.overdue)
+    }
+
+    /// Whether there are any.
+    pub(crate) fn has_overdue(&self) -> bool {
+        !self.overdue.is_empty()
+    }
+
+    pub(crate) fn is_constrained(&self, federate: FederateHandle) -> bool {
+        self.times.is_constrained(federate)
+    }
+
+    /// The type of its logical times.
+    pub(crate) fn time_type(&self) -> TimeType {
+        self.times.time_type()
+    }
+
+    /// The time of all federates.
+    pub(crate) fn times(&self) -> &Times {
+        &self.times
+    }
+
+    /// Where all joined federates stand.
+    pub(crate) fn status(&self) -> Vec<TimeStatus> {
+        let times = &self.times;
+        let of = |federate: FederateHandle| {
+            let clock = times.clock(federate)?;
+            let galt = times.galt(federate);
+            Some(TimeStatus {
+                federate,
+                time: clock.time(),
+                lookahead: clock.lookahead(),
+                constrained: times.is_constrained(federate),
+                advance: clock.advance(),
+                galt: galt.time(),
+                galt_passed: matches!(galt, Bound::At { strict: true, .. }),
+                lits: times.lits(federate),
+                queued: times.queued(federate),
+            })
+        };
+        times.federates().filter_map(of).collect()
+    }
+
+    pub(crate) fn join(&mut self, federate: FederateHandle) {
+        self.times.join(federate);
+    }
+
+    /// All is granted that can be.
+    pub(crate) fn hold_nothing(&mut self) {
+        self.times.set_hold(Hold::Nothing);
+    }
+
+    /// Nothing is granted beyond this time.
+    pub(crate) fn hold_beyond(&mut self, time: LogicalTime) {
+        self.times.set_hold(Hold::Beyond(time));
+    }
+
+    /// Nothing is granted.
+    pub(crate) fn hold_all(&mut self) {
+        self.times.set_hold(Hold::All);
+    }
+
+    /// The time beyond which nothing is granted.
+    pub(crate) fn holds_beyond(&self) -> Option<LogicalTime> {
+        match self.times.hold() {
+            Hold::Beyond(time) => Some(time),
+            Hold::Nothing | Hold::All => None,
+        }
+    }
+
+    /// Whether a constrained federate is beyond a time already.
+    pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
+        self.times.has_passed(time)
+    }
+
+    /// Whether a constrained federate is to be instructed to save at a time.
+    pub(crate) fn is_ready_to_save(&self, federate: FederateHandle, time: LogicalTime) -> bool {
+        self.times.is_through(federate, time)
+    }
+
+    /// Whether one that is not constrained need not be waited for at a time.
+    pub(crate) fn has_come_to(&self, federate: FederateHandle, time: LogicalTime) -> bool {
+        self.times.has_come_to(federate, time)
+    }
+
+    /// Whether something has come that may lead to a grant.
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.unsettled
+    }
+
+    /// Whether an instance is being deleted at a time.
+    pub(crate) fn is_deleting(&self, instance: ObjectInstanceHandle) -> bool {
+        self.deletions.contains(instance)
+    }
+
+    /// Messages that can't be retracted any more are forgotten.
+    fn forget_sent(&mut self, sender: FederateHandle) {
+        let promised = self.times.clock(sender).and_then(|c| c.promised());
+        let of_sender = |key: &SentMessage| key.0 == sender;
+        let over = |key: &SentMessage| match promised {
+            Some(Bound::At { time, .. }) => key.1 <= time,
+            Some(Bound::Never) | None => true,
+        };
+        let from = (sender, self.times.time_type().least(), 0);
+        while let Some((key, _)) = self.retractable.range(from..).next()
+            && of_sender(key)
+            && over(key)
+        {
+            let key = *key;
+            self.retractable.remove(&key);
+            self.deletions.is_final(key);
+        }
+    }
+}
+
+impl Execution {
+    /// A member's request about its time.
+    pub(crate) fn time_request(
+        &mut self,
+        federate: FederateHandle,
+        TimeRequest {
+            applied,
+            body: request,
+        }: TimeRequest,
+    ) -> Result<(), ProtocolError> {
+        if !self.log.admits_request(federate, applied)? {
+            return Ok(());
+        }
+        self.require_sensible(federate, request)?;
+        match request {
+            Request::EnableRegulation(lookahead) => {
+                self.time.times.enable_regulation(federate, lookahead);
+            }
+            Request::DisableRegulation => self.time.times.disable_regulation(federate),
+            Request::EnableConstrained => self.time.times.enable_constrained(federate),
+            Request::DisableConstrained => {
+                self.time.times.disable_constrained(federate);
+                self.deletions_came(federate, None);
+            }
+            Request::Advance { kind, to } => self.time.times.ask(federate, kind, to),
+            Request::ModifyLookahead(lookahead) => {
+                self.time.times.modify_lookahead(federate, lookahead);
+            }
+            Request::QueryBounds => {
+                self.settle_time();
+                let times = &self.time.times;
+                let notice = Notice::Bounds {
+                    galt: times.galt(federate).time(),
+                    lits: times.lits(federate),
+                };
+                self.log.notify(federate, notice);
+                return Ok(());
+            }
+            Request::Retract { number, time } => self.retract(federate, number, time),
+        }
+        self.time_asked(federate, request);
+        self.settle_time();
+        self.time.forget_sent(federate);
+        self.end_deletions();
+        self.advise_unasked();
+        Ok(())
+    }
+
+    /// Refuses what no LRC asks for.
+    fn require_sensible(
+        &self,
+        federate: FederateHandle,
+        request: Request,
+    ) -> Result<(), ProtocolError> {
+        let times = &self.time.times;
+        let of = times.time_type();
+        let clock = times.clock(federate);
+        let clock = clock.ok_or_else(|| ProtocolError(format!("{federate} is not a member")))?;
+        let waits = times.is_waiting(federate);
+        let regulating = clock.is_regulating();
+        let sensible = match request {
+            Request::EnableRegulation(lookahead) => {
+                let legal = lookahead.time_type() == of && !lookahead.is_negative();
+                legal && !regulating && clock.advance().is_none()
+            }
+            Request::DisableRegulation => regulating && !times.is_enabling(federate),
+            Request::EnableConstrained => !waits && !times.is_constrained(federate),
+            Request::DisableConstrained => times.is_constrained(federate),
+            Request::Advance { to, .. } => !waits && to.time_type() == of && to >= clock.time(),
+            Request::ModifyLookahead(lookahead) => {
+                let legal = lookahead.time_type() == of && !lookahead.is_negative();
+                legal && regulating && clock.advance().is_none() && !times.is_enabling(federate)
+            }
+            Request::Retract { .. } => regulating,
+            Request::QueryBounds => true,
+        };
+        match sensible {
+            true => Ok(()),
+            false => Err(ProtocolError(format!(
+                "{federate} asked for {request:?}, which can't be in its state"
+            ))),
+        }
+    }
+
+    /// Grants what can be granted.
+    pub(crate) fn settle_time(&mut self) {
+        self.time.unsettled = false;
+        while let Some((federate, outcome)) = self.time.times.settle() {
+            let notice = match outcome {
+                Outcome::Granted { time, flush } => Notice::Granted { time, flush },
+                Outcome::Regulating { time, strict } => Notice::Regulating { time, strict },
+                Outcome::Constrained => Notice::Constrained,
+            };
+            self.log.notify(federate, notice);
+            self.time_settled(federate, outcome);
+            match outcome {
+                Outcome::Granted { flush: true, .. } => self.deletions_came(federate, None),
+                Outcome::Granted { time, .. } | Outcome::Regulating { time, .. } => {
+                    self.deletions_came(federate, Some(time));
+                }
+                Outcome::Constrained => {}
+            }
+            self.time.forget_sent(federate);
+        }
+        self.end_deletions();
+        self.advise_unasked();
+        self.instruct_scheduled();
+    }
+
+    /// Hands over to a constrained federate what comes up to a time, before it saves.
+    pub(crate) fn release_for_save(&mut self, federate: FederateHandle, time: LogicalTime) {
+        self.time.times.release(federate, time);
+        if self.time.is_constrained(federate) {
+            self.deletions_came(federate, Some(time));
+        }
+    }
+
+    /// Takes a message in time-stamp order to those federates, or changes nothing.
+    pub(crate) fn sequence(
+        &mut self,
+        sender: FederateHandle,
+        stamp: Stamp,
+        to: &[FederateHandle],
+    ) -> Result<(), ProtocolError> {
+        let time = &mut self.time;
+        if stamp.time.time_type() != time.times.time_type() {
+            return Err(ProtocolError(format!(
+                "{sender} sent the time stamp {}, which is of the other type",
+                stamp.time
+            )));
+        }
+        let Some(number) = stamp.retraction else {
+            return Ok(());
+        };
+        let bound = time.times.bound(sender);
+        if !bound.is_some_and(|b| b.admits(stamp.time)) {
+            let bound = bound.map_or("none: it is not regulating".into(), |b| b.to_string());
+            return Err(ProtocolError(format!(
+                "{sender} sent the time stamp {}; allowed is {bound}",
+                stamp.time
+            )));
+        }
+        if !(1..=MessageRetractionHandle::NUMBER_MAX).contains(&number) {
+            return Err(ProtocolError(format!(
+                "{sender} sent message {number} in time-stamp order; its numbers go from 1 to {}",
+                MessageRetractionHandle::NUMBER_MAX
+            )));
+        }
+        time.messages += 1;
+        let message = Stamped {
+            time: stamp.time,
+            sequence: time.messages,
+        };
+        for federate in to.iter().filter(|f| **f != sender) {
+            if time.times.is_constrained(*federate) {
+                time.unsettled |= time.times.push(*federate, message);
+                if time.times.queued(*federate) > time.messages_max {
+                    let why = "more messages in time-stamp order wait for its advance than \
+                        limits.withheld_bytes of rtiexec allows: it is time-constrained, and does \
+                        not advance";
+                    time.overdue.insert(*federate, why);
+                }
+            }
+        }
+        // An advance that was asked for may be granted as less.
+        let promised = time.times.clock(sender).and_then(|c| c.promised());
+        if promised.and_then(Bound::time) < Some(stamp.time) {
+            if time.retractable.len() >= time.messages_max {
+                let why = "it sends more messages ahead of its lookahead, to be retracted, than \
+                    limits.withheld_bytes of rtiexec allows";
+                time.overdue.insert(sender, why);
+            }
+            let key = (sender, stamp.time, number);
+            let receivers = time.retractable.entry(key).or_default();
+            receivers.extend(to.iter().map(|f| (*f, message.sequence)));
+        }
+        Ok(())
+    }
+
+    /// Retract, 1516.1-2010 §8.21: told to all who were sent the message.
+    fn retract(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {
+        let sent = self.time.retractable.remove(&(sender, time, number));
+        let sent = sent.unwrap_or_default();
+        for (federate, sequence) in &sent {
+            let message = Stamped {
+                time,
+                sequence: *sequence,
+            };
+            self.time.times.retract(*federate, message);
+        }
+        let told: BTreeSet<_> = sent.into_iter().map(|(federate, _)| federate).collect();
+        for federate in told {
+            let notice = Notice::Retracted {
+                sender,
+                number,
+                time,
+            };
+            self.log.notify(federate, notice);
+        }
+        if let Some(instance) = self.time.deletions.instance((sender, time, number)) {
+            self.undelete(instance);
+        }
+    }
+
+    /// Delete Object Instance in time-stamp order, §6.14.
+    pub(crate) fn delete_at(
+        &mut self,
+        cause: Cause,
+        instance: ObjectInstanceHandle,
+        tag: Vec<u8>,
+        stamp: Stamp,
+    ) -> Result<(), ProtocolError> {
+        let by = cause.sender;
+        let Some(known) = self.objects.get(instance) else {
+            return Ok(());
+        };
+        let audience: Vec<_> = known.knowing().filter(|f| *f != by).collect();
+        self.sequence(by, stamp, &audience)?;
+        let times = &self.time.times;
+        let (waiting, at_once): (BTreeSet<_>, BTreeSet<_>) =
+            audience.iter().partition(|f| times.is_constrained(**f));
+        let Some(known) = self.objects.get_mut(instance) else {
+            return Ok(());
+        };
+        let class = known.forget_known(by).unwrap_or(known.class());
+        for federate in at_once {
+            known.forget_known(federate);
+        }
+        let deletion = Deletion {
+            message: (by, stamp.time, stamp.retraction.unwrap_or_default()),
+            class,
+            waiting,
+        };
+        self.time.deletions.insert(instance, deletion);
+        self.touch(instance);
+        let removed = Entry::Remove {
+            instance,
+            producer: by,
+            tag,
+            stamp: Some(stamp),
+        };
+        self.log.tell(cause, &audience, removed);
+        self.end_deletions();
+        Ok(())
+    }
+
+    /// A federate has come to this time, or to all that waits for it: it does not know any more
+    /// what was deleted by then.
+    fn deletions_came(&mut self, federate: FederateHandle, time: Option<LogicalTime>) {
+        for instance in self.time.deletions.came(federate, time) {
+            if let Some(known) = self.objects.get_mut(instance) {
+                known.forget_known(federate);
+            }
+            self.touch(instance);
+        }
+    }
+
+    /// Instances that are deleted for all, and for good, are gone.
+    fn end_deletions(&mut self) {
+        let time = &mut self.time;
+        let may_be_retracted = |message: &SentMessage| time.retractable.contains_key(message);
+        for (instance, by) in time.deletions.take_done(may_be_retracted) {
+            self.log.advance();
+            self.remove_instance(None, instance, by, &[], None);
+        }
+    }
+
+    /// A deletion was retracted: the instance is as before, and discovered by those again for whom
+    /// it was gone.
+    fn undelete(&mut self, instance: ObjectInstanceHandle) {
+        let Some(deletion) = self.time.deletions.remove(instance) else {
+            return;
+        };
+        if let Some(known) = self.objects.get_mut(instance) {
+            known.set_known(deletion.message.0, deletion.class);
+        }
+        self.touch(instance);
+        for federate in self.log.members() {
+            self.log.advance();
+            self.discover(None, federate, &[instance]);
+        }
+        self.advise(None);
+    }
+
+    /// A federate is no longer a member: what it has sent stays, others wait no longer for it.
+    pub(crate) fn time_without(&mut self, federate: FederateHandle) {
+        self.deletions_came(federate, None);
+        self.time.times.leave(federate);
+        self.time.forget_sent(federate);
+        self.settle_time();
+    }
+}

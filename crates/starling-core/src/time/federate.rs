@@ -1,0 +1,761 @@
+//! Time management at a joined federate.
+//!
+//! Two views, as everywhere: which order a message is received in follows from its place in the
+//! federate's stream ([`Constraint`]); pre-conditions, and what is withheld, follow from the
+//! callbacks delivered.
+//!
+//! Invariants:
+//! - what is held in time-stamp order here is what the executive counts as not granted, but for what
+//!   is under way;
+//! - the federate uses no time stamp that the executive would refuse.
+
+use super::galt::{Advance, Clock};
+use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
+use crate::callback::{Callback, MessageTime};
+use crate::exception::throw;
+use crate::handles::MessageRetractionHandle;
+use crate::message::Stamp;
+use crate::message::mom;
+use crate::message::time::{Notice, Request};
+use crate::object::known::Instance;
+use crate::object::receive::QueuedObject;
+use crate::{
+    AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectInstanceHandle, Order, ProtocolError,
+};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Messages that were delivered and that their senders may still retract: no more are remembered.
+const DELIVERED_MAX: usize = 65_536;
+
+pub(crate) use crate::saved::delivery::QueuedTime;
+use crate::saved::time::Constraint;
+
+/// What a joined federate knows of its time.
+pub(crate) struct FederateTime {
+    pub(super) of: TimeType,
+    pub(super) clock: Clock,
+    /// Time regulation was asked for with this lookahead.
+    pub(super) enabling: Option<LogicalTimeInterval>,
+    pub(super) constraint: Constraint,
+    pub(super) asynchronous: bool,
+    /// The number of the last message sent in time-stamp order.
+    pub(super) last_number: u64,
+    /// Messages that may be retracted once their time stamps are late enough: by number, and by
+    /// time stamp.
+    pub(super) sent: BTreeMap<u64, Sent>,
+    pub(super) sent_by_time: BTreeSet<(LogicalTime, u64)>,
+    /// Messages of others that were delivered and may be retracted.
+    pub(super) delivered: Delivered,
+    /// Instances whose removal was retracted before it was delivered.
+    pub(super) undeleted: BTreeSet<ObjectInstanceHandle>,
+    /// The executive's answer to the last query.
+    pub(super) bounds: Option<Bounds>,
+    /// Interaction classes whose order type is not the FDD's.
+    pub(super) orders: BTreeMap<InteractionClassHandle, Order>,
+    withheld_bytes_max: usize,
+    warned: bool,
+}
+
+/// GALT and LITS, each none where it is undefined.
+pub type Bounds = (Option<LogicalTime>, Option<LogicalTime>);
+
+/// A message sent in time-stamp order.
+pub(super) struct Sent {
+    pub(super) time: LogicalTime,
+    /// What it deletes, to be there again if it is retracted.
+    pub(super) deletes: Option<(ObjectInstanceHandle, Box<Instance>)>,
+}
+
+/// The messages delivered last that may be retracted, by sender and number there.
+#[derive(Default)]
+pub(super) struct Delivered {
+    of: BTreeMap<(FederateHandle, u64), LogicalTime>,
+    /// As they were delivered; some may be forgotten.
+    order: VecDeque<(FederateHandle, u64)>,
+}
+
+impl Delivered {
+    /// With their time stamps, as they were delivered.
+    pub(super) fn save(&self) -> Vec<(FederateHandle, u64, LogicalTime)> {
+        let there = self.order.iter();
+        there
+            .filter_map(|key| Some((key.0, key.1, *self.of.get(key)?)))
+            .collect()
+    }
+
+    pub(super) fn restore(saved: Vec<(FederateHandle, u64, LogicalTime)>) -> Self {
+        let mut restored = Delivered::default();
+        for (sender, number, time) in saved {
+            restored.insert((sender, number), time);
+        }
+        restored
+    }
+
+    fn insert(&mut self, message: (FederateHandle, u64), time: LogicalTime) {
+        self.of.insert(message, time);
+        self.order.push_back(message);
+        if self.order.len() > DELIVERED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.of.remove(&oldest);
+        }
+    }
+
+    /// Whether it was delivered and may be retracted; then no more.
+    fn remove(&mut self, message: (FederateHandle, u64)) -> bool {
+        self.of.remove(&message).is_some()
+    }
+
+    fn forget_up_to(&mut self, time: LogicalTime) {
+        self.of.retain(|_, stamp| *stamp > time);
+        self.order.retain(|message| self.of.contains_key(message));
+    }
+}
+
+impl FederateTime {
+    pub(crate) fn new(of: TimeType) -> Self {
+        FederateTime {
+            of,
+            clock: Clock::new(of),
+            enabling: None,
+            constraint: Constraint::Off,
+            asynchronous: false,
+            last_number: 0,
+            sent: BTreeMap::new(),
+            sent_by_time: BTreeSet::new(),
+            delivered: Delivered::default(),
+            undeleted: BTreeSet::new(),
+            bounds: None,
+            orders: BTreeMap::new(),
+            withheld_bytes_max: usize::MAX,
+            warned: false,
+        }
+    }
+
+    /// The type of logical times.
+    pub(crate) fn time_type(&self) -> TimeType {
+        self.of
+    }
+
+    /// The order in which a message is received that comes now.
+    pub(crate) fn received_order(&self, stamp: Option<&Stamp>) -> Order {
+        let sent_so = stamp.is_some_and(|s| s.retraction.is_some());
+        let here = matches!(self.constraint, Constraint::Begun | Constraint::On);
+        match sent_so && here {
+            true => Order::TimeStamp,
+            false => Order::Receive,
+        }
+    }
+
+    /// An instance that was about to be removed is not: it need not be discovered.
+    pub(crate) fn take_undeleted(&mut self, instance: ObjectInstanceHandle) -> bool {
+        !self.undeleted.is_empty() && self.undeleted.remove(&instance)
+    }
+
+    /// The order type of an interaction class is the FDD's again.
+    pub(crate) fn forget_order(&mut self, class: InteractionClassHandle) {
+        self.orders.remove(&class);
+    }
+
+    fn withholds(&self) -> bool {
+        self.constraint == Constraint::On && !self.asynchronous && self.clock.advance().is_none()
+    }
+
+    fn require_type(&self, time: LogicalTime) -> Result<(), Exception> {
+        if time.time_type() != self.of {
+            throw!(
+                InvalidLogicalTime,
+                "{time} is an {}, and the federation execution's logical time is {}",
+                time.time_type().name(),
+                self.of.name()
+            );
+        }
+        Ok(())
+    }
+
+    fn require_lookahead(&self, lookahead: LogicalTimeInterval) -> Result<(), Exception> {
+        if lookahead.time_type() != self.of {
+            throw!(
+                InvalidLookahead,
+                "{lookahead} is an interval of {}, and the federation execution's logical time is {}",
+                lookahead.time_type().name(),
+                self.of.name()
+            );
+        }
+        if lookahead.is_negative() {
+            throw!(
+                InvalidLookahead,
+                "the lookahead {lookahead} is less than none"
+            );
+        }
+        Ok(())
+    }
+
+    fn require_not_advancing(&self) -> Result<(), Exception> {
+        if let Some((_, to)) = self.clock.advance() {
+            throw!(
+                InTimeAdvancingState,
+                "the advance to {to} is not granted yet"
+            );
+        }
+        Ok(())
+    }
+
+    fn require_regulating(&self) -> Result<Bound, Exception> {
+        match self.clock.bound() {
+            Some(bound) => Ok(bound),
+            None => throw!(
+                TimeRegulationIsNotEnabled,
+                "this federate is not time-regulating"
+            ),
+        }
+    }
+
+    /// An instance that a message of one's own deletes, which may be retracted.
+    fn deleted_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+        let mut deleted = self.sent.values_mut().filter_map(|s| s.deletes.as_mut());
+        let (_, known) = deleted.find(|(handle, _)| *handle == instance)?;
+        Some(known)
+    }
+
+    /// Drops what can't be retracted any more; what it has deleted goes to `gone`.
+    fn forget_sent(&mut self) -> Vec<ObjectInstanceHandle> {
+        let promised = self.clock.promised();
+        let over = |time: LogicalTime| match promised {
+            Some(Bound::At { time: at, .. }) => time <= at,
+            Some(Bound::Never) | None => true,
+        };
+        let mut gone = Vec::new();
+        while let Some((time, number)) = self.sent_by_time.first().copied()
+            && over(time)
+        {
+            self.sent_by_time.pop_first();
+            let sent = self.sent.remove(&number);
+            gone.extend(sent.and_then(|s| s.deletes).map(|(instance, _)| instance));
+        }
+        gone
+    }
+}
+
+impl Federate {
+    /// Enable Time Regulation, 1516.1-2010 §8.2.
+    pub fn enable_time_regulation(
+        &mut self,
+        lookahead: LogicalTimeInterval,
+    ) -> Result<(), Exception> {
+        let time = &mut self.time;
+        time.require_lookahead(lookahead)?;
+        time.require_not_advancing()?;
+        if time.enabling.is_some() {
+            throw!(
+                RequestForTimeRegulationPending,
+                "time regulation was asked for already, and is not enabled yet"
+            );
+        }
+        if time.clock.is_regulating() {
+            throw!(
+                TimeRegulationAlreadyEnabled,
+                "this federate is time-regulating already"
+            );
+        }
+        time.enabling = Some(lookahead);
+        self.log.request_time(Request::EnableRegulation(lookahead));
+        Ok(())
+    }
+
+    /// Disable Time Regulation, §8.4.
+    pub fn disable_time_regulation(&mut self) -> Result<(), Exception> {
+        self.time.require_regulating()?;
+        self.time.clock.stop_regulating();
+        self.log.request_time(Request::DisableRegulation);
+        self.forget_sent();
+        Ok(())
+    }
+
+    /// Enable Time Constrained, §8.5.
+    pub fn enable_time_constrained(&mut self) -> Result<(), Exception> {
+        let time = &mut self.time;
+        time.require_not_advancing()?;
+        match time.constraint {
+            Constraint::Off => {}
+            Constraint::Pending | Constraint::Begun => throw!(
+                RequestForTimeConstrainedPending,
+                "being time-constrained was asked for already, and is not enabled yet"
+            ),
+            Constraint::On => throw!(
+                TimeConstrainedAlreadyEnabled,
+                "this federate is time-constrained already"
+            ),
+        }
+        time.constraint = Constraint::Pending;
+        self.log.request_time(Request::EnableConstrained);
+        Ok(())
+    }
+
+    /// Disable Time Constrained, §8.7: what waits in time-stamp order is received at once.
+    pub fn disable_time_constrained(&mut self) -> Result<(), Exception> {
+        if self.time.constraint != Constraint::On {
+            throw!(
+                TimeConstrainedIsNotEnabled,
+                "this federate is not time-constrained"
+            );
+        }
+        self.time.constraint = Constraint::Off;
+        self.log.request_time(Request::DisableConstrained);
+        self.withhold();
+        self.delivery.end_time_order();
+        self.release(None, Order::Receive);
+        Ok(())
+    }
+
+    /// Time Advance Request, §8.8.
+    pub fn time_advance_request(&mut self, to: LogicalTime) -> Result<(), Exception> {
+        self.advance(Advance::Time, to)
+    }
+
+    /// Time Advance Request Available, §8.9.
+    pub fn time_advance_request_available(&mut self, to: LogicalTime) -> Result<(), Exception> {
+        self.advance(Advance::TimeAvailable, to)
+    }
+
+    /// Next Message Request, §8.10.
+    pub fn next_message_request(&mut self, to: LogicalTime) -> Result<(), Exception> {
+        self.advance(Advance::NextMessage, to)
+    }
+
+    /// Next Message Request Available, §8.11.
+    pub fn next_message_request_available(&mut self, to: LogicalTime) -> Result<(), Exception> {
+        self.advance(Advance::NextMessageAvailable, to)
+    }
+
+    /// Flush Queue Request, §8.12.
+    pub fn flush_queue_request(&mut self, to: LogicalTime) -> Result<(), Exception> {
+        self.advance(Advance::FlushQueue, to)
+    }
+
+    fn advance(&mut self, kind: Advance, to: LogicalTime) -> Result<(), Exception> {
+        let time = &mut self.time;
+        time.require_type(to)?;
+        let now = time.clock.time();
+        if to < now {
+            throw!(LogicalTimeAlreadyPassed, "asked for {to}, at {now}");
+        }
+        time.require_not_advancing()?;
+        if time.enabling.is_some() {
+            throw!(
+                RequestForTimeRegulationPending,
+                "time regulation was asked for, and is not enabled yet"
+            );
+        }
+        if matches!(time.constraint, Constraint::Pending | Constraint::Begun) {
+            throw!(
+                RequestForTimeConstrainedPending,
+                "being time-constrained was asked for, and is not enabled yet"
+            );
+        }
+        time.clock.ask(kind, to);
+        self.log.request_time(Request::Advance { kind, to });
+        self.withhold();
+        self.forget_sent();
+        Ok(())
+    }
+
+    /// Enable Asynchronous Delivery, §8.14.
+    pub fn enable_asynchronous_delivery(&mut self) -> Result<(), Exception> {
+        if self.time.asynchronous {
+            throw!(
+                AsynchronousDeliveryAlreadyEnabled,
+                "asynchronous delivery is enabled already"
+            );
+        }
+        self.time.asynchronous = true;
+        self.log.request(mom::Request::AsynchronousDelivery(true));
+        self.withhold();
+        Ok(())
+    }
+
+    /// Disable Asynchronous Delivery, §8.15.
+    pub fn disable_asynchronous_delivery(&mut self) -> Result<(), Exception> {
+        if !self.time.asynchronous {
+            throw!(
+                AsynchronousDeliveryAlreadyDisabled,
+                "asynchronous delivery is disabled already"
+            );
+        }
+        self.time.asynchronous = false;
+        self.log.request(mom::Request::AsynchronousDelivery(false));
+        self.withhold();
+        Ok(())
+    }
+
+    /// Query GALT and Query LITS, §8.16, §8.18: then wait for [`Federate::take_bounds`].
+    pub(crate) fn query_bounds(&mut self) -> Result<(), Exception> {
+        self.time.bounds = None;
+        self.log.request_time(Request::QueryBounds);
+        Ok(())
+    }
+
+    /// The executive's answer, once it is there.
+    pub(crate) fn take_bounds(&mut self) -> Option<Bounds> {
+        self.time.bounds.take()
+    }
+
+    /// Query Logical Time, §8.17.
+    pub fn query_logical_time(&mut self) -> Result<LogicalTime, Exception> {
+        Ok(self.time.clock.time())
+    }
+
+    /// Modify Lookahead, §8.19. A shorter one comes into effect as time advances.
+    pub fn modify_lookahead(&mut self, lookahead: LogicalTimeInterval) -> Result<(), Exception> {
+        let time = &mut self.time;
+        time.require_lookahead(lookahead)?;
+        time.require_not_advancing()?;
+        time.require_regulating()?;
+        time.clock.modify_lookahead(lookahead);
+        self.log.request_time(Request::ModifyLookahead(lookahead));
+        self.forget_sent();
+        Ok(())
+    }
+
+    /// Query Lookahead, §8.20: what is in effect.
+    pub fn query_lookahead(&mut self) -> Result<LogicalTimeInterval, Exception> {
+        self.time.require_regulating()?;
+        Ok(self.time.clock.lookahead().expect("it is regulating"))
+    }
+
+    /// Retract, §8.21.
+    pub fn retract(&mut self, message: MessageRetractionHandle) -> Result<(), Exception> {
+        let time = &mut self.time;
+        let bound = time.require_regulating()?;
+        let number = message.number();
+        if message.sender() != self.me || number == 0 || number > time.last_number {
+            throw!(
+                InvalidMessageRetractionHandle,
+                "{message} is no message that this federate has sent in time-stamp order"
+            );
+        }
+        let Some(sent) = time.sent.get(&number) else {
+            throw!(
+                MessageCanNoLongerBeRetracted,
+                "{message} was retracted already, or its time stamp is not beyond logical time plus lookahead"
+            );
+        };
+        if Some(sent.time) <= bound.time() || bound == Bound::Never {
+            throw!(
+                MessageCanNoLongerBeRetracted,
+                "the time stamp {} is not beyond logical time plus lookahead: {bound}",
+                sent.time
+            );
+        }
+        let at = sent.time;
+        let sent = time.sent.remove(&number).expect("it was just there");
+        time.sent_by_time.remove(&(at, number));
+        if let Some((instance, known)) = sent.deletes {
+            self.objects.put(instance, *known);
+        }
+        self.log.request_time(Request::Retract { number, time: at });
+        Ok(())
+    }
+
+    /// Change Attribute Order Type, §8.23: from now on, until the attributes are another's.
+    pub fn change_attribute_order_type(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+        order: Order,
+    ) -> Result<(), Exception> {
+        let known = self.known(instance)?;
+        self.require_instance_attributes(instance, attributes)?;
+        self.require_owned(known, attributes)?;
+        if let Some(known) = self.objects.get_mut(instance) {
+            attributes.iter().for_each(|a| known.set_order(*a, order));
+        }
+        Ok(())
+    }
+
+    /// Change Interaction Order Type, §8.24: from now on, until the class is unpublished.
+    pub fn change_interaction_order_type(
+        &mut self,
+        class: InteractionClassHandle,
+        order: Order,
+    ) -> Result<(), Exception> {
+        let known = self.require_interaction_class(class)?;
+        if !self.declarations.publishes_interaction(class) {
+            throw!(
+                InteractionClassNotPublished,
+                "'{}' is not published by this federate",
+                known.name
+            );
+        }
+        self.time.orders.insert(class, order);
+        Ok(())
+    }
+
+    /// The order type of an owned attribute.
+    pub(crate) fn attribute_order(&self, known: &Instance, attribute: AttributeHandle) -> Order {
+        let changed = known.order(attribute);
+        let of_fdd = || Some(self.model.attribute(attribute)?.order);
+        changed.or_else(of_fdd).unwrap_or(Order::Receive)
+    }
+
+    /// The order type of an interaction class as this federate sends it.
+    pub(crate) fn interaction_order(&self, class: InteractionClassHandle) -> Order {
+        let changed = self.time.orders.get(&class).copied();
+        let of_fdd = || Some(self.model.interaction_class(class)?.order);
+        changed.or_else(of_fdd).unwrap_or(Order::Receive)
+    }
+
+    /// Whether something with this time stamp is sent in time-stamp order if its order type is so
+    /// (§8.1): only if the federate regulates, and then the time stamp must be late enough.
+    pub(crate) fn require_time_stamp(
+        &self,
+        time: LogicalTime,
+        order: Order,
+    ) -> Result<Order, Exception> {
+        self.time.require_type(time)?;
+        let Some(bound) = self
+            .time
+            .clock
+            .bound()
+            .filter(|_| order == Order::TimeStamp)
+        else {
+            return Ok(Order::Receive);
+        };
+        if !bound.admits(time) {
+            throw!(
+                InvalidLogicalTime,
+                "the time stamp {time} is too early: logical time plus lookahead asks for {bound}"
+            );
+        }
+        Ok(Order::TimeStamp)
+    }
+
+    /// The stamp of the next message. It is no message before [`Federate::note_stamp`].
+    pub(crate) fn stamp(&self, time: LogicalTime, order: Order) -> Stamp {
+        let retraction = (order == Order::TimeStamp).then_some(self.time.last_number + 1);
+        Stamp { time, retraction }
+    }
+
+    /// A message with this stamp is sent, all checks being done; its handle.
+    pub(crate) fn note_stamp(&mut self, stamp: Stamp) -> MessageRetractionHandle {
+        let Stamp { time, retraction } = stamp;
+        let Some(number) = retraction else {
+            return MessageRetractionHandle::default();
+        };
+        self.time.last_number = number;
+        if self.time.clock.promised().and_then(Bound::time) < Some(time) {
+            let deletes = None;
+            self.time.sent.insert(number, Sent { time, deletes });
+            self.time.sent_by_time.insert((time, number));
+        }
+        MessageRetractionHandle::new(self.me, number)
+    }
+
+    /// Keeps an instance that a message deletes while that may be retracted; whether it may.
+    pub(crate) fn keep_deleted(&mut self, stamp: Stamp, instance: ObjectInstanceHandle) -> bool {
+        let sent = stamp.retraction.and_then(|n| self.time.sent.get_mut(&n));
+        let Some(sent) = sent else {
+            return false;
+        };
+        if let Some(known) = self.objects.take(instance) {
+            sent.deletes = Some((instance, Box::new(known)));
+        }
+        true
+    }
+
+    fn forget_sent(&mut self) {
+        for instance in self.time.forget_sent() {
+            self.regions.forget_instance(instance);
+            self.declarations.forget_instance(instance);
+            self.forget_ownership(instance);
+        }
+    }
+
+    /// What Request Federation Save, §4.16, asks of its time.
+    pub(crate) fn require_save_time(&self, time: LogicalTime) -> Result<(), Exception> {
+        self.time.require_type(time)?;
+        if !self.time.clock.is_regulating() && self.time.constraint != Constraint::On {
+            throw!(
+                FederateUnableToUseTime,
+                "this federate is neither time-regulating nor time-constrained"
+            );
+        }
+        let now = self.time.clock.time();
+        if time < now {
+            throw!(LogicalTimeAlreadyPassed, "asked for {time}, at {now}");
+        }
+        Ok(())
+    }
+
+    /// Messages up to a time can be delivered, since a save is at this time.
+    pub(crate) fn release_up_to(&mut self, time: LogicalTime) {
+        self.release(Some(time), Order::TimeStamp);
+    }
+
+    fn withhold(&mut self) {
+        self.delivery.withhold(self.time.withholds());
+    }
+
+    /// Lets messages in time-stamp order be delivered, in this order as the federate sees it.
+    fn release(&mut self, up_to: Option<LogicalTime>, received: Order) {
+        let mut removed = Vec::new();
+        self.delivery.release(up_to, |message| {
+            message.set_received_order(received);
+            if let QueuedObject::Remove { instance, .. } = message {
+                removed.push(*instance);
+            }
+        });
+        for instance in removed {
+            if let Some(known) = self.objects.get_mut(instance) {
+                known.set_removed(true);
+            }
+        }
+    }
+
+    /// What the executive says about time.
+    pub(crate) fn apply_time(&mut self, notice: Notice) -> Result<(), ProtocolError> {
+        match notice {
+            Notice::Regulating { time, strict } => {
+                if self.time.enabling.is_none() {
+                    return Err(ProtocolError("time regulation was not asked for".into()));
+                }
+                self.release(Some(time), Order::TimeStamp);
+                self.delivery.push(QueuedTime::Regulating { time, strict });
+            }
+            Notice::Constrained => {
+                if self.time.constraint != Constraint::Pending {
+                    return Err(ProtocolError("time constraint was not asked for".into()));
+                }
+                self.time.constraint = Constraint::Begun;
+                self.delivery.push(QueuedTime::Constrained);
+            }
+            Notice::Granted { time, flush } => {
+                if self.time.clock.advance().is_none() {
+                    return Err(ProtocolError(format!("{time} was not asked for")));
+                }
+                self.release((!flush).then_some(time), Order::TimeStamp);
+                self.delivery.push(QueuedTime::Granted(time));
+            }
+            Notice::Bounds { galt, lits } => self.time.bounds = Some((galt, lits)),
+            Notice::Retracted {
+                sender,
+                number,
+                time,
+            } => self.apply_retraction(sender, number, time),
+        }
+        Ok(())
+    }
+
+    fn apply_retraction(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {
+        // The values of one update may come in several frames.
+        while let Some(message) = self.delivery.take_message((sender, number), time) {
+            let QueuedObject::Remove { instance, .. } = message else {
+                self.counters.retracted += 1;
+                continue;
+            };
+            let known = self.objects.get_mut(instance);
+            if let Some(known) = known.or_else(|| self.time.deleted_mut(instance))
+                && known.set_removed(false)
+            {
+                self.time.undeleted.insert(instance);
+            }
+        }
+        if self.time.delivered.remove((sender, number)) {
+            let message = MessageRetractionHandle::new(sender, number);
+            self.delivery.push(QueuedTime::RequestRetraction(message));
+        }
+    }
+
+    pub(crate) fn deliver_time(&mut self, queued: QueuedTime) -> Callback {
+        match queued {
+            QueuedTime::Regulating { time, strict } => {
+                let lookahead = self.time.enabling.take();
+                let lookahead = lookahead.unwrap_or_else(|| self.time.of.zero_interval());
+                self.time.clock.regulate(lookahead, time, strict);
+                Callback::TimeRegulationEnabled { time }
+            }
+            QueuedTime::Constrained => {
+                self.time.constraint = Constraint::On;
+                self.withhold();
+                Callback::TimeConstrainedEnabled {
+                    time: self.time.clock.time(),
+                }
+            }
+            QueuedTime::Granted(time) => {
+                self.time.clock.grant(time);
+                self.withhold();
+                self.forget_sent();
+                if self.time.constraint == Constraint::On {
+                    // Nobody can retract what is not beyond this federate's GALT.
+                    self.time.delivered.forget_up_to(time);
+                }
+                Callback::TimeAdvanceGrant { time }
+            }
+            QueuedTime::RequestRetraction(message) => Callback::RequestRetraction { message },
+        }
+    }
+
+    /// What a message's callback says of its time, and that it is being delivered.
+    pub(crate) fn delivered_at(
+        &mut self,
+        sender: FederateHandle,
+        stamp: Option<&Stamp>,
+        received: Order,
+    ) -> Option<Box<MessageTime>> {
+        let Stamp { time, retraction } = *stamp?;
+        // What comes in time-stamp order can't be retracted by then, but when the queue is flushed.
+        let advance = self.time.clock.advance();
+        let flushing = advance.is_some_and(|(kind, _)| kind == Advance::FlushQueue);
+        if let Some(number) = retraction.filter(|_| flushing || received == Order::Receive) {
+            self.time.delivered.insert((sender, number), time);
+        }
+        let (sent, number) = match retraction {
+            Some(number) => (Order::TimeStamp, Some(number)),
+            None => (Order::Receive, None),
+        };
+        let retraction = number.map(|n| MessageRetractionHandle::new(sender, n));
+        Some(Box::new(MessageTime {
+            time,
+            sent,
+            received,
+            retraction: retraction.unwrap_or_default(),
+        }))
+    }
+
+    /// Sets how many bytes time management may withhold; before this is called, any.
+    pub fn set_withheld_bytes_max(&mut self, bytes: usize) {
+        self.time.withheld_bytes_max = bytes;
+    }
+
+    /// What time management withholds, in bytes, about.
+    pub fn withheld_bytes(&self) -> usize {
+        self.delivery.withheld_bytes()
+    }
+
+    /// Ends a federate for which more messages pile up than it allows; warns it at half.
+    pub(crate) fn require_withheld(&mut self) -> Result<(), ProtocolError> {
+        let (bytes, most) = (self.delivery.withheld_bytes(), self.time.withheld_bytes_max);
+        let now = self.time.clock.time();
+        if bytes > most {
+            let does = match self.time.clock.advance() {
+                Some((_, to)) => format!("waits for its advance to {to}"),
+                None => "does not ask to advance".into(),
+            };
+            return Err(ProtocolError(format!(
+                "time management withholds {bytes} bytes of messages from federate '{}', which is \
+                 time-constrained, at {now}, and {does}: more than limits.withheld_bytes",
+                self.federation.name()
+            )));
+        }
+        if bytes > most / 2 && !std::mem::replace(&mut self.time.warned, true) {
+            self.set_note(format!(
+                "time management withholds {bytes} bytes of messages from federate '{}', which is \
+                 time-constrained, at {now}: let it advance, enable asynchronous delivery, or raise \
+                 limits.withheld_bytes ({most}), where it would be cut off",
+                self.federation.name()
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,641 @@
+//! GALT, LITS and grants as pure arithmetic: what the executive decides for all federates, and what
+//! each federate knows of itself.
+//!
+//! The closed form: the greatest lower bound of what others may send is the least bound of all
+//! regulating federates but for the one that has the least; for that one, others may react to it,
+//! which those do that wait for their next message. A few passes over the federates find it, however
+//! they depend on each other.
+//!
+//! Invariants:
+//! - a federate is granted a time only when no message can come to it any more that belongs before;
+//! - GALT falls only when regulation is enabled, and then never below what was granted.
+
+use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
+use crate::FederateHandle;
+use crate::saved::time as saved;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The services that ask for an advance of logical time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advance {
+    /// Time Advance Request, §8.8.
+    Time,
+    /// Time Advance Request Available, §8.9.
+    TimeAvailable,
+    /// Next Message Request, §8.10.
+    NextMessage,
+    /// Next Message Request Available, §8.11.
+    NextMessageAvailable,
+    /// Flush Queue Request, §8.12.
+    FlushQueue,
+}
+
+impl Advance {
+    /// Whether all messages at the time that is granted have come by then (§8.8, §8.10).
+    fn is_exclusive(self) -> bool {
+        matches!(self, Advance::Time | Advance::NextMessage)
+    }
+
+    /// Whether it ends with the next message, if that comes before.
+    fn is_next_message(self) -> bool {
+        matches!(self, Advance::NextMessage | Advance::NextMessageAvailable)
+    }
+}
+
+/// A message in time-stamp order, by what orders it: its time stamp, then as it was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Stamped {
+    pub(crate) time: LogicalTime,
+    /// Its place among all messages of the federation execution.
+    pub(crate) sequence: u64,
+}
+
+/// A federate's own time: what says which time stamps it may still use.
+#[derive(Clone, Debug)]
+pub(crate) struct Clock {
+    time: LogicalTime,
+    /// Its last advance while regulating was one of §8.8 or §8.10: with no lookahead it may not
+    /// use the time itself any more.
+    exclusive: bool,
+    /// Of a regulating federate, as asked for last.
+    lookahead: Option<LogicalTimeInterval>,
+    /// What it has promised by an earlier, longer lookahead, or has to keep to for others.
+    floor: Option<Bound>,
+    advance: Option<(Advance, LogicalTime)>,
+}
+
+impl Clock {
+    pub(crate) fn new(of: TimeType) -> Self {
+        Clock {
+            time: of.initial(),
+            exclusive: false,
+            lookahead: None,
+            floor: None,
+            advance: None,
+        }
+    }
+
+    /// The logical time.
+    pub(crate) fn time(&self) -> LogicalTime {
+        self.time
+    }
+
+    pub(crate) fn is_regulating(&self) -> bool {
+        self.lookahead.is_some()
+    }
+
+    /// What was asked for and is not granted yet.
+    pub(crate) fn advance(&self) -> Option<(Advance, LogicalTime)> {
+        self.advance
+    }
+
+    /// The actual lookahead of a regulating federate: one that was shortened shrinks only as time
+    /// advances (§8.19).
+    pub(crate) fn lookahead(&self) -> Option<LogicalTimeInterval> {
+        let asked = self.lookahead?;
+        let reached = Bound::after(self.time, asked, true);
+        Some(match self.floor.filter(|floor| *floor > reached) {
+            Some(Bound::At { time, .. }) => time.since(self.time),
+            Some(Bound::Never) => LogicalTimeInterval::longest(self.time.time_type()),
+            None => asked,
+        })
+    }
+
+    /// The time stamps that it may use; none if it is not regulating. While it advances those are
+    /// counted from the time asked for.
+    pub(crate) fn bound(&self) -> Option<Bound> {
+        match self.advance {
+            Some((kind, to)) => self.bound_from(to, kind.is_exclusive()),
+            None => self.promised(),
+        }
+    }
+
+    /// The time stamps that it may use at the time it has been granted; none if it is not
+    /// regulating. What it asks for may be granted as less.
+    pub(crate) fn promised(&self) -> Option<Bound> {
+        self.bound_from(self.time, self.exclusive)
+    }
+
+    fn bound_from(&self, time: LogicalTime, exclusive: bool) -> Option<Bound> {
+        let bound = Bound::after(time, self.lookahead?, exclusive);
+        Some(self.floor.map_or(bound, |floor| floor.max(bound)))
+    }
+
+    /// Time-regulating from now on, at this time; with `strict`, the time stamp one lookahead after
+    /// it is too early.
+    pub(crate) fn regulate(
+        &mut self,
+        lookahead: LogicalTimeInterval,
+        time: LogicalTime,
+        strict: bool,
+    ) {
+        self.promise(lookahead, time, strict);
+        self.time = time;
+    }
+
+    /// What [`Clock::regulate`] does but for the time itself, which comes later.
+    fn promise(&mut self, lookahead: LogicalTimeInterval, time: LogicalTime, strict: bool) {
+        self.exclusive = false;
+        self.lookahead = Some(lookahead);
+        let bound = Bound::after(time, lookahead, false);
+        self.floor = strict.then_some(match bound {
+            Bound::At { time, .. } => Bound::At { time, strict },
+            Bound::Never => Bound::Never,
+        });
+    }
+
+    pub(crate) fn stop_regulating(&mut self) {
+        self.lookahead = None;
+        self.floor = None;
+    }
+
+    /// Asks for an advance.
+    pub(crate) fn ask(&mut self, kind: Advance, to: LogicalTime) {
+        self.keep_promise();
+        self.advance = Some((kind, to));
+    }
+
+    pub(crate) fn modify_lookahead(&mut self, lookahead: LogicalTimeInterval) {
+        self.keep_promise();
+        self.lookahead = Some(lookahead);
+    }
+
+    fn keep_promise(&mut self) {
+        self.floor = self.promised();
+    }
+
+    /// The advance is granted, to this time.
+    pub(crate) fn grant(&mut self, time: LogicalTime) {
+        if let Some((kind, _)) = self.advance.take() {
+            self.exclusive = kind.is_exclusive();
+        }
+        self.time = time;
+    }
+}
+
+/// A federate's time as the executive knows it.
+struct Federate {
+    clock: Clock,
+    constrained: bool,
+    /// Its last advance while constrained was one of §8.8 or §8.10: all messages at its time have
+    /// come.
+    over: bool,
+    /// Regulation was asked for, and waits until it may be at this time; it counts as regulating.
+    enabling: Option<LogicalTime>,
+    /// Constraint was asked for.
+    constraining: bool,
+    /// Messages sent to it in time-stamp order and not granted.
+    queue: BTreeSet<Stamped>,
+}
+
+/// What has become of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Time Advance Grant, §8.13, behind all messages at or below the time; with `flush`, behind
+    /// all there are.
+    Granted { time: LogicalTime, flush: bool },
+    /// Time Regulation Enabled, §8.3; with `strict` as of [`Clock::regulate`].
+    Regulating { time: LogicalTime, strict: bool },
+    /// Time Constrained Enabled, §8.6.
+    Constrained,
+}
+
+/// The least bound of regulating federates, and what it is for the one that has it.
+#[derive(Clone, Copy)]
+struct Least {
+    of: Option<FederateHandle>,
+    bound: Bound,
+    for_itself: Bound,
+}
+
+/// What is not granted for now, for the sake of a save or a restore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    Nothing,
+    /// Times beyond this one.
+    Beyond(LogicalTime),
+    All,
+}
+
+/// The time of all federates of a federation execution.
+pub(crate) struct Times {
+    of: TimeType,
+    federates: BTreeMap<FederateHandle, Federate>,
+    hold: Hold,
+}
+
+impl Federate {
+    /// What it may still send if nothing more comes to it, while it regulates.
+    fn base(&self) -> Option<Bound> {
+        if let Some(at) = self.enabling {
+            return self.clock.bound_from(at, false);
+        }
+        match self.clock.advance {
+            Some((kind, to)) if kind.is_next_message() => {
+                let next = self.queue.first().map_or(to, |m| m.time.min(to));
+                self.clock.bound_from(next, kind.is_exclusive())
+            }
+            Some((Advance::FlushQueue, _)) => self.clock.promised(),
+            _ => self.clock.bound(),
+        }
+    }
+
+    /// What it may send sooner because a message comes within this bound: while it waits for one.
+    fn relay(&self, bound: Bound) -> Option<Bound> {
+        let (kind, _) = self
+            .clock
+            .advance
+            .filter(|(kind, _)| kind.is_next_message())?;
+        let sooner = bound.relayed(self.clock.lookahead?, kind.is_exclusive());
+        let floor = self.clock.floor;
+        self.constrained
+            .then_some(floor.map_or(sooner, |f| f.max(sooner)))
+    }
+}
+
+impl Times {
+    pub(crate) fn new(of: TimeType) -> Self {
+        Times {
+            of,
+            federates: BTreeMap::new(),
+            hold: Hold::Nothing,
+        }
+    }
+
+    /// What is held from now on.
+    pub(crate) fn set_hold(&mut self, hold: Hold) {
+        self.hold = hold;
+    }
+
+    /// What is held.
+    pub(crate) fn hold(&self) -> Hold {
+        self.hold
+    }
+
+    /// Whether a constrained federate is beyond a time already.
+    pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
+        let mut all = self.federates.values();
+        all.any(|f| f.constrained && f.clock.time > time)
+    }
+
+    /// Whether a constrained federate asks for an advance beyond a time, and has, with what it has
+    /// been granted and what waits for it, all messages up to there.
+    pub(crate) fn is_through(&self, federate: FederateHandle, time: LogicalTime) -> bool {
+        let Some(known) = self.federates.get(&federate) else {
+            return false;
+        };
+        let Some((kind, to)) = known.clock.advance else {
+            return false;
+        };
+        let granted_before = kind.is_next_message() || kind == Advance::FlushQueue;
+        let waits = known.queue.first().is_some_and(|m| m.time <= time);
+        to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
+    }
+
+    /// Whether a federate that is not constrained sends nothing up to a time any more, as far as it
+    /// goes by its time.
+    pub(crate) fn has_come_to(&self, federate: FederateHandle, time: LogicalTime) -> bool {
+        self.federates.get(&federate).is_none_or(|f| {
+            let beyond = f.clock.advance.is_some_and(|(_, to)| to > time);
+            !f.clock.is_regulating() || f.clock.time >= time || beyond
+        })
+    }
+
+    /// Messages up to a time are handed over to a constrained federate without a grant.
+    pub(crate) fn release(&mut self, federate: FederateHandle, time: LogicalTime) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.take_up_to(time);
+        }
+    }
+
+    /// The type of its logical times.
+    pub(crate) fn time_type(&self) -> TimeType {
+        self.of
+    }
+
+    pub(crate) fn join(&mut self, federate: FederateHandle) {
+        let new = Federate {
+            clock: Clock::new(self.of),
+            constrained: false,
+            over: false,
+            enabling: None,
+            constraining: false,
+            queue: BTreeSet::new(),
+        };
+        self.federates.insert(federate, new);
+    }
+
+    pub(crate) fn leave(&mut self, federate: FederateHandle) {
+        self.federates.remove(&federate);
+    }
+
+    /// All federates, in the order of their handles.
+    pub(crate) fn federates(&self) -> impl Iterator<Item = FederateHandle> {
+        self.federates.keys().copied()
+    }
+
+    /// A federate's clock.
+    pub(crate) fn clock(&self, federate: FederateHandle) -> Option<&Clock> {
+        Some(&self.federates.get(&federate)?.clock)
+    }
+
+    pub(crate) fn is_constrained(&self, federate: FederateHandle) -> bool {
+        self.federates.get(&federate).is_some_and(|f| f.constrained)
+    }
+
+    /// Whether it waits for regulation.
+    pub(crate) fn is_enabling(&self, federate: FederateHandle) -> bool {
+        let known = self.federates.get(&federate);
+        known.is_some_and(|f| f.enabling.is_some())
+    }
+
+    /// Whether it waits for anything.
+    pub(crate) fn is_waiting(&self, federate: FederateHandle) -> bool {
+        self.federates
+            .get(&federate)
+            .is_some_and(Federate::is_waiting)
+    }
+
+    /// What a regulating federate may send now; none if it is not regulating.
+    pub(crate) fn bound(&self, federate: FederateHandle) -> Option<Bound> {
+        let known = self.federates.get(&federate)?;
+        known.clock.bound().filter(|_| known.enabling.is_none())
+    }
+
+    fn least(&self) -> Least {
+        let bases = || {
+            let all = self.federates.iter();
+            all.filter_map(|(handle, f)| Some((*handle, f, f.base()?)))
+        };
+        let Some((of, _, bound)) = bases().min_by_key(|(_, _, base)| *base) else {
+            return Least {
+                of: None,
+                bound: Bound::Never,
+                for_itself: Bound::Never,
+            };
+        };
+        let others = bases().filter(|(handle, ..)| *handle != of);
+        let soonest = others.map(|(_, f, base)| f.relay(bound).map_or(base, |r| r.min(base)));
+        Least {
+            of: Some(of),
+            bound,
+            for_itself: soonest.min().unwrap_or(Bound::Never),
+        }
+    }
+
+    /// The greatest available logical time of a federate, as a bound of what can come to it.
+    pub(crate) fn galt(&self, federate: FederateHandle) -> Bound {
+        self.least().galt(federate)
+    }
+
+    /// The least incoming time stamp: of what has come or can come (§8.18).
+    pub(crate) fn lits(&self, federate: FederateHandle) -> Option<LogicalTime> {
+        let known = self.federates.get(&federate)?;
+        let next = known.queue.first().map(|m| m.time);
+        self.galt(federate).time().into_iter().chain(next).min()
+    }
+
+    /// Messages that wait for a federate's advance.
+    pub(crate) fn queued(&self, federate: FederateHandle) -> usize {
+        self.federates.get(&federate).map_or(0, |f| f.queue.len())
+    }
+
+    /// Enable Time Regulation, §8.2: the least time at or after the federate's own of which no time
+    /// stamp that it may use then is over for a constrained federate.
+    pub(crate) fn enable_regulation(
+        &mut self,
+        federate: FederateHandle,
+        lookahead: LogicalTimeInterval,
+    ) {
+        let Some(now) = self.clock(federate).map(Clock::time) else {
+            return;
+        };
+        let others = self.federates.iter();
+        let others = others.filter(|(h, f)| **h != federate && f.constrained);
+        let over = others.map(|(_, f)| (f.clock.time, f.over));
+        let (mut time, mut last) = (now, None);
+        for (over, exclusive) in over {
+            time = time.max(LogicalTime::least_reaching(over, lookahead, exclusive));
+            last = last.max(Some(Bound::At {
+                time: over,
+                strict: exclusive,
+            }));
+        }
+        let strict = last > Some(Bound::after(time, lookahead, false));
+        let Some(known) = self.federates.get_mut(&federate) else {
+            return;
+        };
+        known.clock.promise(lookahead, time, strict);
+        known.enabling = Some(time);
+    }
+
+    pub(crate) fn disable_regulation(&mut self, federate: FederateHandle) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.clock.stop_regulating();
+            known.enabling = None;
+        }
+    }
+
+    /// Enable Time Constrained, §8.5.
+    pub(crate) fn enable_constrained(&mut self, federate: FederateHandle) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.constraining = true;
+        }
+    }
+
+    /// Disable Time Constrained, §8.7: what waits for the federate is its own now.
+    pub(crate) fn disable_constrained(&mut self, federate: FederateHandle) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.constrained = false;
+            known.queue.clear();
+        }
+    }
+
+    /// Modify Lookahead, §8.19.
+    pub(crate) fn modify_lookahead(
+        &mut self,
+        federate: FederateHandle,
+        lookahead: LogicalTimeInterval,
+    ) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.clock.modify_lookahead(lookahead);
+        }
+    }
+
+    /// An advance is asked for.
+    pub(crate) fn ask(&mut self, federate: FederateHandle, kind: Advance, to: LogicalTime) {
+        if let Some(known) = self.federates.get_mut(&federate) {
+            known.clock.ask(kind, to);
+        }
+    }
+
+    /// A message for a federate, which is constrained: it waits for its advance. Returns whether
+    /// that may lead to a grant.
+    pub(crate) fn push(&mut self, federate: FederateHandle, message: Stamped) -> bool {
+        let Some(known) = self.federates.get_mut(&federate) else {
+            return false;
+        };
+        known.queue.insert(message);
+        let advance = known.clock.advance;
+        advance.is_some_and(|(kind, to)| kind.is_next_message() && message.time < to)
+    }
+
+    /// Takes a message back; whether it still waited.
+    pub(crate) fn retract(&mut self, federate: FederateHandle, message: Stamped) -> bool {
+        let known = self.federates.get_mut(&federate);
+        known.is_some_and(|f| f.queue.remove(&message))
+    }
+
+    /// What can be granted or enabled next, now done. Call until there is nothing.
+    pub(crate) fn settle(&mut self) -> Option<(FederateHandle, Outcome)> {
+        let most = match self.hold {
+            Hold::Nothing => None,
+            Hold::Beyond(time) => Some(time),
+            Hold::All => return None,
+        };
+        let least = self.least();
+        let all = self.federates.iter_mut();
+        let mut waiting = all.filter(|(_, f)| f.is_waiting());
+        waiting.find_map(|(handle, f)| Some((*handle, f.settle(least.galt(*handle), most)?)))
+    }
+}
+
+impl Federate {
+    fn is_waiting(&self) -> bool {
+        self.clock.advance.is_some() || self.enabling.is_some() || self.constraining
+    }
+
+    /// `most`: nothing beyond it is granted.
+    fn settle(&mut self, galt: Bound, most: Option<LogicalTime>) -> Option<Outcome> {
+        let held = |time: LogicalTime| most.is_some_and(|most| time > most);
+        if let Some(time) = self.enabling
+            && (!self.constrained || galt.lets_pass(time, false))
+            && !held(time)
+        {
+            self.enabling = None;
+            // If it has moved, then as by Time Advance Request Available.
+            self.over &= self.clock.time == time;
+            self.clock.time = time;
+            self.take_up_to(time);
+            let strict = self.clock.floor.is_some();
+            return Some(Outcome::Regulating { time, strict });
+        }
+        if self.constraining && galt.lets_pass(self.clock.time, false) {
+            (self.constraining, self.constrained) = (false, true);
+            // It may have advanced without waiting for anybody.
+            self.over = false;
+            return Some(Outcome::Constrained);
+        }
+        let (kind, to) = self.clock.advance?;
+        let time = match kind {
+            _ if !self.constrained => to,
+            Advance::FlushQueue => {
+                let first = self.queue.first().map(|m| m.time);
+                let all = [Some(to), galt.time(), first];
+                all.into_iter().flatten().min()?.max(self.clock.time)
+            }
+            _ => {
+                let next = self.queue.first().filter(|_| kind.is_next_message());
+                let time = next.map_or(to, |m| m.time.min(to));
+                galt.lets_pass(time, kind.is_exclusive()).then_some(time)?
+            }
+        };
+        if held(time) {
+            return None;
+        }
+        self.clock.grant(time);
+        self.over = kind.is_exclusive();
+        let flush = kind == Advance::FlushQueue;
+        if flush {
+            self.queue.clear();
+        } else {
+            self.take_up_to(time);
+        }
+        Some(Outcome::Granted { time, flush })
+    }
+
+    fn take_up_to(&mut self, time: LogicalTime) {
+        while let Some(first) = self.queue.first()
+            && first.time <= time
+        {
+            self.queue.pop_first();
+        }
+    }
+}
+
+impl Least {
+    fn galt(&self, federate: FederateHandle) -> Bound {
+        match self.of == Some(federate) {
+            true => self.for_itself,
+            false => self.bound,
+        }
+    }
+}
+
+impl Clock {
+    pub(super) fn save(&self) -> saved::Clock {
+        saved::Clock {
+            time: self.time,
+            exclusive: self.exclusive,
+            lookahead: self.lookahead,
+            floor: self.floor,
+            advance: self.advance,
+        }
+    }
+
+    pub(super) fn restore(saved: saved::Clock) -> Self {
+        Clock {
+            time: saved.time,
+            exclusive: saved.exclusive,
+            lookahead: saved.lookahead,
+            floor: saved.floor,
+            advance: saved.advance,
+        }
+    }
+}
+
+impl Times {
+    pub(super) fn save(&self) -> BTreeMap<FederateHandle, saved::FederateTime> {
+        let all = self.federates.iter();
+        all.map(|(handle, f)| (*handle, f.save())).collect()
+    }
+
+    pub(super) fn restore(
+        of: TimeType,
+        saved: BTreeMap<FederateHandle, saved::FederateTime>,
+    ) -> Self {
+        let all = saved.into_iter();
+        Times {
+            of,
+            federates: all.map(|(h, f)| (h, Federate::restore(f))).collect(),
+            hold: Hold::Nothing,
+        }
+    }
+}
+
+impl Federate {
+    fn save(&self) -> saved::FederateTime {
+        saved::FederateTime {
+            clock: self.clock.save(),
+            constrained: self.constrained,
+            over: self.over,
+            enabling: self.enabling,
+            constraining: self.constraining,
+            queue: self.queue.iter().map(|m| (m.time, m.sequence)).collect(),
+        }
+    }
+
+    fn restore(saved: saved::FederateTime) -> Self {
+        let queue = saved.queue.into_iter();
+        Federate {
+            clock: Clock::restore(saved.clock),
+            constrained: saved.constrained,
+            over: saved.over,
+            enabling: saved.enabling,
+            constraining: saved.constraining,
+            queue: queue
+                .map(|(time, sequence)| Stamped { time, sequence })
+                .collect(),
+        }
+    }
+}

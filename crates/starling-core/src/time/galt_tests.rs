@@ -1,0 +1,430 @@
+//! The closed form against brute force, over random runs of a few federates.
+
+use super::galt::{Advance, Outcome, Stamped, Times};
+use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
+use crate::FederateHandle;
+use proptest::prelude::*;
+use starling_galt_oracle::{self as oracle, Kind, LAST};
+
+/// Requests ask for no time beyond, so that what may be sent after them lies in the oracle's range.
+const END: i64 = LAST - 20;
+
+#[derive(Clone, Debug)]
+enum Input {
+    Regulate(usize, i64),
+    StopRegulating(usize),
+    Constrain(usize),
+    StopConstraining(usize),
+    Lookahead(usize, i64),
+    Ask(usize, Kind, i64),
+    Send(usize, i64),
+    Retract(usize),
+    Leave(usize),
+}
+
+struct Sent {
+    sender: usize,
+    message: Stamped,
+    time: i64,
+}
+
+/// The same federation execution twice.
+struct Run {
+    of: TimeType,
+    times: Times,
+    model: Vec<oracle::Federate>,
+    sent: Vec<Sent>,
+    sequence: u64,
+    grants: usize,
+}
+
+fn handle(federate: usize) -> FederateHandle {
+    FederateHandle(federate as u32 + 1)
+}
+
+fn advance(kind: Kind) -> Advance {
+    match kind {
+        Kind::Tar => Advance::Time,
+        Kind::Tara => Advance::TimeAvailable,
+        Kind::Nmr => Advance::NextMessage,
+        Kind::Nmra => Advance::NextMessageAvailable,
+        Kind::Fqr => Advance::FlushQueue,
+    }
+}
+
+impl Run {
+    fn new(of: TimeType, federates: usize) -> Self {
+        let mut times = Times::new(of);
+        (0..federates).for_each(|f| times.join(handle(f)));
+        Run {
+            of,
+            times,
+            model: vec![oracle::Federate::default(); federates],
+            sent: Vec::new(),
+            sequence: 0,
+            grants: 0,
+        }
+    }
+
+    fn time(&self, value: i64) -> LogicalTime {
+        match self.of {
+            TimeType::Integer64 => LogicalTime::integer64(value),
+            TimeType::Float64 => LogicalTime::float64(value as f64).unwrap(),
+        }
+    }
+
+    fn interval(&self, value: i64) -> LogicalTimeInterval {
+        match self.of {
+            TimeType::Integer64 => LogicalTimeInterval::integer64(value),
+            TimeType::Float64 => LogicalTimeInterval::float64(value as f64).unwrap(),
+        }
+    }
+
+    /// Twice the time, as the oracle's points. Floating-point times that lie between whole ones are
+    /// told apart in the first unit of the last place, which is "just after".
+    fn point(&self, bound: Bound) -> Option<i64> {
+        let Bound::At { time, strict } = bound else {
+            return None;
+        };
+        let point = match (time.as_integer64(), time.as_float64()) {
+            (Some(v), _) => 2 * v,
+            (_, Some(v)) => 2 * v.floor() as i64 + i64::from(v.fract() != 0.0),
+            _ => unreachable!("a time is of one of the two types"),
+        };
+        (point <= 2 * LAST + 1).then_some(point | i64::from(strict))
+    }
+
+    fn whole(&self, time: LogicalTime) -> i64 {
+        self.point(Bound::At {
+            time,
+            strict: false,
+        })
+        .unwrap()
+            / 2
+    }
+
+    /// Does it if a federate may; whether it has.
+    fn input(&mut self, input: &Input) -> bool {
+        let of = match input {
+            Input::Regulate(f, _) | Input::StopRegulating(f) | Input::Constrain(f) => *f,
+            Input::StopConstraining(f) | Input::Lookahead(f, _) | Input::Ask(f, ..) => *f,
+            Input::Send(f, _) | Input::Leave(f) => *f,
+            Input::Retract(nth) => return self.retract(*nth),
+        };
+        if self.times.clock(handle(of)).is_none() {
+            return false;
+        }
+        let (f, h) = (&self.model[of], handle(of));
+        let enabling = f.enabling.is_some();
+        let waits = f.request.is_some() || enabling || f.constraining;
+        match *input {
+            Input::Regulate(_, lookahead) if f.request.is_none() && !f.regulating => {
+                let (at, first) = oracle::regulation(&self.model, of, lookahead);
+                let over = |f: &oracle::Federate| f.constrained && f.over;
+                if self.of == TimeType::Float64 && lookahead > 0 && self.model.iter().any(over) {
+                    // There is a floating-point time between those that the oracle knows.
+                    return false;
+                }
+                let f = &mut self.model[of];
+                (f.regulating, f.enabling, f.floor) = (true, Some(at), first);
+                (f.lookahead, f.spent) = (lookahead, false);
+                self.times.enable_regulation(h, self.interval(lookahead));
+            }
+            Input::StopRegulating(_) if f.regulating && !enabling => {
+                let f = &mut self.model[of];
+                (f.regulating, f.floor) = (false, 0);
+                self.times.disable_regulation(h);
+            }
+            Input::Constrain(_) if !waits && !f.constrained => {
+                self.model[of].constraining = true;
+                self.times.enable_constrained(h);
+            }
+            Input::StopConstraining(_) if f.constrained => {
+                let f = &mut self.model[of];
+                f.constrained = false;
+                f.queue.clear();
+                self.times.disable_constrained(h);
+            }
+            Input::Lookahead(_, lookahead) if f.regulating && !enabling && f.request.is_none() => {
+                let f = &mut self.model[of];
+                f.keep_promise();
+                f.lookahead = lookahead;
+                self.times.modify_lookahead(h, self.interval(lookahead));
+            }
+            Input::Ask(_, kind, by) if !waits => {
+                let to = (f.time + by).min(END);
+                let f = &mut self.model[of];
+                f.keep_promise();
+                f.request = Some((kind, to));
+                self.times.ask(h, advance(kind), self.time(to));
+            }
+            Input::Send(_, by) if f.regulating && !enabling => {
+                let first = f.first_point();
+                let time = ((first + 1) / 2 + by).min(END + 15);
+                let bound = self.times.bound(h).unwrap();
+                // Both agree on what it may send, to the point.
+                assert_eq!(self.point(bound), Some(first));
+                if !bound.admits(self.time(time)) {
+                    return false;
+                }
+                self.sequence += 1;
+                let message = Stamped {
+                    time: self.time(time),
+                    sequence: self.sequence,
+                };
+                for (to, f) in self.model.iter_mut().enumerate() {
+                    if to != of && f.constrained {
+                        let late = time < f.time || (f.over && time == f.time);
+                        assert!(!late, "{time} comes to {to} at {}", f.time);
+                        f.queue.push(time);
+                        self.times.push(handle(to), message);
+                    }
+                }
+                self.sent.push(Sent {
+                    sender: of,
+                    message,
+                    time,
+                });
+            }
+            Input::Leave(_) => {
+                self.model[of] = oracle::Federate::default();
+                self.times.leave(h);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn retract(&mut self, nth: usize) -> bool {
+        if self.sent.is_empty() {
+            return false;
+        }
+        let sent = self.sent.swap_remove(nth % self.sent.len());
+        let sender = self.times.bound(handle(sent.sender));
+        if !sender.is_some_and(|bound| bound.admits(sent.message.time)) {
+            return false;
+        }
+        for (to, f) in self.model.iter_mut().enumerate() {
+            if self.times.retract(handle(to), sent.message) {
+                let at = f.queue.iter().position(|ts| *ts == sent.time);
+                f.queue.swap_remove(at.expect("both have it"));
+            }
+        }
+        true
+    }
+
+    fn settle(&mut self) {
+        loop {
+            self.compare();
+            let Some((federate, outcome)) = self.times.settle() else {
+                break;
+            };
+            let me = federate.0 as usize - 1;
+            match outcome {
+                Outcome::Granted { time, flush } => {
+                    let time = self.whole(time);
+                    assert_eq!(oracle::grant(&self.model, me), Some(time));
+                    let kind = self.model[me].request.unwrap().0;
+                    assert_eq!(flush, kind == Kind::Fqr);
+                    oracle::advance(&mut self.model[me], time);
+                    self.grants += 1;
+                }
+                Outcome::Regulating { time, .. } => {
+                    let time = self.whole(time);
+                    assert_eq!(self.model[me].enabling.take(), Some(time));
+                    assert!(oracle::may_regulate(&self.model, me, time));
+                    let f = &mut self.model[me];
+                    f.over &= f.time == time;
+                    f.time = time;
+                    f.queue.retain(|ts| *ts > time);
+                }
+                Outcome::Constrained => {
+                    assert!(oracle::may_constrain(&self.model, me));
+                    let f = &mut self.model[me];
+                    (f.constraining, f.constrained, f.over) = (false, true, false);
+                }
+            }
+        }
+        for (me, f) in self.model.iter().enumerate() {
+            assert_eq!(
+                oracle::grant(&self.model, me),
+                None,
+                "{me} of {:?}",
+                self.model
+            );
+            assert!(!f.constraining || !oracle::may_constrain(&self.model, me));
+            assert!(
+                f.enabling
+                    .is_none_or(|at| !oracle::may_regulate(&self.model, me, at))
+            );
+        }
+    }
+
+    fn compare(&self) {
+        for (me, galt) in oracle::galts(&self.model).into_iter().enumerate() {
+            let of = handle(me);
+            if self.times.clock(of).is_none() {
+                continue;
+            }
+            assert_eq!(
+                self.point(self.times.galt(of)),
+                galt,
+                "{me} of {:?}",
+                self.model
+            );
+            let lits = self
+                .times
+                .lits(of)
+                .filter(|t| self.whole_or_beyond(*t) <= LAST);
+            assert_eq!(lits.map(|t| self.whole(t)), oracle::lits(&self.model, me));
+            assert_eq!(self.times.queued(of), self.model[me].queue.len());
+        }
+    }
+
+    fn whole_or_beyond(&self, time: LogicalTime) -> i64 {
+        time.as_integer64()
+            .or(time.as_float64().map(|f| f as i64))
+            .unwrap()
+    }
+
+    /// Once nothing is switched any more and all keep asking, all get to the end.
+    fn finish(&mut self, kinds: &[Kind]) {
+        for round in 0..4_000 {
+            let mut done = true;
+            for me in 0..self.model.len() {
+                if self.times.clock(handle(me)).is_none() {
+                    continue;
+                }
+                let f = &self.model[me];
+                done &= f.time >= END && f.enabling.is_none() && !f.constraining;
+                // At the end, too, it goes on to where no message can come to others.
+                let kind = match f.time >= END {
+                    true => Kind::Tar,
+                    false => kinds[(round + me) % kinds.len()],
+                };
+                if f.request.is_none() && f.enabling.is_none() && !f.constraining {
+                    self.input(&Input::Ask(me, kind, 7 + me as i64));
+                    self.settle();
+                }
+            }
+            if done {
+                return;
+            }
+        }
+        panic!("no end: {:?}", self.model);
+    }
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop::sample::select(vec![
+        Kind::Tar,
+        Kind::Tara,
+        Kind::Nmr,
+        Kind::Nmra,
+        Kind::Fqr,
+    ])
+}
+
+fn input(federates: usize) -> impl Strategy<Value = Input> {
+    let f = move || 0..federates;
+    let lookahead = || prop_oneof![Just(0), 0i64..6];
+    prop_oneof![
+        3 => (f(), lookahead()).prop_map(|(f, l)| Input::Regulate(f, l)),
+        1 => f().prop_map(Input::StopRegulating),
+        3 => f().prop_map(Input::Constrain),
+        1 => f().prop_map(Input::StopConstraining),
+        1 => (f(), lookahead()).prop_map(|(f, l)| Input::Lookahead(f, l)),
+        12 => (f(), kind(), 0i64..25).prop_map(|(f, k, by)| Input::Ask(f, k, by)),
+        8 => (f(), 0i64..12).prop_map(|(f, by)| Input::Send(f, by)),
+        2 => (0usize..1_000).prop_map(Input::Retract),
+        1 => f().prop_map(Input::Leave),
+    ]
+}
+
+fn run() -> impl Strategy<Value = (bool, usize, Vec<Input>, Vec<Kind>)> {
+    (2usize..6).prop_flat_map(|n| {
+        let kinds = prop::sample::select(vec![Kind::Tar, Kind::Tara, Kind::Nmr, Kind::Nmra]);
+        let inputs = prop::collection::vec(input(n), 0..60);
+        (
+            any::<bool>(),
+            Just(n),
+            inputs,
+            prop::collection::vec(kinds, 1..4),
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #[test]
+    fn as_brute_force_says((integers, federates, inputs, kinds) in run()) {
+        let of = if integers { TimeType::Integer64 } else { TimeType::Float64 };
+        let mut run = Run::new(of, federates);
+        for input in &inputs {
+            if run.input(input) {
+                run.settle();
+            }
+        }
+        run.finish(&kinds);
+    }
+}
+
+#[test]
+fn next_messages_a_million_apart_take_one_round() {
+    let mut times = Times::new(TimeType::Float64);
+    let (a, b) = (handle(0), handle(1));
+    let time = |t: f64| LogicalTime::float64(t).unwrap();
+    for f in [a, b] {
+        times.join(f);
+        times.enable_regulation(f, LogicalTimeInterval::float64(1.0).unwrap());
+        times.enable_constrained(f);
+    }
+    while times.settle().is_some() {}
+    times.ask(a, Advance::NextMessage, time(1e6));
+    assert_eq!(times.settle(), None);
+    times.ask(b, Advance::NextMessage, time(2e6));
+    assert_eq!(times.galt(a).time(), Some(time(1_000_002.0)));
+    assert_eq!(times.galt(b).time(), Some(time(1_000_001.0)));
+    let granted = Outcome::Granted {
+        time: time(1e6),
+        flush: false,
+    };
+    assert_eq!(times.settle(), Some((a, granted)));
+    assert_eq!(times.settle(), None);
+}
+
+#[test]
+fn at_the_last_time_and_with_endless_lookahead_advances_are_granted() {
+    let run = |of: TimeType, lookahead: LogicalTimeInterval, last: LogicalTime| {
+        let mut times = Times::new(of);
+        for f in [handle(0), handle(1)] {
+            times.join(f);
+            times.enable_regulation(f, lookahead);
+            times.enable_constrained(f);
+        }
+        while times.settle().is_some() {}
+        times.ask(handle(0), Advance::Time, last);
+        let at_once = times.settle();
+        times.ask(handle(1), Advance::NextMessage, last);
+        let later = std::iter::from_fn(|| times.settle());
+        let all: Vec<_> = at_once.into_iter().chain(later).collect();
+        let granted = Outcome::Granted {
+            time: last,
+            flush: false,
+        };
+        assert_eq!(all, [(handle(0), granted), (handle(1), granted)]);
+        at_once.is_some()
+    };
+    for lookahead in [0, 1, i64::MAX] {
+        let lookahead = LogicalTimeInterval::integer64(lookahead);
+        let last = LogicalTime::integer64(i64::MAX);
+        assert!(!run(TimeType::Integer64, lookahead, last));
+    }
+    for (lookahead, at_once) in [(0.0, false), (1.0, false), (f64::INFINITY, true)] {
+        for last in [f64::MAX, f64::INFINITY] {
+            let lookahead = LogicalTimeInterval::float64(lookahead).unwrap();
+            let last = LogicalTime::float64(last).unwrap();
+            assert_eq!(run(TimeType::Float64, lookahead, last), at_once);
+        }
+    }
+}

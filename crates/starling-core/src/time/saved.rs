@@ -1,0 +1,90 @@
+//! Time management as a save has it.
+
+use super::deletions::Deletions;
+use super::execution::ExecutionTime;
+use super::federate::{Delivered, FederateTime, Sent};
+use super::galt::{Clock, Times};
+use crate::ProtocolError;
+use crate::object::known::Instance;
+use crate::saved::time as saved;
+use starling_fom::ObjectModel;
+
+impl ExecutionTime {
+    pub(crate) fn save(&self) -> saved::Execution {
+        saved::Execution {
+            time_type: self.time_type(),
+            federates: self.times.save(),
+            messages: self.messages,
+            retractable: self.retractable.clone(),
+            deletions: self.deletions.save(),
+            unsettled: self.unsettled,
+        }
+    }
+
+    /// Limits stay.
+    pub(crate) fn restore(&mut self, saved: saved::Execution) {
+        self.times = Times::restore(saved.time_type, saved.federates);
+        self.messages = saved.messages;
+        self.retractable = saved.retractable;
+        self.deletions = Deletions::restore(saved.deletions);
+        self.unsettled = saved.unsettled;
+        self.overdue.clear();
+    }
+}
+
+impl FederateTime {
+    pub(crate) fn save(&self) -> saved::Federate {
+        let sent = self.sent.iter().map(|(number, sent)| {
+            let deletes = sent.deletes.as_ref();
+            let sent = saved::Sent {
+                time: sent.time,
+                deletes: deletes.map(|(handle, known)| (*handle, known.save())),
+            };
+            (*number, sent)
+        });
+        saved::Federate {
+            time_type: self.of,
+            clock: self.clock.save(),
+            enabling: self.enabling,
+            constraint: self.constraint,
+            asynchronous: self.asynchronous,
+            last_number: self.last_number,
+            sent: sent.collect(),
+            delivered: self.delivered.save(),
+            undeleted: self.undeleted.clone(),
+            bounds: self.bounds,
+            orders: self.orders.clone(),
+        }
+    }
+
+    /// Limits stay. An error if the object model does not have what was saved.
+    pub(crate) fn restore(
+        &mut self,
+        saved: saved::Federate,
+        model: &ObjectModel,
+    ) -> Result<(), ProtocolError> {
+        for (handle, deleted) in saved.sent.values().filter_map(|s| s.deletes.as_ref()) {
+            deleted.require_in(model, *handle)?;
+        }
+        let by_time = saved.sent.iter();
+        self.sent_by_time = by_time.map(|(number, s)| (s.time, *number)).collect();
+        let sent = saved.sent.into_iter().map(|(number, sent)| {
+            let deletes = sent.deletes;
+            let deletes = deletes.map(|(h, i)| (h, Box::new(Instance::restore(i))));
+            let time = sent.time;
+            (number, Sent { time, deletes })
+        });
+        self.sent = sent.collect();
+        self.of = saved.time_type;
+        self.clock = Clock::restore(saved.clock);
+        self.enabling = saved.enabling;
+        self.constraint = saved.constraint;
+        self.asynchronous = saved.asynchronous;
+        self.last_number = saved.last_number;
+        self.delivered = Delivered::restore(saved.delivered);
+        self.undeleted = saved.undeleted;
+        self.bounds = saved.bounds;
+        self.orders = saved.orders;
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! What became of data is counted, and told to the executive for who asks it.
+
+mod common;
+
+use common::Federation;
+use starling_core::Counters;
+use starling_core::message::ResignAction;
+
+/// As the executive knows them.
+fn told(f: &mut Federation, name: &str) -> Counters {
+    let all = f.status().federates;
+    let of = all.iter().find(|of| of.federate.name == name);
+    of.expect("a member").counters
+}
+
+#[test]
+fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, list) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    let instance = instance.unwrap();
+    let update = |f: &mut Federation| {
+        let values = [(list[0], &b"1"[..])];
+        f.call("A", |f| f.update_attribute_values(instance, &values, b""))
+            .unwrap();
+    };
+    assert!(!f.call("A", |f| f.report()), "nothing has happened");
+    update(&mut f);
+    assert_eq!(told(&mut f, "A"), Counters::default());
+    assert!(f.call("A", |f| f.report()));
+    f.run();
+    let unwanted = Counters {
+        unwanted: 1,
+        ..Counters::default()
+    };
+    assert_eq!(told(&mut f, "A"), unwanted);
+    assert!(!f.call("A", |f| f.report()), "it was told");
+
+    // Two requests for values that wait become one callback; what waits is told, too.
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &list, true, "")
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("A");
+    f.callbacks("B");
+    for _ in 0..2 {
+        f.call("B", |f| {
+            f.request_instance_attribute_value_update(instance, &list, b"")
+        })
+        .unwrap();
+        f.run();
+    }
+    update(&mut f);
+    f.run();
+    for name in ["A", "B"] {
+        assert!(f.call(name, |f| f.report()));
+    }
+    f.run();
+    let told_by_a = told(&mut f, "A");
+    assert_eq!((told_by_a.sent, told_by_a.unwanted), (1, 1));
+    assert_eq!((told_by_a.conflated, told_by_a.waiting), (1, 1));
+    let told_by_b = told(&mut f, "B");
+    assert_eq!((told_by_b.queued, told_by_b.waiting), (1, 1));
+    assert_eq!(
+        told_by_b.to_string(),
+        "0 sent, 1 received, 1 callbacks wait"
+    );
+
+    // It no longer subscribes when the value's turn comes.
+    f.call("B", |f| f.unsubscribe_object_class_attributes(class, &list))
+        .unwrap();
+    assert_eq!(f.callbacks("B"), []);
+    let last = f.call("B", |f| {
+        f.resign_federation_execution(ResignAction::NoAction)
+            .unwrap();
+        f.outbox().counted()
+    });
+    assert_eq!(last.expect("its last counts").unsubscribed, 1);
+}

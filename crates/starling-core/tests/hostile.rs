@@ -1,0 +1,375 @@
+//! What one federate sends past its LRC: the executive refuses it, and the others go on.
+
+mod common;
+
+use common::Federation;
+use starling_core::message::{
+    AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody,
+    SubscribedAttribute, ddm, declaration, federation, object, ownership,
+};
+use starling_core::{
+    AddressBuf, AttributeHandle, Callback, Divestiture, ExceptionKind, FederateHandle,
+    ObjectInstanceHandle, RegionHandle, Service, Transportation, ValuesBuf,
+};
+
+/// A owns x and y of an instance, which B and C know and publish, too.
+fn owned() -> (Federation, ObjectInstanceHandle, Vec<AttributeHandle>) {
+    let mut f = Federation::new("");
+    let names = ["A", "B", "C"];
+    for name in names {
+        f.join(name);
+    }
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    for name in names {
+        f.call(name, |f| f.publish_object_class_attributes(class, &list))
+            .unwrap();
+        f.call(name, |f| {
+            f.subscribe_object_class_attributes(class, &list, true, "")
+        })
+        .unwrap();
+    }
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    for name in names {
+        f.callbacks(name);
+    }
+    (f, instance.unwrap(), list)
+}
+
+/// A region of D, committed by A past its LRC.
+fn region(f: &mut Federation, number: u32) -> RegionHandle {
+    let dimension = f.call("A", |f| f.dimension_handle("D")).unwrap();
+    let region = RegionHandle::new(f.member("A").handle(), number);
+    let range = Range {
+        dimension,
+        lower: 0,
+        upper: 1,
+    };
+    let ranges = vec![range];
+    let commit = ddm::Request::CommitRegions(vec![RegionSpecification { region, ranges }]);
+    f.forge_request("A", &[], commit).unwrap();
+    region
+}
+
+/// The federation execution goes on for a federate.
+fn is_served(f: &mut Federation, name: &str) {
+    f.call(name, |f| f.reserve_object_instance_name("served"))
+        .unwrap();
+    let told = f.callbacks(name);
+    let served = |c: &Callback| {
+        matches!(
+            c,
+            Callback::NamesReserved {
+                succeeded: true,
+                ..
+            }
+        )
+    };
+    assert!(told.iter().any(served), "{told:?}");
+}
+
+#[test]
+fn an_attribute_listed_twice_is_divested_once() {
+    let (mut f, instance, list) = owned();
+    let x = list[0];
+    for name in ["B", "C"] {
+        f.call(name, |f| {
+            f.attribute_ownership_acquisition(instance, &[x], b"")
+        })
+        .unwrap();
+    }
+    let request = f.call("A", |f| {
+        f.attribute_ownership_divestiture_if_wanted(instance, &[x, list[1], x], b"")
+    });
+    f.run();
+    let service = Service::AttributeOwnershipDivestitureIfWanted;
+    let divested = f.call("A", |f| f.divested(service, request.unwrap()));
+    assert_eq!(divested, Some(Ok(vec![x])));
+    let mut acquired = |name| {
+        let told = f.callbacks(name);
+        let is = |c: &&Callback| {
+            matches!(
+                c,
+                Callback::AttributeOwnershipAcquisitionNotification { .. }
+            )
+        };
+        told.iter().filter(is).count()
+    };
+    assert_eq!((acquired("B"), acquired("C")), (1, 0));
+    is_served(&mut f, "A");
+}
+
+#[test]
+fn a_set_that_names_something_twice_ends_its_sender_alone() {
+    type Make = fn(&mut Federation, ObjectInstanceHandle, Vec<AttributeHandle>) -> RequestBody;
+    fn divest(
+        how: Divestiture,
+        instance: ObjectInstanceHandle,
+        attributes: Vec<AttributeHandle>,
+    ) -> RequestBody {
+        let tag = vec![];
+        let divest = ownership::Request::DivestOwnership {
+            how,
+            instance,
+            attributes,
+            tag,
+        };
+        divest.into()
+    }
+    fn subscribe(f: &mut Federation, regions: Vec<AttributeRegions>) -> RequestBody {
+        let subscribe = ddm::Request::SubscribeObjectClassWithRegions {
+            class: f.class("A"),
+            regions,
+            active: true,
+            rate: String::new(),
+        };
+        subscribe.into()
+    }
+    let all: [Make; 11] = [
+        |_, instance, twice| divest(Divestiture::IfWanted, instance, twice),
+        |_, instance, twice| divest(Divestiture::Confirmed, instance, twice),
+        |_, instance, twice| divest(Divestiture::Unconditional, instance, twice),
+        |_, instance, attributes| {
+            let query = ownership::Request::QueryOwnership {
+                instance,
+                attributes,
+            };
+            query.into()
+        },
+        |_, instance, attributes| {
+            let tag = vec![];
+            let wanted = object::Request::RequestInstanceUpdate {
+                instance,
+                attributes,
+                tag,
+            };
+            wanted.into()
+        },
+        |_, _, _| {
+            let names = vec!["b".into(), "a".into()];
+            let multiple = true;
+            object::Request::ReserveNames { names, multiple }.into()
+        },
+        |f, _, attributes| {
+            let class = f.class("A");
+            declaration::Request::PublishObjectClass { class, attributes }.into()
+        },
+        |f, _, twice| {
+            let class = f.class("A");
+            let subscribed = |attribute| SubscribedAttribute {
+                attribute,
+                active: true,
+                rate: String::new(),
+            };
+            let attributes = twice.into_iter().map(subscribed).collect();
+            declaration::Request::SubscribeObjectClass { class, attributes }.into()
+        },
+        |_, _, _| {
+            let register = federation::Request::RegisterSynchronizationPoint {
+                label: "l".into(),
+                tag: vec![],
+                set: vec![FederateHandle(2), FederateHandle(1)],
+            };
+            register.into()
+        },
+        |f, _, attributes| {
+            let regions = vec![region(f, 1)];
+            let twice = AttributeRegions {
+                attributes,
+                regions,
+            };
+            subscribe(f, vec![twice])
+        },
+        |f, _, twice| {
+            let regions = vec![region(f, 1)];
+            let item = |attribute| AttributeRegions {
+                attributes: vec![attribute],
+                regions: regions.clone(),
+            };
+            subscribe(f, twice.into_iter().map(item).collect())
+        },
+    ];
+    for make in all {
+        let (mut f, instance, list) = owned();
+        for name in ["B", "C"] {
+            f.call(name, |f| {
+                f.attribute_ownership_acquisition(instance, &list, b"")
+            })
+            .unwrap();
+        }
+        let forged = make(&mut f, instance, vec![list[0]; 2]);
+        let why = f.forge_request("A", &[], forged);
+        let why = why.expect_err("it names something twice, or does not ascend");
+        assert!(why.contains("does not ascend"), "{why}");
+        is_served(&mut f, "B");
+    }
+}
+
+#[test]
+fn fences_name_each_receiver_once_and_only_where_there_are_links() {
+    let mut f = Federation::new("");
+    let (_, b) = (f.join("A"), f.join("B"));
+    let nothing = || object::Request::ReleaseNames { names: vec![] };
+    let why = f.forge_request("A", &[b], nothing()).unwrap_err();
+    assert!(why.contains("no links"), "{why}");
+    is_served(&mut f, "B");
+
+    let mut f = Federation::direct("");
+    let (_, b) = (f.join("A"), f.join("B"));
+    let why = f.forge_request("A", &[b, b], nothing()).unwrap_err();
+    assert!(why.contains("does not ascend"), "{why}");
+    is_served(&mut f, "B");
+}
+
+/// B has not come to the removal of A's instance when A registers its handle again.
+#[test]
+fn a_handle_registered_again_ends_its_registrar_alone() {
+    let (mut f, instance, _) = owned();
+    f.call("B", |f| f.enable_time_constrained()).unwrap();
+    f.callbacks("B");
+    f.call("A", |f| f.delete_object_instance(instance, b""))
+        .unwrap();
+    f.callbacks("B");
+    let again = object::Request::RegisterObject {
+        instance,
+        class: f.class("A"),
+        name: None,
+    };
+    let why = f.forge_request("A", &[], again).unwrap_err();
+    assert!(why.contains("not its next handle"), "{why}");
+    is_served(&mut f, "B");
+}
+
+#[test]
+fn nobody_chooses_the_number_of_an_instance() {
+    let (mut f, instance, _) = owned();
+    let far = ObjectInstanceHandle::new(FederateHandle(instance.block()), instance.number() + 2);
+    let far = object::Request::RegisterObject {
+        instance: far,
+        class: f.class("A"),
+        name: None,
+    };
+    let why = f.forge_request("A", &[], far).unwrap_err();
+    assert!(why.contains("not its next handle"), "{why}");
+    is_served(&mut f, "B");
+}
+
+#[test]
+fn pairs_of_attribute_and_region_are_bounded() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let item = |n: u32| AttributeRegions {
+        attributes: (0..n).map(AttributeHandle::from_raw).collect(),
+        regions: (0..n)
+            .map(|n| RegionHandle::new(FederateHandle(1), n))
+            .collect(),
+    };
+    let forged = ddm::Request::SubscribeObjectClassWithRegions {
+        class: f.class("A"),
+        regions: vec![item(257)],
+        active: true,
+        rate: String::new(),
+    };
+    let why = f.forge_request("A", &[], forged).unwrap_err();
+    assert!(why.contains("66049 pairs"), "{why}");
+    is_served(&mut f, "B");
+
+    // A federate that means it is told what to do.
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    let dimension = f.call("B", |f| f.dimension_handle("D")).unwrap();
+    let region = f.call("B", |f| f.create_region(&[dimension])).unwrap();
+    f.call("B", |f| f.commit_region_modifications(&[region]))
+        .unwrap();
+    let many = |pairs: usize| AttributeRegions {
+        attributes: x.clone(),
+        regions: vec![region; pairs],
+    };
+    let mut subscribe = |pairs| {
+        f.call("B", |f| {
+            f.subscribe_object_class_attributes_with_regions(class, &[many(pairs)], true, "")
+        })
+    };
+    let refused = subscribe(65_537).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
+    assert!(refused.message.contains("in several calls"), "{refused:?}");
+    subscribe(65_536).unwrap();
+}
+
+#[test]
+fn what_the_fdd_does_not_have_ends_its_sender_alone() {
+    type Make = fn(&mut Federation, AttributeHandle) -> RequestBody;
+    let all: [Make; 3] = [
+        |f, _| {
+            let attributes = (0..9).map(|n| AttributeHandle::from_raw(1_000 + n));
+            let wanted = object::Request::RequestClassUpdate {
+                class: f.class("A"),
+                attributes: attributes.collect(),
+                tag: vec![],
+            };
+            wanted.into()
+        },
+        |f, _| {
+            let change = object::Request::ChangeInteractionTransportation {
+                class: starling_core::InteractionClassHandle::from_raw(1_000),
+                transportation: Transportation::Reliable,
+            };
+            f.run();
+            change.into()
+        },
+        |f, attribute| {
+            let subscribe = declaration::Request::SubscribeObjectClass {
+                class: f.class("A"),
+                attributes: vec![SubscribedAttribute {
+                    attribute,
+                    active: true,
+                    rate: "r".repeat(1_000),
+                }],
+            };
+            subscribe.into()
+        },
+    ];
+    for make in all {
+        let (mut f, _, list) = owned();
+        let forged = make(&mut f, list[0]);
+        f.forge_request("A", &[], forged).unwrap_err();
+        is_served(&mut f, "B");
+    }
+}
+
+/// A says of a region of B's what it is not.
+#[test]
+fn nobody_speaks_for_the_regions_of_others() {
+    let mut f = Federation::new("<conveyRegionDesignatorSets isEnabled=\"true\"/>");
+    for name in ["A", "B", "C"] {
+        f.join(name);
+    }
+    let class = f.interaction("I");
+    f.call("C", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    let dimension = f.call("A", |f| f.dimension_handle("D")).unwrap();
+    let region = RegionHandle::new(f.member("B").handle(), 1);
+    let range = Range {
+        dimension,
+        lower: 7,
+        upper: 8,
+    };
+    let to = [f.member("C").handle()];
+    let with = [(region, &[range][..])];
+    let address = AddressBuf::new(&to, with.into_iter());
+    let none = ValuesBuf::default();
+    let payload = Payload {
+        transportation: Transportation::Reliable,
+        values: none.values(),
+        tag: b"",
+        address: Some(address.borrow()),
+        stamp: None,
+    };
+    f.forge_arriving("A", DataBody::Interaction { class, payload });
+    let told = f.callbacks("C");
+    let Some(Callback::ReceiveInteraction { regions, .. }) = told.first() else {
+        panic!("{told:?}");
+    };
+    assert_eq!(regions.as_deref(), Some(&[][..]));
+    let asked = f.member("C").range_bounds(region, dimension);
+    assert_eq!(asked.unwrap_err().kind, ExceptionKind::InvalidRegion);
+}

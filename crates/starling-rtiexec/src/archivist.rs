@@ -1,0 +1,112 @@
+//! Saves are written and read beside the loop, one after another, so that no federation execution
+//! waits for the disk.
+
+use crate::saves::SaveStore;
+use crate::server::Server;
+use starling_core::{Archive, Archived};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use tracing::{info, warn};
+
+/// What has come of a task.
+struct Done {
+    execution: u64,
+    number: u64,
+    what: String,
+    result: Result<Archived, String>,
+}
+
+/// The thread, and the way to and from it. It ends with this, when it has done what it has begun.
+pub(crate) struct Archivist {
+    tasks: Sender<Archive>,
+    done: Receiver<Done>,
+    in_work: usize,
+}
+
+impl Archivist {
+    /// Starts the thread; `waker` ends the loop's wait when it has done something.
+    pub fn new(store: SaveStore, waker: &Arc<mio::Waker>) -> io::Result<Self> {
+        let (tasks, waiting) = channel::<Archive>();
+        let (report, done) = channel();
+        let waker = Arc::clone(waker);
+        let thread = std::thread::Builder::new().name("saves".into());
+        thread.spawn(move || {
+            for task in waiting {
+                let (execution, number) = (task.execution, task.number);
+                let verb = match task.write {
+                    Some(_) => "saving",
+                    None => "reading the save of",
+                };
+                let what = format!("{verb} '{}' as '{}'", task.federation, task.label);
+                let done = catch_unwind(AssertUnwindSafe(|| perform(&store, task)));
+                let result = done
+                    .unwrap_or_else(|_| Err("an internal error of the RTI; see its log".into()));
+                let done = Done {
+                    execution,
+                    number,
+                    what,
+                    result,
+                };
+                if report.send(done).is_err() || waker.wake().is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self {
+            tasks,
+            done,
+            in_work: 0,
+        })
+    }
+
+    /// Whether some task has not come back.
+    pub fn is_busy(&self) -> bool {
+        self.in_work > 0
+    }
+}
+
+fn perform(store: &SaveStore, task: Archive) -> Result<Archived, String> {
+    match task.write {
+        Some(saved) => store.write(&saved).map(|()| Archived::Written),
+        None => {
+            let saved = store.read(&task.federation, &task.label)?;
+            Ok(Archived::Read(Box::new(saved)))
+        }
+    }
+}
+
+impl Server {
+    /// Hands tasks with saves to the thread.
+    pub(crate) fn give_archive_tasks(&mut self) {
+        while let Some(task) = self.executive.poll_archive() {
+            let (execution, number) = (task.execution, task.number);
+            match self.archivist.tasks.send(task) {
+                Ok(()) => self.archivist.in_work += 1,
+                Err(_) => {
+                    let gone = Err("the thread for saves has ended".into());
+                    self.executive.archived(execution, number, gone);
+                }
+            }
+        }
+    }
+
+    /// Tells the executive what has been done since.
+    pub(crate) fn take_archived(&mut self) {
+        while let Ok(done) = self.archivist.done.try_recv() {
+            self.archivist.in_work -= 1;
+            let Done {
+                execution,
+                number,
+                what,
+                result,
+            } = done;
+            match &result {
+                Ok(_) => info!("{what}: done"),
+                Err(why) => warn!("{what}: {why}"),
+            }
+            self.executive.archived(execution, number, result);
+        }
+    }
+}

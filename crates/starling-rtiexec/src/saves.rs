@@ -1,0 +1,346 @@
+//! Saved federation executions on disk.
+//!
+//! A file is written beside its place, forced to the disk, renamed, and then its directory is forced
+//! to the disk: whatever happens, the place has the whole former save or the whole new one. Files
+//! are named by a digest of federation execution and label, so that neither can be a path.
+//!
+//! ```text
+//! "STRLSAVE", format (4 bytes), length of the description (8 bytes), length of the state (8 bytes),
+//! description, state, SHA-256 of all before
+//! ```
+
+use sha2::{Digest, Sha256};
+use starling_core::SavedFederation;
+use starling_net::{ProcessState, open_file, process_state, read_file};
+use starling_wire::{Description, decode_description, decode_save, put_description, put_save};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+use tracing::trace;
+
+const MAGIC: &[u8; 8] = b"STRLSAVE";
+/// The format of files; [`Description::version`] guards what is in them.
+const FORMAT: u32 = 1;
+const HEAD_BYTES: usize = 28;
+const DIGEST_BYTES: usize = 32;
+/// The largest description that is read.
+const DESCRIPTION_BYTES_MAX: u64 = 16 << 20;
+const EXTENSION: &str = "save";
+
+/// The directory of saves.
+#[derive(Clone, Debug)]
+pub struct SaveStore {
+    directory: PathBuf,
+    bytes_max: u64,
+    kept_max: u64,
+}
+
+/// One save in the directory.
+#[derive(Debug)]
+pub struct StoredSave {
+    /// Its file.
+    pub path: PathBuf,
+    /// In bytes.
+    pub size: u64,
+    /// When it was written.
+    pub written: SystemTime,
+    /// What it says of itself, or why it can't be read.
+    pub description: Result<Description, String>,
+}
+
+impl SaveStore {
+    /// In this directory. All saves take at most `bytes_max` bytes, and of each federation execution
+    /// the latest `kept_max` are kept; 0: all.
+    pub fn new(directory: PathBuf, bytes_max: u64, kept_max: u64) -> Self {
+        SaveStore {
+            directory,
+            bytes_max,
+            kept_max,
+        }
+    }
+
+    /// Where the saves are.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file of a save.
+    pub fn path(&self, federation: &str, label: &str) -> PathBuf {
+        let mut digest = Sha256::new();
+        digest.update((federation.len() as u64).to_le_bytes());
+        digest.update(federation);
+        digest.update(label);
+        let name: String = digest.finalize()[..20]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        self.directory.join(name).with_extension(EXTENSION)
+    }
+
+    /// Keeps a save in place of the former one of its label.
+    ///
+    /// # Errors
+    /// A sentence; the former one is still there then.
+    pub fn write(&self, saved: &SavedFederation) -> Result<(), String> {
+        let path = self.path(&saved.federation, &saved.label);
+        let bytes = encode(saved);
+        let others: u64 = self
+            .list()?
+            .iter()
+            .filter(|s| s.path != path)
+            .map(|s| s.size)
+            .sum();
+        let needed = others.saturating_add(bytes.len() as u64);
+        if needed > self.bytes_max {
+            return Err(format!(
+                "it takes {} bytes, and with the other saves in {} that is {needed}: more than \
+                 saves.bytes ({}); do: remove some (starling saves)",
+                bytes.len(),
+                self.directory.display(),
+                self.bytes_max
+            ));
+        }
+        self.replace(&path, &bytes)
+            .map_err(|e| format!("it can't be written to {}: {e}", self.directory.display()))?;
+        self.retire(&saved.federation, &path);
+        Ok(())
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.directory)?;
+        self.sweep();
+        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
+        let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
+        let written = (|| {
+            let mut file = OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .mode(0o600)
+                .open(&beside)?;
+            stage("created");
+            let (first, second) = bytes.split_at(bytes.len() / 2);
+            file.write_all(first)?;
+            stage("half written");
+            file.write_all(second)?;
+            stage("written");
+            file.sync_all()?;
+            stage("on the disk");
+            fs::rename(&beside, path)?;
+            stage("renamed");
+            File::open(&self.directory)?.sync_all()
+        })();
+        if written.is_err() {
+            // What can't be removed is swept by the next process.
+            let _ = fs::remove_file(&beside);
+        }
+        stage("done");
+        written
+    }
+
+    /// Removes what processes that are gone had begun to write.
+    fn sweep(&self) {
+        let Ok(entries) = fs::read_dir(&self.directory) else {
+            return;
+        };
+        for path in entries.flatten().map(|e| e.path()) {
+            let name = path
+                .file_name()
+                .and_then(|n| n.to_str())
+                .unwrap_or_default();
+            let Some(rest) = name.strip_suffix(".tmp") else {
+                continue;
+            };
+            let process = rest.rsplit_once('.').and_then(|(_, of)| of.split_once('-'));
+            let process = process.and_then(|(pid, _)| pid.parse::<u32>().ok());
+            let gone = |pid| process_state(pid) == ProcessState::Gone;
+            if process.is_some_and(gone) {
+                let _ = fs::remove_file(path);
+            }
+        }
+    }
+
+    /// Removes the oldest saves of a federation execution that are too many. The one just written
+    /// stays.
+    fn retire(&self, federation: &str, written: &Path) {
+        if self.kept_max == 0 {
+            return;
+        }
+        let Ok(mut all) = self.list() else { return };
+        all.retain(|s| {
+            let of = s.description.as_ref();
+            s.path != written && of.is_ok_and(|d| d.federation == federation)
+        });
+        all.sort_by_key(|s| s.written);
+        let most = usize::try_from(self.kept_max - 1).unwrap_or(usize::MAX);
+        let too_many = all.len().saturating_sub(most);
+        for old in &all[..too_many] {
+            let _ = fs::remove_file(&old.path);
+        }
+    }
+
+    /// What was kept under a label.
+    ///
+    /// # Errors
+    /// A sentence that says why it can't be used.
+    pub fn read(&self, federation: &str, label: &str) -> Result<SavedFederation, String> {
+        let path = self.path(federation, label);
+        let most = usize::try_from(self.bytes_max).unwrap_or(usize::MAX);
+        let bytes = read_file(&path, most).map_err(|e| match e.kind() {
+            ErrorKind::NotFound => format!(
+                "there is no save '{label}' of '{federation}' in {}",
+                self.directory.display()
+            ),
+            _ => format!("{} can't be read: {e}", path.display()),
+        })?;
+        if bytes.len() > most {
+            return Err(format!(
+                "{} has more than {most} bytes (saves.bytes)",
+                path.display()
+            ));
+        }
+        let saved = decode(&bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        if saved.federation != federation || saved.label != label {
+            return Err(format!(
+                "{} is the save '{}' of '{}'",
+                path.display(),
+                saved.label,
+                saved.federation
+            ));
+        }
+        Ok(saved)
+    }
+
+    /// All saves, by file name; none if there is no directory.
+    pub fn list(&self) -> Result<Vec<StoredSave>, String> {
+        let failed = |e: io::Error| format!("{} can't be read: {e}", self.directory.display());
+        let entries = match fs::read_dir(&self.directory) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(failed)?,
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(failed)?.path();
+            if path.extension().is_none_or(|e| e != EXTENSION) {
+                continue;
+            }
+            // It may be gone since.
+            let Ok(metadata) = fs::metadata(&path) else {
+                continue;
+            };
+            found.push(StoredSave {
+                size: metadata.size(),
+                written: metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+                description: describe(&path),
+                path,
+            });
+        }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(found)
+    }
+
+    /// Removes a save.
+    pub fn remove(&self, save: &StoredSave) -> Result<(), String> {
+        fs::remove_file(&save.path)
+            .and_then(|()| File::open(&self.directory)?.sync_all())
+            .map_err(|e| format!("{} can't be removed: {e}", save.path.display()))
+    }
+}
+
+/// Reads only what a save says of itself; its digest is not looked at.
+fn describe(path: &Path) -> Result<Description, String> {
+    let mut file = open_file(path).map_err(|e| e.to_string())?;
+    let mut head = [0; HEAD_BYTES];
+    file.read_exact(&mut head).map_err(|_| too_short())?;
+    let (description, _) = lengths(&head)?;
+    if description > DESCRIPTION_BYTES_MAX {
+        return Err(format!("a description of {description} bytes"));
+    }
+    let mut bytes = Vec::new();
+    let read = file.take(description).read_to_end(&mut bytes);
+    if read.map_err(|e| e.to_string())? as u64 != description {
+        return Err(too_short());
+    }
+    decode_description(&bytes).map_err(|e| e.to_string())
+}
+
+fn too_short() -> String {
+    "it is cut off".to_owned()
+}
+
+/// The lengths of description and state.
+fn lengths(head: &[u8; HEAD_BYTES]) -> Result<(u64, u64), String> {
+    let number = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&head[at..at + 8]);
+        u64::from_le_bytes(bytes)
+    };
+    if &head[..8] != MAGIC {
+        return Err("it is no save of a federation execution".into());
+    }
+    let format = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
+    if format != FORMAT {
+        return Err(format!(
+            "its format is {format}; this version of Starling reads {FORMAT}"
+        ));
+    }
+    Ok((number(12), number(20)))
+}
+
+/// A save as the bytes of its file.
+pub fn encode(saved: &SavedFederation) -> Vec<u8> {
+    let mut out = vec![0; HEAD_BYTES];
+    put_description(&mut out, &Description::of(saved));
+    let description = (out.len() - HEAD_BYTES) as u64;
+    put_save(&mut out, saved);
+    let state = (out.len() - HEAD_BYTES) as u64 - description;
+    out[..8].copy_from_slice(MAGIC);
+    out[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    out[12..20].copy_from_slice(&description.to_le_bytes());
+    out[20..28].copy_from_slice(&state.to_le_bytes());
+    let digest = Sha256::digest(&out);
+    out.extend_from_slice(&digest);
+    out
+}
+
+/// A save from the bytes of its file.
+///
+/// # Errors
+/// What is wrong with it, as the end of a sentence that begins with the file.
+pub fn decode(bytes: &[u8]) -> Result<SavedFederation, String> {
+    let head: &[u8; HEAD_BYTES] = bytes.first_chunk().ok_or_else(too_short)?;
+    let (description, state) = lengths(head)?;
+    let whole = description
+        .checked_add(state)
+        .and_then(|n| n.checked_add((HEAD_BYTES + DIGEST_BYTES) as u64));
+    match whole {
+        Some(whole) if whole > bytes.len() as u64 => return Err(too_short()),
+        Some(whole) if whole == bytes.len() as u64 => {}
+        _ => return Err("its length is not what it says".into()),
+    }
+    let (content, digest) = bytes.split_at(bytes.len() - DIGEST_BYTES);
+    if Sha256::digest(content)[..] != *digest {
+        return Err("it is damaged: its checksum is wrong".into());
+    }
+    let (description, state) = content[HEAD_BYTES..].split_at(description as usize);
+    let description = decode_description(description).map_err(|e| e.to_string())?;
+    let here = env!("CARGO_PKG_VERSION");
+    if description.version != here {
+        return Err(format!(
+            "it was saved by Starling {}, and this is {here}",
+            description.version
+        ));
+    }
+    decode_save(state).map_err(|e| e.to_string())
+}
+
+/// Tells how far the writing is, for whoever looks for what a kill then leaves.
+fn stage(what: &str) {
+    trace!("save: {what}");
+}

@@ -1,0 +1,323 @@
+//! What must be so at the executive, by the brute force of `starling-galt-oracle`: who may send
+//! what, who is granted what and when, and which messages each grant brings.
+
+use crate::ddm::model::World;
+use crate::watch::Watch;
+use starling_core::message::time::{Notice, Request as TimeRequest};
+use starling_core::message::{EntryBody, Request, RequestBody, Stamp, federation, object};
+use starling_core::{
+    Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel, TimeStatus,
+};
+use starling_galt_oracle::{self as oracle, Kind};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A message in time-stamp order: its sender and the number that it has there.
+pub(crate) type Message = (FederateHandle, u64);
+
+/// A whole logical time.
+pub(crate) fn whole(time: LogicalTime) -> i64 {
+    time.as_integer64().expect("its times are integers")
+}
+
+fn length(interval: LogicalTimeInterval) -> i64 {
+    interval.as_integer64().expect("its times are integers")
+}
+
+pub(crate) fn kind(of: Advance) -> Kind {
+    match of {
+        Advance::Time => Kind::Tar,
+        Advance::TimeAvailable => Kind::Tara,
+        Advance::NextMessage => Kind::Nmr,
+        Advance::NextMessageAvailable => Kind::Nmra,
+        Advance::FlushQueue => Kind::Fqr,
+    }
+}
+
+/// What stands in one federate's stream and was not granted.
+type Waiting = Vec<(i64, Message)>;
+
+/// The executive's view of time.
+#[derive(Default)]
+pub(crate) struct Times {
+    handles: Vec<FederateHandle>,
+    all: Vec<oracle::Federate>,
+    waiting: Vec<Waiting>,
+    /// The first point that a federate may use once it regulates.
+    first: BTreeMap<FederateHandle, i64>,
+    /// By federate: the messages that each grant on its way must bring.
+    brought: BTreeMap<FederateHandle, VecDeque<Vec<Message>>>,
+    /// Messages that a federate must not get in time-stamp order any more.
+    pub(crate) withdrawn: BTreeSet<(FederateHandle, Message)>,
+    /// Something has changed since the last comparison.
+    changed: bool,
+    pub(crate) grants: u64,
+}
+
+impl Times {
+    fn of(&self, federate: FederateHandle) -> usize {
+        let at = self.handles.iter().position(|h| *h == federate);
+        at.expect("time is asked for by members")
+    }
+
+    pub(crate) fn first_regulating(&self, federate: FederateHandle) -> i64 {
+        self.first[&federate]
+    }
+
+    /// The messages of the next grant that comes to a federate, or of its regulation.
+    pub(crate) fn take_brought(&mut self, federate: FederateHandle) -> Vec<Message> {
+        let of = self.brought.get_mut(&federate);
+        let next = of.and_then(VecDeque::pop_front);
+        next.unwrap_or_else(|| panic!("{federate} is told of a grant that nobody made"))
+    }
+
+    /// The latest time that anybody is at or waits for.
+    pub(crate) fn latest(&self) -> i64 {
+        let of = |f: &oracle::Federate| {
+            let asked = f.request.map(|(_, to)| to);
+            let all = [Some(f.time), asked, f.enabling];
+            all.into_iter().flatten().max()
+        };
+        self.all.iter().filter_map(of).max().unwrap_or(0)
+    }
+
+    fn leave(&mut self, federate: FederateHandle) {
+        let at = self.of(federate);
+        self.all[at] = oracle::Federate::default();
+        self.waiting[at].clear();
+        self.changed = true;
+    }
+
+    fn push(&mut self, to: FederateHandle, time: i64, message: Message) {
+        let at = self.of(to);
+        let f = &mut self.all[at];
+        if !f.constrained {
+            return;
+        }
+        let late = time < f.time || (f.over && time == f.time);
+        assert!(
+            !late,
+            "{message:?} at {time} comes too late to {to} at {}",
+            f.time
+        );
+        f.queue.push(time);
+        self.waiting[at].push((time, message));
+        self.changed = true;
+    }
+
+    /// A member may use this time stamp.
+    fn require_admitted(&self, sender: FederateHandle, stamp: Stamp) {
+        let (f, time) = (&self.all[self.of(sender)], whole(stamp.time));
+        let (first, regulates) = (f.first_point(), f.regulating && f.enabling.is_none());
+        assert!(
+            regulates && 2 * time >= first,
+            "{sender} sends at {time}, and its first point is {first}: {f:?}"
+        );
+    }
+
+    /// Takes out what a federate has come to: up to a time, or all.
+    fn bring(&mut self, federate: FederateHandle, up_to: Option<i64>) {
+        let at = self.of(federate);
+        let comes = |time: i64| up_to.is_none_or(|t| time <= t);
+        let (come, stay): (Waiting, _) = self.waiting[at].iter().partition(|(t, _)| comes(*t));
+        self.waiting[at] = stay;
+        self.all[at].queue.retain(|time| !comes(*time));
+        let messages = come.into_iter().map(|(_, message)| message).collect();
+        self.brought
+            .entry(federate)
+            .or_default()
+            .push_back(messages);
+    }
+
+    fn request(&mut self, origin: FederateHandle, request: &TimeRequest) {
+        let at = self.of(origin);
+        self.changed = true;
+        match request {
+            TimeRequest::EnableRegulation(lookahead) => {
+                let lookahead = length(*lookahead);
+                let (time, first) = oracle::regulation(&self.all, at, lookahead);
+                self.first.insert(origin, first);
+                let f = &mut self.all[at];
+                (f.regulating, f.enabling, f.floor) = (true, Some(time), first);
+                (f.lookahead, f.spent) = (lookahead, false);
+            }
+            TimeRequest::DisableRegulation => {
+                let f = &mut self.all[at];
+                (f.regulating, f.floor) = (false, 0);
+            }
+            TimeRequest::EnableConstrained => self.all[at].constraining = true,
+            TimeRequest::DisableConstrained => {
+                let f = &mut self.all[at];
+                f.constrained = false;
+                f.queue.clear();
+                self.waiting[at].clear();
+            }
+            TimeRequest::Advance { kind: by, to } => {
+                let f = &mut self.all[at];
+                f.keep_promise();
+                f.request = Some((kind(*by), whole(*to)));
+            }
+            TimeRequest::ModifyLookahead(lookahead) => {
+                let f = &mut self.all[at];
+                f.keep_promise();
+                f.lookahead = length(*lookahead);
+            }
+            TimeRequest::QueryBounds => {}
+            TimeRequest::Retract { number, .. } => self.retract((origin, *number)),
+        }
+    }
+
+    fn retract(&mut self, message: Message) {
+        for (at, waiting) in self.waiting.iter_mut().enumerate() {
+            let before = waiting.len();
+            waiting.retain(|(_, m)| *m != message);
+            if waiting.len() < before {
+                self.withdrawn.insert((self.handles[at], message));
+                self.all[at].queue = waiting.iter().map(|(time, _)| *time).collect();
+            }
+        }
+    }
+
+    fn notice(&mut self, to: FederateHandle, notice: &Notice) {
+        let at = self.of(to);
+        match notice {
+            Notice::Granted { time, flush } => {
+                let time = whole(*time);
+                let expected = oracle::grant(&self.all, at);
+                assert_eq!(expected, Some(time), "granted to {to} of {:?}", self.all);
+                let by = self.all[at].request.map(|(kind, _)| kind);
+                assert_eq!(*flush, by == Some(Kind::Fqr));
+                oracle::advance(&mut self.all[at], time);
+                self.bring(to, (!flush).then_some(time));
+                self.grants += 1;
+            }
+            Notice::Regulating { time, .. } => {
+                let time = whole(*time);
+                assert_eq!(self.all[at].enabling.take(), Some(time), "{to} regulates");
+                assert!(oracle::may_regulate(&self.all, at, time), "{to} regulates");
+                let f = &mut self.all[at];
+                f.over &= f.time == time;
+                f.time = time;
+                self.bring(to, Some(time));
+            }
+            Notice::Constrained => {
+                assert!(oracle::may_constrain(&self.all, at), "{to} is constrained");
+                let f = &mut self.all[at];
+                (f.constraining, f.constrained, f.over) = (false, true, false);
+            }
+            Notice::Bounds { galt, lits } => {
+                let expected = oracle::galt(&self.all, at).map(|p| p / 2);
+                assert_eq!(galt.map(whole), expected, "GALT of {to}: {:?}", self.all);
+                let expected = oracle::lits(&self.all, at);
+                assert_eq!(lits.map(whole), expected, "LITS of {to}: {:?}", self.all);
+            }
+            Notice::Retracted { .. } => {}
+        }
+        self.changed = true;
+    }
+
+    /// Compares every GALT and LITS; once the executive has `settled`, nothing can be granted.
+    pub(crate) fn compare(&mut self, status: &[TimeStatus], settled: bool) {
+        if !std::mem::replace(&mut self.changed, !settled) {
+            return;
+        }
+        let galts = oracle::galts(&self.all);
+        for known in status {
+            let at = self.of(known.federate);
+            let (me, f) = (known.federate, &self.all[at]);
+            let galt = known
+                .galt
+                .map(|t| 2 * whole(t) + i64::from(known.galt_passed));
+            assert_eq!(galt, galts[at], "GALT of {me}: {:?}", self.all);
+            let next = f.queue.iter().copied();
+            let lits = galts[at].map(|p| p / 2).into_iter().chain(next).min();
+            assert_eq!(known.lits.map(whole), lits, "LITS of {me}: {:?}", self.all);
+            assert_eq!(whole(known.time), f.time, "logical time of {me}");
+            assert_eq!(known.constrained, f.constrained, "{me} constrained");
+            assert_eq!(known.queued, f.queue.len(), "messages that wait for {me}");
+        }
+        for (at, f) in self.all.iter().enumerate().filter(|_| settled) {
+            let me = self.handles[at];
+            let granted = oracle::grant(&self.all, at);
+            assert_eq!(granted, None, "{me} waits for it in {:?}", self.all);
+            let constrained = f.constraining && oracle::may_constrain(&self.all, at);
+            assert!(!constrained, "{me} waits to be constrained: {:?}", self.all);
+            let waits = f
+                .enabling
+                .is_some_and(|t| oracle::may_regulate(&self.all, at, t));
+            assert!(!waits, "{me} waits to regulate: {:?}", self.all);
+        }
+    }
+}
+
+/// What the network is watched by: the world of declarations and regions, and time.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) world: World,
+    pub(crate) times: Times,
+}
+
+impl Watch for Seen {
+    fn joined(&mut self, handle: FederateHandle, model: &ObjectModel) {
+        self.world.joined(handle, model);
+    }
+
+    fn entered(&mut self, handle: FederateHandle) {
+        self.times.handles.push(handle);
+        self.times.all.push(oracle::Federate::default());
+        self.times.waiting.push(Waiting::new());
+        self.times.changed = true;
+    }
+
+    fn died(&mut self, handle: FederateHandle) {
+        self.world.died(handle);
+    }
+
+    fn lost(&mut self, handle: FederateHandle) {
+        self.world.lost(handle);
+        self.times.leave(handle);
+    }
+
+    fn ordered(&mut self, origin: FederateHandle, request: &Request) {
+        self.world.take(origin, request);
+        match &request.body {
+            RequestBody::Federation(federation::Request::Resign(_)) => self.times.leave(origin),
+            RequestBody::Object(object::Request::DeleteObject {
+                stamp: Some(stamp), ..
+            }) if stamp.retraction.is_some() => self.times.require_admitted(origin, *stamp),
+            _ => {}
+        }
+    }
+
+    fn told(&mut self, to: FederateHandle, body: &EntryBody) {
+        if let EntryBody::Object(object::Entry::Remove {
+            producer,
+            stamp: Some(stamp),
+            ..
+        }) = body
+            && let Some(number) = stamp.retraction
+        {
+            let message = (*producer, number);
+            self.times.push(to, whole(stamp.time), message);
+        }
+    }
+
+    fn timed(&mut self, origin: FederateHandle, request: &TimeRequest) {
+        self.times.request(origin, request);
+    }
+
+    fn notified(&mut self, to: FederateHandle, notice: &Notice) {
+        self.times.notice(to, notice);
+    }
+
+    fn forwarded(&mut self, sender: FederateHandle, stamp: Stamp, to: &[FederateHandle]) {
+        let Some(number) = stamp.retraction else {
+            return;
+        };
+        self.times.require_admitted(sender, stamp);
+        for receiver in to {
+            assert_ne!(*receiver, sender, "{sender} hears itself");
+            let time = whole(stamp.time);
+            self.times.push(*receiver, time, (sender, number));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Writes the seeds of the fuzz target `wire_frame`, two frames of one kind in each, the same at every
+//! run: in the root of the project
+//! `rm fuzz/seeds/wire_frame/*; cargo run -p starling-wire --example seeds -- fuzz/seeds/wire_frame`
+
+#[path = "../tests/any/mod.rs"]
+mod any;
+
+use any::any_of;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use starling_core::message::*;
+use starling_core::{
+    AddressBuf, DimensionHandle, FederateHandle, RegionHandle, Transportation, ValuesBuf,
+};
+use starling_wire::*;
+
+const OF_EACH_KIND: usize = 25;
+
+fn main() -> Result<(), String> {
+    let directory = std::env::args().nth(1).ok_or("which directory?")?;
+    let mut runner = TestRunner::deterministic();
+    for number in 0..OF_EACH_KIND {
+        let kinds = [
+            (
+                "to-executive",
+                any_of::<ToExecutive>().prop_map(to_executive).boxed(),
+            ),
+            (
+                "from-executive",
+                any_of::<FromExecutive>().prop_map(from_executive).boxed(),
+            ),
+            ("data", data()),
+            ("greeting", greeting()),
+        ];
+        for (kind, frame) in kinds {
+            let two = vec(frame, 2).new_tree(&mut runner);
+            let two = two.map_err(|e| e.to_string())?.current().concat();
+            let seed = format!("{directory}/{kind}-{number}");
+            std::fs::write(&seed, two).map_err(|e| format!("{seed}: {e}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn to_executive(message: ToExecutive) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_to_executive(&mut out, &message);
+    out
+}
+
+fn from_executive(message: FromExecutive) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_from_executive(&mut out, &message);
+    out
+}
+
+/// Updates and interactions with all that they may have, and fences.
+fn data() -> BoxedStrategy<Vec<u8>> {
+    let values = vec((0..200u32, vec(any::<u8>(), 0..20)), 0..4);
+    let payload = (
+        values,
+        vec(any::<u8>(), 0..9),
+        any::<bool>(),
+        any_of::<Option<Stamp>>(),
+        any_of::<Option<Vec<FederateHandle>>>(),
+        vec((any_of::<RegionHandle>(), 0..900u32, 1..900u32), 0..3),
+    );
+    let place = (any::<[u64; 3]>(), 0..3u8, any_of::<FederateHandle>());
+    (
+        place,
+        payload,
+        any_of::<starling_core::ObjectInstanceHandle>(),
+        any_of(),
+    )
+        .prop_map(|((numbers, kind, sender), payload, instance, class)| {
+            let (list, tag, reliable, stamp, receivers, regions) = payload;
+            let mut values = ValuesBuf::default();
+            for (slot, value) in &list {
+                values.push(*slot, value);
+            }
+            let dimension = DimensionHandle::from_raw(3);
+            let regions = regions.into_iter().map(|(region, lower, width)| {
+                let upper = lower + width;
+                let range = Range {
+                    dimension,
+                    lower,
+                    upper,
+                };
+                (region, [range])
+            });
+            let regions: Vec<_> = regions.collect();
+            let regions = regions
+                .iter()
+                .map(|(region, ranges)| (*region, &ranges[..]));
+            let address = receivers.map(|to| AddressBuf::new(&to, regions));
+            let payload = Payload {
+                transportation: match reliable {
+                    true => Transportation::Reliable,
+                    false => Transportation::BestEffort,
+                },
+                values: values.values(),
+                tag: &tag,
+                address: address.as_ref().map(AddressBuf::borrow),
+                stamp,
+            };
+            let [requests, index, request] = numbers;
+            let body = match kind {
+                0 => DataBody::Update { instance, payload },
+                1 => DataBody::Interaction { class, payload },
+                _ => DataBody::Fence {
+                    request: RequestNumber(request),
+                },
+            };
+            let after = After {
+                requests: RequestNumber(requests),
+                index: LogIndex(index),
+            };
+            let mut out = Vec::new();
+            put_data(
+                &mut out,
+                &Data {
+                    sender,
+                    after,
+                    body,
+                },
+            );
+            out
+        })
+        .boxed()
+}
+
+/// Hello and Welcome, and a heartbeat.
+fn greeting() -> BoxedStrategy<Vec<u8>> {
+    let said = (
+        any::<u32>(),
+        any_of::<PeerInfo>(),
+        any_of::<Option<String>>(),
+        any::<u64>(),
+        any_of::<Vec<u8>>(),
+        any::<bool>(),
+    );
+    said.prop_map(|(version, info, refusal, frame_bytes_max, answer, hello)| {
+        let mut out = Vec::new();
+        if hello {
+            let challenge = answer;
+            put_hello(
+                &mut out,
+                &Hello {
+                    version,
+                    info,
+                    challenge,
+                },
+            );
+        } else {
+            put_welcome(
+                &mut out,
+                &Welcome {
+                    version,
+                    info,
+                    refusal,
+                    frame_bytes_max,
+                    answer,
+                },
+            );
+        }
+        put_heartbeat(&mut out);
+        out
+    })
+    .boxed()
+}

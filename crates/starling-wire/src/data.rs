@@ -1,0 +1,203 @@
+//! Data frames: updates, interactions and fences. Both ends spend most of their time here, so that a
+//! frame is written as a whole, and read without a look at what else a frame may be.
+
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
+use starling_core::message::{After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber};
+use starling_core::{
+    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
+};
+
+const UPDATE: u8 = 16;
+const INTERACTION: u8 = 17;
+const FENCE: u8 = 18;
+/// Added to UPDATE and INTERACTION: declared best effort.
+const BEST_EFFORT: u8 = 8;
+/// Added to UPDATE and INTERACTION: sent with regions, to the receivers that it names.
+const ADDRESSED: u8 = 32;
+/// Added to UPDATE and INTERACTION: it was given a time stamp.
+const STAMPED: u8 = 64;
+
+/// The data frame that `split_frame` gave; none if it is a frame of another kind, or of none.
+#[inline]
+pub fn read_data(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
+    let (kind, body) = frame.split_first()?;
+    match kind & !(BEST_EFFORT | ADDRESSED | STAMPED) {
+        UPDATE | INTERACTION => Some(read(*kind, Reader(body))),
+        _ if *kind == FENCE => Some(read(*kind, Reader(body))),
+        _ => None,
+    }
+}
+
+#[inline]
+fn read(kind: u8, mut from: Reader<'_>) -> Result<Data<'_>, WireError> {
+    let from = &mut from;
+    let sender = FederateHandle(u32::get(from)?);
+    let after = After {
+        requests: RequestNumber(from.number()?),
+        index: LogIndex(from.number()?),
+    };
+    let body = match kind & !(BEST_EFFORT | ADDRESSED | STAMPED) {
+        UPDATE => DataBody::Update {
+            instance: ObjectInstanceHandle::get(from)?,
+            payload: payload(kind, from)?,
+        },
+        INTERACTION => DataBody::Interaction {
+            class: InteractionClassHandle::get(from)?,
+            payload: payload(kind, from)?,
+        },
+        _ => {
+            let request = RequestNumber(from.number()?);
+            from.end()?;
+            DataBody::Fence { request }
+        }
+    };
+    Ok(Data {
+        sender,
+        after,
+        body,
+    })
+}
+
+/// What updates and interactions have in common: the rest of the frame.
+#[inline]
+fn payload<'a>(kind: u8, from: &mut Reader<'a>) -> Result<Payload<'a>, WireError> {
+    let transportation = match kind & BEST_EFFORT {
+        0 => Transportation::Reliable,
+        _ => Transportation::BestEffort,
+    };
+    let (address, stamp) = match kind & (ADDRESSED | STAMPED) {
+        0 => (None, None),
+        _ => {
+            let address = (kind & ADDRESSED != 0).then(|| address(from)).transpose()?;
+            let stamp = (kind & STAMPED != 0).then(|| Wire::get(from)).transpose()?;
+            (address, stamp)
+        }
+    };
+    let tag = from.bytes()?;
+    let Ok(values) = Values::parse(from.0) else {
+        return bad("values run over the end of their frame");
+    };
+    Ok(Payload {
+        transportation,
+        values,
+        tag,
+        address,
+        stamp,
+    })
+}
+
+fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
+    let address = Address::parse(from.bytes()?);
+    address.or_else(|_| bad("receivers and regions of a frame are not well-formed"))
+}
+
+/// Appends a data frame.
+#[inline]
+pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
+    let mut head = Head {
+        bytes: [0; Head::BYTES_MAX],
+        used: 5,
+    };
+    head.number(data.sender.0.into());
+    head.number(data.after.requests.0);
+    head.number(data.after.index.0);
+    match &data.body {
+        DataBody::Update { instance, payload } => {
+            head.number(instance.block().into());
+            head.number(instance.number().into());
+            put_payload(out, UPDATE, head, payload);
+        }
+        DataBody::Interaction { class, payload } => {
+            head.number(class.raw().into());
+            put_payload(out, INTERACTION, head, payload);
+        }
+        DataBody::Fence { request } => {
+            head.number(request.0);
+            head.put(out, FENCE, 0);
+        }
+    }
+}
+
+#[inline]
+fn put_payload(out: &mut Vec<u8>, kind: u8, mut head: Head, payload: &Payload<'_>) {
+    let kind = match payload.transportation {
+        Transportation::Reliable => kind,
+        Transportation::BestEffort => kind + BEST_EFFORT,
+    };
+    let (tag, values) = (payload.tag, payload.values.as_bytes());
+    let rest = tag.len() + values.len();
+    if payload.address.is_some() || payload.stamp.is_some() {
+        put_more(out, kind, &mut head, payload);
+    } else {
+        head.number(tag.len() as u64);
+        head.put(out, kind, rest);
+    }
+    out.extend_from_slice(tag);
+    out.extend_from_slice(values);
+}
+
+/// Head, address, stamp, and the length of the tag behind them.
+#[cold]
+fn put_more(out: &mut Vec<u8>, mut kind: u8, head: &mut Head, payload: &Payload<'_>) {
+    let mut more = Vec::new();
+    if let Some(address) = payload.address {
+        kind += ADDRESSED;
+        put_bytes(&mut more, address.as_bytes());
+    }
+    if let Some(stamp) = payload.stamp {
+        kind += STAMPED;
+        stamp.put(&mut more);
+    }
+    put_number(&mut more, payload.tag.len() as u64);
+    let rest = payload.tag.len() + payload.values.as_bytes().len();
+    head.put(out, kind, more.len() + rest);
+    out.extend_from_slice(&more);
+}
+
+/// Length, then what stands in the frame.
+impl Wire for OwnedData {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut frame = Vec::new();
+        put_data(&mut frame, &self.borrow());
+        put_bytes(out, &frame[4..]);
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        match read_data(from.bytes()?) {
+            Some(data) => Ok(data?.to_owned()),
+            None => bad("no data frame where one is kept"),
+        }
+    }
+}
+
+/// The numbers with which a frame begins, behind four bytes for its length and one for its kind.
+struct Head {
+    bytes: [u8; Head::BYTES_MAX],
+    used: usize,
+}
+
+impl Head {
+    /// Six numbers of at most 10 bytes: sender, two of `after`, two of the instance, length of the
+    /// tag.
+    const BYTES_MAX: usize = 5 + 6 * 10;
+
+    #[inline(always)]
+    fn number(&mut self, mut n: u64) {
+        while n >= 0x80 {
+            self.bytes[self.used] = n as u8 | 0x80;
+            self.used += 1;
+            n >>= 7;
+        }
+        self.bytes[self.used] = n as u8;
+        self.used += 1;
+    }
+
+    /// Appends it, before a rest of so many bytes.
+    #[inline]
+    fn put(&mut self, out: &mut Vec<u8>, kind: u8, rest: usize) {
+        let length = u32::try_from(self.used - 4 + rest).unwrap_or(u32::MAX);
+        self.bytes[..4].copy_from_slice(&length.to_le_bytes());
+        self.bytes[4] = kind;
+        out.reserve(self.used + rest);
+        out.extend_from_slice(&self.bytes[..self.used]);
+    }
+}

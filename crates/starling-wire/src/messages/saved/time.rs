@@ -1,0 +1,19 @@
+//! Time management.
+
+use starling_core::saved::time::{
+    Bound, Clock, Constraint, Deletion, Execution, Federate, FederateTime, Sent,
+};
+
+fields! {
+    Execution { time_type, federates, messages, retractable, deletions, unsettled }
+    FederateTime { clock, constrained, over, enabling, constraining, queue }
+    Clock { time, exclusive, lookahead, floor, advance }
+    Deletion { message, class, waiting }
+    Federate { time_type, clock, enabling, constraint, asynchronous, last_number, sent, delivered, undeleted, bounds, orders }
+    Sent { time, deletes }
+}
+
+variants! {
+    Bound "bound" { 0 Never, 1 At { time, strict } }
+    Constraint "stage of constraint" { 0 Off, 1 Pending, 2 Begun, 3 On }
+}

@@ -1,0 +1,170 @@
+//! What an update takes on its way from one LRC to another: no memory at its sender and at the
+//! executive, one block at its receiver. Exact instruction counts change with every compiler; these
+//! and the sizes of what is moved (asserted in the core) do not.
+
+use starling_core::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
+use starling_core::{Callback, DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId};
+use starling_wire::{put_data, read_data, split_frame};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const FOM: &str = "<objectModel><objects><objectClass><name>HLAobjectRoot</name><objectClass>\
+    <name>A</name><attribute><name>x</name></attribute></objectClass></objectClass></objects>\
+    </objectModel>";
+const SENDER: PeerId = PeerId(1);
+const RECEIVER: PeerId = PeerId(2);
+const UPDATES: usize = 1_000;
+
+/// A link's buffer, and what goes before data.
+#[derive(Default)]
+struct Sent {
+    control: Vec<ToExecutive>,
+    frames: Vec<u8>,
+}
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.control.push(message);
+    }
+    fn data(&mut self, frame: DataOut<'_>) {
+        put_data(&mut self.frames, frame.data);
+    }
+    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
+        panic!("data takes the executive's path here");
+    }
+}
+
+struct Bed {
+    executive: Executive,
+    sender: Lrc<Sent>,
+    receiver: Lrc<Sent>,
+}
+
+impl Bed {
+    fn new() -> Self {
+        let lrc = || Lrc::new(Sent::default(), DataPath::Executive);
+        let (executive, sender, receiver) = (Executive::new(), lrc(), lrc());
+        let mut bed = Bed {
+            executive,
+            sender,
+            receiver,
+        };
+        for peer in [SENDER, RECEIVER] {
+            bed.executive.connected(peer, PeerInfo::default());
+        }
+        let module = ModuleSource {
+            designator: "A.xml".into(),
+            text: FOM.as_bytes().into(),
+        };
+        let created = bed
+            .sender
+            .create_federation_execution("F", vec![module], None, "");
+        created.unwrap();
+        bed.run();
+        for lrc in [&mut bed.sender, &mut bed.receiver] {
+            lrc.join_federation_execution(None, "k", "F", vec![])
+                .unwrap();
+        }
+        bed.run();
+        bed
+    }
+
+    fn run(&mut self) {
+        loop {
+            let both = [(SENDER, &mut self.sender), (RECEIVER, &mut self.receiver)];
+            for (peer, lrc) in both {
+                for message in std::mem::take(&mut lrc.outbox().control) {
+                    self.executive.receive(peer, message).unwrap();
+                }
+            }
+            self.executive.settle();
+            let mut idle = true;
+            while let Some((peer, message)) = self.executive.poll_output() {
+                idle = false;
+                let lrc = if peer == SENDER {
+                    &mut self.sender
+                } else {
+                    &mut self.receiver
+                };
+                if let FromExecutive::Removed(why) = &message {
+                    panic!("{why}");
+                }
+                lrc.receive(message).unwrap();
+            }
+            while self.sender.next_callback().is_some() || self.receiver.next_callback().is_some() {
+            }
+            if idle {
+                return;
+            }
+        }
+    }
+}
+
+/// Calls for memory, new and grown.
+fn calls(region: &Region<'_, System>) -> usize {
+    let change = region.change();
+    change.allocations + change.reallocations
+}
+
+#[test]
+fn an_update_takes_one_block_of_memory_at_its_receiver_and_none_elsewhere() {
+    let mut bed = Bed::new();
+    let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
+    let x = bed.sender.attribute_handle(class, "x").unwrap();
+    bed.receiver
+        .subscribe_object_class_attributes(class, &[x], true, "")
+        .unwrap();
+    bed.run();
+    bed.sender
+        .publish_object_class_attributes(class, &[x])
+        .unwrap();
+    let instance = bed.sender.register_object_instance(class, None).unwrap();
+    bed.run();
+
+    // The second round counts: by then buffers have their sizes.
+    let mut taken = [0; 3];
+    for _ in 0..2 {
+        bed.sender.outbox().frames.clear();
+        let region = Region::new(ALLOCATOR);
+        for _ in 0..UPDATES {
+            bed.sender
+                .update_attribute_values(instance, &[(x, &[7; 100])], b"t")
+                .unwrap();
+        }
+        taken[0] = calls(&region);
+
+        let frames = std::mem::take(&mut bed.sender.outbox().frames);
+        let (mut rest, mut to) = (&frames[..], Vec::with_capacity(4));
+        let region = Region::new(ALLOCATOR);
+        while let Some((frame, size)) = split_frame(rest).unwrap() {
+            let data = read_data(frame).expect("all are data").unwrap();
+            bed.executive.data(SENDER, &data, &mut to).unwrap();
+            assert_eq!(to, [RECEIVER]);
+            rest = &rest[size..];
+        }
+        taken[1] = calls(&region);
+
+        let mut rest = &frames[..];
+        let region = Region::new(ALLOCATOR);
+        let mut reflected = 0;
+        while let Some((frame, size)) = split_frame(rest).unwrap() {
+            let data = read_data(frame).expect("all are data").unwrap();
+            bed.receiver.receive_data(&data).unwrap();
+            rest = &rest[size..];
+        }
+        while let Some(callback) = bed.receiver.next_callback() {
+            let Callback::ReflectAttributeValues { values, .. } = &callback else {
+                panic!("{callback}");
+            };
+            assert_eq!(values.tag(), b"t");
+            reflected += values.iter().map(|(_, value)| value.len()).sum::<usize>();
+        }
+        taken[2] = calls(&region);
+        assert_eq!(reflected, 100 * UPDATES);
+        bed.sender.outbox().frames = frames;
+    }
+    assert_eq!(taken, [0, 0, UPDATES]);
+}
