@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes docs/rtibm.md from status.toml and the results of a test run.
 
-pytest --junit-xml=results.xml bench/tests; bench/status.py results.xml... > docs/rtibm.md
+make bench-python rtibm-status; or: bench/status.py results.xml... > docs/rtibm.md
 """
 
 import sys
@@ -30,7 +30,8 @@ def state(line: dict) -> str:
 print("""# RTIBM: what is there
 
 Made by `bench/status.py` from `bench/status.toml` and the results of a run of `bench/tests`.
-"in part", "not yet": what is missing stands in the last column, or all of it is.
+"in part": what is missing stands in the last column; "not yet": all of it is. A test is of
+`bench/tests`, without "test_".
 
 | line | state | tests | lacks |
 |---|---|---|---|""")

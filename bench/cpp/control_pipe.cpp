@@ -1,10 +1,8 @@
 #include "control_pipe.hpp"
 
-#include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,53 +22,12 @@ void boundSending(int s) {
     ::setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
 }
 
-// A socket after `use` (connect or bind) succeeded for one of the address's meanings; -1: none.
-template <typename Use>
-int open(std::string const& address, Use use) {
-    if (address.compare(0, 5, "unix:") == 0) {
-        std::string const path = address.substr(5);
-        sockaddr_un at{};
-        at.sun_family = AF_UNIX;
-        if (path.size() >= sizeof at.sun_path) {
-            throw UsageError("the control pipe's path is too long: " + path);
-        }
-        std::memcpy(at.sun_path, path.c_str(), path.size());
-        int const s = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (s >= 0 && use(s, reinterpret_cast<sockaddr*>(&at), socklen_t{sizeof at}) == 0) return s;
-        if (s >= 0) ::close(s);
-        return -1;
-    }
-    auto const colon = address.rfind(':');
-    if (colon == std::string::npos) {
-        throw UsageError("the control pipe '" + address + "' is neither unix:PATH nor HOST:PORT");
-    }
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (::getaddrinfo(address.substr(0, colon).c_str(), address.c_str() + colon + 1, &hints,
-                      &found) != 0) {
-        return -1;
-    }
-    int s = -1;
-    for (addrinfo* a = found; a != nullptr && s < 0; a = a->ai_next) {
-        s = ::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (s >= 0 && use(s, a->ai_addr, a->ai_addrlen) != 0) {
-            ::close(s);
-            s = -1;
-        }
-    }
-    ::freeaddrinfo(found);
-    return s;
-}
-
 }  // namespace
 
 ControlPipe::ControlPipe(std::string const& address, std::string const& name) {
-    socket_ = open(address, [](int s, sockaddr* at, socklen_t size) {
-        boundSending(s);
-        return ::connect(s, at, size);
-    });
-    if (socket_ < 0) throw std::runtime_error("can't reach the control pipe at " + address);
+    socket_ = connectTo(address);
+    if (socket_ >= 0) boundSending(socket_);
+    else throw std::runtime_error("can't reach the control pipe at " + address);
     char const* const run = std::getenv("BENCH_RUN_ID");
     send({{"event", "hello"},
           {"version", kVersion},
@@ -126,11 +83,7 @@ std::vector<Json> ControlPipe::receive() {
 
 ControlServer::ControlServer(std::string const& address) {
     if (address.empty()) return;
-    listener_ = open(address, [](int s, sockaddr* at, socklen_t size) {
-        int const on = 1;
-        ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-        return ::bind(s, at, size) != 0 ? -1 : ::listen(s, 128);
-    });
+    listener_ = listenAt(address);
     if (listener_ < 0) {
         throw std::runtime_error("can't listen at " + address + ": " + std::strerror(errno));
     }

@@ -3,18 +3,14 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "socket.hpp"
 
 namespace bench {
 
 using Json = nlohmann::json;
-
-// Wrong command line or test description; exit code 2.
-struct UsageError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
 
 // A socket that carries lines. Nothing is sent or received while there is no connection.
 class ControlPipe {

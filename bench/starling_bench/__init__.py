@@ -1,1 +1,1 @@
-"""Benchmarks of run-time infrastructures: a shared platform, and RTIBM on it."""
+"""Benchmarks of run-time infrastructures: a platform, and studies on it."""

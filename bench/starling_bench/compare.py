@@ -9,8 +9,8 @@ called different while the interval holds 1.
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
-from statsmodels.stats.multitest import multipletests
+
+# scipy.stats and statsmodels take seconds to load: the functions that need them do so.
 
 LEVEL = 0.95
 # Fewer samples say nothing about their distribution; below, it is not taken for normal.
@@ -50,6 +50,8 @@ def welch(x: np.ndarray, y: np.ndarray) -> Difference:
         return Difference(float(np.mean(x) - np.mean(y)), None, None, None)
     if np.ptp(x) == 0 and np.ptp(y) == 0:  # two constants: a clock too coarse for any statistics
         return Difference(float(np.mean(x) - np.mean(y)), None, None, None)
+    from scipy import stats
+
     found = stats.ttest_ind(x, y, equal_var=False)
     interval = found.confidence_interval(LEVEL)
     return Difference(
@@ -61,6 +63,8 @@ def welch(x: np.ndarray, y: np.ndarray) -> Difference:
 def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
     """The shift between two distributions of like shape: the median of all differences, and those
     differences between which it lies with 95 %."""
+    from scipy import stats
+
     differences = np.sort(np.subtract.outer(x, y).ravel())
     estimate = float(np.median(differences))
     rank = _critical(len(x), len(y))
@@ -74,6 +78,8 @@ def _critical(n: int, m: int) -> int:
     """How many differences lie outside the interval at each end."""
     tail = (1 - LEVEL) / 2
     if n * m > 2500:  # normal approximation
+        from scipy import stats
+
         return int(n * m / 2 + stats.norm.ppf(tail) * np.sqrt(n * m * (n + m + 1) / 12))
     # The number of ways to each value of U: the Gaussian binomial's coefficients.
     ways = np.zeros(n * m + 1)
@@ -89,6 +95,8 @@ def _critical(n: int, m: int) -> int:
 
 def normal(x: np.ndarray) -> bool:
     """Nothing speaks against a normal distribution."""
+    from scipy import stats
+
     return len(x) >= _NORMAL_MIN and np.ptp(x) > 0 and stats.shapiro(x).pvalue > 0.05
 
 
@@ -108,6 +116,8 @@ def holm(several: list[Comparison]) -> list[Comparison]:
     at = [i for i, c in enumerate(several) if c.p is not None]
     if not at:
         return several
+    from statsmodels.stats.multitest import multipletests
+
     corrected = multipletests([several[i].p for i in at], method="holm")[1]
     out = list(several)
     for i, p in zip(at, corrected, strict=True):

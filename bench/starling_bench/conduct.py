@@ -1,32 +1,29 @@
 """Conducts one federation execution: starts the federates, follows the master, cleans up."""
 
 import asyncio
+import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import idle
-from .adapters import Adapter, Prepared
+from . import idle, network
 from .errors import FAILED, UNREACHABLE, USAGE, BenchError, cannot
+from .hosts import GRACE_S, SERVER, SERVICES, Launcher, Running, listens
 from .identity import Run
-from .launcher import GRACE_S, Launcher, Running, listens, require_local
 from .pipe import ControlPipe
+from .plan import Execution, Sequence
+from .rti import Adapter, Prepared, adapter_for
 from .store import Store
-from .tsf import CLASSES_PER_TRANSPORT, Execution, Federate, Sequence, Test
+from .study import Study
+from .topology import Federate
 
 Progress = Callable[[dict], None]
-SERVER = "rti-server"
 # What starting and ending processes may take beyond the time-outs of the TSF.
 SLACK_S = 20.0
-
-
-_CONTROL = (
-    *(f"masterFederate.{name}" for name in ("testDirective", "testDescription", "endFedex")),
-    *(f"subordinateFederate.{name}" for name in ("testState", "testResults")),
-)
 
 
 def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
@@ -43,31 +40,35 @@ def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
         yield from _classes(child, f"{path}." if path else "")
 
 
-def _needed(sequence: Sequence) -> list[str]:
-    """The classes of the FOM that a sequence's tests use."""
-    needed = dict.fromkeys(_CONTROL)
-    for spec in (spec for e in sequence.execution for spec in e.test):
-        lists = spec.lists()
-        last = len(sequence.pair) * max(lists["types"])
-        for kind in lists["kind"]:
-            tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
-            for transport in lists["transport"]:
-                first = 0 if transport == "reliable" else CLASSES_PER_TRANSPORT
-                for number in range(first + 1, first + last + 1):
-                    needed[f"send{tree}.S{number}"] = None
-                    if kind.startswith("RT"):
-                        needed[f"return{tree}.R{number}"] = None
-    return list(needed)
-
-
 class Conductor:
-    """What stays the same during a run of bmmanager."""
+    """What stays the same during a run of a study."""
 
-    def __init__(self, base: Path, bmfed: str | None, root: Path | None, run: Run) -> None:
+    def __init__(
+        self, study: Study, base: Path, program: str | None, root: Path | None, run: Run,
+        hosts: list[network.Host] = (),
+    ) -> None:  # fmt: skip
+        self.study = study
         self.run = run
         self.base = base  # relative paths of the TSF start here
-        self.bmfed = bmfed
+        self.program = program
         self.root = root
+        self.hosts = {host.name: host for host in hosts}
+
+    def _used(self, sequence: Sequence) -> list[network.Host]:
+        """The hosts of a sequence but this one."""
+        names = dict.fromkeys([*(f.host for f in sequence.federate), self._server_host(sequence)])
+        return [self.hosts[name] for name in names if name in self.hosts]
+
+    def _server_host(self, sequence: Sequence) -> str:
+        """The host of the RTI's server: the one that is named, or the master's."""
+        if sequence.rtiexec_host in self.hosts:
+            return sequence.rtiexec_host
+        return next(f.host for f in sequence.federate if f.name == sequence.master)
+
+    def _cpus_of(self, sequence: Sequence, host: str, own: list[int] | None) -> list[int] | None:
+        """The CPUs that a process may use: its own, else those of its host or of the sequence."""
+        there = self.hosts[host].cpus if host in self.hosts else None
+        return own or there or sequence.cpus
 
     def fom(self, sequence: Sequence) -> Path:
         """The FOM's path; BenchError if there is none."""
@@ -92,22 +93,22 @@ class Conductor:
                 USAGE,
             ) from None
         classes = set(_classes(root, ""))
-        if missing := [c for c in _needed(sequence) if c not in classes]:
+        if missing := [c for c in self.study.classes(sequence) if c not in classes]:
             raise BenchError(
                 "STL-FOM-003",
                 f"{title} lacks the class {missing[0]}"
                 + (f" and {len(missing) - 1} more" if len(missing) > 1 else ""),
                 str(path),
-                "take bench/foms/rtibm.xml",
+                f"take {self.study.fom}",
                 USAGE,
             )
         return path.resolve()
 
     def command(self, sequence: Sequence, federate: Federate) -> list[str]:
         """The program and first arguments of a federate."""
-        command = list(federate.command or sequence.command)
-        if self.bmfed and not federate.command:
-            command[0] = self.bmfed
+        command = list(federate.command or sequence.command or [self.study.program])
+        if self.program and not federate.command:
+            command[0] = self.program
         elif "/" in command[0]:
             command[0] = str((self.base / command[0]).resolve())
         found = shutil.which(command[0])
@@ -116,7 +117,7 @@ class Conductor:
                 "STL-RUN-002",
                 f"there is no program '{command[0]}'",
                 f"federate '{federate.name}'",
-                "build it or give --bmfed PATH",
+                f"build it or give --{self.study.program} PATH",
                 USAGE,
             )
         return [str(Path(found).resolve()), *command[1:]]
@@ -128,11 +129,38 @@ class Conductor:
         return (self.base / sequence.rti.root).resolve() if sequence.rti.root else None
 
     def check(self, sequence: Sequence) -> None:
-        """Finds the faults that need no federate to show."""
-        self.fom(sequence)
+        """Finds the faults that need no federate to show; changes nothing."""
+        for error in self.faults(sequence):
+            raise error
+
+    def faults(self, sequence: Sequence) -> Iterator[BenchError]:
+        """All of them, one of each kind."""
+        for look in (self.fom, self._check_federates, self._check_directory, self._check_rti):
+            try:
+                look(sequence)
+            except BenchError as e:
+                yield e
+
+    def _check_federates(self, sequence: Sequence) -> None:
         for federate in sequence.federate:
             self.command(sequence, federate)
-            require_local(federate.name, federate.host)
+            cpus = self._cpus_of(sequence, federate.host, federate.cpus)
+            self._cpus(cpus, f"federate '{federate.name}'")
+        network.check(self._used(sequence), Path(self.command(sequence, sequence.federate[0])[0]))
+
+    def _check_rti(self, sequence: Sequence) -> None:
+        adapter = adapter_for(sequence.rti, f"sequence '{sequence.name}'")
+        try:
+            program = self.command(sequence, sequence.federate[0])[0]
+        except BenchError:
+            return  # that fault is told of the federates
+        rti, root = sequence.rti, self.rti_root(sequence)
+        if self.root:
+            rti = rti.model_copy()
+            rti.placed({**sequence.rti.places, "root": f"--rti-root {self.root}"})
+        adapter.check(rti, root, self.run, sequence.bundling, program)
+
+    def _check_directory(self, sequence: Sequence) -> None:
         if sequence.directory and not (self.base / sequence.directory).is_dir():
             raise BenchError(
                 "STL-RUN-008",
@@ -141,6 +169,25 @@ class Conductor:
                 "make it, or correct the field 'directory'",
                 USAGE,
             )
+
+    @staticmethod
+    def _cpus(cpus: list[int] | None, where: str) -> None:
+        here = os.sched_getaffinity(0)
+        if missing := sorted(set(cpus or ()) - here):
+            raise BenchError(
+                "STL-RUN-011", f"this host has no CPU {missing[0]} to use", where,
+                f"take from {', '.join(map(str, sorted(here)))}", USAGE,
+            )  # fmt: skip
+
+    def _placement(self, sequence: Sequence) -> str:
+        """Which CPUs the processes of a sequence use, in words; "": all may use all."""
+        own = [self._cpus_of(sequence, f.host, f.cpus) for f in sequence.federate]
+        if not any(own):
+            return ""
+        if all(cpus == own[0] for cpus in own):
+            return "CPU " + "+".join(map(str, own[0]))
+        each = ("+".join(map(str, cpus)) if cpus else "any" for cpus in own)
+        return "CPU " + " | ".join(each)
 
     async def execute(
         self, store: Store, sequence: Sequence, execution: Execution, adapter: Adapter,
@@ -151,6 +198,8 @@ class Conductor:
         tests = dict(enumerate(execution.tests(), 1))
         record = store.begin(
             sequence.name, execution.name, adapter=adapter.name, pairs=len(sequence.pair),
+            cpus=self._placement(sequence), bundling=sequence.bundling,
+            hosts=network.describe([f.host for f in sequence.federate], self.hosts),
             tests={str(n): t.model_dump() for n, t in tests.items()},
         )  # fmt: skip
         for number in store.done(sequence.name, execution.name):
@@ -158,16 +207,27 @@ class Conductor:
         if not tests:
             record["state"] = "done"
             return
-        launcher = Launcher()
+        launcher = Launcher(self.study.program)
         master = _Master(store, sequence, execution, progress, record)
         failed = True
         try:
-            prepared = adapter.prepare(sequence, self.rti_root(sequence), self.run)
+            program = self.command(sequence, sequence.federate[0])[0]
+            logs = store.execution_directory(sequence.name, execution.name).resolve()
             directory = self.run.directory("pipe-")
-            async with ControlPipe(master.hear, directory) as pipe:
+            async with (
+                network.network(
+                    self._used(sequence), self.run, launcher, Path(program), logs / "link.log"
+                ) as places,
+                ControlPipe(master.hear, directory) as pipe,
+            ):
                 try:
+                    server = places.get(self._server_host(sequence), network.HERE)
+                    prepared = adapter.prepare(
+                        sequence.rti, self.rti_root(sequence), self.run, sequence.bundling,
+                        sequence.rtiexec_host, program, server.address,
+                    )  # fmt: skip
                     await self._run(
-                        store, sequence, execution, tests, prepared, launcher, pipe, master
+                        logs, sequence, execution, tests, prepared, launcher, pipe, master, places
                     )
                     failed = False
                 finally:
@@ -189,35 +249,40 @@ class Conductor:
             raise
 
     async def _run(
-        self, store: Store, sequence: Sequence, execution: Execution, tests: dict[int, Test],
+        self, directory: Path, sequence: Sequence, execution: Execution, tests: dict[int, Any],
         prepared: Prepared, launcher: Launcher, pipe: ControlPipe, master: "_Master",
+        places: dict[str, network.Place],
     ) -> None:  # fmt: skip
-        directory = store.execution_directory(sequence.name, execution.name).resolve()
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
+        title = f"{sequence.name}-{execution.name}"
         common = [
             "--fom", str(self.fom(sequence)),
-            "--federation", execution.federation or f"rtibm-{sequence.name}-{execution.name}",
+            "--federation", execution.federation or f"{self.study.name}-{title}",
             "--join-timeout", str(sequence.join_timeout_s),
             "--data-timeout", str(sequence.data_timeout_s),
             "--loss-timeout", str(sequence.loss_timeout_s),
-            "--out", str(directory),
+            "--out", str(directory), "--adapter", prepared.endpoint,
+            *self.study.arguments(list(tests.values())),
         ]  # fmt: skip
         if prepared.local_settings:
             common += ["--local-settings", prepared.local_settings]
         conducting = ["--master", "--manager", pipe.address]
         for pair in sequence.pair:
-            conducting += ["--pair", f"{pair.sender}:{pair.receiver}"]
+            classes = [",".join(map(str, pair.classes))] if pair.classes else []
+            conducting += ["--pair", ":".join([pair.sender, pair.receiver, *classes])]
         for number, test in tests.items():
             conducting += ["--test", test.argument(number)]
 
         if prepared.server:
+            host = self._server_host(sequence)
             server = await launcher.start(
                 SERVER,
-                sequence.rtiexec_host,
                 prepared.server,
                 directory / "rti-server.log",
                 prepared.env,
                 work,
+                cpus=self._cpus_of(sequence, host, None),
+                space=places.get(host, network.HERE).space,
             )
             await _until_ready(server, prepared, sequence.join_timeout_s)
         # The master comes last.
@@ -228,11 +293,12 @@ class Conductor:
                 command += conducting
             await launcher.start(
                 federate.name,
-                federate.host,
                 command,
                 directory / f"{federate.name}.log",
                 prepared.env,
                 work,
+                cpus=self._cpus_of(sequence, federate.host, federate.cpus),
+                space=places.get(federate.host, network.HERE).space,
             )
         await _follow(sequence, launcher, master, pipe)
 
@@ -296,7 +362,7 @@ async def _follow(
     sequence: Sequence, launcher: Launcher, master: _Master, pipe: ControlPipe
 ) -> None:
     """Until every federate has ended well; BenchError as soon as one has not."""
-    federates = [r for r in launcher.running if r.name != SERVER]
+    federates = [r for r in launcher.running if r.name not in SERVICES]
     problem = asyncio.ensure_future(master.has_problem.wait())
     ends = {asyncio.ensure_future(r.process.wait()) for r in launcher.running}
     left: set[str] = set()
@@ -311,7 +377,7 @@ async def _follow(
                     left.add(r.name)
                     pipe.say(event="left", federate=r.name)
             for r in launcher.running:
-                if r.returncode is not None and (r.name == SERVER or r.returncode != 0):
+                if r.returncode is not None and (r.name in SERVICES or r.returncode != 0):
                     raise await _death(r, launcher, master.at)
             if all(r.returncode == 0 for r in federates):
                 return
@@ -326,7 +392,9 @@ async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
     """The message for a federate that ended badly."""
     # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
     # named: processes that are about to end get the chance to do so.
-    others = {asyncio.ensure_future(r.process.wait()) for r in launcher.running if r.name != SERVER}
+    others = {
+        asyncio.ensure_future(r.process.wait()) for r in launcher.running if r.name not in SERVICES
+    }
     patience = 0.5 if (first.returncode or 0) < 0 else GRACE_S
     await asyncio.wait(others, timeout=patience)
     for waiting in others:
@@ -348,7 +416,7 @@ async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
 
 def _silence(sequence: Sequence, launcher: Launcher, master: _Master) -> BenchError:
     """The message when nothing happens any more and nobody said why."""
-    alive = [r for r in launcher.running if r.returncode is None and r.name != SERVER]
+    alive = [r for r in launcher.running if r.returncode is None and r.name not in SERVICES]
     named = next((r for r in alive if r.name == sequence.master), alive[0])
     silent = f"nothing was heard of {named.title} for {master.patience_s():.0f} s"
     stopped = launcher.stopped()

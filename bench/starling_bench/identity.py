@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 import uuid
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
@@ -110,4 +112,10 @@ def clean() -> list[str]:
             if match and mine and not Manager(int(match[1]), match[2]).alive:
                 shutil.rmtree(directory)
                 told.append(f"removed {directory}")
+    for space in SPACES.glob(f"{_PREFIX}*"):
+        match = _DIRECTORY.match(space.name)
+        if match and not Manager(int(match[1]), match[2]).alive:
+            done = subprocess.run(["ip", "netns", "delete", space.name], capture_output=True)
+            if done.returncode == 0:
+                told.append(f"removed network namespace {space.name}")
     return told

@@ -1,5 +1,6 @@
 """The report: one self-contained HTML file, figures as inline SVG, nothing from the network. Each
-figure is also written to figures/ as SVG and PNG."""
+figure is also written to figures/ as SVG and PNG. What stands in it is the study's.
+"""
 
 import io
 import re
@@ -13,10 +14,12 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from . import idle, variables
+from . import anova
+from .differences import Difference, differences, key_of, sample_values
 from .errors import cannot
+from .rti import RAW
 from .store import Store
-from .variables import label
+from .variables import Curve, Variables
 
 # Okabe and Ito's colours, distinct for the colour-blind; the marker tells lines apart without any.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#888888")
@@ -53,7 +56,7 @@ th{background:#8881}td.t,th.t{text-align:left}
 figure{margin:0;max-width:640px}figcaption{font-size:13px}
 figure svg{width:100%;height:auto;background:#fff;color:#000}
 pre{background:#8881;padding:1em;overflow-x:auto;font-size:12px}
-td.setting{white-space:normal;overflow-wrap:anywhere}
+td.said{white-space:normal;min-width:4em}td.setting{white-space:normal;overflow-wrap:anywhere}
 .lost{color:#e03131;font-weight:600}
 @media print{@page{size:A4 landscape;margin:1cm}body{margin:0;font-size:11px}
 .scroll{overflow:visible}table{font-size:7.5px}th,td{padding:.15em .3em}
@@ -61,58 +64,25 @@ figure,tr{break-inside:avoid}details>*{display:block}}
 """
 
 
-def write(store: Store, summaries: list[dict]) -> None:
-    """Writes report.html and the figures into the store's directory."""
-    page = _Page(store)
-    latency = [s for s in summaries if s["rtt_ms"]]
-    throughput = [s for s in summaries if s["kind"] in ("OWOT", "OWIT")]
+def write(store: Store, title: str, body: list[str]) -> None:
+    """Writes report.html into the store's directory: the study's part, then what every report
+    has."""
     run = store.run
-    body = [
-        "<h1>RTIBM report</h1>",
+    every = [
+        f"<h1>{escape(title)}</h1>",
         f"<p>{escape(run['tsf'])}, {escape(run['started'])}, "
         f"{escape(', '.join(versions(store)))}</p>",
-        _verdict(store, summaries),
-        *[f'<p class="note">{escape(note)}</p>' for note in [*run["notes"], *busy(store)]],
-    ]
-    if latency:
-        body += ["<h2>Round trip, times in ms</h2>", latency_table(latency),
-                 _plots(latency_plots(page, latency))]  # fmt: skip
-    if throughput:
-        body += ["<h2>One-way throughput</h2>", throughput_table(throughput),
-                 _plots(throughput_plots(page, throughput))]  # fmt: skip
-    if latency:
-        body += ["<h2>Percentiles and distribution by test</h2>", *distributions(page, latency)]
-    if store.rows:
-        body += ["<h2>Every sample over time</h2>", _plots(series_plots(page))]
-    body += [
-        "<h2>How this was measured</h2>",
-        f"<p>{_METHOD}</p>",
-        "<h2>Machine</h2>", _pairs(run["machine"]),
+        *body,
+        "<h2>Machine</h2>", pairs_table(run["machine"]),
         "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
     store.write(
         "report.html",
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>RTIBM report</title><style>{_STYLE}</style></head>"
-        f"<body>{''.join(body)}</body></html>\n",
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
+        f"<body>{''.join(every)}</body></html>\n",
     )
-
-
-_METHOD = (
-    "Federates work in pairs, each talking only with itself. RTOL and RTIL: round trip of object "
-    "attributes and of interactions; OWOT and OWIT: one-way throughput of the same. Types, "
-    "instances, buffers and bytes are those of one sender. Round trip: time stamps of the sender's "
-    "monotonic clock, taken before the update is queued and again in the callback that returns it; "
-    "unlike the published loop, the returnee flushes its returns at once. Throughput: arrivals "
-    "between the first and the last callback, on the receiver's clock. The mean is the mean of the "
-    "sample means, its interval is Student's t over the sample means (95 %); the deviation is that "
-    "of all round trips. A percentile p stands only where there are at least 10/(1-p) values. Sent "
-    "= received + lost; stragglers of an earlier sample (late) and what came twice (doubled) are "
-    "not counted as received. Hz is not 1/round trip when several round trips are under way. "
-    "Loops V1 and V3 with unlimited round trips under way wait up to the tick's maximum after each "
-    "flush: where such a figure is close to that maximum it is the tick's, not the RTI's."
-)
 
 
 def versions(store: Store) -> list[str]:
@@ -120,52 +90,144 @@ def versions(store: Store) -> list[str]:
     return list(dict.fromkeys(e["rti"] for e in store.run["executions"] if e.get("rti")))
 
 
-def busy(store: Store) -> list[str]:
-    """A warning if other programs were running during the samples."""
-    return idle.note([row["others_cpu"] for row in store.rows])
-
-
-def _verdict(store: Store, summaries: list[dict]) -> str:
+def verdict(store: Store, text: str, bad: bool) -> str:
+    """The first paragraph: counts, then what failed or ended early."""
     failures = [e for e in store.run["executions"] if e["state"] != "done"]
     problems = [(e, n, m) for e in store.run["executions"] for n, m in e["problems"].items()]
-    sent = sum(s["sent"] for s in summaries)
-    lost = sum(s["lost"] for s in summaries)
-    reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
-    text = f"{len(summaries)} tests, {sent:,} messages sent, {lost:,} lost"
-    text += f", {reliable:,} of them reliable." if lost else "."
     for f in failures:
         text += f" Execution {f['sequence']}/{f['execution']} {f['state']}: {f['message']}"
     for e, number, message in problems:
         text += f" {e['sequence']}/{e['execution']}, test {number}: {message}."
-    bad = ' class="verdict bad"' if failures or reliable or problems else ' class="verdict"'
-    return f"<p{bad}>{escape(text)}</p>" + _fastest(summaries)
+    kind = "verdict bad" if failures or problems or bad else "verdict"
+    return f'<p class="{kind}">{escape(text)}</p>'
 
 
-def _fastest(summaries: list[dict]) -> str:
-    """Where several RTIs ran the same test: which had the better mean."""
+def notes(store: Store) -> list[str]:
+    """What a reader must know before the figures."""
+    return [f'<p class="note">{escape(note)}</p>' for note in [*store.run["notes"], *store.busy()]]
+
+
+# ---- comparisons
+
+_COMPARED = (
+    "The logarithms of the sample means or rates of tests that differ in "
+    "one thing only; the ratio is that of the first named to the second. Welch's t where both look "
+    "normal (Shapiro-Wilk, 5 %), else Mann-Whitney with Hodges and Lehmann's estimate; p values "
+    "are Holm's over all lines; nothing is called different while its interval holds 1. Effect: "
+    "Cliff's delta, from -1 (all smaller) to 1 (all larger)."
+)
+
+
+_ONE_AFTER_ANOTHER = (
+    "Not all tests were run to and fro: what drifted between them counts as a difference."
+)
+_TO_AND_FRO = "All were run to and fro, in rounds."
+_ANALYSED = (
+    "Of the logarithms of the samples' means or rates: how much of their squares is due to each "
+    "variable, and to each two of them together (type II)."
+)
+
+
+def comparisons(store: Store, summaries: list[dict]) -> list[str]:
+    """What differs, with the method; nothing where there is nothing to compare."""
+    found = differences(store.study, store.rows, summaries)
+    if not found:
+        return []
+    by: dict[str, set[str]] = {}
+    for e in store.run["executions"]:
+        by.setdefault(e["sequence"], set()).add(e["execution"])
+    taken = _TO_AND_FRO if all(len(names) > 1 for names in by.values()) else _ONE_AFTER_ANOTHER
+    return ["<h2>Comparisons</h2>", f"<p>{_COMPARED} {taken}</p>", comparison_table(found)]
+
+
+def analysis(store: Store, summaries: list[dict]) -> list[str]:
+    """Which variable makes how much, where several were varied together."""
+    study = store.study
+    samples = sample_values(study, store.rows)
     lines = []
-    for title, group in variables.alike(summaries).items():
-        if len({_ran(s) for s in group}) < 2:
+    for title, group in study.families(summaries).items():
+        # Pairs of a sample are not independent: they count once. Variables that change together
+        # can't be told apart: the first stands for all.
+        group = list({key_of(s): s for s in group}.values())
+        factors, partitions = {}, set()
+        for v in study.variables.differing(group):
+            levels = [v.value(s) for s in group]
+            partition = tuple(levels.index(level) for level in levels)
+            if v.title not in ("execution", "pair") and partition not in partitions:
+                partitions.add(partition)
+                factors[v.title] = v
+        values = [(v, s) for s in group for v in samples.get(key_of(s), [])]
+        if len(factors) < 2 or not values:
             continue
-        if all(s["rtt_ms"] for s in group):
-            best = min(group, key=lambda s: s["rtt_ms"]["mean"])
-            figure = f"{_ms(best['rtt_ms']['mean'])} ms"
-        else:
-            best = max(group, key=lambda s: s["rate_hz"]["mean"])
-            figure = f"{best['rate_hz']['mean']:,.0f} updates/s"
-        lines.append(f"<li>{escape(title)}: {escape(_ran(best))}, {figure}</li>")
-    return f"<p>Best mean per test:</p><ul>{''.join(lines)}</ul>" if lines else ""
+        factors = {t: [v.value(s) for _, s in values] for t, v in factors.items()}
+        found = anova.analyse([float(np.log(v)) for v, _ in values], factors)
+        if found is None:
+            lines.append(
+                (title, "not analysed: too few samples, or not all combinations", *[""] * 4)
+            )
+            continue
+        for e in found.effects:
+            p = "< 0.001" if e.p < 0.001 else f"{e.p:.3f}"
+            lines.append((title, e.name, f"{e.share:.1%}", str(e.degrees), f"{e.f:.3g}", p))
+        whole_squares = found.residual + sum(e.sum_of_squares for e in found.effects)
+        rest = found.residual / whole_squares if whole_squares else 0
+        lines.append((title, "the rest", f"{rest:.1%}", str(found.residual_degrees), "", ""))
+    if not lines:
+        return []
+    head = ("test", "variable", "share of squares", "degrees", "F", "p")
+    return ["<h2>Analysis of variance</h2>", f"<p>{_ANALYSED}</p>", text_table(head, lines)]
 
 
-def _ran(s: dict) -> str:
-    """On what a test ran: the sequence, and the RTI's own name."""
-    return f"{s['sequence']} ({s['rti']})" if s["rti"] else s["sequence"]
+def doubts(store: Store, summaries: list[dict]) -> list[str]:
+    """Tests whose samples do not look independent."""
+    samples = sample_values(store.study, store.rows)
+    lines = []
+    for s in summaries:
+        if said := anova.doubtful(samples.get(key_of(s), [])):
+            where = f"{s['sequence']}/{s['execution']}, test {s['test']}"
+            lines.append((where, said))
+    if not lines:
+        return []
+    return [
+        "<h2>Samples that follow one another</h2>",
+        "<p>Intervals and comparisons take samples for independent. Here something speaks against "
+        "it (each at 1 %, so one of 50 tests is named without a reason).</p>",
+        text_table(("test", "what"), lines),
+    ]
+
+
+def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """Texts in columns."""
+
+    def line(tag: str, texts: tuple[str, ...]) -> str:
+        return "<tr>" + "".join(f'<{tag} class="t">{escape(t)}</{tag}>' for t in texts) + "</tr>"
+
+    lines = [line("th", head), *(line("td", row) for row in rows)]
+    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+
+
+def comparison_table(found: list[Difference]) -> str:
+    """What differs, in words, with the figures behind the sentence."""
+    head = ("test", "result", "ratio", "95 % interval", "p (Holm)", "effect", "method")
+    cells = "".join(f'<th class="t">{h}</th>' for h in head)
+    lines = [f"<tr>{cells}</tr>"]
+    for d in found:
+        c = d.found
+        p = "-" if c.p is None else "&lt; 0.001" if c.p < 0.001 else f"{c.p:.3f}"
+        told = escape(d.sentence)
+        values = (
+            escape(d.test), f"<b>{told}</b>" if c.different else told, f"{c.ratio:.3g}",
+            interval(c.low, c.high, lambda v: f"{v:.3g}"), p, f"{c.effect:+.2f}", escape(c.method),
+        )  # fmt: skip
+        cells = "".join(f'<td class="t said">{v}</td>' for v in values)
+        lines.append(f"<tr>{cells}</tr>")
+    return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
 
 
 # ---- tables
 
 
-def _pairs(values: dict) -> str:
+def pairs_table(values: dict) -> str:
     rows = (
         f'<tr><th class="t">{escape(str(k))}</th><td class="t setting">{escape(str(v))}</td></tr>'
         for k, v in values.items()
@@ -173,7 +235,9 @@ def _pairs(values: dict) -> str:
     return f'<div class="scroll"><table>{"".join(rows)}</table></div>'
 
 
-def _with_setup(summaries: list[dict], head: list[str], rows: list[list[str]]) -> str:
+def with_setup(
+    variables: Variables, summaries: list[dict], head: list[str], rows: list[list[str]]
+) -> str:
     """A table with what differs between tests in front; what all share stands above it."""
     shared, setups = variables.setups(summaries)
     above = "; ".join(f"{escape(k)} {escape(v)}" for k, v in shared.items())
@@ -189,62 +253,25 @@ def _with_setup(summaries: list[dict], head: list[str], rows: list[list[str]]) -
     return (f"<p>All: {above}.</p>" if above else "") + table
 
 
-def _counts(s: dict) -> list[str]:
-    """Right behind the setup: who scrolls no further has seen what was lost."""
-    lost = f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"
-    return [f"{s['sent']:,}", f"{s['received']:,}", lost, f"{s['late']:,}"]
-
-
-_COUNTS = ["sent", "received", "lost", "late"]
-
-
-def latency_table(summaries: list[dict]) -> str:
-    """Round trips with percentiles."""
-    head = [*_COUNTS, "mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99",
-            "p99.9", "p99.99", "max"]  # fmt: skip
-    rows = []
-    for s in summaries:
-        r = s["rtt_ms"]
-        figures = [r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"]]
-        rows.append(
-            [*_counts(s), f"<b>{_ms(r['mean'])}</b>", _range(r["mean_low"], r["mean_high"], _ms),
-             f"{s['rate_hz']['mean']:,.0f}", *[_ms(v) for v in figures]]
-        )  # fmt: skip
-    return _with_setup(summaries, head, rows)
-
-
-def _ms(value: float | None) -> str:
+def ms(value: float | None) -> str:
     """Three digits that count; no more than a microsecond's fraction."""
     if value is None:
         return "-"
     return f"{value:.4f}" if value < 0.1 else f"{value:.3f}" if value < 10 else f"{value:.1f}"
 
 
-def _whole(value: float | None) -> str:
+def whole(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
-def _range(low: float | None, high: float | None, text: Callable[[float | None], str]) -> str:
+def interval(low: float | None, high: float | None, text: Callable[[float | None], str]) -> str:
     return "-" if low is None else f"{text(low)} - {text(high)}"
-
-
-def throughput_table(summaries: list[dict]) -> str:
-    """Updates and megabytes per second."""
-    head = [*_COUNTS, "updates/s", "95 % interval", "MB/s", "sd", "min", "max"]
-    rows = []
-    for s in summaries:
-        r = s["rate_hz"]
-        rows.append(
-            [*_counts(s), f"<b>{r['mean']:,.0f}</b>", _range(r["low"], r["high"], _whole),
-             f"{s['mb_per_s']['mean']:,.1f}", *[_whole(r[k]) for k in ("sd", "min", "max")]]
-        )  # fmt: skip
-    return _with_setup(summaries, head, rows)
 
 
 # ---- figures
 
 
-class _Page:
+class Page:
     """The figures of one report."""
 
     def __init__(self, store: Store) -> None:
@@ -273,28 +300,35 @@ class _Page:
         return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def _plots(plots: list[str]) -> str:
-    return f'<div class="plots">{"".join(plots)}</div>'
+def plots(figures: list[str]) -> str:
+    """Figures side by side where there is room."""
+    return f'<div class="plots">{"".join(figures)}</div>'
 
 
-_PLAIN = FuncFormatter(lambda v, _: f"{v:,.10g}")
+PLAIN = FuncFormatter(lambda v, _: f"{v:,.10g}")
 
 
-def _style(index: int) -> dict:
+def style(index: int) -> dict:
+    """Colour and marker of a line."""
     return {"color": _COLOURS[index % len(_COLOURS)], "marker": _MARKERS[index % len(_MARKERS)]}
 
 
-def _legend(axes: plt.Axes, lines: int) -> None:
+def legend(axes: plt.Axes, lines: int) -> None:
+    """Names of the lines, small where there are many."""
     axes.legend(fontsize=7 if lines > 6 else 8, ncols=1 + (lines > 10))
 
 
-def _curve(page: _Page, curve: variables.Curve, title: str, unit: str, low_mean_high) -> str:
+def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high) -> str:
+    """A variable along the axis; the last argument gives the three values of a point."""
     figure, axes = plt.subplots()
     for index, (name, points) in enumerate(curve.lines.items()):
         x = [curve.variable.value(s) for s in points]
+        raw = all(s.get("adapter") in RAW for s in points)
+        look = style(index) | ({"linestyle": "--"} if raw else {})
+        name = f"{name} (raw limit)" if raw else name
         low, y, high = np.array([low_mean_high(s) for s in points], dtype=float).T
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
-        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **_style(index))
+        bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
         bars[0].set_gid(f"line-{index}")
     values = sorted({curve.variable.value(s) for p in curve.lines.values() for s in p})
     if min(values) > 0:
@@ -302,55 +336,27 @@ def _curve(page: _Page, curve: variables.Curve, title: str, unit: str, low_mean_
     axes.set(title=f"{title} by {curve.variable.title}", xlabel=curve.variable.title, ylabel=unit)
     axes.xaxis.set_major_locator(FixedLocator(values))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(_PLAIN)
-    axes.yaxis.set_major_formatter(_PLAIN)
-    axes.set_ylim(bottom=0)
-    _legend(axes, len(curve.lines))
+    axes.xaxis.set_major_formatter(PLAIN)
+    axes.yaxis.set_major_formatter(PLAIN)
+    # An interval of two or three samples can be so long that it would hide everything else.
+    highest = max(low_mean_high(s)[1] for points in curve.lines.values() for s in points)
+    longest = axes.get_ylim()[1]
+    axes.set_ylim(0, min(longest, 3 * highest) or 1)
+    legend(axes, len(curve.lines))
     held = ", ".join(f"{k} {v}" for k, v in curve.held.items() if k not in ("tick min s",))
     caption = f"Held: {held}."
+    if any(s.get("adapter") in RAW for points in curve.lines.values() for s in points):
+        caption += " Broken lines: the raw limit, the same loops without an RTI."
+    if longest > 3 * highest:
+        caption += " Intervals that end at the edge go on beyond it: the table has their ends."
     if curve.left_out:
         caption += f" {curve.left_out} tests at other values are not in this figure."
     return page.figure(figure, caption)
 
 
-def latency_plots(page: _Page, summaries: list[dict]) -> list[str]:
-    """Mean and frequency, a figure per variable."""
-
-    def mean(s: dict) -> tuple:
-        r = s["rtt_ms"]
-        return r["mean_low"], r["mean"], r["mean_high"]
-
-    return [
-        _curve(page, curve, *what)
-        for curve in variables.curves(summaries)
-        for what in (("Mean round trip", "ms", mean), ("Update frequency", "Hz", _rate))
-    ]
-
-
-def _rate(s: dict) -> tuple:
-    r = s["rate_hz"]
-    return r["low"], r["mean"], r["high"]
-
-
-def throughput_plots(page: _Page, summaries: list[dict]) -> list[str]:
-    """Updates per second and MB/s, a figure per variable."""
-
-    def megabytes(s: dict) -> tuple:
-        r = s["mb_per_s"]
-        return r["low"], r["mean"], r["high"]
-
-    return [
-        _curve(page, curve, *what)
-        for curve in variables.curves(summaries)
-        for what in (
-            ("Updates per second", "updates/s", _rate),
-            ("Megabytes per second", "MB/s", megabytes),
-        )
-    ]
-
-
-def distributions(page: _Page, summaries: list[dict]) -> list[str]:
+def distributions(page: Page, summaries: list[dict]) -> list[str]:
     """Percentiles and distribution of each test, the RTIs and pairs that ran it side by side."""
+    variables = page.store.study.variables
     groups = list(variables.alike(summaries).items())
     out = []
     for title, group in groups[:_DISTRIBUTIONS_MAX]:
@@ -359,23 +365,23 @@ def distributions(page: _Page, summaries: list[dict]) -> list[str]:
         nines = 1.0
         for index, s in enumerate(group):
             values = _sorted_ms(page.store, s)
-            style = _style(index) | {"markevery": 20, "ms": 4}
+            look = style(index) | {"markevery": 20, "ms": 4}
             name = variables.name_of(s, names)
             nines = max(nines, np.log10(len(values)))
             x = np.linspace(0, np.log10(len(values)), 120)
             rank = np.ceil(np.round((1 - 10**-x) * len(values), 9)).astype(int)
-            left.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=name, **style)
+            left.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=name, **look)
             share = np.linspace(0, 1, 120)
             picked = values[np.minimum((share * len(values)).astype(int), len(values) - 1)]
-            right.plot(picked, share * 100, label=name, **style)
+            right.plot(picked, share * 100, label=name, **look)
         ticks = [t for t in (np.log10(2), 1, 2, 3, 4, 5) if t <= nines + 0.01]
         left.xaxis.set_major_locator(FixedLocator(ticks))
         left.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * (1 - 10**-v):.6g} %"))
         left.set(title="Round trip by percentile", ylabel="ms", xlabel="percentile", yscale="log")
-        left.yaxis.set_major_formatter(_PLAIN)
+        left.yaxis.set_major_formatter(PLAIN)
         right.set(title="Distribution", xlabel="ms", ylabel="% of round trips", xscale="log")
-        right.xaxis.set_major_formatter(_PLAIN)
-        _legend(left, len(group))
+        right.xaxis.set_major_formatter(PLAIN)
+        legend(left, len(group))
         opened = " open" if not out else ""
         plot = page.figure(figure, title).replace("<figure", '<figure style="max-width:1000px"', 1)
         out.append(f"<details{opened}><summary>{escape(title)}</summary>{plot}</details>")
@@ -389,30 +395,24 @@ def _sorted_ms(store: Store, s: dict) -> np.ndarray:
     return np.sort(np.concatenate(samples)).astype(float) / 1e6
 
 
-def series_plots(page: _Page) -> list[str]:
-    """Each sample in its order: oscillation and drift show here."""
-    plots = []
-    store = page.store
-    rti = {(e["sequence"], e["execution"]): e["rti"] for e in store.run["executions"]}
-    several = len({r["sequence"] for r in store.rows}) > 1
-    for title, unit, key, kinds in (
-        ("Round trip, each sample", "mean ms", "rtt_mean_ms", ("RTOL", "RTIL")),
-        ("Throughput, each sample", "updates/s", "rate_hz", ("OWOT", "OWIT")),
-    ):
-        groups: dict[str, list[tuple[int, float]]] = {}
-        for i, row in enumerate(r for r in store.rows if r["kind"] in kinds):
-            name = f"{row['sequence']}, {label(row)}" if several else label(row)
-            if row[key] is not None:
-                groups.setdefault(name, []).append((i + 1, row[key]))
-        if not groups:
-            continue
-        figure, axes = plt.subplots()
-        for index, (name, points) in enumerate(groups.items()):
-            axes.plot(*zip(*points, strict=True), ls="", ms=4, label=name, **_style(index))
-        axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
-        axes.yaxis.set_major_formatter(_PLAIN)
-        axes.set_ylim(bottom=0)
-        _legend(axes, len(groups))
-        names = {r for r in rti.values() if r}
-        plots.append(page.figure(figure, "RTI: " + ", ".join(sorted(names)) if names else ""))
-    return plots
+def series(
+    page: Page, title: str, unit: str, rows: list[dict], label: Callable[[dict], str]
+) -> str:
+    """Each sample in its order: oscillation and drift show here; "" without any."""
+    study = page.store.study
+    several = len({r["sequence"] for r in rows}) > 1
+    groups: dict[str, list[tuple[int, float]]] = {}
+    for i, row in enumerate(rows, 1):
+        name = f"{row['sequence']}, {label(row)}" if several else label(row)
+        if (value := study.value(row)) is not None:
+            groups.setdefault(name, []).append((i, value))
+    if not groups:
+        return ""
+    figure, axes = plt.subplots()
+    for index, (name, points) in enumerate(groups.items()):
+        axes.plot(*zip(*points, strict=True), ls="", ms=4, label=name, **style(index))
+    axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
+    axes.yaxis.set_major_formatter(PLAIN)
+    axes.set_ylim(bottom=0)
+    legend(axes, len(groups))
+    return page.figure(figure, "RTI: " + ", ".join(versions(page.store)))

@@ -1,9 +1,8 @@
-"""The measures of RTIBM."""
+"""Figures over samples: means with their intervals, percentiles, the mode."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats as distributions
 
 PERCENTILES = (50.0, 90.0, 99.0, 99.9, 99.99)
 
@@ -14,7 +13,7 @@ class Latency:
 
     count: int
     mean: float  # mean of the sample means
-    mean_low: float | None  # 95 % interval of that, by Student's t; None with one sample
+    mean_low: float | None  # 95 % interval of that; None with one sample
     mean_high: float | None
     sd: float  # of all round trips
     min: float
@@ -32,12 +31,12 @@ class Spread:
     sd: float
     min: float
     max: float
-    low: float | None  # 95 % interval of the mean, by Student's t; None with one value
+    low: float | None  # 95 % interval of the mean; None with one value
     high: float | None
 
 
 def percentile(sorted_values: np.ndarray, p: float) -> float:
-    """Nearest rank: the smallest value with at least p percent at or below it (as in bmfed)."""
+    """Nearest rank: the smallest value with at least p percent at or below it."""
     rank = int(np.ceil(round(p / 100 * len(sorted_values), 9)))
     return float(sorted_values[max(rank, 1) - 1])
 
@@ -61,12 +60,20 @@ def percentile_if_known(sorted_values: np.ndarray, p: float) -> float | None:
 
 
 def interval(values: np.ndarray) -> tuple[float | None, float | None]:
-    """95 % interval of the mean by Student's t; one value has none."""
-    n = len(values)
+    """95 % interval of the mean of values that can't be negative; one value has none.
+
+    Student's t for the mean's logarithm, whose error is the mean's relative error (delta method):
+    the interval never reaches zero, and where the error is small it is the usual one.
+    """
+    n, mean = len(values), float(values.mean())
     if n < 2:
         return None, None
-    half = distributions.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)
-    return float(values.mean() - half), float(values.mean() + half)
+    if mean == 0:  # all are
+        return 0.0, 0.0
+    from scipy.special import stdtrit  # takes half a second to load
+
+    half = stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n) / mean
+    return float(mean * np.exp(-half)), float(mean * np.exp(half))
 
 
 def spread(values: list[float]) -> Spread:
@@ -98,33 +105,17 @@ def latency(samples: list[np.ndarray], tolerance_ms: float) -> Latency | None:
     )
 
 
-def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: float) -> dict:
-    """One test and pair: the rows of its samples and, for latency, their round trips."""
-    first = rows[0]
-    keys = ("sequence", "execution", "test", "kind", "transport", "loop", "types", "instances",
-            "buffers", "bytes", "updates", "pair", "sender", "receiver")  # fmt: skip
-    out = {key: first[key] for key in keys}
-    out["samples"] = len(rows)
-    for key in ("sent", "received", "lost", "late", "doubled"):
-        out[key] = sum(row.get(key) or 0 for row in rows)
-    out["rate_hz"] = asdict(spread([row["rate_hz"] for row in rows]))
-    out["mb_per_s"] = asdict(spread([row["mb_per_s"] for row in rows]))
-    found = latency(round_trips, tolerance_ms)
-    out["rtt_ms"] = asdict(found) if found else None
-    return out
+_SAMPLE = ("mean", "sd", "min", "p50", "p90", "p99", "p999", "max")
 
 
-def row_figures(round_trips_ns: np.ndarray) -> dict[str, float | None]:
-    """What results.csv says of one sample's round trips."""
+def sample(round_trips_ns: np.ndarray) -> dict[str, float | None]:
+    """The figures of one sample's round trips, in milliseconds: rtt_mean_ms and so on."""
     v = np.sort(round_trips_ns).astype(float) / 1e6
     if not len(v):
-        return {f"rtt_{k}_ms": None for k in _ROW}
+        return {f"rtt_{k}_ms": None for k in _SAMPLE}
     figures = [v.mean(), v.std(ddof=1) if len(v) > 1 else 0.0, v[0]]
     figures += [percentile_if_known(v, p) for p in (50, 90, 99, 99.9)]
     return {
         f"rtt_{k}_ms": None if f is None else round(float(f), 9)
-        for k, f in zip(_ROW, [*figures, v[-1]], strict=True)
+        for k, f in zip(_SAMPLE, [*figures, v[-1]], strict=True)
     }
-
-
-_ROW = ("mean", "sd", "min", "p50", "p90", "p99", "p999", "max")

@@ -17,8 +17,9 @@ from pathlib import Path
 
 import numpy as np
 
-from . import stats
+from . import idle
 from .errors import USAGE, BenchError, cannot
+from .study import Study
 
 
 def machine() -> dict:
@@ -48,25 +49,15 @@ def machine() -> dict:
     return info
 
 
-COLUMNS = (
-    "sequence", "execution", "test", "kind", "transport", "loop", "types", "instances", "buffers",
-    "bytes", "updates", "pair", "sender", "receiver", "sample", "sent", "received", "lost", "late",
-    "send_s", "receive_s", "rate_hz", "mb_per_s", "rtt_mean_ms", "rtt_sd_ms", "rtt_min_ms",
-    "rtt_p50_ms", "rtt_p90_ms", "rtt_p99_ms", "rtt_p999_ms", "rtt_max_ms", "doubled", "others_cpu",
-)  # fmt: skip
-_TEXTS = {"sequence", "execution", "kind", "transport", "sender", "receiver"}
-_FIGURES = {c for c in COLUMNS if c.endswith(("_s", "_hz", "_ms", "_cpu"))}
-
-
 class Store:
     """One run's directory."""
 
-    def __init__(self, directory: Path, run: dict, rows: list[dict]) -> None:
-        self.directory, self.run, self.rows = directory, run, rows
+    def __init__(self, directory: Path, study: Study, run: dict, rows: list[dict]) -> None:
+        self.directory, self.study, self.run, self.rows = directory, study, run, rows
         self._csv = None
 
     @classmethod
-    def create(cls, directory: Path, run: dict) -> "Store":
+    def create(cls, directory: Path, study: Study, run: dict) -> "Store":
         """A new run; a directory that holds anything is refused, results are never overwritten."""
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -82,19 +73,18 @@ class Store:
         except OSError as e:
             raise cannot("write results", e, directory) from None
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        store = cls(
-            directory, {"started": started, **run, "machine": machine(), "executions": []}, []
-        )
+        run = {"study": study.name, "started": started, **run, "machine": machine()}
+        store = cls(directory, study, run | {"executions": []}, [])
         store._open()
         store.save_run()
         return store
 
     @classmethod
-    def load(cls, directory: Path) -> "Store":
+    def load(cls, directory: Path, study: Study) -> "Store":
         """A run that was begun, to be read."""
         try:
             run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-            path = directory / "results.csv"
+            path = directory / study.table
             # A killed manager may leave half a line.
             text = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
         except (OSError, ValueError) as e:
@@ -105,8 +95,13 @@ class Store:
                 "give the directory that a run was told with --out",
                 USAGE,
             ) from None
-        rows = [_typed(row) for row in csv.DictReader(text.splitlines())]
-        return cls(directory, run, [row for row in rows if row is not None])
+        if (of := run.get("study", study.name)) != study.name:
+            raise BenchError(
+                "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
+                f"starling-bench {of} can read it", USAGE,
+            )  # fmt: skip
+        rows = [_typed(row, study) for row in csv.DictReader(text.splitlines())]
+        return cls(directory, study, run, [row for row in rows if row is not None])
 
     def resume(self) -> None:
         """Goes on with a run that was read: what a test had not finished is dropped."""
@@ -119,11 +114,11 @@ class Store:
         self._open()
 
     def _open(self) -> None:
-        path = self.directory / "results.csv"
+        path = self.directory / self.study.table
         temporary = path.with_suffix(".tmp")
         try:
             self._csv = temporary.open("w", newline="", encoding="utf-8")
-            self._writer = csv.DictWriter(self._csv, COLUMNS)
+            self._writer = csv.DictWriter(self._csv, self.study.columns.names)
             self._writer.writeheader()
             self._writer.writerows(self.rows)
             self._csv.flush()
@@ -136,6 +131,10 @@ class Store:
             self._csv.close()
 
     # ---- executions
+
+    def busy(self) -> list[str]:
+        """A warning if other programs were running during the samples."""
+        return idle.note([row["others_cpu"] for row in self.rows])
 
     def record(self, sequence: str, execution: str) -> dict | None:
         return next(
@@ -186,35 +185,16 @@ class Store:
 
     def add(self, sequence: str, execution: str, event: dict) -> dict:
         """Keeps one sample, at once also on disk."""
-        trips = np.empty(0)
-        if event.get("kind") in ("RTOL", "RTIL"):
-            raw = self._raw(sequence, execution, event["test"], event["pair"])
-            trips = raw.get(event["sample"], trips)
-            if len(trips) != event["received"]:
-                raise BenchError(
-                    "STL-RUN-009",
-                    f"sample {event['sample']} of test {event['test']} has {event['received']} "
-                    f"round trips, but {len(trips)} are saved",
-                    str(self._raw_path(sequence, execution, event["test"], event["pair"])),
-                    "read the federates' logs there",
-                )
-        row = {"sequence": sequence, "execution": execution, **event, **stats.row_figures(trips)}
-        row.pop("event", None)
-        if missing := [c for c in COLUMNS if c not in row]:
-            raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
-        if row["sent"] != row["received"] + row["lost"]:
-            raise BenchError(
-                "STL-RUN-007",
-                f"sample {row['sample']} of test {row['test']}: {row['sent']} sent is not "
-                f"{row['received']} received + {row['lost']} lost",
-                do="the RTI delivered what nobody sent, or bmfed is wrong: read the logs",
-            )
-        row = {c: row[c] for c in COLUMNS}
+        return self.keep(self.study.row(self, sequence, execution, event))
+
+    def keep(self, found: dict) -> dict:
+        """Keeps a row, at once also on disk."""
+        row = {c: found[c] for c in self.study.columns.names}
         try:
             self._writer.writerow(row)
             self._csv.flush()
         except OSError as e:
-            raise cannot("write results", e, self.directory / "results.csv") from None
+            raise cannot("write results", e, self.directory / self.study.table) from None
         self.rows.append(row)
         return row
 
@@ -225,20 +205,20 @@ class Store:
             key = (row["sequence"], row["execution"], row["test"], row["pair"])
             groups.setdefault(key, []).append(row)
         found = []
-        for (sequence, execution, test, pair), rows in groups.items():
+        for (sequence, execution, test, _), rows in groups.items():
             record = self.record(sequence, execution) or {"rti": "", "tests": {}}
-            settings = record["tests"].get(str(test), {})
-            trips = self.round_trips(sequence, execution, test, pair)
-            tolerance = settings.get("mode_tolerance_ms", 0.005)
-            found.append(
-                stats.summarize(rows, trips, tolerance)
-                | {"rti": record["rti"], "setting": settings}
-            )
+            setting = record["tests"].get(str(test), {})
+            summary = self.study.summarize(self, rows, setting)
+            more = {
+                key: record.get(key, "") for key in ("rti", "adapter", "cpus", "bundling", "hosts")
+            }
+            more["setting"] = setting
+            found.append(summary | more)
         return found
 
     def round_trips(self, sequence: str, execution: str, test: int, pair: int) -> list[np.ndarray]:
         """Round trips in nanoseconds, one array per sample that was completed."""
-        raw = self._raw(sequence, execution, test, pair)
+        raw = self.raw(sequence, execution, test, pair)
         completed = sorted(
             r["sample"]
             for r in self.rows
@@ -247,11 +227,13 @@ class Store:
         )
         return [raw[s] for s in completed if s in raw]
 
-    def _raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
+    def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
+        """Where the federates save them."""
         return self.directory / sequence / execution / f"rtt_test{test}_pair{pair}.raw"
 
-    def _raw(self, sequence: str, execution: str, test: int, pair: int) -> dict[int, np.ndarray]:
-        path = self._raw_path(sequence, execution, test, pair)
+    def raw(self, sequence: str, execution: str, test: int, pair: int) -> dict[int, np.ndarray]:
+        """Round trips in nanoseconds by sample, also of samples that were not completed."""
+        path = self.raw_path(sequence, execution, test, pair)
         try:
             words = np.fromfile(path, dtype="<u4")
         except FileNotFoundError:
@@ -296,17 +278,21 @@ class Store:
         return summaries
 
 
-def _typed(row: dict) -> dict | None:
+def _typed(row: dict, study: Study) -> dict | None:
     """A row of results.csv with numbers for numbers; None for one that is not whole."""
     try:
-        return {
-            c: row[c]
-            if c in _TEXTS
-            else ((float(row[c]) if row[c] else None) if c in _FIGURES else int(row[c]))
-            for c in COLUMNS
-        }
+        # A run of an earlier version may lack a column.
+        return {c: _value(row[c], c, study) if c in row else None for c in study.columns.names}
     except (KeyError, TypeError, ValueError):
         return None
+
+
+def _value(text: str, column: str, study: Study) -> str | float | int | None:
+    if column in study.columns.texts:
+        return text
+    if column in study.columns.figures:
+        return float(text) if text else None
+    return int(text)
 
 
 def _flat(value: dict, prefix: str = "") -> dict:

@@ -49,6 +49,10 @@ BAD = {
     "execution at the top": ("[[sequence.execution]]", "[[execution]]"),
     "no FOM": ('fom = "f.xml"\n', ""),
     "no master": ('master = "a"\n', ""),
+    "neither FOM nor master": ('fom = "f.xml"\nmaster = "a"\n', ""),
+    "no receiver, no name of an execution": (
+        'receiver = "b"\n\n[[sequence.execution]]\nname = "e"\n', "[[sequence.execution]]\n"
+    ),
     "no kind": ('kind = ["RTOL", "OWIT"]\n', ""),
     "no name of a sequence": ('name = "s"\n', ""),
     "no sender": ('sender = "a"\n', ""),
@@ -71,7 +75,17 @@ BAD = {
     "negative": (TEST, "updates = -3"),
     "too many samples": (TEST, "samples = 20000"),
     "too many buffers": (TEST, "buffers = 33"),
-    "too many types": (TEST, "types = 17"),
+    "too many types": (TEST, "types = 33"),
+    "too many types by class": (TEST, "types = 17"),
+    "too many types by service": (TEST, 'types = 17\ntransport_by = "service"\n[[sequence.pair]]\n'
+                                  'sender = "b"\nreceiver = "a"'),
+    "transport by magic": (TEST, 'transport_by = "magic"'),
+    "negative warm-up": (TEST, "warm_up = -1"),
+    "unknown RTI of a test": (TEST, 'rti = "tow"'),
+    "unknown RTI of several in a test": (TEST, 'rti = ["one", "three-hundred"]'),
+    "RTI twice in a test": (TEST, 'rti = ["one", "two", "one"]'),
+    "bundling of a test in words": (TEST, 'bundling = ["on", "off"]'),
+    "bundling twice": (TEST, "bundling = [true, true]"),
     "unknown loop": (TEST, "loop_version = 9"),
     "ticks the wrong way round": (TEST, "tick_min_s = 0.5"),
     "short longest tick": (TEST, "tick_max_s = 0.0001"),
@@ -101,8 +115,34 @@ BAD = {
     "unknown RTI": ('rti = "one"', 'rti = "tow"'),
     "unknown RTI of several": ('rti = "one"', 'rti = ["one", "three-hundred"]'),
     "RTI named twice": ('rti = "one"', 'rti = ["one", "two", "one"]'),
+    "host nobody knows": ('name = "b"', 'name = "b"\nhost = "far"'),
+    "one host of two": ('name = "b"', 'name = "b"\nhost = "c"\n[[host]]\nname = "c"'),
+    "host twice": ("[[sequence]]",
+                   '[[host]]\nname = "c"\n[[host]]\nname = "c"\nloss = 0.5\n[[sequence]]'),
+    "host named like this one": ("[[sequence]]", '[[host]]\nname = "localhost"\n[[sequence]]'),
+    "unknown kind of host": ("[[sequence]]", '[[host]]\nname = "c"\nkind = "pod"\n[[sequence]]'),
+    "more loss than all": ("[[sequence]]", '[[host]]\nname = "c"\nloss = 2.0\n[[sequence]]'),
+    "jitter over delay": ("[[sequence]]", '[[host]]\nname = "c"\njitter_ms = 1.0\n[[sequence]]'),
+    "host in a sequence": ('master = "a"', 'master = "a"\nhost = "c"'),
+    "unknown layout": (TEST, 'hosts = "two"'),
+    "layout twice": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n[[sequence.layout]]\n'
+                     'name = "c"\n[[sequence.pair]]'),
+    "layout of nobody": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n'
+                         'hosts = { z = "localhost" }\n[[sequence.pair]]'),
+    "layout at unknown hosts": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n'
+                                'hosts = { a = "far" }\n[[sequence.pair]]'),
     "server without a sign": ('local_settings = "a"', 'server = ["rtinode"]'),
     "port out of range": ('local_settings = "a"', "server_port = 70000"),
+    "classes of some pairs": (TEST, TEST + '\n[[sequence.pair]]\nsender = "b"\nreceiver = "a"\n'
+                              'classes = [1]'),
+    "class of two pairs": ('receiver = "b"', 'receiver = "b"\nclasses = [1]\n[[sequence.pair]]\n'
+                           'sender = "b"\nreceiver = "a"\nclasses = [1]'),
+    "class beyond the FOM's": ('receiver = "b"', 'receiver = "b"\nclasses = [17]'),
+    "class of no FOM": ('receiver = "b"', 'receiver = "b"\nclasses = [33]'),
+    "fewer classes than types": ('receiver = "b"\n\n[[sequence.execution]]\nname = "e"\n\n'
+                                 '[[sequence.execution.test]]',
+                                 'receiver = "b"\nclasses = [2]\n[[sequence.execution]]\n'
+                                 'name = "e"\n[[sequence.execution.test]]\ntypes = 2'),
     "too many classes": (TEST, 'types = 9\n[[sequence.pair]]\nsender = "b"\nreceiver = "a"'),
     "too many classes by default": (TEST, TEST + "".join(
         f'\n[[sequence.federate]]\nname = "f{n}"\n[[sequence.pair]]\nsender = "a"\n'

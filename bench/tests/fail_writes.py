@@ -10,7 +10,10 @@ import os
 import sys
 from pathlib import Path
 
-from starling_bench import bmmanager, report  # noqa: F401 the children need not load them again
+import scipy.special  # noqa: F401 what the children need not load again
+
+from starling_bench.studies import rtibm
+from starling_bench.studies.rtibm import figures  # noqa: F401
 
 library, directory = ctypes.CDLL(sys.argv[1]), Path(sys.argv[2])
 number = 0
@@ -26,7 +29,7 @@ while True:
             os.dup2(text.fileno(), 2)
             library.arm(str(out).encode(), number)
             try:
-                bmmanager.app([a.replace("{out}", str(out)) for a in sys.argv[3:]])
+                rtibm.app([a.replace("{out}", str(out)) for a in sys.argv[3:]])
             except SystemExit as e:
                 code = e.code
             except BaseException:

@@ -67,15 +67,23 @@ class Run:
 
     def start(self, tsf: str, *options: str) -> "Run":
         (self.directory / "t.tsf.toml").write_text(tsf)
-        env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
         self.manager = subprocess.Popen(
-            [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml",
-             "--bmfed", self.bmfed, "--rti-root", self.rti_root, "--out", self.out,
-             "--idle-wait", "0", *options],
-            cwd=self.directory, env=env | {"TMPDIR": str(self.directory)} | self.env, text=True,
+            [*self.command(), "run", "t.tsf.toml", "--bmfed", self.bmfed,
+             "--rti-root", self.rti_root, "--out", self.out, "--idle-wait-s", "0", *options],
+            cwd=self.directory, env=self.environment(), text=True,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
         )  # fmt: skip
         return self
+
+    @staticmethod
+    def command() -> list[str]:
+        """The manager's."""
+        return [sys.executable, "-m", "starling_bench.studies.rtibm"]
+
+    def environment(self) -> dict[str, str]:
+        """What it runs in."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
+        return env | {"TMPDIR": str(self.directory)} | self.env
 
     def end(self) -> tuple[int, str, str]:
         """Waits for the manager; exit code and what it wrote."""

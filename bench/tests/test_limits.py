@@ -1,81 +1,122 @@
 """The checks of `make bench` at small sizes, without judging times: nothing lost, no gap."""
 
+import asyncio
+import csv
 import os
 import random
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 
 import pytest
 
-from starling_bench import limits
+from starling_bench import identity
 from starling_bench.errors import BenchError
+from starling_bench.studies.limits import STUDY, runs
+
+Do = Callable[[Coroutine], dict]
 
 
 @pytest.fixture(scope="module")
-def programs() -> Path:
+def do() -> Iterator[Do]:
+    """Runs what is awaited; the server of the module lives in the same loop."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture(scope="module")
+def bench(do: Do, tmp_path_factory: pytest.TempPathFactory) -> Iterator[runs.Bench]:
     if "LIMITS" not in os.environ or "RTI_ROOT" not in os.environ:
         pytest.skip("LIMITS and RTI_ROOT are set by make")
-    return Path(os.environ["LIMITS"])
-
-
-@pytest.fixture(scope="module")
-def server(programs: Path):
-    with limits.serving(Path(os.environ["RTI_ROOT"])) as server:
-        yield server
-    assert not server.run_dir.exists()
+    me = identity.Run()
+    root, programs = (Path(os.environ[name]) for name in ("RTI_ROOT", "LIMITS"))
+    serving = runs.serving(root, programs, tmp_path_factory.mktemp("logs"), me)
+    yield do(serving.__aenter__())
+    do(serving.__aexit__(None, None, None))
+    me.end()
+    assert not me.temporary.exists()
 
 
 @pytest.mark.parametrize("socket", ["unix", "tcp"])
-def test_round_trips_and_stream(server, programs, socket):
-    assert limits.round_trip(server, programs, socket, 200, 10)["p50_us"] > 0
-    assert limits.stream(server, programs, socket, 20_000)["received"] == 20_000
+def test_round_trips_and_stream(do, bench, socket):
+    assert do(runs.round_trip(bench, socket, 200, 10))["p50_us"] > 0
+    assert do(runs.stream(bench, socket, 20_000))["received"] == 20_000
 
 
-def test_on_one_cpu(server, programs):
+def test_on_one_cpu(do, bench):
+    server = bench.server.process.pid
     before = os.sched_getaffinity(0)
-    with limits.placed(server, one_cpu=True):
+    with bench.placed(one_cpu=True):
         assert len(os.sched_getaffinity(0)) == 1
-        assert len(os.sched_getaffinity(server.process.pid)) == 1
-        limits.round_trip(server, programs, "unix", 100, 10)
-    assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server.process.pid)
+        assert len(os.sched_getaffinity(server)) == 1
+        do(runs.round_trip(bench, "unix", 100, 10))
+    assert os.sched_getaffinity(0) == before == os.sched_getaffinity(server)
 
 
-def test_raw(programs):
+def test_raw(do, bench):
     for socket in ("unix", "tcp"):
         common = {"socket": socket, "bytes": 100, "count": 1000}
-        assert limits.raw(programs, "round-trip", warm_up=10, **common)["p50_us"] > 0
+        assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
         for relay, batch in ((0, 0), (1, 16384)):
-            told = limits.raw(programs, "stream", relay=relay, batch=batch, **common)
+            told = do(runs.raw(bench, "stream", relay=relay, batch=batch, **common))
             assert told["received"] == 1000
 
 
-def test_everybody_discovers_everything(server, programs):
-    assert limits.crowd(server, programs, 3, 100)["discovered"] == 200
+def test_everybody_discovers_everything(do, bench):
+    assert do(runs.crowd(bench, 3, 100))["discovered"] == 200
 
 
-def test_who_joins_late_has_no_gap(server, programs):
+def test_who_joins_late_has_no_gap(do, bench):
     seed = random.randrange(2**32)
     print(f"seed {seed}")
-    told = limits.gapless(server, programs, 20_000, 5, 500, seed)
+    told = do(runs.gapless(bench, 20_000, 5, 500, seed))
     assert told["joins"] == 5
     assert told["received"] == told["sent"] >= 20_000
 
 
-def test_a_fault_is_found(server, programs):
+def test_a_fault_is_found(do, bench):
     """A stream that ends too early fails the run."""
-    env = server.environment("unix")
-    with (
-        limits.Federates(programs / "limits-federate", env, 60) as federates,
-        pytest.raises(BenchError, match="got updates 1 to 100"),
-    ):
-        federates.start("receive", bytes=100, updates=101)
-        federates.start("send", bytes=100, updates=100, laps=0, spread_ms=0, seed=0)
-        federates.results()
+
+    async def short() -> None:
+        async with bench.group() as group:
+            await group.start("receive", bench.federate("receive", 60), bytes=100, updates=101)
+            await group.start(
+                "send", bench.federate("send", 60),
+                bytes=100, updates=100, laps=0, spread_ms=0, seed=0,
+            )  # fmt: skip
+            await group.results()
+
+    with pytest.raises(BenchError, match="got updates 1 to 100"):
+        do(short())
 
 
-def test_a_federate_that_waits_for_ever_is_ended(server, programs):
-    with (
-        limits.Federates(programs / "limits-federate", server.environment("unix"), 1) as federates,
-        pytest.raises(BenchError, match=r"ping ended with 3: .*not done within"),
-    ):
-        federates.start("ping", bytes=100, count=1, warm_up=0)
-        federates.results()
+def test_a_federate_that_waits_for_ever_is_ended(do, bench):
+    async def alone() -> None:
+        async with bench.group() as group:
+            await group.start("ping", bench.federate("ping", 1), bytes=100, count=1, warm_up=0)
+            await group.results()
+
+    with pytest.raises(BenchError, match=r"ping ended with 3: .*not done within"):
+        do(alone())
+
+
+def test_the_table_of_figures_is_as_it_was(bench, tmp_path):
+    """By `starling-bench`, with the columns that earlier runs have."""
+    command = [
+        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
+        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "2",
+        "--trips", "50", "--updates", "500", "--only", "updates, unix",
+    ]  # fmt: skip
+    said = subprocess.run(command, text=True, capture_output=True, check=True)
+    assert "updates, unix" in said.stdout and said.stderr == ""
+    with (tmp_path / "out" / "limits.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    columns = ["round", "figure", "unit", "starling", "limit", "raw", "ratio"]
+    assert [list(row) for row in rows] == [columns] * 4
+    assert {row["limit"] for row in rows} == {"raw tcp, send() each", "raw relay, 16 KB, unix"}
+    for row in rows:
+        ours, raw = float(row["starling"]), float(row["raw"])
+        assert float(row["ratio"]) == pytest.approx(ours / raw)
+    again = subprocess.run(command, text=True, capture_output=True)
+    assert again.returncode == 2 and again.stderr.startswith("STL-OUT-002: there are results")

@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, identity, tsf
-from starling_bench.adapters import Adapter
+from starling_bench import conduct, identity, plan
 from starling_bench.errors import BenchError
+from starling_bench.rti import Adapter
 from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY
 
 # Far more than any of it takes; what hangs fails instead of holding up the rest.
 LIMIT_S = 100
@@ -26,7 +27,21 @@ FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
 PRETEND = Path(__file__).with_name("pretend.py")
 
 
-def sequence(subordinate: str, fom: str = "f.xml", extra: str = "") -> str:
+# What has every figure, and what takes little where processes are under test and not the report.
+WHOLE = """kind = ["RTOL", "OWOT"]
+transport = ["reliable", "best_effort"]
+buffer_bytes = [8, 100]
+updates = 200
+samples = 3
+"""
+SMALL = """kind = "OWOT"
+transport = ["reliable", "best_effort"]
+updates = 200
+samples = 3
+"""
+
+
+def sequence(subordinate: str, fom: str = "f.xml", extra: str = "", test: str = SMALL) -> str:
     return f"""
 [[sequence]]
 name = "s"
@@ -46,20 +61,15 @@ receiver = "{subordinate}"
 [[sequence.execution]]
 name = "one"
 [[sequence.execution.test]]
-kind = ["RTOL", "OWOT"]
-transport = ["reliable", "best_effort"]
-buffer_bytes = [8, 100]
-updates = 200
-samples = 3
-"""
+{test}"""
 
 
 def start(tmp_path: Path, text: str, *options: str) -> subprocess.Popen:
     shutil.copy(FOM, tmp_path / "f.xml")
     (tmp_path / "t.tsf.toml").write_text(text)
     return subprocess.Popen(
-        [sys.executable, "-m", "starling_bench.bmmanager", "run", "t.tsf.toml", "--out", "out",
-         "--idle-wait", "0", *options],
+        [sys.executable, "-m", "starling_bench.studies.rtibm", "run", "t.tsf.toml", "--out", "out",
+         "--idle-wait-s", "0", *options],
         cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         start_new_session=True,
     )  # fmt: skip
@@ -96,9 +106,17 @@ def wait_for(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
-def test_a_good_run_gives_tables_csv_and_report(tmp_path):
-    code, out, err = manage(tmp_path, sequence("good"))
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The directory of a run that went well, and what it said."""
+    tmp_path = tmp_path_factory.mktemp("good")
+    code, out, err = manage(tmp_path, sequence("good", test=WHOLE))
     assert (code, err) == (0, "")
+    return tmp_path, out
+
+
+def test_a_good_run_gives_tables_csv_and_report(good):
+    tmp_path, out = good
     assert "Round trip" in out and "updates/s" in out and "received" in out
     assert len(rows(tmp_path)) == 8 * 3
     shares = [row["others_cpu"] for row in rows(tmp_path)]
@@ -111,9 +129,11 @@ def test_a_good_run_gives_tables_csv_and_report(tmp_path):
     assert (tmp_path / "out" / "s" / "one" / "good.log").exists()
 
 
-def test_the_report_is_self_contained(tmp_path):
-    assert manage(tmp_path, sequence("good"))[0] == 0
+def test_the_report_is_self_contained(good):
+    tmp_path, _ = good
     html = (tmp_path / "out" / "report.html").read_text()
+    assert "Best effort that was none" in html
+    assert "600 of 600 came by a reliable way" in html
     assert html.count("<svg") == html.count("</svg>") >= 6
     assert not re.search(r"https?://|<script|<link|@import|src=", html)
     ids = re.findall(r'\bid="([^"]+)"', html)
@@ -126,7 +146,7 @@ def test_a_killed_federate_ends_the_run_and_results_stay(tmp_path):
     code, _, err = manage(tmp_path, sequence("killed"))
     assert code == 1
     assert err.count("STL-") == 1
-    assert "federate 'killed' was ended by SIGKILL during test 2 of 8" in err
+    assert "federate 'killed' was ended by SIGKILL during test 2 of 2" in err
     assert len(rows(tmp_path)) == 3
     html = (tmp_path / "out" / "report.html").read_text()
     assert "was ended by SIGKILL" in html
@@ -181,15 +201,15 @@ def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     shutil.copy(FOM, tmp_path / "f.xml")
     path = tmp_path / "t.tsf.toml"
     path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
-    one = tsf.load(path).sequence[0]
-    store = Store.create(tmp_path / "out", {})
+    one = plan.load(path, STUDY).sequence[0]
+    store = Store.create(tmp_path / "out", STUDY, {})
     me = identity.Run()
-    conductor = conduct.Conductor(tmp_path, None, None, me)
+    conductor = conduct.Conductor(STUDY, tmp_path, None, None, me)
     run = conductor.execute(store, one, one.execution[0], Adapter(), lambda event: None)
     with pytest.raises(BenchError) as told:
         asyncio.run(asyncio.wait_for(run, LIMIT_S))
     assert told.value.code == "STL-RUN-006"
-    assert told.value.what == "nothing was heard of federate 'master' for 2 s during test 2 of 8"
+    assert told.value.what == "nothing was heard of federate 'master' for 2 s during test 2 of 2"
     assert len(store.rows) == 3
     assert left_behind(tmp_path) == []
     me.end()
@@ -213,9 +233,20 @@ FAULTS = {
     "FOM without the classes": (sequence("good", fom="g.xml"), "STL-FOM-003"),
     "other host": (
         sequence("good").replace('name = "good"\n', 'name = "good"\nhost = "elsewhere"\n'),
-        "STL-RUN-001",
+        "STL-TSF-005",
     ),
+    "CPU that is not there": (sequence("good", extra="cpus = [4095]"), "STL-RUN-011"),
     "bundling unknown": (sequence("good", extra="bundling = false"), "STL-RTI-002"),
+    "RTI's root that is not there": (
+        sequence("good").replace('"generic"', '"generic"\nroot = "nowhere"'),
+        "STL-RTI-001: no lib directory below the RTI's root",
+    ),
+    "server that is not there": (
+        sequence("good").replace(
+            '"generic"', '"generic"\nserver = ["./nosuch"]\nserver_ready = "ready"'
+        ),
+        "nosuch' is not there\n  at t.tsf.toml:10\n  do: correct 'server' in the RTI's table",
+    ),
     "server that dies": (
         sequence("good").replace(
             '"generic"', '"generic"\nserver = ["false"]\nserver_ready = "ready"'
@@ -231,11 +262,50 @@ def test_faults_end_with_one_clear_message(tmp_path, fault):
     (tmp_path / "g.xml").write_text(FOM.read_text().replace("<name>S17</name>", "<name>T</name>"))
     code, _, err = manage(tmp_path, text)
     assert code == (1 if fault == "server that dies" else 2)
+    # What can be seen before anything is written leaves the directory free.
+    assert (tmp_path / "out").exists() == (code == 1)
     assert expected in err and err.count("STL-") == 1
 
 
-def test_a_run_directory_is_never_written_twice(tmp_path):
-    assert manage(tmp_path, sequence("good"))[0] == 0
+def check(tmp_path: Path, *options: str) -> str:
+    """What `bmmanager check` says of t.tsf.toml, which is right."""
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "check", "t.tsf.toml"]
+    said = subprocess.run([*command, *options], cwd=tmp_path, text=True, capture_output=True)
+    assert (said.returncode, said.stderr) == (0, "")
+    return said.stdout
+
+
+def test_check_tells_all_that_is_not_here(tmp_path):
+    text = sequence("good", extra='directory = "nowhere"').replace(sys.executable, "nosuch")
+    (tmp_path / "t.tsf.toml").write_text(text)
+    told = check(tmp_path, "--rti-root", "none")
+    codes = ["STL-FOM-001", "STL-RUN-002", "STL-RUN-008"]
+    assert re.findall(r"^STL-\w+-\d+", told, flags=re.M) == codes
+    told = check(tmp_path, "--rti-root", "none", "--bmfed", sys.executable)
+    assert "STL-RTI-001" in told and "at --rti-root " in told and "STL-RUN-002" not in told
+
+
+def test_the_example_for_other_rtis_is_right(tmp_path):
+    """The whole file of docs/other-rtis.md, in a tree that has what it names."""
+    page = (Path(__file__).parents[2] / "docs" / "other-rtis.md").read_text()
+    (example,) = re.findall(r"```toml\n(# A whole file.*?)```", page, flags=re.S)
+    for place in ("bench/foms", "bench/experiments", "rti/lib", "rti/bin"):
+        (tmp_path / place).mkdir(parents=True)
+    shutil.copy(FOM, tmp_path / "bench" / "foms")
+    here = tmp_path / "bench" / "experiments"
+    (here / "t.tsf.toml").write_text(example)
+    given = ("--rti-root", str(tmp_path / "rti"), "--bmfed", sys.executable)
+    told = check(here, *given)
+    assert "first/one: 8 tests, 40 samples" in told
+    assert re.findall(r"^STL-\w+-\d+", told, flags=re.M) == ["STL-RTI-005"]
+    server = tmp_path / "rti" / "bin" / "server"
+    server.write_text("#!/bin/sh\n")
+    server.chmod(0o755)
+    assert "everything it names is here" in check(here, *given)
+
+
+def test_a_run_directory_is_never_written_twice(good):
+    tmp_path, _ = good
     before = (tmp_path / "out" / "results.csv").read_bytes()
     code, _, err = manage(tmp_path, sequence("good"))
     assert code == 2 and "STL-OUT-002: there are results already" in err and "--resume" in err
@@ -244,7 +314,8 @@ def test_a_run_directory_is_never_written_twice(tmp_path):
 
 def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
     """What is done is not done again, half a test is."""
-    manager = start(tmp_path, sequence("hangs"))
+    text = sequence("hangs", test=SMALL.replace("OWOT", "RTOL"))
+    manager = start(tmp_path, text)
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     wait_for(lambda: len(rows(tmp_path)) == 3)
     manager.kill()
@@ -255,13 +326,21 @@ def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
         half.write("s,one,2,RTOL,relia")
     # From here on the federate does not hang.
     (tmp_path / "out" / "s" / "one" / "cured").touch()
-    again = [sys.executable, "-m", "starling_bench.bmmanager", "resume", "out", "--idle-wait", "0"]
+    again = [
+        sys.executable,
+        "-m",
+        "starling_bench.studies.rtibm",
+        "resume",
+        "out",
+        "--idle-wait-s",
+        "0",
+    ]
     done = subprocess.run(again, cwd=tmp_path, text=True, capture_output=True, timeout=LIMIT_S)
     assert (done.returncode, done.stderr) == (0, "")
     every = rows(tmp_path)
     assert every[:3] == first
     assert [(r["test"], r["sample"]) for r in every] == [
-        (str(t), str(s)) for t in range(1, 9) for s in (1, 2, 3)
+        (str(t), str(s)) for t in (1, 2) for s in (1, 2, 3)
     ]
     assert (
         json.loads((tmp_path / "out" / "run.json").read_text())["executions"][0]["state"] == "done"
@@ -270,14 +349,14 @@ def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
 
 def test_without_a_terminal_there_are_lines_of_progress(tmp_path):
     """Also while one sample takes long."""
-    manager = start(tmp_path, sequence("hangs"), "--progress-s", "0.05")
+    manager = start(tmp_path, sequence("hangs", test=WHOLE), "--progress-s", "0.05")
     wanted = "3 of 24 samples: s/one test 1 of 8 (RTOL reliable 8 B), sample 3: 0.0"
     for line in manager.stdout:
         if line.startswith(wanted):
             break
     else:
         pytest.fail("no such line")
-    assert re.search(r" ms, 200 Hz; \d+ s left$", line.rstrip()), line
+    assert re.search(r" ms, \d+ Hz; \d+ s left$", line.rstrip()), line
     manager.send_signal(signal.SIGTERM)
     manager.communicate(timeout=LIMIT_S)
 
@@ -291,7 +370,7 @@ def test_a_missing_directory_is_told_as_such(tmp_path):
 def test_two_rtis_are_two_lines(tmp_path):
     """The sequence and the RTI stand in tables and figures; no line joins unlike points."""
     named = '[[rti]]\nname = "this"\nadapter = "generic"\n[[rti]]\nname = "other"\n'
-    text = sequence("good").replace('[sequence.rti]\nadapter = "generic"\n', "")
+    text = sequence("good", test=WHOLE).replace('[sequence.rti]\nadapter = "generic"\n', "")
     text = text.replace('name = "s"', 'name = "s"\nrti = ["this", "other"]')
     code, out, _ = manage(tmp_path, named + 'adapter = "generic"\n' + text)
     assert code == 0
@@ -308,18 +387,129 @@ def test_two_rtis_are_two_lines(tmp_path):
     assert 'class="scroll"' in html and html.index(">lost<") < html.index(">mean<")
 
 
+def test_the_report_says_what_differs_and_what_does_not(tmp_path):
+    """The same federate under two names, and half as fast as a third: all as it is, in words."""
+    named = "".join(
+        f'[[rti]]\nname = "{name}"\nadapter = "generic"\n{env}\n'
+        for name, env in (("a", ""), ("b", ""), ("slow", 'env = { PRETEND_FACTOR = "2" }'))
+    )
+    text = sequence("good", test=WHOLE).replace('[sequence.rti]\nadapter = "generic"\n', "")
+    text = text.replace('name = "s"', 'name = "s"\nrti = ["a", "b", "slow"]')
+    text = text.replace("samples = 3", "samples = 8")
+    assert manage(tmp_path, named + text)[0] == 0
+    html = (tmp_path / "out" / "report.html").read_text()
+    table = html[html.index("<h2>Comparisons</h2>") :]
+    said = re.findall(r'<td class="t said">([^<]*(?:<b>[^<]*</b>)?)', table)
+    said = [s for s in said if "s.a " in s or "s.b " in s]
+    assert [s for s in said if "s.slow" in s and "no difference" not in s]
+    for sentence in said:
+        if "s.slow" in sentence:
+            assert re.match(r"<b>s\.[ab] \(stand-in 1\) is [\d.]+ .* faster than s\.slow", sentence)
+        elif "s.a" in sentence and "s.b" in sentence:
+            assert "no difference is shown" in sentence or "too few samples" in sentence
+    # Of the round trips' squares the slow one's factor makes nearly all.
+    table = html[html.index("<h2>Analysis of variance</h2>") :]
+    first = re.search(r">round trip</td><td[^>]*>([^<]*)</td><td[^>]*>([\d.]+)%", table)
+    assert first[1] == "sequence" and float(first[2]) > 90
+
+
+def test_in_rounds_rtis_take_turns(tmp_path):
+    """A B, B A: what drifts meets both, and the report says so."""
+    named = "".join(f'[[rti]]\nname = "{name}"\nadapter = "generic"\n' for name in ("a", "b"))
+    text = sequence("good").replace('[sequence.rti]\nadapter = "generic"\n', "")
+    text = text.replace('name = "s"', 'name = "s"\nrti = ["a", "b"]\nrounds = 2')
+    assert manage(tmp_path, named + text)[0] == 0
+    order = list(dict.fromkeys((r["sequence"], r["execution"]) for r in rows(tmp_path)))
+    assert order == [("s.a", "one.1"), ("s.b", "one.1"), ("s.b", "one.2"), ("s.a", "one.2")]
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "All were run to and fro" in html
+    # The rounds' samples count together: of 3 in each of 2, too few would be said of 3.
+    assert "too few samples" not in html[html.index("<h2>Comparisons</h2>") :]
+
+
+def test_loops_and_drops_are_tables_as_in_the_source(tmp_path):
+    text = sequence("good", test=WHOLE.replace("buffer_bytes = [8, 100]", "loop_version = [1, 2]"))
+    text += """
+[[sequence.execution.test]]
+kind = "OWOT"
+transport = "best_effort"
+instances = [1, 10]
+updates = 100
+samples = 1
+"""
+    assert manage(tmp_path, text)[0] == 0
+    html = (tmp_path / "out" / "report.html").read_text()
+    loops = html[html.index("<h2>Loop selection") : html.index("<h2>Drops against")]
+    # Measured: ms / Hz for each loop; published: 12 rows for three RTIs.
+    assert len(re.findall(r">V[12]</td><td[^>]*>0\.0\d+ / \d+</td>", loops)) == 2
+    assert loops.count(" SYS ") == 12 and "4.12 / 232.33" in loops
+    drops = html[html.index("<h2>Drops against") :]
+    assert re.search(r">1</td><td[^>]*>0 of 600", drops) and ">0 of 100<" in drops
+    assert "116,708 of 1,000,000" in drops
+
+
+def test_processes_keep_to_their_cpus(tmp_path):
+    cpu = max(os.sched_getaffinity(0))
+    manager = start(tmp_path, sequence("hangs", extra=f"cpus = [{cpu}]"))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    federates = [int(p) for p in os.listdir("/proc") if p.isdigit() and _is_federate(p, tmp_path)]
+    assert len(federates) == 2
+    assert all(os.sched_getaffinity(pid) == {cpu} for pid in federates)
+    manager.send_signal(signal.SIGTERM)
+    manager.communicate(timeout=LIMIT_S)
+    run = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert run["executions"][0]["cpus"] == f"CPU {cpu}"
+
+
+def _is_federate(pid: str, tmp_path: Path) -> bool:
+    try:
+        command = Path("/proc", pid, "cmdline").read_bytes()
+    except OSError:
+        return False
+    return str(PRETEND).encode() in command and str(tmp_path).encode() in command
+
+
+def test_a_run_is_as_large_as_asked(tmp_path):
+    manager = start(tmp_path, sequence("good"), "--scale", "0.5")
+    assert manager.communicate(timeout=LIMIT_S)[1] == ""
+    assert {r["sent"] for r in rows(tmp_path)} == {"100"}
+
+
+def test_two_runs_are_compared(tmp_path):
+    for name, factor in (("one", "1"), ("two", "3")):
+        (tmp_path / name).mkdir()
+        text = (
+            sequence("good", test=WHOLE.replace("[8, 100]", "8"))
+            .replace("samples = 3", "samples = 8")
+            .replace(
+                'adapter = "generic"',
+                f'adapter = "generic"\nenv = {{ PRETEND_FACTOR = "{factor}" }}',
+            )
+        )
+        assert manage(tmp_path / name, text)[0] == 0
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "compare"]
+    runs = [str(tmp_path / name / "out") for name in ("one", "two")]
+    said = subprocess.run([*command, *runs], text=True, capture_output=True, check=True)
+    lines = said.stdout.splitlines()
+    assert len(lines) == 4
+    for line in lines:
+        assert f"{runs[0]} is 3" in line and f"times faster than {runs[1]}, p < 0.001." in line
+    said = subprocess.run([*command, runs[0], str(tmp_path)], text=True, capture_output=True)
+    assert said.returncode == 2 and said.stderr.startswith("STL-OUT-003: there is no run")
+
+
 def test_every_write_that_fails_ends_with_one_clear_message(tmp_path):
     """A full disk at any moment: no traceback, the first cause is told, nothing stays behind."""
     library = tmp_path / "failing_writes.so"
     source = Path(__file__).with_name("failing_writes.c")
     subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-    text = sequence("good").replace('["RTOL", "OWOT"]', '"OWOT"').replace("[8, 100]", "8")
+    text = sequence("good")
     shutil.copy(FOM, tmp_path / "f.xml")
     (tmp_path / "t.tsf.toml").write_text(text.replace('["reliable", "best_effort"]', '"reliable"'))
     script = Path(__file__).with_name("fail_writes.py")
     tried = subprocess.run(
         [sys.executable, script, library, tmp_path, "run", "t.tsf.toml", "--out", "{out}",
-         "--idle-wait", "0"],
+         "--idle-wait-s", "0"],
         cwd=tmp_path, env=os.environ | {"LD_PRELOAD": str(library)}, text=True, check=True,
         capture_output=True, timeout=3 * LIMIT_S,
     )  # fmt: skip

@@ -3,13 +3,14 @@ a stated exit code, no process left behind and the results so far kept.
 """
 
 import os
+import select
 import signal
 import socket
 import subprocess
 import sys
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, RTI_ROOT, text
+from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, text
 from runs import run as run  # the fixture
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
@@ -25,6 +26,40 @@ def test_all_four_tests_in_one_execution(run):
     assert len(run.rows()) == 4 * 2 * 2
     assert {row["lost"] for row in run.rows() if row["transport"] == "reliable"} == {"0"}
     assert "travels the same links as reliable data" in " ".join(out.split())
+
+
+def test_callbacks_by_the_rtis_own_thread(run):
+    """Loop 4; beside another loop it runs in an execution apart, as its connection is another."""
+    four = QUICK.replace("loop_version = 3", "loop_version = [3, 4]\ninstances = 7\nbuffers = 3")
+    code, _, err = run.start(text(four)).end()
+    assert (code, err) == (0, "")
+    found = [(r["execution"], r["loop"], r["received"], r["lost"], r["late"]) for r in run.rows()]
+    assert sorted(set(found)) == [
+        ("e", "3", "300", "0", "0"), ("e.immediate", "4", "300", "0", "0"),
+    ]  # fmt: skip
+    assert len(found) == 2 * 4 * 2 * 2
+
+
+def test_transportation_by_service(run):
+    """All 32 classes, whatever the FOM says of each; the RTI says how each message came."""
+    test = f'{QUICK}\ntransport_by = ["service", "class"]\ntypes = [1, 16]'
+    code, _, err = run.start(text(test)).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2 * 2 * 2
+    came = {(r["transport"], r["received"], r["came_reliably"]) for r in run.rows()}
+    assert came == {("reliable", "300", "300"), ("best_effort", "300", "0")}
+
+
+def test_all_classes_of_the_fom(run):
+    test = """kind = ["OWOT", "RTIL"]
+transport_by = "service"
+transport = "best_effort"
+types = 32
+updates = 320
+samples = 1"""
+    code, _, err = run.start(text(test)).end()
+    assert (code, err) == (0, "")
+    assert [(r["received"], r["came_reliably"]) for r in run.rows()] == [("320", "0")] * 2
 
 
 def test_ignored_settings_are_noted_once(run):
@@ -85,7 +120,7 @@ def test_an_address_where_something_else_listens(run):
         other.listen()
         port = other.getsockname()[1]
         run.start(text(extra=f'rtiexec_host = "127.0.0.1:{port}"'))
-        run.fails(3, "can't be reached", "is it an rtiexec of Starling?")
+        run.fails(3, "can't be reached", "does not answer: it is no rtiexec")
 
 
 def test_a_port_in_use(run):
@@ -159,6 +194,22 @@ def test_a_federate_ended_by_a_signal_is_named_and_not_its_partner(run):
     run.kept()
 
 
+def test_a_self_started_rtiexec_ends_when_its_federates_are_all_lost(run):
+    """A federation execution without federates does not keep it: it is idle."""
+    run.start(text(ENDLESS)).halfway()
+    rtiexec = os.pidfd_open(run.pid("starling rtiexec"))
+    federates = [run.pid(f"--name {name} ") for name in ("master", "subordinate")]
+    run.manager.send_signal(signal.SIGSTOP)  # it would end the rtiexec itself
+    for federate in federates:
+        os.kill(federate, signal.SIGKILL)
+    # Readable when the process has ended.
+    assert select.select([rtiexec], [], [], LIMIT_S)[0], "rtiexec is still there"
+    os.close(rtiexec)
+    run.manager.send_signal(signal.SIGCONT)
+    run.fails(1, "was ended by SIGKILL during test 1 of 1")
+    run.kept()
+
+
 def test_a_killed_manager_leaves_nothing_for_long(run):
     """Its federates die with it, and `clean` ends the rtiexec and removes what it had."""
     run.start(text(ENDLESS)).halfway()
@@ -166,7 +217,7 @@ def test_a_killed_manager_leaves_nothing_for_long(run):
     run.manager.communicate(timeout=LIMIT_S)
     assert any(path.name.startswith("starling-bench-") for path in run.directory.iterdir())
     env = os.environ | {"TMPDIR": str(run.directory)}
-    manager = [sys.executable, "-m", "starling_bench.bmmanager"]
+    manager = [sys.executable, "-m", "starling_bench.studies.rtibm"]
     said = subprocess.run([*manager, "clean"], env=env, text=True, capture_output=True, check=True)
     assert f"removed {run.directory}/starling-bench-" in said.stdout
     assert run.processes() == {}
@@ -181,7 +232,7 @@ def test_clean_leaves_a_living_managers_run_alone(run):
     run.start(text(ENDLESS)).halfway()
     before = run.processes()
     env = os.environ | {"TMPDIR": str(run.directory)}
-    command = [sys.executable, "-m", "starling_bench.bmmanager", "clean"]
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "clean"]
     said = subprocess.run(command, env=env, text=True, capture_output=True, check=True)
     assert str(run.directory) not in said.stdout
     assert run.processes() == before

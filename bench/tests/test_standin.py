@@ -112,6 +112,12 @@ samples = 2"""
     assert lost == [("1", "1", "0", "1"), *[("2", "20", "20", "0")] * 2]
 
 
+def test_an_rti_without_a_change_of_transportation(run, server):
+    start(run, server, ROUND_TRIPS + '\ntransport_by = "service"')
+    run.fails(1, "requestAttributeTransportationTypeChange", "does not have this service")
+    assert run.rows() == []
+
+
 def test_doubled_best_effort_counts_once(run, server):
     code, _, err = start(run, server, QUICK, "double=best_effort:0.2").end()
     assert (code, err) == (0, "")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from starling_bench import stats
+from starling_bench.studies.rtibm.rows import summarize
 
 
 def test_percentiles_are_nearest_rank():
@@ -19,9 +20,9 @@ def test_latency_of_known_samples():
     assert found.mean == 4  # of the sample means 2 and 6
     assert found.sd == pytest.approx(np.sqrt((9 + 1 + 0 + 16) / 3))
     assert (found.min, found.max) == (1, 8)
-    # Student's t with one degree of freedom: 12.706 deviations of the mean, which is 2.
-    assert found.mean_low == pytest.approx(4 - 12.7062 * 2, rel=1e-5)
-    assert found.mean_high == pytest.approx(4 + 12.7062 * 2, rel=1e-5)
+    # Student's t with one degree of freedom: 12.706 relative errors of the mean, each 2 / 4.
+    assert found.mean_low == pytest.approx(4 * np.exp(-12.7062 / 2), rel=1e-4)
+    assert found.mean_high == pytest.approx(4 * np.exp(12.7062 / 2), rel=1e-4)
 
 
 def test_mean_is_of_sample_means_not_of_all():
@@ -56,8 +57,25 @@ def test_spread_and_its_interval():
 def test_the_interval_covers_the_mean_as_often_as_it_says(n):
     """95 % of 4,000 intervals, within four deviations of that count."""
     rng = np.random.default_rng(20100516)
-    hits = sum(low <= 0 <= high for low, high in map(stats.interval, rng.normal(size=(4000, n))))
+    samples = rng.normal(10, 0.5, size=(4000, n))
+    hits = sum(low <= 10 <= high for low, high in map(stats.interval, samples))
     assert abs(hits - 3800) < 4 * np.sqrt(4000 * 0.95 * 0.05)
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 30])
+def test_no_interval_of_what_cannot_be_negative_reaches_zero(n):
+    """However far the values spread; the mean lies within."""
+    samples = np.random.default_rng(13).lognormal(0, 1.5, size=(1000, n))
+    for values in samples:
+        low, high = stats.interval(values)
+        assert 0 < low < values.mean() < high
+    assert stats.interval(np.zeros(n)) == (0, 0)
+
+
+def test_of_samples_that_agree_the_interval_is_students():
+    values = np.array([1.00, 1.01, 0.99, 1.02, 0.98])
+    half = 2.77645 * values.std(ddof=1) / np.sqrt(5)
+    assert stats.interval(values) == pytest.approx((1 - half, 1 + half), rel=1e-3)
 
 
 @pytest.mark.parametrize(("p", "needed"), [(50, 20), (90, 100), (99, 1000), (99.9, 10_000)])
@@ -80,7 +98,7 @@ def test_summary_counts_sent_received_and_lost():
         row(sent=10, received=9, lost=1, rate_hz=100.0, mb_per_s=1.0),
         row(sent=10, received=7, lost=3, rate_hz=300.0, mb_per_s=3.0),
     ]
-    found = stats.summarize(rows, [], 0.1)
+    found = summarize(rows, [], 0.1)
     assert (found["sent"], found["received"], found["lost"], found["late"]) == (20, 16, 4, 2)
     assert found["sent"] == found["received"] + found["lost"]
     assert found["rate_hz"]["mean"] == 200

@@ -6,14 +6,15 @@ from pathlib import Path
 import pytest
 from bad_tsf import BAD, GOOD
 
-from starling_bench import tsf
+from starling_bench import plan
 from starling_bench.errors import USAGE, BenchError
+from starling_bench.studies.rtibm import STUDY
 
 
-def load(tmp_path: Path, text: str) -> tsf.File:
+def load(tmp_path: Path, text: str) -> plan.File:
     path = tmp_path / "t.tsf.toml"
     path.write_text(text)
-    return tsf.load(path)
+    return plan.load(path, STUDY)
 
 
 def test_lists_expand_to_every_combination(tmp_path):
@@ -26,7 +27,7 @@ def test_lists_expand_to_every_combination(tmp_path):
 
 
 def test_the_demo_is_as_the_docs_say():
-    demo = tsf.load(Path(__file__).parents[1] / "experiments" / "demo.tsf.toml")
+    demo = plan.load(Path(__file__).parents[1] / "experiments" / "demo.tsf.toml", STUDY)
     (execution,) = demo.sequence[0].execution
     tests = execution.tests()
     assert {t.kind for t in tests} == {"OWOT", "OWIT", "RTOL", "RTIL"}
@@ -35,6 +36,26 @@ def test_the_demo_is_as_the_docs_say():
         assert {t.transport for t in of_kind} == {"reliable", "best_effort"}
         assert len({t.buffer_bytes for t in of_kind}) == 3
         assert all(t.samples > 1 for t in of_kind)
+
+
+SHIPPED = sorted((Path(__file__).parents[1] / "experiments").glob("*.tsf.toml"))
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
+def test_every_shipped_file_is_right(path):
+    for sequence in plan.load(path, STUDY).sequence:
+        assert Path(sequence.fom).is_file()
+
+
+def test_the_campaign_is_all_that_is_shipped():
+    def sequences(path: Path) -> set[str]:
+        return {s.name for s in plan.load(path, STUDY).sequence}
+
+    by = {path.name.partition(".")[0]: sequences(path) for path in SHIPPED}
+    whole, more, systems = by.pop("campaign"), by.pop("campaign-root"), by.pop("two-systems")
+    by.pop("demo")
+    assert whole == set().union(*by.values()) and set(by) == {"loops", "series", "hosts", "drops"}
+    assert more == whole | systems
 
 
 EXPECTED = dict(
@@ -62,7 +83,7 @@ def test_there_are_at_least_sixty_of_them():
 def test_too_many_tests_are_meant_with_long(tmp_path):
     path = tmp_path / "t.toml"
     path.write_text(GOOD.replace(*BAD["3 million tests"]))
-    (execution,) = tsf.load(path, long=True).sequence[0].execution
+    (execution,) = plan.load(path, STUDY, long=True).sequence[0].execution
     assert execution.test[0].count() == 3_000_000
 
 
@@ -70,6 +91,13 @@ def test_a_sequence_runs_on_every_rti_it_names(tmp_path):
     file = load(tmp_path, GOOD.replace('rti = "one"', 'rti = ["one", "two"]'))
     assert [(s.name, s.rti.name) for s in file.sequence] == [("s.one", "one"), ("s.two", "two")]
     assert file.sequence[0].rti.local_settings == "a"
+
+
+def test_rounds_go_to_and_fro(tmp_path):
+    file = load(tmp_path, GOOD.replace('rti = "one"', 'rti = ["one", "two"]\nrounds = 3'))
+    order = [(s.rti.name, s.execution[0].name) for s in file.sequence]
+    assert order == [("one", "e.1"), ("two", "e.1"), ("two", "e.2"), ("one", "e.2"),
+                     ("one", "e.3"), ("two", "e.3")]  # fmt: skip
 
 
 def test_an_included_file_brings_rtis_and_sequences_with_its_own_paths(tmp_path):
@@ -95,13 +123,13 @@ def test_thresholds_samples_and_loop_may_be_lists(tmp_path, field):
 
 def test_the_committed_schema_is_what_the_program_prints():
     committed = Path(__file__).parents[1] / "tsf.schema.json"
-    assert committed.read_text() == tsf.schema()
+    assert committed.read_text() == plan.schema(STUDY)
 
 
 def test_a_file_that_is_utf_16(tmp_path):
     (tmp_path / "b.toml").write_bytes(GOOD.encode("utf-16"))
     with pytest.raises(BenchError) as caught:
-        tsf.load(tmp_path / "b.toml")
+        plan.load(tmp_path / "b.toml", STUDY)
     assert str(caught.value) == (
         f"STL-TSF-001: the test sequence file is UTF-16\n  at {tmp_path}/b.toml:1\n"
         "  do: save it as UTF-8"
@@ -110,8 +138,8 @@ def test_a_file_that_is_utf_16(tmp_path):
 
 def test_missing_file_and_bad_bytes(tmp_path):
     with pytest.raises(BenchError, match="No such file"):
-        tsf.load(tmp_path / "none.toml")
+        plan.load(tmp_path / "none.toml", STUDY)
     (tmp_path / "b.toml").write_bytes(b"a = 1\n\xe4 = 2\n")
     with pytest.raises(BenchError, match="is not UTF-8") as caught:
-        tsf.load(tmp_path / "b.toml")
+        plan.load(tmp_path / "b.toml", STUDY)
     assert caught.value.where.endswith("b.toml:2")

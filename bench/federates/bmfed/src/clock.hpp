@@ -21,6 +21,9 @@ inline double secondsSince(std::uint64_t startNs) {
 constexpr unsigned kTagShift = 48;
 constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTagShift) - 1;
 
+// No sample's.
+constexpr std::uint16_t kWarmUpTag = 0;
+
 inline std::uint64_t makeStamp(std::uint16_t tag, std::uint64_t timeNs) {
     return (std::uint64_t{tag} << kTagShift) | (timeNs & kTimeMask);
 }

@@ -29,7 +29,7 @@ std::string sampleId(int test, int sample) {
 Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
     : options_(std::move(options)),
       stop_(stop),
-      rti_(*this),
+      rti_(*this, options_.adapter),
       server_(options_.listen),
       results_(options_.master ? options_.outputDirectory : std::string()) {
     if (!options_.manager.empty()) pipe_ = bench::ControlPipe(options_.manager, options_.name);
@@ -75,7 +75,8 @@ void Federate::run() {
 
 void Federate::join() {
     Watchdog::arm(options_.joinTimeoutS + kStartS, 3);
-    rti_.connect(options_.localSettings);
+    rti_.connect(options_.localSettings,
+                 options_.immediate ? bench::Callbacks::immediate : bench::Callbacks::evoked);
     std::uint64_t const start = nowNs();
     while (!rti_.createAndJoin(options_.federation, options_.fom, options_.name)) {
         if (secondsSince(start) > options_.joinTimeoutS) {
@@ -412,6 +413,24 @@ void Federate::runSubordinate() {
 
 void Federate::prepare(TestDescription const& test) {
     test_ = test;
+    bench::Capabilities const can = rti_.capabilities();
+    if (test.reliable ? !can.reliable : !can.bestEffort) {
+        throw Failure("test " + std::to_string(test.number) + ": " + rti_.rtiVersion() +
+                      " has no transportation '" + test.transportName() + "'");
+    }
+    if (test.byService && !can.transportChange) {
+        throw Failure("test " + std::to_string(test.number) + ": " + rti_.rtiVersion() +
+                      " has no choice of transportation; choose it by class");
+    }
+    if ((test.loopVersion == 4) != options_.immediate) {
+        throw Failure("test " + std::to_string(test.number) + ": loop 4 and no other is run with " +
+                      "immediate callbacks (--immediate)");
+    }
+    if (test.messageBytes() > can.messageBytesMax) {
+        throw Failure("test " + std::to_string(test.number) + ": a message has " +
+                      std::to_string(test.messageBytes()) + " bytes; " + rti_.rtiVersion() +
+                      " carries " + std::to_string(can.messageBytesMax));
+    }
     loop_.reset(new InnerLoop(rti_, test_, options_.name, options_.dataTimeoutS,
                               options_.lossTimeoutS, [this] { pulse(); }));
     loop_->declare();
@@ -419,10 +438,11 @@ void Federate::prepare(TestDescription const& test) {
 
 void Federate::waitForDiscovery() {
     std::uint64_t const start = nowNs();
-    while (!loop_->discoveredAll()) {
+    while (!loop_->discoveredAll() || !rti_.settled()) {
         pump();
         if (secondsSince(start) > options_.dataTimeoutS) {
-            throw Failure("the partner's instances were not all discovered in time");
+            throw Failure(rti_.settled() ? "the partner's instances were not all discovered in time"
+                                         : "a change of transportation was not confirmed in time");
         }
     }
     running_ = true;

@@ -28,10 +28,12 @@ struct Options {
     std::string federation = "rtibm";
     std::string fom;
     std::string localSettings;
+    std::string adapter = "hla1516e";
     std::string outputDirectory;
     std::string manager;
     std::string listen;
     bool master = false;
+    bool immediate = false;              // callbacks by the RTI's thread
     std::vector<Pair> pairs;             // master only
     std::vector<TestDescription> tests;  // master only
     double joinTimeoutS = 30;

@@ -31,7 +31,15 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
       test_(test),
       dataTimeoutS_(dataTimeoutS),
       lossTimeoutS_(lossTimeoutS),
-      pulse_(std::move(pulse)) {
+      pulse_(std::move(pulse)),
+      sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
+      returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt) {
+    for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
+        for (int type = 0; type < test_.types; ++type) {
+            auto const number = static_cast<std::size_t>(test_.classNumber(p, type));
+            if (number < classes_.size()) classes_[number] = Use{static_cast<int>(p), type};
+        }
+    }
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
     for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
         for (bool const sender : {true, false}) {
@@ -44,6 +52,12 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
             roles_.push_back(role);
         }
     }
+    for (std::size_t number = 1; number < classes_.size(); ++number) {
+        for (auto& role : roles_) {
+            if (static_cast<int>(role.result.pair) != classes_[number].pair) continue;
+            (role.result.sender ? returned_ : sent_)[number] = &role;
+        }
+    }
 }
 
 ClassUse InnerLoop::use(Tree tree, std::size_t pair, int type) const {
@@ -53,8 +67,8 @@ ClassUse InnerLoop::use(Tree tree, std::size_t pair, int type) const {
 void InnerLoop::declare() {
     for (auto const& role : roles_) {
         for (int type = 0; type < test_.types; ++type) {
-            ClassUse const send = use(sendTree(), role.result.pair, type);
-            ClassUse const back = use(returnTree(), role.result.pair, type);
+            ClassUse const send = use(sends_, role.result.pair, type);
+            ClassUse const back = use(returnsWith_, role.result.pair, type);
             role.result.sender ? rti_.publish(send) : rti_.subscribe(send);
             if (test_.latency()) role.result.sender ? rti_.subscribe(back) : rti_.publish(back);
         }
@@ -64,11 +78,13 @@ void InnerLoop::declare() {
 void InnerLoop::registerItems() {
     for (auto& role : roles_) {
         if (!role.result.sender && !test_.latency()) continue;
-        Tree const tree = role.result.sender ? sendTree() : returnTree();
+        Tree const tree = role.result.sender ? sends_ : returnsWith_;
         for (int type = 0; type < test_.types; ++type) {
             for (int i = 0; i < test_.instances; ++i) {
-                role.items.push_back(
-                    rti_.addItem(use(tree, role.result.pair, type), test_.bufferBytes));
+                std::size_t const item =
+                    rti_.addItem(use(tree, role.result.pair, type), test_.bufferBytes);
+                if (test_.byService) rti_.setTransport(item, test_.reliable);
+                role.items.push_back(item);
             }
         }
     }
@@ -79,21 +95,15 @@ bool InnerLoop::discoveredAll() const {
                        [](Role const& role) { return role.toDiscover <= 0; });
 }
 
-InnerLoop::Role* InnerLoop::roleOf(int number, bool sender) {
-    std::size_t const pair = test_.pairOf(number);
-    for (auto& role : roles_) {
-        if (role.result.pair == pair && role.result.sender == sender) return &role;
-    }
-    return nullptr;
-}
-
 void InnerLoop::discovered(Tree tree, int number) {
-    Role* const role = roleOf(number, tree == Tree::returnObj);
+    auto const& roles = tree == Tree::returnObj ? returned_ : sent_;
+    Role* const role = roles[static_cast<std::size_t>(number)];
     if (role != nullptr) --role->toDiscover;
 }
 
 void InnerLoop::ready(int sample) {
-    tag_ = static_cast<std::uint16_t>(test_.firstTag + static_cast<std::uint32_t>(sample) - 1);
+    std::uint32_t const nth = test_.firstTag + static_cast<std::uint32_t>(sample) - 1;
+    tag_ = static_cast<std::uint16_t>(1 + (nth - 1) % 0xffff);
     arrivals_ = outstanding_ = 0;
     silent_ = false;
     returns_.clear();
@@ -105,17 +115,25 @@ void InnerLoop::ready(int sample) {
             fresh.roundTripsNs.reserve(static_cast<std::size_t>(test_.updates));
         }
         role.result = std::move(fresh);
+        role.warmedUp = 0;
         role.firstNs = role.lastNs = 0;
         if (!test_.reliable && role.expected > 0) role.seen.reset(role.expected);
     }
 }
 
 void InnerLoop::arrived(Arrival const& arrival) {
-    bool const returned = arrival.tree == returnTree();
-    if (!uses(arrival.tree)) return;
-    Role* const role = roleOf(arrival.number, returned);
+    bool const returned = arrival.tree == returnsWith_;
+    if (!returned && arrival.tree != sends_) return;
+    Role* const role = (returned ? returned_ : sent_)[static_cast<std::size_t>(arrival.number)];
     if (role == nullptr) return;
-    if (tagOf(arrival.stamp) != tag_) {
+    std::uint16_t const tag = tagOf(arrival.stamp);
+    if (tag == kWarmUpTag) {
+        ++arrivals_;
+        ++role->warmedUp;
+        if (!returned && test_.latency()) giveBack(*role, arrival);
+        return;
+    }
+    if (tag != tag_) {
         ++role->result.late;
         return;
     }
@@ -127,6 +145,7 @@ void InnerLoop::arrived(Arrival const& arrival) {
         return;
     }
     ++arrivals_;
+    role->result.cameReliably += arrival.reliable ? 1 : 0;
     std::uint64_t const n = ++role->result.received;
     if (returned) {
         role->lastNs = nowNs();
@@ -137,20 +156,21 @@ void InnerLoop::arrived(Arrival const& arrival) {
     // The clock is read where it counts: pause() reads it for arrivals in between.
     if (n == 1) role->firstNs = role->lastNs = nowNs();
     if (n == role->expected) role->lastNs = nowNs();
-    if (test_.latency()) {
-        int const type = (arrival.number - 1) % kClassesPerTransport -
-                         static_cast<int>(role->result.pair) * test_.types;
-        std::size_t const item =
-            static_cast<std::size_t>(type * test_.instances + arrival.instance);
-        if (item < role->items.size()) returns_.push_back(Return{role->items[item], arrival.stamp});
-    }
+    if (test_.latency()) giveBack(*role, arrival);
+}
+
+void InnerLoop::giveBack(Role const& role, Arrival const& arrival) {
+    int const type = classes_[static_cast<std::size_t>(arrival.number)].type;
+    std::size_t const item = static_cast<std::size_t>(type * test_.instances) + arrival.instance;
+    if (item < role.items.size()) returns_.push_back(Return{role.items[item], arrival.stamp});
 }
 
 void InnerLoop::flushReturns() {
-    // A flush may bring further arrivals, the last ones among them.
+    // Queueing and flushing may bring further arrivals, the last ones among them.
     while (!returns_.empty()) {
-        for (auto const& r : returns_) rti_.queue(r.item, r.stamp);
-        returns_.clear();
+        returning_.swap(returns_);
+        for (auto const& r : returning_) rti_.queue(r.item, r.stamp);
+        returning_.clear();
         rti_.flush();
     }
 }
@@ -158,11 +178,15 @@ void InnerLoop::flushReturns() {
 void InnerLoop::housekeeping(std::uint64_t now) {
     if (now < pulseNs_ + 1000000000) return;
     pulseNs_ = now;
+    // One of a federate that is in several pairs counts once.
+    if (!roles_.empty()) ++roles_.front().result.heartbeats;
     pulse_();
 }
 
 // One wait of the loop version, with what arrived in it.
 void InnerLoop::pause() {
+    housekeeping(nowNs());
+    flushReturns();
     std::uint64_t const before = arrivals_;
     if (test_.loopVersion == 1) {
         rti_.tick(test_.tickMin, test_.tickMax);
@@ -180,7 +204,6 @@ void InnerLoop::pause() {
             if (!role.result.sender && between) role.lastNs = now;
         }
     }
-    housekeeping(now);
 }
 
 // Waits until `done`. False: nothing has arrived for the time-out, the rest is lost.
@@ -220,6 +243,9 @@ void InnerLoop::flushAndDrain() {
 
 void InnerLoop::send() {
     std::uint64_t const updateBytes = test_.bufferBytes * static_cast<std::uint64_t>(test_.buffers);
+    std::uint64_t const updates = test_.updates, bytesMax = test_.queuedBytesMax,
+                        updatesMax = test_.queuedUpdatesMax;
+    std::uint64_t const answered = test_.latency() ? 1 : 0;
     std::uint64_t pendingBytes = 0;
     std::uint64_t pendingUpdates = 0;
     std::uint64_t now = nowNs();
@@ -233,20 +259,22 @@ void InnerLoop::send() {
         more = false;
         for (auto& role : roles_) {
             if (!role.result.sender) continue;
+            std::uint64_t sent = role.result.sent;
             for (auto const item : role.items) {
-                if (role.result.sent == test_.updates || silent_) break;
+                if (sent == updates) break;
                 now = std::max(nowNs(), now + 1);  // no two stamps are the same
                 rti_.queue(item, makeStamp(tag_, now));
-                ++role.result.sent;
-                if (test_.latency()) ++outstanding_;
+                ++sent;
+                outstanding_ += answered;
                 pendingBytes += updateBytes;
                 ++pendingUpdates;
-                if (pendingBytes >= test_.queuedBytesMax ||
-                    pendingUpdates >= test_.queuedUpdatesMax) {
+                if (pendingBytes >= bytesMax || pendingUpdates >= updatesMax) {
                     flush();
+                    if (silent_) break;
                 }
             }
-            more = more || role.result.sent < test_.updates;
+            role.result.sent = sent;
+            more = more || sent < updates;
         }
         flush();
     }
@@ -272,9 +300,25 @@ std::string InnerLoop::silence(Role const& role) const {
     return text;
 }
 
+// Lets caches, windows and routes settle before a sample; what is lost of it does not matter.
+void InnerLoop::warmUp() {
+    std::uint64_t stamp = 0;
+    for (auto& role : roles_) {
+        if (!role.result.sender || test_.warmUp == 0) continue;
+        for (std::uint64_t n = 0; n < test_.warmUp; ++n) {
+            rti_.queue(role.items[n % role.items.size()], makeStamp(kWarmUpTag, ++stamp));
+            if ((n + 1) % test_.queuedUpdatesMax == 0) rti_.flush();
+            housekeeping(nowNs());
+        }
+        rti_.flush();
+        if (test_.latency()) await([&] { return role.warmedUp >= test_.warmUp; });
+    }
+}
+
 std::vector<PartResult> InnerLoop::run() {
+    pulseNs_ = nowNs();
+    warmUp();
     std::uint64_t const beginNs = nowNs();
-    pulseNs_ = beginNs;
     send();
     std::uint64_t const sentNs = nowNs();
     if (!silent_ && !await([this] { return complete(); })) silent_ = test_.reliable;

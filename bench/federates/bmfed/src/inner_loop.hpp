@@ -2,6 +2,7 @@
 // return in others at the same time; the loop serves all of its roles.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -43,7 +44,6 @@ public:
     // Callbacks.
     void discovered(Tree tree, int number);
     void arrived(Arrival const& arrival);
-    bool uses(Tree tree) const { return isObject(tree) == test_.objects(); }
 
 private:
     struct Role {
@@ -51,6 +51,7 @@ private:
         std::vector<std::size_t> items;  // to send, or to return with
         std::uint64_t expected = 0;      // arrivals (receiver) or returns (sender of latency)
         int toDiscover = 0;
+        std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
         SeenStamps seen;  // best effort only: reliable data comes once
     };
@@ -60,10 +61,9 @@ private:
     };
 
     ClassUse use(Tree tree, std::size_t pair, int type) const;
-    Tree sendTree() const { return test_.objects() ? Tree::sendObj : Tree::sendInt; }
-    Tree returnTree() const { return test_.objects() ? Tree::returnObj : Tree::returnInt; }
-    Role* roleOf(int number, bool sender);
 
+    void giveBack(Role const& role, Arrival const& arrival);
+    void warmUp();
     void send();
     void flushAndDrain();
     void flushReturns();
@@ -78,8 +78,17 @@ private:
     double dataTimeoutS_;
     double lossTimeoutS_;
     std::function<void()> pulse_;
+    // By a class's number: whose it is; nobody's: -1.
+    struct Use {
+        Use(int pair = -1, int type = 0) : pair(pair), type(type) {}
+        int pair, type;
+    };
+    std::array<Use, kClasses + 1> classes_;
+    Tree const sends_, returnsWith_;
     std::vector<Role> roles_;
-    std::vector<Return> returns_;
+    // The roles that a class's arrivals concern: as returns, and as what was sent.
+    std::array<Role*, kClasses + 1> returned_{}, sent_{};
+    std::vector<Return> returns_, returning_;  // to be sent back; what is being sent back
     std::uint16_t tag_ = 0;
     bool silent_ = false;            // reliable data stopped coming; the sample is over
     std::uint64_t arrivals_ = 0;     // of any kind: progress

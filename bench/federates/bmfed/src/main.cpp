@@ -3,8 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <sstream>
 #include <string>
 
 #include "federate.hpp"
@@ -21,6 +23,28 @@ std::uint64_t memoryOfHost() {
            static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
 }
 
+// SENDER:RECEIVER or SENDER:RECEIVER:CLASS,CLASS...
+bmfed::Pair parsePair(std::string const& text) {
+    std::istringstream in(text);
+    bmfed::Pair pair;
+    std::getline(in, pair.sender, ':');
+    std::getline(in, pair.receiver, ':');
+    for (std::string number; std::getline(in, number, ',');) {
+        char* end = nullptr;
+        long const value = std::strtol(number.c_str(), &end, 10);
+        bool const good = end != number.c_str() && *end == 0;
+        if (!good || value < 1 || value > bmfed::kClasses) {
+            throw bmfed::UsageError("--pair " + text + ": '" + number + "' is no class, 1 to " +
+                                    std::to_string(bmfed::kClasses));
+        }
+        pair.classes.push_back(static_cast<int>(value));
+    }
+    if (pair.sender.empty() || pair.receiver.empty()) {
+        throw bmfed::UsageError("--pair " + text + " is not SENDER:RECEIVER[:CLASS,...]");
+    }
+    return pair;
+}
+
 struct CommandLine {
     CLI::App app{
         "RTIBM benchmark federate. Exit codes: 0 done, 1 failed, 2 usage, 3 RTI "
@@ -35,6 +59,13 @@ struct CommandLine {
         app.add_option("--fom", o.fom, "file of the FOM")->required();
         app.add_option("--federation", o.federation, "federation execution")->capture_default_str();
         app.add_option("--local-settings", o.localSettings, "localSettingsDesignator of connect");
+        app.add_option(
+               "--adapter", o.adapter,
+               "what carries the data: a library libbench-NAME.so beside this program or in "
+               "BENCH_ADAPTERS")
+            ->capture_default_str();
+        app.add_flag("--immediate", o.immediate,
+                     "callbacks by a thread of the RTI (HLA_IMMEDIATE), for loop 4 and no other");
         app.add_option("--out", o.outputDirectory, "where round trips and results.csv go");
         app.add_option("--join-timeout", o.joinTimeoutS, "s, for all federates to join")
             ->capture_default_str()
@@ -55,7 +86,7 @@ struct CommandLine {
             "master without a manager: serve a control pipe here; subordinates get it as "
             "--manager and say there when they have left");
         // One value each, so that the next option's value is not taken for another.
-        app.add_option("--pair", pairs, "master: SENDER:RECEIVER; one or more")
+        app.add_option("--pair", pairs, "master: SENDER:RECEIVER[:CLASS,...]; one or more")
             ->allow_extra_args(false);
         app.add_option("--test", tests, "master: a test as JSON; one or more, in this order")
             ->allow_extra_args(false);
@@ -65,11 +96,7 @@ struct CommandLine {
         using bmfed::UsageError;
         app.parse(argc, argv);
         for (auto const& pair : pairs) {
-            auto const colon = pair.find(':');
-            if (colon == 0 || colon == std::string::npos || colon + 1 == pair.size()) {
-                throw UsageError("--pair " + pair + " is not SENDER:RECEIVER");
-            }
-            options.pairs.push_back(bmfed::Pair{pair.substr(0, colon), pair.substr(colon + 1)});
+            options.pairs.push_back(parsePair(pair));
         }
         for (auto const& text : tests) {
             options.tests.push_back(bmfed::TestDescription::parse(text));
@@ -94,7 +121,7 @@ int run(int argc, char** argv) {
     } catch (bmfed::UsageError const& e) {
         std::cerr << "bmfed: " << e.what() << std::endl;
         return 2;
-    } catch (bmfed::RtiUnreachable const& e) {
+    } catch (bench::EndpointUnreachable const& e) {
         std::cerr << "bmfed: the RTI can't be reached: " << e.what() << std::endl;
         return 3;
     } catch (std::exception const& e) {

@@ -7,8 +7,16 @@
 namespace bmfed {
 
 Json PartResult::json() const {
-    return {{"pair", pair}, {"sender", sender},   {"sent", sent},       {"received", received},
-            {"late", late}, {"doubled", doubled}, {"seconds", seconds}, {"silence", silence}};
+    return {{"pair", pair},
+            {"sender", sender},
+            {"sent", sent},
+            {"received", received},
+            {"late", late},
+            {"doubled", doubled},
+            {"came_reliably", cameReliably},
+            {"heartbeats", heartbeats},
+            {"seconds", seconds},
+            {"silence", silence}};
 }
 
 PartResult PartResult::parse(Json const& fields) {
@@ -19,6 +27,8 @@ PartResult PartResult::parse(Json const& fields) {
     fields.at("received").get_to(part.received);
     fields.at("late").get_to(part.late);
     fields.at("doubled").get_to(part.doubled);
+    fields.at("came_reliably").get_to(part.cameReliably);
+    fields.at("heartbeats").get_to(part.heartbeats);
     fields.at("seconds").get_to(part.seconds);
     fields.at("silence").get_to(part.silence);
     return part;
@@ -28,6 +38,7 @@ void PairSample::add(PartResult const& part, bool latency) {
     (part.sender ? fromSender : fromReceiver) = true;
     late += part.late;
     doubled += part.doubled;
+    heartbeats += part.heartbeats;
     if (part.sender) {
         sent = part.sent;
         sendSeconds = part.seconds;
@@ -35,7 +46,10 @@ void PairSample::add(PartResult const& part, bool latency) {
         receiveSeconds = part.seconds;
     }
     // A latency test counts what came back, a throughput test what arrived.
-    if (part.sender == latency) received = part.received;
+    if (part.sender == latency) {
+        received = part.received;
+        cameReliably = part.cameReliably;
+    }
     if (silence.empty()) silence = part.silence;
 }
 
@@ -44,7 +58,8 @@ ResultsFile::ResultsFile(std::string const& directory) {
     file_.open(directory + "/results.csv");
     if (!file_) throw std::runtime_error("can't write " + directory + "/results.csv");
     file_ << "test,kind,transport,loop,types,instances,buffers,bytes,updates,pair,sender,receiver,"
-             "sample,sent,received,lost,late,doubled,send_s,receive_s,rate_hz,mb_per_s\n"
+             "sample,sent,received,lost,late,doubled,send_s,receive_s,rate_hz,mb_per_s,"
+             "came_reliably,heartbeats\n"
           << std::setprecision(9);
 }
 
@@ -64,7 +79,7 @@ Json ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
               << ',' << t.updates << ',' << pair + 1 << ',' << names.sender << ',' << names.receiver
               << ',' << sample << ',' << r.sent << ',' << r.received << ',' << r.lost() << ','
               << r.late << ',' << r.doubled << ',' << r.sendSeconds << ',' << r.receiveSeconds
-              << ',' << rate << ',' << megabytes
+              << ',' << rate << ',' << megabytes << ',' << r.cameReliably << ',' << r.heartbeats
               << std::endl;  // each sample reaches the disk: results so far are always kept
         if (!file_) throw std::runtime_error("can't write results.csv (disk full?)");
     }
@@ -90,7 +105,9 @@ Json ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
             {"send_s", r.sendSeconds},
             {"receive_s", r.receiveSeconds},
             {"rate_hz", rate},
-            {"mb_per_s", megabytes}};
+            {"mb_per_s", megabytes},
+            {"came_reliably", r.cameReliably},
+            {"heartbeats", r.heartbeats}};
 }
 
 void saveRoundTrips(std::string const& directory, TestDescription const& test, int sample,

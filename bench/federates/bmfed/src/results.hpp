@@ -16,12 +16,14 @@ namespace bmfed {
 struct PartResult {
     std::size_t pair = 0;
     bool sender = false;
-    std::uint64_t sent = 0;      // updates or interactions queued by the sender
-    std::uint64_t received = 0;  // by the receiver or returnee; by the sender: returned
-    std::uint64_t late = 0;      // stragglers of earlier samples, not counted above
-    std::uint64_t doubled = 0;   // what came more than once, not counted above
-    double seconds = 0;          // sender: begin to last flush or return; receiver: first to last
-    std::string silence;         // reliable data stopped coming: what came, and what did not
+    std::uint64_t sent = 0;          // updates or interactions queued by the sender
+    std::uint64_t received = 0;      // by the receiver or returnee; by the sender: returned
+    std::uint64_t late = 0;          // stragglers of earlier samples, not counted above
+    std::uint64_t doubled = 0;       // what came more than once, not counted above
+    std::uint64_t cameReliably = 0;  // of those received, as far as the adapter is told
+    std::uint64_t heartbeats = 0;    // sent while the sample was taken
+    double seconds = 0;   // sender: begin to last flush or return; receiver: first to last
+    std::string silence;  // reliable data stopped coming: what came, and what did not
     std::vector<float> roundTripsNs;
 
     Json json() const;
@@ -32,7 +34,7 @@ struct PartResult {
 // Both parts of one pair's sample, merged by the master.
 struct PairSample {
     bool fromSender = false, fromReceiver = false;
-    std::uint64_t sent = 0, received = 0, late = 0, doubled = 0;
+    std::uint64_t sent = 0, received = 0, late = 0, doubled = 0, cameReliably = 0, heartbeats = 0;
     double sendSeconds = 0, receiveSeconds = 0;
     std::string silence;
 

@@ -1,24 +1,17 @@
-// rtiProxy: the federate's fast access to the RTI. It caches handles and keeps local proxies of
-// instances and interactions. No type of any HLA API stands here, so another API generation or
-// another middleware is another .cpp file behind this header.
+// rtiProxy: the federate's fast access to the RTI, or to what is measured in its place: RTIBM's
+// trees and conversation as topics of an endpoint.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
-namespace bmfed {
+#include "endpoint.hpp"
 
-// A service failed; the text names it and gives the RTI's reason.
-struct RtiError : std::runtime_error {
-    using std::runtime_error::runtime_error;
-};
-// The RTI can't be reached; exit code 3.
-struct RtiUnreachable : RtiError {
-    using RtiError::RtiError;
-};
+namespace bmfed {
 
 // The four trees of the FOM whose classes carry buffers.
 enum class Tree { sendObj, returnObj, sendInt, returnInt };
@@ -38,11 +31,12 @@ struct ClassUse {
 struct Arrival {
     Tree tree;
     int number;
-    int instance;  // order of discovery within its class; 0 for interactions
+    std::size_t instance;  // order of discovery within its class; 0 for interactions
     std::uint64_t stamp;
+    bool reliable;  // how it travelled, as far as the adapter is told
 };
 
-// What the RTI tells the federate; called inside flush, tick and wait only. Must not throw.
+// What the RTI tells the federate while it is inside a service; must not throw.
 class RtiEvents {
 public:
     virtual void discovered(Tree tree, int number) = 0;
@@ -56,51 +50,78 @@ protected:
     ~RtiEvents() = default;
 };
 
-class RtiProxy {
+class RtiProxy final : private bench::EndpointEvents {
 public:
-    explicit RtiProxy(RtiEvents& events);
-    ~RtiProxy();
+    // `adapter` names the endpoint's library. Throws bench::EndpointError, as all services do.
+    RtiProxy(RtiEvents& events, std::string const& adapter);
     RtiProxy(RtiProxy const&) = delete;
     RtiProxy& operator=(RtiProxy const&) = delete;
 
-    std::string rtiVersion() const;
+    std::string rtiVersion() const { return endpoint_->version(); }
+    bench::Capabilities capabilities() const { return endpoint_->capabilities(); }
+    bench::Statistics statistics() const { return endpoint_->statistics(); }
 
     // Federation management.
-    void connect(std::string const& localSettings);
+    void connect(std::string const& localSettings, bench::Callbacks callbacks) {
+        endpoint_->connect(localSettings, callbacks);
+    }
     // Creates the federation execution if needed; false: not possible yet, try again.
     bool createAndJoin(std::string const& federation, std::string const& fom,
                        std::string const& federate);
     void resign();
     // False: other federates are still joined.
-    bool destroy(std::string const& federation);
-    void disconnect();
+    bool destroy(std::string const& federation) { return endpoint_->destroy(federation); }
+    void disconnect() { endpoint_->disconnect(); }
 
     // The federates' own conversation.
     void declareControl(bool master);
     // True from then on until the federate is no longer joined.
-    bool canTalk() const;
+    bool canTalk() const { return talks_; }
     void sendControl(Control kind, std::vector<std::string> const& values);
 
     // Declaration; withdraw undoes all of it and deletes this federate's instances.
     void publish(ClassUse const& use);
     void subscribe(ClassUse const& use);
-    void withdraw();
+    void withdraw() { endpoint_->withdraw(); }
 
     // A local proxy: registers an object instance, or prepares an interaction. Returns its index.
     std::size_t addItem(ClassUse const& use, std::uint64_t bufferBytes);
+    // Lets it travel so, whatever the FOM says of its class; in force as soon as `settled`.
+    void setTransport(std::size_t item, bool reliable) { endpoint_->setTransport(item, reliable); }
+    bool settled() const { return endpoint_->settled(); }
     // updateAttributeValues or sendInteraction with `stamp` at the front of every buffer.
-    void queue(std::size_t item, std::uint64_t stamp);
+    void queue(std::size_t item, std::uint64_t stamp) { endpoint_->send(item, stamp); }
 
     // evokeMultipleCallbacks(0, 0), which flushes what is pending.
-    void flush();
+    void flush() { endpoint_->flush(); }
     // evokeMultipleCallbacks(min, max).
-    void tick(double minSeconds, double maxSeconds);
+    void tick(double minSeconds, double maxSeconds) { endpoint_->tick(minSeconds, maxSeconds); }
     // evokeCallback(max): ends with the first callback.
-    void wait(double maxSeconds);
+    void wait(double maxSeconds) { endpoint_->wait(maxSeconds); }
 
 private:
-    struct Impl;
-    std::unique_ptr<Impl> impl_;
+    // What a topic is: a class of a tree (kind without meaning), or a kind of the conversation.
+    struct Meaning {
+        Tree tree;
+        int number;
+        Control kind;
+    };
+
+    bench::TopicId topicOf(ClassUse const& use);
+
+    void discovered(bench::TopicId topic) override;
+    void removed(bench::TopicId topic) override;
+    void arrived(bench::Arrival const& arrival) override;
+    void said(bench::TopicId topic, std::vector<std::string> const& values) override;
+    void connectionLost(std::string const& reason) override;
+    void malformed(std::string const& what) override { events_.malformed(what); }
+
+    RtiEvents& events_;
+    std::unique_ptr<bench::Endpoint> endpoint_;
+    std::vector<Meaning> meanings_;                          // by topic
+    std::map<std::pair<int, int>, bench::TopicId> classes_;  // by tree and number
+    std::vector<bench::TopicId> controls_;                   // by kind
+    bool talks_ = false;
 };
 
 }  // namespace bmfed

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <set>
 
 namespace bmfed {
 
@@ -38,6 +39,17 @@ std::string parseText(std::string const& key, Json const& value) {
     return value.get<std::string>();
 }
 
+Pair parsePair(Json const& value) {
+    if (!value.is_array() || value.size() != 3 || !value[2].is_array()) {
+        throw UsageError("pair " + value.dump() + " is not [sender, receiver, [class, ...]]");
+    }
+    Pair pair{parseText("sender", value[0]), parseText("receiver", value[1]), {}};
+    for (auto const& number : value[2]) {
+        pair.classes.push_back(static_cast<int>(parseCount("class", number, 1, kClasses)));
+    }
+    return pair;
+}
+
 std::string gigabytes(std::uint64_t bytes) {
     char text[40];
     std::snprintf(text, sizeof text, "%.3g GB", static_cast<double>(bytes) * 1e-9);
@@ -49,11 +61,9 @@ std::string gigabytes(std::uint64_t bytes) {
 std::string TestDescription::kindName() const { return kKindNames[static_cast<int>(kind)]; }
 
 int TestDescription::classNumber(std::size_t pair, int type) const {
-    return (reliable ? 0 : kClassesPerTransport) + static_cast<int>(pair) * types + type + 1;
-}
-
-std::size_t TestDescription::pairOf(int number) const {
-    return static_cast<std::size_t>((number - 1 - (reliable ? 0 : kClassesPerTransport)) / types);
+    auto const& given = pairs[pair].classes;
+    return classesBefore() + (given.empty() ? static_cast<int>(pair) * types + type + 1
+                                            : given[static_cast<std::size_t>(type)]);
 }
 
 std::uint64_t TestDescription::memoryBytes() const {
@@ -66,12 +76,14 @@ std::uint64_t TestDescription::memoryBytes() const {
 std::string TestDescription::format() const {
     Json out = {{"kind", kindName()},
                 {"transport", transportName()},
+                {"by_service", byService},
                 {"loop", loopVersion},
                 {"types", types},
                 {"instances", instances},
                 {"buffers", buffers},
                 {"bytes", bufferBytes},
                 {"updates", updates},
+                {"warm_up", warmUp},
                 {"samples", samples},
                 {"queued_bytes_max", queuedBytesMax},
                 {"queued_updates_max", queuedUpdatesMax},
@@ -81,7 +93,9 @@ std::string TestDescription::format() const {
                 {"number", number},
                 {"first_tag", firstTag},
                 {"pairs", Json::array()}};
-    for (auto const& pair : pairs) out["pairs"].push_back({pair.sender, pair.receiver});
+    for (auto const& pair : pairs) {
+        out["pairs"].push_back({pair.sender, pair.receiver, pair.classes});
+    }
     return out.dump();
 }
 
@@ -102,12 +116,14 @@ TestDescription TestDescription::parse(std::string const& text) {
         else if (key == "transport" && value == "best_effort") test.reliable = false;
         else if (key == "transport")
             throw UsageError("transport: " + value.dump() + " is neither reliable nor best_effort");
-        else if (key == "loop") test.loopVersion = number(3);
-        else if (key == "types") test.types = number(kClassesPerTransport);
+        else if (key == "by_service" && value.is_boolean()) test.byService = value.get<bool>();
+        else if (key == "loop") test.loopVersion = number(4);
+        else if (key == "types") test.types = number(kClasses);
         else if (key == "instances") test.instances = number(1000000);
         else if (key == "buffers") test.buffers = number(kBuffersPerClass);
         else if (key == "bytes") test.bufferBytes = count(8, std::uint64_t{1} << 30);
         else if (key == "updates") test.updates = count(1, many);
+        else if (key == "warm_up") test.warmUp = count(0, many);
         else if (key == "samples") test.samples = number(10000);
         else if (key == "queued_bytes_max") test.queuedBytesMax = count(1, many);
         else if (key == "queued_updates_max") test.queuedUpdatesMax = count(1, many);
@@ -117,12 +133,7 @@ TestDescription TestDescription::parse(std::string const& text) {
         else if (key == "number") test.number = number(1000000);
         else if (key == "first_tag") test.firstTag = static_cast<std::uint32_t>(count(1, many));
         else if (key == "pairs" && value.is_array()) {
-            for (auto const& pair : value) {
-                if (!pair.is_array() || pair.size() != 2) {
-                    throw UsageError("pair " + pair.dump() + " is not [sender, receiver]");
-                }
-                test.pairs.push_back(Pair{parseText(key, pair[0]), parseText(key, pair[1])});
-            }
+            for (auto const& pair : value) test.pairs.push_back(parsePair(pair));
         } else throw UsageError("unknown test field '" + key + "'");
     }
     return test;
@@ -130,11 +141,27 @@ TestDescription TestDescription::parse(std::string const& text) {
 
 void TestDescription::check(std::uint64_t memory) const {
     if (pairs.empty()) throw UsageError("no pair given; add --pair SENDER:RECEIVER");
-    std::size_t const classes = pairs.size() * static_cast<std::size_t>(types);
-    if (classes > static_cast<std::size_t>(kClassesPerTransport)) {
-        throw UsageError(std::to_string(pairs.size()) + " pairs of " + std::to_string(types) +
-                         " types need " + std::to_string(classes) + " classes; the FOM has " +
-                         std::to_string(kClassesPerTransport) + " per transportation");
+    int const there = byService ? kClasses : kClassesPerTransport;
+    std::set<int> used;
+    for (std::size_t p = 0; p < pairs.size(); ++p) {
+        auto const& given = pairs[p].classes;
+        if (!given.empty() && given.size() < static_cast<std::size_t>(types)) {
+            throw UsageError("a pair with " + std::to_string(given.size()) +
+                             " classes can't have " + std::to_string(types) + " types");
+        }
+        for (int type = 0; type < types; ++type) {
+            int const one = classNumber(p, type);
+            if (!used.insert(one).second) {
+                throw UsageError("class " + std::to_string(one) + " is used twice");
+            }
+            if (one > classesBefore() + there) {
+                std::size_t const needed = pairs.size() * static_cast<std::size_t>(types);
+                throw UsageError(std::to_string(pairs.size()) + " pairs of " +
+                                 std::to_string(types) + " types need " + std::to_string(needed) +
+                                 " classes; the FOM has " + std::to_string(there) +
+                                 (byService ? "" : " per transportation"));
+            }
+        }
     }
     if (tickMin > tickMax) throw UsageError("tick_min is more than tick_max");
     if (memoryBytes() > memory) {

@@ -13,22 +13,30 @@ namespace bmfed {
 using bench::Json;
 using bench::UsageError;
 
+constexpr int kClassesPerTransport = 16;
+constexpr int kClasses = 2 * kClassesPerTransport;
+constexpr int kBuffersPerClass = 32;
+
 enum class TestKind { owot, owit, rtol, rtil };
 
 struct Pair {
     std::string sender;
     std::string receiver;
+    std::vector<int>
+        classes;  // of its types in turn, within the transportation; none: as they come
 };
 
 struct TestDescription {
     TestKind kind = TestKind::rtol;
     bool reliable = true;
-    int loopVersion = 1;
+    bool byService = false;  // the transportation is asked of the RTI, not chosen by classes
+    int loopVersion = 1;     // 4: callbacks are immediate
     int types = 1;
     int instances = 1;
     int buffers = 1;
     std::uint64_t bufferBytes = 8;
     std::uint64_t updates = 1000;
+    std::uint64_t warmUp = 0;  // sent before each sample, and not counted
     int samples = 5;
     std::uint64_t queuedBytesMax = 65536;
     std::uint64_t queuedUpdatesMax = 1000;
@@ -46,10 +54,11 @@ struct TestDescription {
     std::string transportName() const { return reliable ? "reliable" : "best_effort"; }
 
     // Number of the class (1..32) that type `type` (from 0) of pair `pair` (from 0) uses. The FOM
-    // makes 1..16 reliable and 17..32 best effort.
+    // makes 1..16 reliable and 17..32 best effort; a test that asks for its transportation uses
+    // all. Each is that of one pair and type.
     int classNumber(std::size_t pair, int type) const;
-    // Inverse of classNumber: the pair a class belongs to.
-    std::size_t pairOf(int classNumber) const;
+    // All buffers of one update.
+    std::uint64_t messageBytes() const { return static_cast<std::uint64_t>(buffers) * bufferBytes; }
     // What a federate needs for one pair, besides the RTI's own.
     std::uint64_t memoryBytes() const;
 
@@ -58,9 +67,10 @@ struct TestDescription {
     static TestDescription parse(std::string const& text);
     // Throws UsageError if the test can't be run with its pairs on a host of so much memory.
     void check(std::uint64_t memory) const;
-};
 
-constexpr int kClassesPerTransport = 16;
-constexpr int kBuffersPerClass = 32;
+private:
+    // What stands before the first class that is used.
+    int classesBefore() const { return reliable || byService ? 0 : kClassesPerTransport; }
+};
 
 }  // namespace bmfed

@@ -13,8 +13,8 @@ public:
     // process ends.
     static void arm(double seconds, int exitCode, std::string const& text = std::string());
 
-    // The RTI service that is called now; the text must be static.
-    static void calling(char const* service) { service_ = service; }
+    // Where the endpoint says which service it is in; the text must be static.
+    static char const* volatile* service() { return &service_; }
 
 private:
     static void bark(int);

@@ -12,7 +12,7 @@ import itertools
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,13 +21,29 @@ from .identity import stat_of
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
+_CLONE_NEWNET = 0x40000000
 _libc = ctypes.CDLL(None, use_errno=True)
 GRACE_S = 3.0
+SERVER = "rti-server"  # the name of an RTI's server among the processes
+LINK = "link-emulator"  # that of the links between hosts
+SERVICES = (SERVER, LINK)  # what serves federates as long as they run
 KILL = (signal.SIGKILL,)
 
 
-def _die_with_manager() -> None:
+def _begin(cpus: list[int] | None, space: Path | None) -> None:
+    """In the new process: it dies with the manager, is in its network namespace and keeps to its
+    CPUs."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if space is not None:
+        there = os.open(space, os.O_RDONLY)
+        if _libc.setns(there, _CLONE_NEWNET) != 0:
+            raise OSError(ctypes.get_errno(), "can't enter the network namespace", str(space))
+        os.close(there)
+    if cpus is not None:
+        os.sched_setaffinity(0, cpus)
+
+
+_TITLES = {SERVER: "the RTI's server", LINK: "the emulator of links"}
 
 
 @dataclass
@@ -35,13 +51,14 @@ class Running:
     """A started process."""
 
     name: str
+    program: str
     process: asyncio.subprocess.Process
     log: Path
 
     @property
     def title(self) -> str:
         """What it is, in words."""
-        return "the RTI's server" if self.name == "rti-server" else f"federate '{self.name}'"
+        return _TITLES.get(self.name) or f"federate '{self.name}'"
 
     @property
     def returncode(self) -> int | None:
@@ -62,7 +79,7 @@ class Running:
         with contextlib.suppress(OSError):
             lines = [line for line in self.log.read_text(errors="replace").splitlines() if line]
         heads = [i for i, line in enumerate(lines) if not line[0].isspace() and line[:2] != "$ "]
-        said = [i for i in heads if lines[i].startswith("bmfed:")]
+        said = [i for i in heads if lines[i].startswith(f"{self.program}:")]
         if not heads:
             return "", ""
         at = (said or heads)[-1]
@@ -74,18 +91,22 @@ class Running:
 
 
 class Launcher:
-    """The processes of one federation execution, on this host."""
+    """The processes of one federation execution, on this host. What `program` has to say itself
+    begins with its name and a colon."""
 
-    def __init__(self) -> None:
+    def __init__(self, program: str) -> None:
+        self._program = program
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.running: list[Running] = []
         self._before = _children()
 
     async def start(
-        self, name: str, host: str, command: list[str], log: Path, env: dict[str, str], cwd: Path
-    ) -> Running:
-        """Starts `command`, its output going to `log`."""
-        require_local(name, host)
+        self, name: str, command: list[str], log: Path, env: dict[str, str], cwd: Path,
+        talk: bool = False, cpus: list[int] | None = None, space: Path | None = None,
+    ) -> Running:  # fmt: skip
+        """Starts `command`, its output going to `log`; with `talk` its standard input and output
+        are pipes, and only its errors go there. It may use these `cpus`; None: all. `space` is the
+        network namespace to be in."""
         if not cwd.is_dir():
             raise BenchError(
                 "STL-RUN-008",
@@ -107,23 +128,25 @@ class Launcher:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *command,
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=out,
+                    stdin=asyncio.subprocess.PIPE if talk else asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE if talk else out,
                     stderr=out,
                     env=env,
                     cwd=cwd,
                     start_new_session=True,
-                    preexec_fn=_die_with_manager,
+                    preexec_fn=lambda: _begin(cpus, space),
                 )
             except OSError as e:
+                server = name == SERVER
                 raise BenchError(
                     "STL-RUN-002",
                     f"can't start {command[0]}: {e.strerror}",
-                    f"federate '{name}'",
-                    "build it or give --bmfed PATH",
+                    "the RTI's server" if server else f"federate '{name}'",
+                    "correct 'server' in the RTI's table" if server
+                    else "build it, or correct the command",
                     USAGE,
-                ) from None
-        started = Running(name, process, log)
+                ) from None  # fmt: skip
+        started = Running(name, self._program, process, log)
         self.running.append(started)
         return started
 
@@ -182,12 +205,26 @@ def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:
             send(pid, number)
 
 
+@contextlib.contextmanager
+def placed(pids: list[int], one_cpu: bool) -> Iterator[None]:
+    """Keeps these processes, and what this one starts meanwhile, on one CPU, if so."""
+    pids, every = [0, *pids], os.sched_getaffinity(0)
+    try:
+        for pid in pids:
+            os.sched_setaffinity(pid, {max(every)} if one_cpu else every)
+        yield
+    finally:
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.sched_setaffinity(pid, every)
+
+
 def listens(pid: int, port: int) -> bool:
     """A process, or one below it, listens at this TCP port itself."""
     sockets = set()
     for table in ("tcp", "tcp6"):
         with contextlib.suppress(OSError):
-            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+            for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
                 local, state, inode = (line.split()[i] for i in (1, 3, 9))
                 if state == "0A" and int(local.rpartition(":")[2], 16) == port:
                     sockets.add(f"socket:[{inode}]")
@@ -208,17 +245,6 @@ def _family(pid: int) -> set[int]:
     while more := {p for p, parent in parents.items() if int(parent) in found} - found:
         found |= more
     return found
-
-
-def require_local(name: str, host: str) -> None:
-    """Other hosts are not supported yet; an ssh launcher stands behind the same calls later."""
-    if host not in ("localhost", "127.0.0.1"):
-        raise BenchError(
-            "STL-RUN-001",
-            f"federate '{name}': host '{host}' is not this host",
-            do='use host = "localhost"; other hosts are not supported yet',
-            exit_code=USAGE,
-        )
 
 
 def _state(pid: int) -> str:

@@ -1,0 +1,636 @@
+#include "mesh.hpp"
+
+#include <endian.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "socket.hpp"
+
+namespace bench {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// A link's data leave when so much is queued, at the latest with the next flush.
+std::size_t const kBundle = 64 * 1024;
+// What a link may hold back before `send` waits for its peer.
+std::size_t const kQueueMax = 4 * 1024 * 1024;
+// A longer frame comes from no member.
+std::uint32_t const kFrameMax = 1u << 30;
+std::uint32_t const kItemsMax = 1u << 24;
+std::size_t const kMembersMax = 4096;
+// What may be kept for later.
+std::uint64_t const kKeptMax = std::uint64_t{4} << 30;
+std::size_t const kRead = 256 * 1024;
+// While data always come another way, the links get their turn after so many rounds.
+unsigned const kTurn = 64;
+
+double now() {
+    using namespace std::chrono;
+    return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+std::string why() { return std::strerror(errno); }
+
+void put32(unsigned char* to, std::uint32_t value) {
+    value = htole32(value);
+    std::memcpy(to, &value, sizeof value);
+}
+std::uint32_t get32(unsigned char const* from) {
+    std::uint32_t value;
+    std::memcpy(&value, from, sizeof value);
+    return le32toh(value);
+}
+
+void noDelay(int socket) {
+    int const on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+std::vector<unsigned char> frameOf(std::uint32_t what, std::string const& body) {
+    std::vector<unsigned char> frame(sizeof(Header) + body.size());
+    put32(frame.data(), static_cast<std::uint32_t>(body.size()));
+    put32(frame.data() + 4, what);
+    std::memcpy(frame.data() + sizeof(Header), body.data(), body.size());
+    return frame;
+}
+
+std::string number(std::uint32_t value) {
+    unsigned char bytes[4];
+    put32(bytes, value);
+    return std::string(reinterpret_cast<char const*>(bytes), sizeof bytes);
+}
+
+// The service in which an endpoint is, while it is.
+struct Within {
+    Within(char const* volatile* at, char const* name) { *at = name; }
+};
+
+}  // namespace
+
+Mesh::Mesh(EndpointEvents& events, char const* volatile* service)
+    : events_(events), service_(service) {}
+
+Mesh::~Mesh() {
+    for (auto const& link : links_) {
+        if (link->socket >= 0) ::close(link->socket);
+    }
+    if (listener_ >= 0) ::close(listener_);
+    if (meeting_ >= 0) ::close(meeting_);
+}
+
+void Mesh::connect(std::string const& settings, Callbacks callbacks) {
+    Within const in(service_, "connect");
+    if (callbacks == Callbacks::immediate) {
+        throw EndpointError(version() + " has no thread for callbacks of its own");
+    }
+    reliable_ = capabilities().reliable;
+    meeting_ = connectTo(settings);
+    if (meeting_ < 0) {
+        throw EndpointUnreachable("no meeting place at '" + settings + "': " + why() +
+                                  "; start bench-meet");
+    }
+}
+
+bool Mesh::join(std::string const& session, std::string const&, std::string const& member) {
+    Within const in(service_, "join");
+    // Members of other hosts come to the address by which this one reached the meeting place.
+    std::string host = ownAddress(meeting_);
+    host = host.empty() ? "127.0.0.1" : host.substr(0, host.rfind(':'));
+    listener_ = listenAt(host + ":0");
+    if (listener_ < 0) throw EndpointError("can't listen at " + host + ": " + why());
+    member_ = member;
+    session_ = session;
+    Json const me = {{"session", session}, {"name", member}, {"address", ownAddress(listener_)}};
+    std::string const line = me.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (::send(meeting_, line.data(), line.size(), MSG_NOSIGNAL) !=
+        static_cast<ssize_t>(line.size())) {
+        throw EndpointUnreachable("the meeting place has gone");
+    }
+    std::string answer;
+    for (char c; answer.find('\n') == std::string::npos; answer += c) {
+        if (::recv(meeting_, &c, 1, 0) != 1) {
+            throw EndpointUnreachable("the meeting place has gone");
+        }
+    }
+    Json const said = Json::parse(answer, nullptr, false);
+    if (!said.is_object() || !said.contains("members") || !said["members"].is_array()) {
+        answer.pop_back();
+        throw EndpointError("the meeting place refused: " + answer);
+    }
+    for (auto const& other : said["members"]) {
+        if (!other.is_array() || other.size() != 2 || !other[1].is_string()) {
+            throw EndpointError("the meeting place said what is no member: " + other.dump());
+        }
+        int const socket = connectTo(other[1].get<std::string>());
+        if (socket < 0) continue;  // it has just left, or died
+        noDelay(socket);
+        links_.emplace_back(new Link);
+        links_.back()->socket = socket;
+        greet(*links_.back());
+    }
+    // Whoever was there before knows this member, and what each wants is known here.
+    std::size_t const before = links_.size();
+    auto const greeted = [](std::unique_ptr<Link> const& link) { return link->greeted; };
+    while (!std::all_of(links_.begin(), links_.begin() + static_cast<std::ptrdiff_t>(before),
+                        greeted)) {
+        poll(0.05);
+    }
+    return true;
+}
+
+void Mesh::greet(Link& link) {
+    link.index = static_cast<std::size_t>(
+        std::find_if(links_.begin(), links_.end(),
+                     [&](std::unique_ptr<Link> const& l) { return l.get() == &link; }) -
+        links_.begin());
+    Json const me = {{"name", member_}, {"slot", link.index}, {"way", greeting(link)}};
+    queue(link, frameOf(Frame::hello, me.dump()));
+    for (TopicId const topic : subscribed_) {
+        declare(link, Frame::subscribe, 0, topics_[topic].name);
+    }
+    write(link);
+}
+
+void Mesh::resign() {
+    Within const in(service_, "resign");
+    for (auto const& link : links_) {
+        if (link->socket < 0) continue;
+        queue(*link, frameOf(Frame::bye, ""));
+        write(*link);
+        while (link->socket >= 0 && !link->out.empty()) {
+            take(false);
+            write(*link);
+        }
+        // What the peer still sends is taken, so that it gets this one's last word.
+        if (link->socket >= 0) ::shutdown(link->socket, SHUT_WR);
+    }
+    for (auto const& link : links_) {
+        while (link->socket >= 0 && !link->left) {
+            pollfd one = {link->socket, POLLIN, 0};
+            if (::poll(&one, 1, 1000) <= 0) break;
+            read(*link, false);
+        }
+        if (link->socket >= 0) ::close(link->socket);
+        link->socket = -1;
+    }
+    kept_.clear();
+    keptBytes_ = 0;
+    if (listener_ >= 0) ::close(listener_);
+    listener_ = -1;
+}
+
+void Mesh::disconnect() {
+    if (meeting_ >= 0) ::close(meeting_);
+    meeting_ = -1;
+}
+
+// ---- declaration
+
+TopicId Mesh::add(Topic const& topic) {
+    topics_.push_back(topic);
+    discovered_.push_back(0);
+    return byName_[topic.name] = topics_.size() - 1;
+}
+
+void Mesh::declare(Link& to, Frame what, std::uint32_t value, std::string const& name) {
+    ++to.declared;
+    queue(to, frameOf(what, number(value) + name));
+}
+
+void Mesh::subscribe(TopicId topic, std::size_t) {
+    subscribed_.insert(topic);
+    discovered_[topic] = 0;
+    for (auto const& link : links_) {
+        if (link->socket < 0) continue;
+        declare(*link, Frame::subscribe, 0, topics_[topic].name);
+        write(*link);
+    }
+}
+
+void Mesh::withdraw() {
+    Within const in(service_, "withdraw");
+    for (auto const& link : links_) {
+        if (link->socket < 0) continue;
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            if (link->wants.count(topics_[items_[i]->topic].name) == 0) continue;
+            declare(*link, Frame::gone, static_cast<std::uint32_t>(i), "");
+        }
+        for (TopicId const topic : subscribed_) {
+            if (topics_[topic].kind == Topic::Kind::text) continue;
+            declare(*link, Frame::unsubscribe, 0, topics_[topic].name);
+        }
+        write(*link);
+    }
+    items_.clear();
+    for (auto at = subscribed_.begin(); at != subscribed_.end();) {
+        at = topics_[*at].kind == Topic::Kind::text ? std::next(at) : subscribed_.erase(at);
+    }
+    // An item's number means another item after this.
+    settle();
+}
+
+std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) {
+    std::unique_ptr<Item> made(new Item);
+    made->topic = topic;
+    made->fields = fields;
+    made->stride = static_cast<std::size_t>(bytesEach);
+    std::size_t const bytes = fields * made->stride;
+    Capabilities const can = capabilities();
+    if (topics_[topic].reliable ? !can.reliable : !can.bestEffort) {
+        throw EndpointError(version() + " has no transportation for '" + topics_[topic].name + "'");
+    }
+    if (bytes > can.messageBytesMax || bytes > kFrameMax || bytesEach < 8) {
+        throw EndpointError("a message of " + std::to_string(bytes) + " bytes can't be carried");
+    }
+    auto const index = static_cast<std::uint32_t>(items_.size());
+    if (index == kItemsMax) throw EndpointError("too many items");
+    made->frame.assign(sizeof(Header) + bytes, 0x5a);
+    put32(made->frame.data(), static_cast<std::uint32_t>(bytes));
+    put32(made->frame.data() + 4, kData + index);
+    for (auto const& link : links_) {
+        if (link->socket < 0 || link->wants.count(topics_[topic].name) == 0) continue;
+        made->receivers.push_back(link.get());
+        declare(*link, Frame::item, index, topics_[topic].name);
+        if (link->out.size() > kBundle) write(*link);
+    }
+    items_.push_back(std::move(made));
+    settled_ = false;
+    return index;
+}
+
+void Mesh::setTransport(std::size_t, bool) {
+    throw EndpointError(version() + " has no choice of transportation");
+}
+
+// Whoever wants a topic now hears of its items.
+void Mesh::route(Link& to, std::string const& topic) {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+        Item& one = *items_[i];
+        if (topics_[one.topic].name != topic) continue;
+        one.receivers.push_back(&to);
+        declare(to, Frame::item, static_cast<std::uint32_t>(i), topic);
+    }
+    write(to);
+}
+
+void Mesh::settle() {
+    for (auto const& link : links_) write(*link);
+    for (auto const& link : links_) {
+        while (link->socket >= 0 && link->acknowledged < link->declared) {
+            write(*link);
+            take(false, 0.1);
+        }
+    }
+    settled_ = true;
+}
+
+// ---- sending
+
+void Mesh::queue(Link& to, Bytes const& frame) {
+    to.out.insert(to.out.end(), frame.begin(), frame.end());
+}
+
+void Mesh::ring(Link& to) {
+    queue(to, frameOf(Frame::wake, ""));
+    write(to);
+}
+
+void Mesh::write(Link& to) {
+    while (to.socket >= 0 && to.written < to.out.size()) {
+        ++statistics_.systemCalls;
+        ssize_t const n = ::send(to.socket, to.out.data() + to.written, to.out.size() - to.written,
+                                 MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) to.written += static_cast<std::size_t>(n);
+        else if (errno == EAGAIN) return;
+        else if (errno != EINTR) break;  // it has gone: reading says so
+    }
+    to.out.clear();
+    to.written = 0;
+}
+
+void Mesh::send(std::size_t index, std::uint64_t stamp) {
+    if (!settled_) settle();
+    Item& one = *items_[index];
+    std::uint64_t const little = htole64(stamp);
+    unsigned char* at = one.frame.data() + sizeof(Header);
+    for (std::size_t f = 0; f < one.fields; ++f, at += one.stride) {
+        std::memcpy(at, &little, sizeof little);
+    }
+    ++statistics_.sent;
+    if (!one.receivers.empty() && carryToAll(one.frame)) return;
+    for (Link* const to : one.receivers) {
+        if (to->socket < 0) continue;
+        carry(*to, one.frame);
+        if (to->out.size() - to->written < kBundle) continue;
+        write(*to);
+        // A slow peer holds this one up; its own data are taken meanwhile, or both would wait.
+        while (to->socket >= 0 && to->out.size() - to->written > kQueueMax) {
+            take(false, 0.1);
+            write(*to);
+        }
+    }
+}
+
+void Mesh::say(TopicId topic, std::vector<std::string> const& values) {
+    Within const in(service_, "say");
+    settle();
+    std::string const& name = topics_[topic].name;
+    std::string body = number(static_cast<std::uint32_t>(name.size())) + name;
+    for (auto const& value : values) {
+        body += number(static_cast<std::uint32_t>(value.size())) + value;
+    }
+    for (auto const& link : links_) {
+        if (link->socket < 0 || link->wants.count(name) == 0) continue;
+        queue(*link, frameOf(Frame::text, body));
+        write(*link);
+    }
+}
+
+// ---- receiving
+
+std::size_t Mesh::deliverKept() {
+    std::size_t delivered = 0;
+    for (; !kept_.empty(); ++delivered) {
+        Kept const one = std::move(kept_.front());
+        kept_.pop_front();
+        keptBytes_ -= one.bytes.size();
+        handle(*one.from, one.what, one.bytes.data(), one.bytes.size());
+    }
+    return delivered;
+}
+
+std::size_t Mesh::take(bool hand, double seconds) {
+    watch_.clear();
+    for (auto const& link : links_) {
+        // A negative number is passed over.
+        watch_.push_back(
+            {link->socket, static_cast<short>(link->out.empty() ? POLLIN : POLLIN | POLLOUT), 0});
+    }
+    watch_.push_back({listener_, POLLIN, 0});
+    watch_.push_back({hand ? socketToWatch() : -1, POLLIN, 0});
+    auto const nanoseconds = static_cast<long long>(seconds * 1e9);
+    timespec const limit = {static_cast<time_t>(nanoseconds / 1000000000),
+                            static_cast<long>(nanoseconds % 1000000000)};
+    ++statistics_.systemCalls;
+    if (::ppoll(watch_.data(), watch_.size(), &limit, nullptr) <= 0) return 0;
+    std::size_t const links = links_.size();
+    std::size_t delivered = 0;
+    for (std::size_t i = 0; i < links; ++i) {
+        if ((watch_[i].revents & ~POLLOUT) != 0) delivered += read(*links_[i], hand);
+    }
+    if (watch_[links].revents != 0 && links < kMembersMax) {
+        int const socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+        if (socket >= 0) {
+            noDelay(socket);
+            links_.emplace_back(new Link);
+            links_.back()->socket = socket;
+            greet(*links_.back());
+        }
+    }
+    return delivered;
+}
+
+std::size_t Mesh::read(Link& from, bool hand) {
+    // What is left of a frame is moved to the front when there is no room behind it.
+    if (from.taken > 0 && from.in.size() + kRead > from.in.capacity()) {
+        from.in.erase(from.in.begin(), from.in.begin() + static_cast<std::ptrdiff_t>(from.taken));
+        from.taken = 0;
+    }
+    std::size_t const had = from.in.size();
+    from.in.resize(had + kRead);
+    ++statistics_.systemCalls;
+    ssize_t const n = ::recv(from.socket, from.in.data() + had, kRead, MSG_DONTWAIT);
+    from.in.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    std::size_t const delivered = frames(from, hand);
+    if (n <= 0) lose(from);
+    return delivered;
+}
+
+std::size_t Mesh::frames(Link& from, bool hand) {
+    std::size_t delivered = 0;
+    while (from.socket >= 0 && from.in.size() - from.taken >= sizeof(Header)) {
+        unsigned char const* const at = from.in.data() + from.taken;
+        std::uint32_t const size = get32(at), what = get32(at + 4);
+        if (size > kFrameMax || what >= kData + kItemsMax) {
+            if (from.greeted) events_.malformed("a frame of '" + from.name + "' that nobody sends");
+            lose(from);
+            break;
+        }
+        if (from.in.size() - from.taken < sizeof(Header) + size) break;
+        from.taken += sizeof(Header) + size;
+        bool const told =
+            what == Frame::text || what == Frame::gone || what == Frame::item || what >= kData;
+        // It is known here, though nobody may have been told yet.
+        if (what == Frame::item || what == Frame::gone) ++from.heard;
+        if (told) accept(from, what, at + sizeof(Header), size, hand);
+        else handle(from, what, at + sizeof(Header), size);
+        delivered += told && hand ? 1 : 0;
+    }
+    if (from.taken == from.in.size()) {
+        from.in.clear();
+        from.taken = 0;
+    }
+    if (from.told < from.heard && from.socket >= 0) {
+        from.told = from.heard;
+        std::string count(8, '\0');
+        for (int i = 0; i < 8; ++i)
+            count[static_cast<std::size_t>(i)] = static_cast<char>(from.heard >> (8 * i));
+        queue(from, frameOf(Frame::done, count));
+        write(from);
+    }
+    return delivered;
+}
+
+void Mesh::accept(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size,
+                  bool hand) {
+    if (hand) return handle(from, what, bytes, size);
+    keptBytes_ += size;
+    if (keptBytes_ > kKeptMax) throw EndpointError("more comes than can be kept");
+    ++statistics_.deferred;
+    kept_.push_back({&from, what, Bytes(bytes, bytes + size)});
+}
+
+void Mesh::handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size) {
+    if (what >= kData) return deliver(from, what - kData, bytes, size);
+    std::string const name =
+        size > 4 ? std::string(reinterpret_cast<char const*>(bytes) + 4, size - 4) : "";
+    switch (what) {
+        case Frame::hello:
+            return takeHello(from, bytes, size);
+        case Frame::subscribe:
+            ++from.heard;
+            if (from.wants.insert(name).second) route(from, name);
+            return;
+        case Frame::unsubscribe:
+            ++from.heard;
+            from.wants.erase(name);
+            for (auto const& one : items_) {
+                if (topics_[one->topic].name != name) continue;
+                auto& to = one->receivers;
+                to.erase(std::remove(to.begin(), to.end(), &from), to.end());
+            }
+            return;
+        case Frame::item:
+            if (size >= 4) takeItem(from, get32(bytes), name);
+            return;
+        case Frame::gone: {
+            std::uint32_t const index = size >= 4 ? get32(bytes) : kItemsMax;
+            if (index >= from.remotes.size() || !from.remotes[index].known) return;
+            Remote const was = from.remotes[index];
+            from.remotes[index] = Remote();
+            if (was.object) events_.removed(was.topic);
+            return;
+        }
+        case Frame::text:
+            return takeText(from, bytes, size);
+        case Frame::done: {
+            std::uint64_t count = 0;
+            for (std::size_t i = 0; i < 8 && i < size; ++i) {
+                count |= std::uint64_t{bytes[i]} << (8 * i);
+            }
+            from.acknowledged = count;
+            return;
+        }
+        case Frame::bye:
+            from.left = true;
+            return;
+        case Frame::lost:
+            return removeAll(from);
+        default:
+            return;  // it woke this member up
+    }
+}
+
+void Mesh::takeHello(Link& from, unsigned char const* bytes, std::size_t size) {
+    Json const said = Json::parse(bytes, bytes + size, nullptr, false);
+    try {
+        if (from.greeted) return lose(from);
+        from.name = said.at("name").get<std::string>();
+        from.slot = said.at("slot").get<std::uint32_t>();
+        from.greeted = true;
+        greeted(from, said.at("way").get<std::string>());
+    } catch (Json::exception const&) {
+        lose(from);  // no member
+    }
+}
+
+void Mesh::takeItem(Link& from, std::uint32_t index, std::string const& name) {
+    auto const topic = byName_.find(name);
+    if (index >= kItemsMax || topic == byName_.end() || subscribed_.count(topic->second) == 0) {
+        return;  // it was wanted a moment ago
+    }
+    if (index >= from.remotes.size()) from.remotes.resize(index + 1);
+    Remote& made = from.remotes[index];
+    made.known = true;
+    made.topic = topic->second;
+    made.object = topics_[made.topic].kind == Topic::Kind::object;
+    if (!made.object) return;
+    made.instance = discovered_[made.topic]++;
+    events_.discovered(made.topic);
+}
+
+void Mesh::takeText(Link& from, unsigned char const* bytes, std::size_t size) {
+    std::vector<std::string> parts;
+    while (size >= 4 && get32(bytes) <= size - 4) {
+        std::uint32_t const length = get32(bytes);
+        parts.emplace_back(reinterpret_cast<char const*>(bytes) + 4, length);
+        bytes += 4 + length;
+        size -= 4 + length;
+    }
+    if (size != 0 || parts.empty()) return events_.malformed("a text of '" + from.name + "'");
+    auto const topic = byName_.find(parts.front());
+    if (topic == byName_.end() || subscribed_.count(topic->second) == 0) return;
+    parts.erase(parts.begin());
+    if (parts.size() != topics_[topic->second].fields.size()) {
+        return events_.malformed("a text of '" + from.name + "' with other fields");
+    }
+    events_.said(topic->second, parts);
+}
+
+void Mesh::deliver(Link& from, std::uint32_t index, unsigned char const* bytes, std::size_t size) {
+    if (index >= from.remotes.size() || !from.remotes[index].known) return;  // no longer wanted
+    if (size < 8) return events_.malformed("data without a time stamp");
+    Remote const& is = from.remotes[index];
+    std::uint64_t stamp;
+    std::memcpy(&stamp, bytes, sizeof stamp);
+    ++statistics_.arrived;
+    events_.arrived(Arrival{is.topic, is.instance, le64toh(stamp), size, reliable_});
+}
+
+// The peer has left or died. That its instances go is told when something may be.
+void Mesh::lose(Link& link) {
+    if (link.socket < 0) return;
+    ::close(link.socket);
+    link.socket = -1;
+    link.left = link.greeted = true;
+    lost(link);
+    for (auto const& one : items_) {
+        auto& to = one->receivers;
+        to.erase(std::remove(to.begin(), to.end(), &link), to.end());
+    }
+    kept_.push_back({&link, Frame::lost, {}});
+}
+
+void Mesh::removeAll(Link& link) {
+    for (auto& remote : link.remotes) {
+        if (remote.known && remote.object) events_.removed(remote.topic);
+        remote = Remote();
+    }
+}
+
+std::size_t Mesh::poll(double seconds) {
+    for (auto const& link : links_) {
+        if (!link->out.empty()) write(*link);
+    }
+    std::size_t delivered = deliverKept() + collect(true);
+    if (delivered > 0 && ++turn_ % kTurn != 0) return delivered;
+    if (delivered > 0 || seconds <= 0 || !goToSleep()) {
+        delivered += take(true);
+    } else {
+        delivered += take(true, seconds);
+        wakeUp();
+    }
+    return delivered + deliverKept() + collect(true);
+}
+
+void Mesh::flush() {
+    Within const in(service_, "flush");
+    for (auto const& link : links_) {
+        write(*link);
+        while (link->socket >= 0 && !link->out.empty()) poll(0.1);
+    }
+    poll(0);
+}
+
+void Mesh::tick(double minSeconds, double maxSeconds) {
+    Within const in(service_, "tick");
+    double const start = now();
+    std::size_t delivered = poll(0);
+    for (double passed = 0; passed < maxSeconds; passed = now() - start) {
+        if (passed >= minSeconds && delivered == 0) break;
+        double const left = (passed < minSeconds ? minSeconds : maxSeconds) - passed;
+        delivered = poll(passed < minSeconds ? left : 0);
+    }
+}
+
+void Mesh::wait(double maxSeconds) {
+    Within const in(service_, "wait");
+    double const start = now();
+    for (double left = maxSeconds; left > 0; left = maxSeconds - (now() - start)) {
+        if (poll(left) > 0) return;
+    }
+}
+
+}  // namespace bench

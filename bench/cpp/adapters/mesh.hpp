@@ -1,0 +1,168 @@
+// Members that reach each other without an RTI: a TCP link between any two, found through a meeting
+// place (bench-meet). The links carry texts, who subscribes to what, and the data too where the
+// adapter has no other way for them.
+//
+// Invariants: a member sends data only to those that subscribed; an item is known to its receivers
+// before data of it are sent, and so is all that was declared before a text.
+// A frame that comes while nothing may be delivered is kept and delivered first.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "endpoint.hpp"
+
+struct pollfd;
+
+namespace bench {
+
+// What stands before every frame; numbers are little-endian.
+struct Header {
+    std::uint32_t bytes;  // behind it
+    std::uint32_t what;   // a Frame, or kData + number of the sender's item
+};
+enum Frame : std::uint32_t {
+    hello,        // JSON: name, slot, way
+    subscribe,    // 0, a topic's name
+    unsubscribe,  // the same
+    item,         // its number, its topic's name
+    gone,         // its number
+    text,         // the topic's name and the values, each behind its length
+    done,         // so many of the receiver's declarations are known
+    bye,
+    wake,
+    lost,  // never sent: the link has ended
+};
+constexpr std::uint32_t kData = 16;
+
+class Mesh : public Endpoint {
+public:
+    Mesh(EndpointEvents& events, char const* volatile* service);
+    ~Mesh() override;
+    Mesh(Mesh const&) = delete;
+    Mesh& operator=(Mesh const&) = delete;
+
+    Statistics statistics() const override { return statistics_; }
+    void connect(std::string const& settings, Callbacks callbacks) override;
+    bool join(std::string const& session, std::string const& fom,
+              std::string const& member) override;
+    void resign() override;
+    bool destroy(std::string const&) override { return true; }
+    void disconnect() override;
+
+    TopicId add(Topic const& topic) override;
+    void publish(TopicId, std::size_t) override {}
+    void subscribe(TopicId topic, std::size_t fields) override;
+    void withdraw() override;
+    std::size_t addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) override;
+    void setTransport(std::size_t item, bool reliable) override;
+    bool settled() const override { return true; }
+    void send(std::size_t item, std::uint64_t stamp) override;
+    void say(TopicId topic, std::vector<std::string> const& values) override;
+    void flush() override;
+    void tick(double minSeconds, double maxSeconds) override;
+    void wait(double maxSeconds) override;
+
+protected:
+    using Bytes = std::vector<unsigned char>;
+
+    // An item of a peer.
+    struct Remote {
+        TopicId topic = 0;
+        std::size_t instance = 0;
+        bool known = false, object = false;
+    };
+    struct Link {
+        int socket = -1;
+        std::size_t index = 0;   // of this link here
+        std::uint32_t slot = 0;  // what it calls this member
+        std::string name;
+        Bytes in, out;
+        std::size_t taken = 0, written = 0;            // of these
+        std::uint64_t declared = 0, acknowledged = 0;  // of this member's declarations
+        std::uint64_t heard = 0, told = 0;             // of the peer's
+        std::set<std::string> wants;                   // topics it subscribes to
+        std::vector<Remote> remotes;                   // by its number
+        bool greeted = false, left = false;
+    };
+    // An item of this member, with its next frame.
+    struct Item {
+        TopicId topic;
+        std::size_t fields, stride;
+        Bytes frame;
+        std::vector<Link*> receivers;
+    };
+
+    // What an adapter carries its own way: one frame to one receiver. The default is the link.
+    virtual void carry(Link& to, Bytes const& frame) { queue(to, frame); }
+    // The same to all receivers at once; false: each gets its own.
+    virtual bool carryToAll(Bytes const&) { return false; }
+    // Takes what came that way; how many were delivered. Without `hand` an adapter whose senders
+    // wait for their receivers keeps it.
+    virtual std::size_t collect(bool) { return 0; }
+    // A socket to wait at beside the links; -1: none.
+    virtual int socketToWatch() const { return -1; }
+    // Before it sleeps: false if something has come meanwhile.
+    virtual bool goToSleep() { return true; }
+    virtual void wakeUp() {}
+    // What a hello says for this way, and what comes of a peer's.
+    virtual std::string greeting(Link&) { return ""; }
+    virtual void greeted(Link&, std::string const&) {}
+    virtual void lost(Link&) {}
+
+    std::string const& session() const { return session_; }
+    // Delivers a frame that came, or keeps it.
+    void accept(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size,
+                bool hand);
+    // Takes what comes by the links within the time; how many were delivered.
+    std::size_t take(bool hand, double seconds = 0);
+    void queue(Link& to, Bytes const& frame);
+    // Puts an empty frame on a link and sends it, so that the peer wakes up.
+    void ring(Link& to);
+
+    EndpointEvents& events_;
+    char const* volatile* const service_;
+    Statistics statistics_;
+    std::vector<std::unique_ptr<Link>> links_;
+
+private:
+    struct Kept {
+        Link* from;
+        std::uint32_t what;
+        Bytes bytes;
+    };
+
+    void greet(Link& link);
+    void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
+    void settle();
+    void write(Link& to);
+    std::size_t read(Link& from, bool hand);
+    std::size_t frames(Link& from, bool hand);
+    void handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size);
+    void deliver(Link& from, std::uint32_t number, unsigned char const* bytes, std::size_t size);
+    std::size_t deliverKept();
+    void takeHello(Link& from, unsigned char const* bytes, std::size_t size);
+    void takeItem(Link& from, std::uint32_t number, std::string const& topic);
+    void takeText(Link& from, unsigned char const* bytes, std::size_t size);
+    void route(Link& to, std::string const& topic);
+    void lose(Link& link);
+    void removeAll(Link& link);
+    std::size_t poll(double seconds);
+
+    std::string member_, session_;
+    int meeting_ = -1, listener_ = -1;
+    std::vector<Topic> topics_;
+    std::map<std::string, TopicId> byName_;
+    std::set<TopicId> subscribed_;
+    std::vector<std::size_t> discovered_;  // by topic
+    std::vector<std::unique_ptr<Item>> items_;
+    std::deque<Kept> kept_;
+    std::uint64_t keptBytes_ = 0;
+    std::vector<pollfd> watch_;
+    unsigned turn_ = 0;
+    bool reliable_ = true;
+    bool settled_ = true;  // every item is known to its receivers
+};
+
+}  // namespace bench

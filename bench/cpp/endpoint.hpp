@@ -1,0 +1,145 @@
+// How a program under measurement reaches its partners: by an RTI, or by plain sockets or memory
+// for the limit beside it. An adapter is a library that is loaded by name; no type of any API that
+// it uses stands here, so a study is the same program on each.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+// A service failed; the text names it and gives the reason.
+struct EndpointError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+// The other side (an RTI, a meeting place) can't be reached.
+struct EndpointUnreachable : EndpointError {
+    using EndpointError::EndpointError;
+};
+
+// What an adapter can do with data; texts always arrive, in order and once.
+struct Capabilities {
+    bool reliable = true;
+    bool bestEffort = true;
+    bool immediate = false;        // callbacks by a thread of its own
+    bool transportChange = false;  // an item's transportation can be chosen
+    // All values of one message together, in bytes.
+    std::uint64_t messageBytesMax = std::uint64_t{1} << 30;
+};
+
+// What went through an endpoint since it was made.
+struct Statistics {
+    std::uint64_t sent = 0, arrived = 0;  // messages of data
+    std::uint64_t deferred = 0;           // that came while none could be delivered
+    std::uint64_t systemCalls = 0;        // of the adapter itself; an RTI's are not known
+};
+
+// What is sent and received: for HLA a class below the root, with its attributes or parameters.
+struct Topic {
+    enum class Kind { object, event, text };
+    std::string name;  // "sendObj.S1"
+    Kind kind;
+    bool reliable;
+    std::vector<std::string> fields;
+};
+// Topics are numbered in the order in which an endpoint hears of them, from 0.
+using TopicId = std::size_t;
+
+// A message of data. An instance is numbered by its discovery within its topic, from 0.
+struct Arrival {
+    TopicId topic;
+    std::size_t instance;
+    std::uint64_t stamp;  // the first 8 bytes of its values
+    std::uint64_t bytes;  // of the first value
+    bool reliable;        // how it travelled, as far as the adapter is told
+};
+
+// Who calls back: flush, tick and wait of the program's own thread, or a thread of the adapter.
+enum class Callbacks { evoked, immediate };
+
+// What an endpoint tells; called while the program is inside a service of its endpoint, never
+// beside other code of it, but with immediate callbacks by another thread. Must not throw.
+class EndpointEvents {
+public:
+    virtual void discovered(TopicId topic) = 0;
+    virtual void removed(TopicId topic) = 0;
+    virtual void arrived(Arrival const& arrival) = 0;
+    virtual void said(TopicId topic, std::vector<std::string> const& values) = 0;
+    virtual void connectionLost(std::string const& reason) = 0;
+    virtual void malformed(std::string const& what) = 0;
+
+protected:
+    ~EndpointEvents() = default;
+};
+
+// Services throw EndpointError.
+class Endpoint {
+public:
+    virtual ~Endpoint() = default;
+
+    // Name and version of what is measured.
+    virtual std::string version() const = 0;
+    virtual Capabilities capabilities() const = 0;
+    virtual Statistics statistics() const = 0;
+
+    virtual void connect(std::string const& settings, Callbacks callbacks) = 0;
+    // Makes the session if needed; false: not possible yet, try again.
+    virtual bool join(std::string const& session, std::string const& fom,
+                      std::string const& member) = 0;
+    virtual void resign() = 0;
+    // False: others are still there.
+    virtual bool destroy(std::string const& session) = 0;
+    virtual void disconnect() = 0;
+
+    // Makes a topic known; its number is what all others take.
+    virtual TopicId add(Topic const& topic) = 0;
+    // The first `fields` of its fields will be used.
+    virtual void publish(TopicId topic, std::size_t fields) = 0;
+    virtual void subscribe(TopicId topic, std::size_t fields) = 0;
+    // Undoes all of it but texts, and deletes this endpoint's items.
+    virtual void withdraw() = 0;
+
+    // Registers an instance of an object, or prepares an event; its number for `send`.
+    virtual std::size_t addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) = 0;
+    // Lets an item travel so from now on, for event topics all of the topic's. In force as soon as
+    // `settled`.
+    virtual void setTransport(std::size_t item, bool reliable) = 0;
+    virtual bool settled() const = 0;
+    // Queues all values of an item with `stamp` at the front of each, for those that subscribe.
+    virtual void send(std::size_t item, std::uint64_t stamp) = 0;
+    // One value for each field of a text.
+    virtual void say(TopicId topic, std::vector<std::string> const& values) = 0;
+
+    // What is queued leaves, and what has come is delivered.
+    virtual void flush() = 0;
+    // Delivers what comes for at least the first time, and until nothing is left or the second has
+    // passed; s.
+    virtual void tick(double minSeconds, double maxSeconds) = 0;
+    // Ends with the first delivery, or when the time has passed; s.
+    virtual void wait(double maxSeconds) = 0;
+};
+
+// Grows with every change of these classes: an adapter of another version is refused.
+constexpr int kEndpointVersion = 2;
+
+// Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
+// `*service` always names what the endpoint does now, for who finds that it does not return.
+std::unique_ptr<Endpoint> loadEndpoint(std::string const& name, EndpointEvents& events,
+                                       char const* volatile* service);
+
+}  // namespace bench
+
+// What an adapter's library exports.
+extern "C" {
+using BenchEndpointVersion = int (*)();
+using BenchMakeEndpoint = bench::Endpoint* (*)(bench::EndpointEvents*, char const* volatile*);
+}
+#define BENCH_ADAPTER(CLASS)                                                         \
+    extern "C" int bench_endpoint_version() { return bench::kEndpointVersion; }      \
+    extern "C" bench::Endpoint* bench_make_endpoint(bench::EndpointEvents* events,   \
+                                                    char const* volatile* service) { \
+        return new CLASS(*events, service);                                          \
+    }

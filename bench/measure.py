@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""What RTIBM must show of itself: `make rtibm-figures` runs all of it; it needs an idle machine.
+
+    measure.py cost|wrong|same --rti-root DIR --standin-root DIR --bmfed FILE [--times 40]
+
+cost   instructions per update outside the RTI, in sender and receiver (callgrind, the difference of
+       two lengths: one way, 100 bytes, 1,000 instances)
+wrong  the stand-in RTI losing 1 % and delaying 2 ms is measured as such
+same   the same RTI against itself: how often it is called different
+
+Exit code 1: a figure is beyond its bound.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from scipy import stats
+
+from starling_bench.differences import differences
+from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY
+
+FOM = Path(__file__).parent / "foms" / "rtibm.xml"
+LENGTHS = (20_000, 60_000)
+# At most so many instructions per update outside the RTI.
+BOUNDS = {"sender": 100, "receiver": 150}
+
+
+def run(
+    given: argparse.Namespace, rtis: str, sequence: str, test: str, root: Path,
+    commands: dict[str, list[str]] | None = None,
+) -> Store:  # fmt: skip
+    """A run of one sequence of two federates; `commands` are those of their own."""
+    with tempfile.TemporaryDirectory() as directory:
+        federates = ""
+        for name in ("sender", "receiver"):
+            command = (commands or {}).get(name)
+            federates += f'[[sequence.federate]]\nname = "{name}"\n'
+            federates += f"command = {command}\n" if command else ""
+        tsf = Path(directory, "t.tsf.toml")
+        tsf.write_text(
+            f'{rtis}\n[[sequence]]\nname = "s"\nfom = "{FOM}"\nmaster = "sender"\n{sequence}\n'
+            f'{federates}[[sequence.pair]]\nsender = "sender"\nreceiver = "receiver"\n'
+            f'[[sequence.execution]]\nname = "e"\n[[sequence.execution.test]]\n{test}\n'
+        )
+        out = Path(directory, "out")
+        done = subprocess.run(
+            [sys.executable, "-m", "starling_bench", STUDY.name, "run", tsf, "--out", out,
+             "--bmfed", given.bmfed, "--rti-root", root, "--idle-wait-s", "0"],
+            text=True, capture_output=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            sys.exit(done.stderr)
+        return Store.load(out, STUDY)
+
+
+def instructions(profile: Path) -> Counter:
+    """Instructions by library, as callgrind counted them."""
+    names: dict[str, str] = {}
+    found: Counter = Counter()
+    library, called = "", False
+    for line in profile.read_text().splitlines():
+        # A name stands where a library is first mentioned, also as one that is called.
+        if entry := re.match(r"(c?)ob=\((\d+)\)(?: (.*))?", line):
+            name = names.setdefault(entry[2], Path(entry[3] or "").name)
+            library = library if entry[1] else name
+        elif line.startswith("calls="):
+            called = True  # the next line is what was spent in there
+        elif cost := re.match(r"[+*-]?\d* (\d+)$", line):
+            found[library] += 0 if called else int(cost[1])
+            called = False
+    return found
+
+
+def cost(given: argparse.Namespace) -> bool:
+    """Per update, in the federates' own code, the RTI's, and the rest (the C and C++ libraries)."""
+    good = True
+    for role, bound in BOUNDS.items():
+        counted = []
+        for updates in LENGTHS:
+            with tempfile.TemporaryDirectory() as directory:
+                profile = Path(directory, "profile")
+                command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}",
+                           str(Path(given.bmfed).resolve())]  # fmt: skip
+                test = f"""kind = "OWOT"
+loop_version = 1
+instances = 1000
+buffer_bytes = 100
+updates = {updates}
+samples = 1"""
+                run(given, "", "data_timeout_s = 60.0\njoin_timeout_s = 60.0", test, given.rti_root,
+                    {role: command})  # fmt: skip
+                counted.append(instructions(profile))
+        parts: Counter = Counter()
+        for library in counted[1]:
+            per = (counted[1][library] - counted[0][library]) / (LENGTHS[1] - LENGTHS[0])
+            own = library == "bmfed" or library.startswith("libbench-")
+            part = "own" if own else "RTI" if "rti1516e" in library else "libraries"
+            parts[part] += per
+        own = parts["own"]
+        good &= own <= bound
+        said = ", ".join(f"{part} {parts[part]:,.0f}" for part in ("own", "RTI", "libraries"))
+        print(f"{role}: instructions per update: {said}; own at most {bound}: {own <= bound}")
+    return good
+
+
+def wrong(given: argparse.Namespace) -> bool:
+    """Loss within its binomial interval (99 %), delay within 5 %."""
+
+    def standin(rules: str, test: str) -> Store:
+        rti = f"""[sequence.rti]
+adapter = "generic"
+local_settings = "standin://127.0.0.1:15199"
+server = ["{{root}}/bin/standin-rti", "--listen", "127.0.0.1:15199"]
+server_port = 15199
+env = {{ STANDIN = "{rules}" }}"""
+        return run(given, "", f"loss_timeout_s = 0.5\n{rti}", test, given.standin_root)
+
+    test = (
+        'kind = "OWOT"\ntransport = "best_effort"\nloop_version = 3\nupdates = 20000\nsamples = 1'
+    )
+    (row,) = standin("lose=best_effort:0.01", test).rows
+    low, high = stats.binom.interval(0.99, row["sent"], 0.01)
+    lossy = low <= row["lost"] <= high
+    print(f"lost {row['lost']} of {row['sent']}, 1 % is {low:.0f} to {high:.0f}: {lossy}")
+    test = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 500\nsamples = 3'
+    plain, late = (
+        min(r["rtt_p50_ms"] for r in standin(rules, test).rows)
+        for rules in ("", "late=returnObj:0.002")
+    )
+    delay = late - plain
+    delayed = abs(delay - 2) <= 0.1
+    print(f"round trip {plain:.3f} ms, delayed by 2 ms {late:.3f} ms: {delay:.3f} more: {delayed}")
+    return lossy and delayed
+
+
+def same(given: argparse.Namespace) -> bool:
+    """Of 40 comparisons at 5 %, more than 6 are called different once in 300 times."""
+    rtis = '[[rti]]\nname = "one"\n[[rti]]\nname = "other"'
+    test = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 300\nsamples = 5'
+    called = 0
+    for n in range(given.times):
+        store = run(given, rtis, 'rti = ["one", "other"]\nrounds = 4', test, given.rti_root)
+        (found,) = differences(STUDY, store.rows, store.summaries())
+        called += found.found.different
+        print(f"{n + 1}: {found.sentence}", flush=True)
+    bound = int(stats.binom.ppf(0.99, given.times, 0.05))
+    print(f"called different {called} of {given.times} times, at most {bound}: {called <= bound}")
+    return called <= bound
+
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+parser.add_argument("what", choices=("cost", "wrong", "same"))
+parser.add_argument("--rti-root", type=Path, required=True)
+parser.add_argument("--standin-root", type=Path, required=True)
+parser.add_argument("--bmfed", required=True)
+parser.add_argument("--times", type=int, default=40)
+if __name__ == "__main__":
+    options = parser.parse_args()
+    sys.exit(0 if {"cost": cost, "wrong": wrong, "same": same}[options.what](options) else 1)

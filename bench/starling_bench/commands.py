@@ -1,0 +1,463 @@
+"""The commands of a study: conducts the test sequences of a file with nobody watching."""
+
+import asyncio
+import contextlib
+import random
+import signal
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from . import identity, idle, plan
+from .conduct import Conductor
+from .errors import OK, USAGE, BenchError, cannot
+from .rti import adapter_for
+from .store import Store
+from .study import Study
+
+Tsf = Annotated[Path, typer.Argument(help="Test sequence file (TOML).", metavar="FILE")]
+Directory = Annotated[Path, typer.Argument(help="Directory of a run.", metavar="DIR")]
+IdleWait = Annotated[
+    float,
+    typer.Option(help="Wait at most so many seconds until other programs leave the CPUs idle."),
+]
+RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of the RTI.")]
+ProgressS = Annotated[
+    float, typer.Option(help="Without a terminal: a line of progress so often.", min=0.01)
+]
+Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests.")]
+Scale = Annotated[float, typer.Option(min=0.001, help="So many times as large a run.")]
+# What ends a run in good order. SIGHUP: the terminal was closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def commands(study: Study, about: str) -> typer.Typer:
+    """run, resume, report, compare, check, schema and clean, for one study."""
+    app = typer.Typer(add_completion=False, no_args_is_help=True, help=about)
+    Program = Annotated[
+        str | None, typer.Option(f"--{study.program}", help="The federates' program.")
+    ]
+
+    @app.command()
+    def run(
+        file: Tsf,
+        out: Annotated[
+            Path | None, typer.Option(help="Directory for results, new or empty.")
+        ] = None,
+        program: Program = None,
+        rti_root: RtiRoot = None,
+        idle_wait_s: IdleWait = 60,
+        long: Long = False,
+        scale: Scale = 1.0,
+        resume: Annotated[bool, typer.Option(help="Go on with the run in --out.")] = False,
+        progress_s: ProgressS = 10.0,
+    ) -> None:
+        """Runs every sequence of a file; results go to a directory with report.html."""
+        do = _Doing(
+            study, file, out, program, rti_root, resume, progress_s, idle_wait_s, long, scale
+        )
+        raise typer.Exit(guarded(do.run))
+
+    @app.command("resume")
+    def resume_(directory: Directory, idle_wait_s: IdleWait = 60, progress_s: ProgressS = 10.0):
+        """Goes on with a run: what is done is not done again."""
+
+        def again() -> int:
+            given = Store.load(directory, study).run
+            root = given.get("rti_root")
+            return _Doing(
+                study, Path(given["file"]), directory, given.get(study.program),
+                Path(root) if root else None, True, progress_s, idle_wait_s, True,
+                given.get("scale", 1.0),
+            ).run()  # fmt: skip
+
+        raise typer.Exit(guarded(again))
+
+    @app.command()
+    def report(directory: Directory) -> None:
+        """Writes the summaries and the report of a run anew, from its rows and raw values."""
+
+        def renew() -> int:
+            _conclude(Store.load(directory, study), console_for())
+            return OK
+
+        raise typer.Exit(guarded(renew))
+
+    @app.command()
+    def compare(one: Directory, other: Directory) -> None:
+        """Compares two runs, test by test: which is faster, and how sure that is."""
+        raise typer.Exit(guarded(lambda: _compare(study, one, other)))
+
+    @app.command()
+    def design(
+        base: Tsf,
+        vary: Annotated[
+            list[str], typer.Option("--factor", help="FIELD=A,B,C or FIELD=LOW..HIGH.")
+        ],
+        out: Annotated[Path, typer.Option(help="The file to write, beside the base.")],
+        hold: Annotated[list[str], typer.Option("--set", help="FIELD=VALUE of every run.")] = [],  # noqa: B006
+        runs: Annotated[
+            int, typer.Option(min=0, help="Latin hypercube of so many; 0: full factorial.")
+        ] = 0,
+        resolution: Annotated[
+            int, typer.Option(min=0, help="Smallest fraction of two levels of this resolution.")
+        ] = 0,
+        surface: Annotated[
+            bool, typer.Option("--surface", help="Response surface: central composite, faces.")
+        ] = False,
+        centres: Annotated[int, typer.Option(min=0, help="Centre points in each block.")] = 3,
+        blocks: Annotated[int, typer.Option(min=1, help="Blocks in time.")] = 2,
+        seed: Annotated[int | None, typer.Option(help="Of every order.")] = None,
+    ) -> None:
+        """Writes a test sequence file of a designed experiment, in random order."""
+
+        def draw() -> int:
+            from . import design as designs  # the libraries take a second to load
+
+            drawn = random.randrange(2**32) if seed is None else seed
+            factors = [designs.factor(text) for text in vary]
+            held = {f.name: f.levels[0] for f in map(designs.factor, hold)}
+            if sum(map(bool, (runs, resolution, surface))) > 1:
+                what = "--runs, --resolution and --surface are designs of their own"
+                raise BenchError("STL-DES-006", what, do="give one of them", exit_code=USAGE)
+            if runs:
+                points, kind = designs.latin_hypercube(factors, runs, drawn), "Latin hypercube"
+            elif resolution:
+                points, found = designs.fractional_factorial(factors, resolution)
+                kind = f"fractional factorial of resolution {found}"
+            elif surface:
+                points, kind = designs.response_surface(factors), "response surface"
+            else:
+                points, kind = designs.full_factorial(factors), "full factorial"
+            kind += f", {len(points)} runs in each block, seed {drawn}"
+            centre = {f.name: f.centre for f in factors}
+            ordered = list(designs.in_blocks(points, centre, centres, blocks, drawn))
+            designs.write(study, base, out, ordered, held, kind)
+            count = sum(len(block) for block in ordered)
+            typer.echo(f"{out}: {count} tests in {blocks} blocks; {kind}")
+            return OK
+
+        raise typer.Exit(guarded(draw))
+
+    @app.command()
+    def clean() -> None:
+        """Ends what dead managers left on this host: processes and temporary directories."""
+        for line in identity.clean():
+            typer.echo(line)
+
+    @app.command()
+    def schema() -> None:
+        """Prints the JSON schema of test sequence files, for editors."""
+        typer.echo(plan.schema(study), nl=False)
+
+    @app.command()
+    def check(
+        file: Tsf,
+        program: Program = None,
+        rti_root: RtiRoot = None,
+        long: Long = False,
+        scale: Scale = 1.0,
+    ) -> None:
+        """Checks a test sequence file, lists what it would run, and what of that is not here."""
+
+        def look() -> int:
+            found = plan.load(file, study, long, scale)
+            for sequence in found.sequence:
+                for execution in sequence.execution:
+                    tests = execution.tests()
+                    samples = sum(t.samples for t in tests)
+                    title = f"{sequence.name}/{execution.name}"
+                    typer.echo(f"{title}: {len(tests)} tests, {samples} samples")
+            _tell_missing(study, file, program, rti_root, found)
+            return OK
+
+        raise typer.Exit(guarded(look))
+
+    return app
+
+
+def _tell_missing(
+    study: Study, file: Path, program: str | None, rti_root: Path | None,
+    found: plan.File,
+) -> None:  # fmt: skip
+    """What a run would end with before anything starts."""
+    me = identity.Run()
+    try:
+        base = file.resolve().parent
+        conductor = Conductor(study, base, program, rti_root, me, found.host)
+        told = dict.fromkeys(str(e) for s in found.sequence for e in conductor.faults(s))
+    finally:
+        me.end()
+    typer.echo("everything it names is here" if not told else "not here yet:")
+    for message in told:
+        typer.echo(message)
+
+
+def _compare(study: Study, one: Path, other: Path) -> int:
+    from .differences import between_runs  # the libraries for statistics take a second to load
+
+    runs = {}
+    for directory in (one, other):
+        store = Store.load(directory, study)
+        runs[str(directory)] = store.rows, store.summaries()
+    found = between_runs(study, runs)
+    if not found:
+        raise BenchError(
+            "STL-CMP-001", "the runs have no test in common", f"{one}, {other}",
+            "compare runs of the same test sequence file", USAGE,
+        )  # fmt: skip
+    for difference in found:
+        typer.echo(f"{difference.test}: {difference.sentence}")
+    return OK
+
+
+def guarded(work) -> int:
+    """Errors end as one message and an exit code."""
+    try:
+        return work()
+    except BenchError as e:
+        return _complain(e)
+    except OSError as e:
+        return _complain(cannot("go on", e))
+
+
+def _complain(error: BenchError) -> int:
+    with contextlib.suppress(OSError):
+        typer.echo(str(error), err=True)
+    return error.exit_code
+
+
+def console_for() -> Console:
+    """For the terminal, or for a log file."""
+    console = Console()
+    return console if console.is_terminal else Console(width=160)  # a log file has room
+
+
+@dataclass
+class _Doing:
+    """One run, or the rest of one."""
+
+    study: Study
+    file: Path
+    out: Path | None
+    program: str | None
+    rti_root: Path | None
+    resume: bool
+    progress_s: float
+    idle_wait_s: float
+    long: bool
+    scale: float
+
+    def run(self) -> int:
+        """Returns the exit code."""
+        self.console = console_for()
+        for line in identity.clean():
+            text = f"note: a manager had died: {line}"
+            self.console.print(text, style="yellow", highlight=False)
+        self.sequences = plan.load(self.file, self.study, self.long, self.scale)
+        me = identity.Run()
+        try:
+            self.conductor = Conductor(
+                self.study, self.file.resolve().parent, self.program, self.rti_root, me,
+                self.sequences.host,
+            )  # fmt: skip
+            for sequence in self.sequences.sequence:
+                self.conductor.check(sequence)
+            self.store = self._taken_up() if self.resume else self._begun(me)
+            return asyncio.run(self._all())
+        finally:
+            me.end()
+
+    def _begun(self, me: identity.Run) -> Store:
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        name = self.file.name.removesuffix(".toml").removesuffix(".tsf")
+        notes = [adapter_for(s.rti, "").note for s in self.sequences.sequence]
+        given = {
+            "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
+            "tsf_text": self.file.read_text(encoding="utf-8"), self.study.program: self.program,
+            "scale": self.scale,
+            "rti_root": str(self.rti_root.resolve()) if self.rti_root else None,
+            "notes": list(dict.fromkeys(note for note in notes if note)),
+        }  # fmt: skip
+        out = self.out or Path("bench-results") / f"{name}-{stamp}"
+        return Store.create(out, self.study, given)
+
+    def _taken_up(self) -> Store:
+        if self.out is None:
+            raise BenchError("STL-OUT-003", "--resume needs --out", exit_code=USAGE)
+        store = Store.load(self.out, self.study)
+        if store.run["tsf_text"] != self.file.read_text(encoding="utf-8"):
+            raise BenchError(
+                "STL-OUT-004",
+                "the test sequence file has changed since the run began",
+                str(self.file),
+                "give another --out",
+                USAGE,
+            )
+        store.resume()
+        return store
+
+    async def _all(self) -> int:
+        """Runs all, reports what there is, whatever happened; returns the exit code."""
+        task = asyncio.current_task()
+        loop = asyncio.get_running_loop()
+        console, store = self.console, self.store
+
+        def stop() -> None:
+            """Once: what follows ends in bounded time; a second signal would leave it half done."""
+            for sig in SIGNALS:
+                loop.add_signal_handler(sig, lambda: None)
+            task.cancel()
+
+        for sig in SIGNALS:
+            loop.add_signal_handler(sig, stop)
+        errors: list[BenchError] = []
+        interrupted = False
+        with contextlib.suppress(asyncio.CancelledError):
+            interrupted = True
+            if not await idle.wait(
+                self.idle_wait_s, lambda text: console.print(text, highlight=False)
+            ):
+                console.print("they are not; each sample is judged by what others do meanwhile")
+            await self._sequences(errors)
+            interrupted = False
+        if interrupted:
+            errors.append(
+                BenchError(
+                    "STL-RUN-004",
+                    "interrupted; the results so far are kept",
+                    do=f"{self.study.manager} resume {store.directory}",
+                )
+            )
+        # The first cause is told first; what fails because of it does not hide it.
+        for error in errors:
+            _complain(error)
+        summaries: list[dict] = []
+        try:
+            summaries = _conclude(store, console)
+        except BenchError as e:
+            errors.append(e)
+            _complain(e)
+        except OSError as e:
+            errors.append(cannot("write results", e))
+            _complain(errors[-1])
+        with contextlib.suppress(OSError):
+            store.close()
+        if errors:
+            return errors[0].exit_code
+        return _shortfall(store, summaries)
+
+    async def _sequences(self, errors: list[BenchError]) -> None:
+        """One execution after another; a failed one does not keep the next from running."""
+        console, store = self.console, self.store
+        every = [(s, e) for s in self.sequences.sequence for e in s.execution]
+        total = sum(sum(t.samples for t in e.tests()) * len(s.pair) for s, e in every)
+        terminal = console.is_terminal
+        shown = _Bar(console, total) if terminal else _Lines(console, total, self.progress_s)
+        with shown:
+            shown.follow("starting", len(store.rows))
+            for sequence, execution in every:
+                title = f"{sequence.name}/{execution.name}"
+                follow = self._follower(title, len(execution.tests()), shown)
+                adapter = adapter_for(sequence.rti, title)
+                try:
+                    await self.conductor.execute(store, sequence, execution, adapter, follow)
+                    shown.follow(f"{title} done", 0)
+                except BenchError as e:
+                    errors.append(e)
+                    shown.follow(f"{title} FAILED", 0)
+
+    def _follower(self, title: str, tests: int, shown: "_Bar | _Lines"):
+        def follow(event: dict) -> None:
+            if event["event"] == "sample":
+                what = self.study.progress(event)
+                shown.follow(f"{title} test {event['test']} of {tests} {what}", 1)
+
+        return follow
+
+
+def _shortfall(store: Store, summaries: list[dict]) -> int:
+    what = store.study.shortfall(summaries)
+    problems = [
+        f"{e['sequence']}/{e['execution']}, test {number}: {message}"
+        for e in store.run["executions"]
+        for number, message in e["problems"].items()
+    ]
+    if not what and not problems:
+        return OK
+    what = what or "a reliable test got nothing"
+    return _complain(BenchError("STL-RUN-005", "\n  ".join([what, *problems])))
+
+
+def _conclude(store: Store, console: Console) -> list[dict]:
+    """Saves and shows what there is; returns the summaries."""
+    summaries = store.save()
+    store.study.report(store, summaries)
+    if summaries:
+        store.study.show(console, summaries)
+    for note in [*store.run["notes"], *store.busy()]:
+        console.print(f"note: {note}", style="yellow", highlight=False)
+    console.print(f"results: {store.directory}\nreport:  {store.directory / 'report.html'}",
+                  highlight=False, soft_wrap=True)  # fmt: skip
+    return summaries
+
+
+class _Lines:
+    """Progress for a log file: a line every so often, also while a sample takes long."""
+
+    def __init__(self, console: Console, total: int, every_s: float) -> None:
+        self.console, self.total, self.every_s = console, total, every_s
+        self.begin = self.last = time.monotonic()
+        self.done = 0
+        self.text = "starting"
+
+    def __enter__(self) -> "_Lines":
+        self.ticking = asyncio.get_running_loop().create_task(self._tick())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.ticking.cancel()
+
+    async def _tick(self) -> None:
+        while True:
+            await asyncio.sleep(self.every_s)
+            self.show()
+
+    def show(self) -> None:
+        left = ""
+        if self.done:
+            took = time.monotonic() - self.begin
+            left = f"; {took / self.done * (self.total - self.done):.0f} s left"
+        self.console.print(
+            f"{self.done} of {self.total} samples: {self.text}{left}",
+            highlight=False, soft_wrap=True, markup=False,
+        )  # fmt: skip
+
+    def follow(self, text: str, advance: int) -> None:
+        self.text, self.done = text, self.done + advance
+
+
+class _Bar:
+    """Progress on a terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        columns = (TextColumn("{task.description}", markup=False), BarColumn(),
+                   MofNCompleteColumn(), TextColumn("samples"), TimeElapsedColumn())  # fmt: skip
+        self.bar = Progress(*columns, console=console)
+        self.task = self.bar.add_task("starting", total=total)
+
+    def __enter__(self) -> "_Bar":
+        self.bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def follow(self, text: str, advance: int) -> None:
+        self.bar.update(self.task, advance=advance, description=text)

@@ -1,0 +1,211 @@
+"""Designed experiments: which combinations of a study's fields to run, in which order.
+
+Every block in time holds all runs in an order of its own, drawn by a seed that is written down, and
+the centre point several times, so that drift shows. The runs replace the executions of a file that
+says all else.
+"""
+
+import functools
+import itertools
+import operator
+import random
+import re
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyDOE3
+from scipy.stats import qmc
+
+from .errors import USAGE, BenchError, cannot
+from .plan import load
+from .study import Study
+
+Value = bool | int | float | str
+Point = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A field and its levels, or its range."""
+
+    name: str
+    levels: tuple[Value, ...]
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def centre(self) -> Value:
+        """The middle: of a range on a logarithmic scale, of levels the middle one."""
+        if self.low is None:
+            return self.levels[len(self.levels) // 2]
+        return round((self.low * self.high) ** 0.5)
+
+
+def factor(text: str) -> Factor:
+    """FIELD=A,B,C (levels) or FIELD=LOW..HIGH (whole numbers, on a logarithmic scale)."""
+    name, equals, given = text.partition("=")
+    if not re.fullmatch(r"\w+", name) or not equals or not given:
+        raise _wrong(text, "it is FIELD=A,B,C or FIELD=LOW..HIGH")
+    if found := re.fullmatch(r"(\d+)\.\.(\d+)", given):
+        low, high = int(found[1]), int(found[2])
+        if not 0 < low < high:
+            raise _wrong(text, "a range begins above 0 and ends higher")
+        return Factor(name, (low, high), low, high)
+    levels = tuple(_value(part.strip()) for part in given.split(","))
+    if len(set(levels)) < len(levels) or "" in levels:
+        raise _wrong(text, "its levels differ, and none is empty")
+    return Factor(name, levels)
+
+
+def _wrong(text: str, do: str) -> BenchError:
+    return BenchError("STL-DES-001", f"factor '{text}' is not understood", do=do, exit_code=USAGE)
+
+
+def _value(text: str) -> Value:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def full_factorial(factors: list[Factor]) -> list[Point]:
+    """Every combination of levels; of a range its ends."""
+    names = [f.name for f in factors]
+    return [
+        dict(zip(names, values, strict=True))
+        for values in itertools.product(*(f.levels for f in factors))
+    ]
+
+
+def latin_hypercube(factors: list[Factor], runs: int, seed: int) -> list[Point]:
+    """So many points that each factor's range is cut into as many parts, each hit once; levels take
+    turns."""
+    drawn = qmc.LatinHypercube(d=len(factors), rng=np.random.default_rng(seed)).random(runs)
+    points = []
+    for row in drawn:
+        point: Point = {}
+        for f, u in zip(factors, row, strict=True):
+            if f.low is None:
+                point[f.name] = f.levels[int(u * len(f.levels))]
+            else:
+                point[f.name] = round(f.low * (f.high / f.low) ** u)
+        points.append(point)
+    return points
+
+
+def _word_lengths(base: int, generators: tuple[frozenset[int], ...]) -> Iterator[int]:
+    """How many factors each word of the defining relation has."""
+    words = [generator | {base + n} for n, generator in enumerate(generators)]
+    for size in range(1, len(words) + 1):
+        for chosen in itertools.combinations(words, size):
+            # What stands twice in a product is 1.
+            yield len(functools.reduce(operator.xor, chosen))
+
+
+def resolution_of(base: int, generators: tuple[frozenset[int], ...]) -> int:
+    """The length of the shortest word (Montgomery, Design and Analysis of Experiments, 8.2); of a
+    full factorial one more than its factors."""
+    return min(_word_lengths(base, generators), default=base + 1)
+
+
+def fractional_factorial(factors: list[Factor], resolution: int) -> tuple[list[Point], int]:
+    """The smallest regular fraction of at least this resolution, of two levels each, and the
+    resolution that it has."""
+    for f in factors:
+        if len(f.levels) != 2:
+            what = f"factor '{f.name}' has {len(f.levels)} levels; a fraction needs two of each"
+            raise BenchError("STL-DES-004", what, do="give a range or two levels", exit_code=USAGE)
+    for base in range(1, len(factors) + 1):
+        orders = range(max(resolution - 1, 2), base + 1)
+        products = [frozenset(c) for n in orders for c in itertools.combinations(range(base), n)]
+        # The longest first: they make the longest words.
+        for generators in itertools.combinations(reversed(products), len(factors) - base):
+            found = resolution_of(base, generators)
+            if found < resolution:
+                continue
+            letters = string.ascii_lowercase
+            names = [*letters[:base], *("".join(letters[i] for i in sorted(g)) for g in generators)]
+            rows = pyDOE3.fracfact(" ".join(names))
+            return [
+                {f.name: f.levels[int(x > 0)] for f, x in zip(factors, row, strict=True)}
+                for row in rows
+            ], found
+    what = f"{len(factors)} factors have no fraction of resolution {resolution}"
+    do = f"take at most {len(factors) + 1}, which is the full factorial"
+    raise BenchError("STL-DES-005", what, do=do, exit_code=USAGE)
+
+
+def response_surface(factors: list[Factor]) -> list[Point]:
+    """A central composite design: each range at its ends and its middle, in the corners and in the
+    middles of the faces; the centre comes with the blocks."""
+    for f in factors:
+        if f.low is None:
+            what = f"factor '{f.name}' has levels; a response surface needs ranges"
+            raise BenchError("STL-DES-004", what, do="give it as LOW..HIGH", exit_code=USAGE)
+    if len(factors) < 2:
+        what = "a response surface needs two factors"
+        raise BenchError("STL-DES-005", what, do="add a --factor", exit_code=USAGE)
+    at = [{-1: f.low, 0: f.centre, 1: f.high} for f in factors]
+    rows = pyDOE3.ccdesign(len(factors), center=(0, 0), face="ccf")
+    return [
+        {f.name: values[round(x)] for f, values, x in zip(factors, at, row, strict=True)}
+        for row in rows
+    ]
+
+
+def in_blocks(points: list[Point], centre: Point | None, centres: int, blocks: int, seed: int):
+    """Every block has all points in an order of its own, and the centre at its beginning, its end
+    and evenly between."""
+    drawn = random.Random(seed)
+    for _ in range(blocks):
+        order = drawn.sample(points, len(points))
+        if centre is not None:
+            for i in range(centres):
+                order.insert(round(i * len(order) / max(centres - 1, 1)), centre)
+        yield order
+
+
+def write(
+    study: Study, base: Path, out: Path, blocks: list[list[Point]], held: Point, what: str
+) -> None:
+    """Writes the runs in the place of the base's executions, and checks the file."""
+    if out.resolve().parent != base.resolve().parent:
+        raise BenchError(
+            "STL-DES-002", "the design's paths are those of its base", str(out),
+            f"write it beside {base}", USAGE,
+        )  # fmt: skip
+    load(base, study)
+    head, found, _ = base.read_text(encoding="utf-8").partition("[[sequence.execution]]")
+    if head.count("[[sequence]]") != 1 or not found:
+        raise BenchError(
+            "STL-DES-003", "a design's base has one sequence, its executions at the end", str(base),
+            exit_code=USAGE,
+        )  # fmt: skip
+    lines = [f"# Designed: {what}.", head.rstrip()]
+    for n, points in enumerate(blocks, 1):
+        lines += ["", "[[sequence.execution]]", f'name = "block{n}"']
+        for point in points:
+            lines += ["", "[[sequence.execution.test]]"]
+            lines += [f"{k} = {_toml(v)}" for k, v in {**held, **point}.items()]
+    try:
+        if out.exists():
+            raise BenchError(
+                "STL-OUT-002", "there is a file already", str(out), "give another --out", USAGE
+            )
+        out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    except OSError as e:
+        raise cannot("write the design", e, out) from None
+    load(out, study)
+
+
+def _toml(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else repr(value)

@@ -1,0 +1,102 @@
+"""What the samples of a run say: which is faster, test by test, and how sure that is.
+
+Compared are tests that differ in one thing only, by the values of their samples. All p values of a
+report are corrected together.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+from . import compare
+from .study import Study
+
+# The variables that say where and on what a test ran.
+WHERE = frozenset({"sequence", "execution", "RTI", "pair"})
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two tests that differ in one thing, and what that makes."""
+
+    test: str
+    one: str
+    other: str
+    found: compare.Comparison
+    more_is_faster: bool
+
+    @property
+    def sentence(self) -> str:
+        return compare.sentence(self.one, self.other, self.found, self.more_is_faster)
+
+
+def on(s: dict) -> str:
+    """On what a test ran: the sequence, and the RTI's own name."""
+    return f"{s['sequence']} ({s['rti']})" if s["rti"] else s["sequence"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is compared: its name in a test, the variables that may differ beside it, and what must
+    be the same all the same."""
+
+    name: Callable[[dict], str]
+    apart: frozenset[str] = frozenset()
+    within: Callable[[dict], str] = lambda s: ""
+
+
+def differences(study: Study, rows: list[dict], summaries: list[dict]) -> list[Difference]:
+    """The answers to all of a study's questions."""
+    return _differences(study, study.questions, rows, summaries)
+
+
+def between_runs(study: Study, runs: dict[str, tuple[list[dict], list[dict]]]) -> list[Difference]:
+    """Of all tests between runs, each with its rows and summaries. Where a run has several
+    sequences, those of one name are compared."""
+    rows = [r | {"run": name} for name, (rows, _) in runs.items() for r in rows]
+    summaries = [s | {"run": name} for name, (_, found) in runs.items() for s in found]
+    several = any(len({s["sequence"] for s in found}) > 1 for _, found in runs.values())
+    question = Question(lambda s: s["run"], within=lambda s: s["sequence"] if several else "")
+    return _differences(study, (question,), rows, summaries)
+
+
+def _differences(
+    study: Study, questions: tuple[Question, ...], rows: list[dict], summaries: list[dict]
+) -> list[Difference]:
+    samples = sample_values(study, rows)
+    found = [d for q in questions for d in _answers(study, q, samples, summaries)]
+    corrected = compare.holm([d.found for d in found])
+    return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
+
+
+def _answers(
+    study: Study, question: Question, samples: dict[tuple, list[float]], summaries: list[dict]
+) -> Iterator[Difference]:
+    groups: dict[str, list[dict]] = {}
+    for title, group in study.variables.alike(summaries, question.apart).items():
+        for s in group:
+            named = ", ".join(part for part in (title, question.within(s)) if part)
+            groups.setdefault(named, []).append(s)
+    for title, group in groups.items():
+        values: dict[str, dict[tuple, list[float]]] = {}
+        for s in group:
+            values.setdefault(question.name(s), {})[key_of(s)] = samples.get(key_of(s), [])
+        pooled = {name: [v for one in by.values() for v in one] for name, by in values.items()}
+        for one, other in combinations([name for name, v in pooled.items() if v], 2):
+            found = compare.compare(pooled[one], pooled[other])
+            yield Difference(title, one, other, found, study.more_is_faster(group[0]))
+
+
+def key_of(s: dict) -> tuple:
+    """What names a test of a run, or of several runs."""
+    return s.get("run"), s["sequence"], s["execution"], s["test"]
+
+
+def sample_values(study: Study, rows: list[dict]) -> dict[tuple, list[float]]:
+    """The value of each sample by test: pairs of one sample are not independent, so their mean."""
+    by: dict[tuple, dict[int, list[float]]] = {}
+    for row in rows:
+        # A sample of which nothing came has none.
+        if value := study.value(row):
+            by.setdefault(key_of(row), {}).setdefault(row["sample"], []).append(value)
+    return {key: [sum(v) / len(v) for v in s.values()] for key, s in by.items()}

@@ -1,0 +1,224 @@
+"""Hosts that are network namespaces of this one, and the network between them.
+
+Each has an interface "eth0" and an address of its own; a switch joins them: a bridge with veth
+pairs, or, where links delay, lose, double or reorder, a user-space switch with TAP devices
+(bench-link), as kernels without netem need it. A rate is kept by a token bucket at the host's
+interface. All of it ends with the federation execution.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .errors import USAGE, BenchError
+from .fields import Faults, Loc, Name, Strict
+from .hosts import LINK, Launcher
+from .identity import SPACES, Run
+from .topology import Cpus
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Milliseconds = Annotated[float, Field(ge=0, le=60_000)]
+LOCAL = ("localhost", "127.0.0.1")
+LINK_PROGRAM = "bench-link"
+_READY_S = 10.0
+
+
+class Host(Strict):
+    """A host that federates name, and the link by which it sends."""
+
+    name: Name
+    kind: Literal["namespace"] = "namespace"
+    cpus: Cpus | None = None
+    rate_mbit: Annotated[float, Field(gt=0, le=1e6)] | None = None
+    delay_ms: Milliseconds = 0.0
+    jitter_ms: Milliseconds = 0.0
+    loss: Share = 0.0
+    duplicate: Share = 0.0
+    reorder: Share = 0.0
+    seed: Annotated[int, Field(ge=0)] = 1
+
+    @property
+    def rule(self) -> dict[str, float]:
+        """What bench-link does to its frames."""
+        names = ("delay_ms", "jitter_ms", "loss", "duplicate", "reorder")
+        return {name: value for name in names if (value := getattr(self, name))}
+
+    def words(self) -> str:
+        """Its link, in words; "": as good as it gets."""
+        said = [f"{self.rate_mbit:g} Mbit/s"] if self.rate_mbit else []
+        if self.delay_ms:
+            jitter = f" ± {self.jitter_ms:g}" if self.jitter_ms else ""
+            said.append(f"{self.delay_ms:g}{jitter} ms")
+        for name in ("loss", "duplicate", "reorder"):
+            if share := getattr(self, name):
+                said.append(f"{name} {share:.3g}")
+        return ", ".join(said)
+
+
+class Layout(Strict):
+    """Where federates run, for tests that name it as their `hosts`."""
+
+    name: Name
+    hosts: dict[str, str] = Field(default={})  # by federate; else as the federate says
+    cpus: Cpus | None = None  # of all processes of the sequence
+
+
+def faults(hosts: list[Host]) -> Faults:
+    """What is wrong with the hosts of a file."""
+    for i, host in enumerate(hosts):
+        if host.name in LOCAL:
+            yield ("host", i, "name"), f"'{host.name}' is this host", "take another name"
+        if host.jitter_ms > host.delay_ms:
+            what = f"jitter_ms ({host.jitter_ms:g}) is more than delay_ms ({host.delay_ms:g})"
+            yield ("host", i, "jitter_ms"), what, "make delay_ms the longer one"
+
+
+def unknown(at: Loc, host: str, hosts: list[Host]) -> Faults:
+    """A host that nobody defined."""
+    if host not in LOCAL and host not in [h.name for h in hosts]:
+        yield at, f"there is no host '{host}'", "define it with [[host]], or take localhost"
+
+
+def describe(names: list[str], hosts: dict[str, Host]) -> str:
+    """Where federates run, in words; "": all on this host."""
+    used = [hosts[name] for name in dict.fromkeys(names) if name in hosts]
+    if not used:
+        return ""
+    links = [f"{host.name}: {words}" for host in used if (words := host.words())]
+    # They share this machine's cores.
+    return "; ".join([f"{len(used)} systems, emulated", *links])
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a process runs: its network namespace, and the address there."""
+
+    space: Path | None = None
+    address: str = ""
+
+
+HERE = Place()
+
+
+def check(used: list[Host], program: Path) -> None:
+    """BenchError if this machine can't make such hosts. `program` is a program of the adapters."""
+    if not used:
+        return
+    if os.geteuid() != 0:
+        raise BenchError(
+            "STL-NET-001", "hosts in network namespaces need root", f"host '{used[0].name}'",
+            "run as root, or take localhost", USAGE,
+        )  # fmt: skip
+    if not shutil.which("ip"):
+        raise BenchError("STL-NET-002", "there is no program 'ip'", "", "install iproute2", USAGE)
+    if any(h.rule for h in used) and not program.with_name(LINK_PROGRAM).is_file():
+        raise BenchError(
+            "STL-NET-003", f"there is no program '{LINK_PROGRAM}'", str(program.parent),
+            "build the federates' program: it comes with it", USAGE,
+        )  # fmt: skip
+
+
+@contextlib.asynccontextmanager
+async def network(hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path):
+    """The places of these hosts by name, as long as it lasts."""
+    spaces: list[str] = []
+    try:
+        yield await _build(hosts, run, launcher, program, log, spaces) if hosts else {}
+    finally:
+        for space in reversed(spaces):
+            await _tool("ip", "netns", "delete", space, may_fail=True)
+
+
+async def _build(
+    hosts: list[Host], run: Run, launcher: Launcher, program: Path, log: Path, spaces: list[str]
+) -> dict[str, Place]:
+    check(hosts, program)
+    prefix = run.temporary.name
+    emulated = any(host.rule for host in hosts)
+    switch = f"{prefix}-switch"
+    for space in (switch, *(f"{prefix}-{host.name}" for host in hosts)):
+        spaces.append(space)
+        await _tool("ip", "netns", "add", space)
+    if emulated:
+        await _emulate(hosts, launcher, program, log, spaces[1:])
+    else:
+        await _tool("ip", "-n", switch, "link", "add", "br0", "type", "bridge")
+        await _tool("ip", "-n", switch, "link", "set", "br0", "up")
+    numbers = range(1, len(hosts) + 1)
+    for number, host, space in zip(numbers, hosts, spaces[1:], strict=True):
+        port = f"p{number}"
+        if not emulated:
+            await _tool(
+                "ip", "-n", switch, "link", "add", port, "type", "veth",
+                "peer", "name", "eth0", "netns", space,
+            )  # fmt: skip
+            await _tool("ip", "-n", switch, "link", "set", port, "master", "br0", "up")
+        for command in _interface(number, numbers):
+            await _tool("ip", "-n", space, *command)
+        if host.rate_mbit:
+            await _tool(
+                "tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf",
+                "rate", f"{host.rate_mbit:g}mbit", "burst", "64kb", "latency", "400ms",
+            )  # fmt: skip
+    return {
+        host.name: Place(SPACES / space, _address(number))
+        for number, host, space in zip(numbers, hosts, spaces[1:], strict=True)
+    }
+
+
+def _address(number: int) -> str:
+    return f"10.77.{number // 250}.{number % 250 + 1}"
+
+
+def _hardware(number: int) -> str:
+    return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
+
+
+def _interface(number: int, numbers: range) -> Iterator[list[str]]:
+    """Nothing but what federates send passes the links: who is where is known beforehand."""
+    yield ["link", "set", "lo", "up"]
+    yield ["link", "set", "eth0", "address", _hardware(number), "addrgenmode", "none"]
+    yield ["addr", "add", f"{_address(number)}/16", "dev", "eth0"]
+    yield ["link", "set", "eth0", "up"]
+    for other in numbers:
+        if other != number:
+            yield [
+                "neigh", "add", _address(other), "lladdr", _hardware(other), "dev", "eth0",
+                "nud", "permanent",
+            ]  # fmt: skip
+
+
+async def _emulate(
+    hosts: list[Host], launcher: Launcher, program: Path, log: Path, spaces: list[str]
+) -> None:
+    command = [str(program.with_name(LINK_PROGRAM)), "--seed", str(hosts[0].seed)]
+    for host, space in zip(hosts, spaces, strict=True):
+        command += ["--port", json.dumps({"namespace": str(SPACES / space)} | host.rule)]
+    link = await launcher.start(LINK, command, log, dict(os.environ), log.parent)
+    deadline = asyncio.get_running_loop().time() + _READY_S
+    while "ready" not in log.read_text(errors="replace").splitlines():
+        if link.returncode is not None or asyncio.get_running_loop().time() > deadline:
+            what = f"the emulator of links {link.fate()}: {link.last_words()[0]}"
+            raise BenchError("STL-NET-004", what, str(log), "is /dev/net/tun there?")
+        await asyncio.sleep(0.01)
+
+
+async def _tool(*command: str, may_fail: bool = False) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    _, said = await process.communicate()
+    if process.returncode != 0 and not may_fail:
+        text = said.decode(errors="replace").strip()
+        raise BenchError(
+            "STL-NET-005", f"the network of the hosts can't be made: {text}", " ".join(command),
+            "does this kernel have network namespaces, veth and tbf?",
+        )  # fmt: skip

@@ -1,0 +1,249 @@
+"""What differs between RTIs, and plain sockets beside them: libraries, environment, server.
+
+An adapter turns a sequence's [sequence.rti] table into an environment for the federates and, for
+RTIs that need it, a server process. Federates themselves are the same C++ for every RTI.
+"""
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, PrivateAttr
+
+from .errors import USAGE, BenchError
+from .fields import Name, Strict
+from .identity import VARIABLE, Run
+
+PORT = 15164  # of a server on a host of its own, where any port is free
+
+
+class Rti(Strict):
+    """The RTI implementation to measure and how to reach it."""
+
+    adapter: str = "starling"
+    root: str | None = None
+    local_settings: str = ""
+    env: dict[str, str] = Field(default={})
+    server: list[str] = Field(default=[])
+    server_ready: str = ""
+    server_port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    bundling_off_env: dict[str, str] = Field(default={})
+    _places: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """File and line of each field, for messages; empty if it is not from a file."""
+        return self._places
+
+    def placed(self, places: dict[str, str]) -> None:
+        """Notes file and line of its fields."""
+        self._places = places
+
+    def place(self, field: str) -> str:
+        """File and line of a field; "" if it is not from a file."""
+        return self._places.get(field, "")
+
+
+class NamedRti(Rti):
+    """An RTI that sequences name."""
+
+    name: Name
+
+
+@dataclass
+class Prepared:
+    """An RTI ready for one federation execution."""
+
+    env: dict[str, str]
+    local_settings: str
+    server: list[str] = field(default_factory=list)
+    server_ready: str = ""
+    server_port: int | None = None
+
+    def at(self, address: str) -> None:
+        """Puts the server's address where "{host}" stands."""
+        self.local_settings = self.local_settings.replace("{host}", address)
+        self.server = [part.replace("{host}", address) for part in self.server]
+        self.env = {key: text.replace("{host}", address) for key, text in self.env.items()}
+
+    endpoint: str = "hla1516e"  # the library that federates load
+
+
+def find(server: str, env: dict[str, str], where: str, do: str) -> None:
+    """BenchError if an RTI's server can't be started."""
+    if not shutil.which(server, path=env.get("PATH")):
+        what = "is not a program" if Path(server).exists() else "is not there"
+        raise BenchError("STL-RTI-005", f"the RTI's server '{server}' {what}", where, do, USAGE)
+
+
+class Adapter:
+    """Any RTI: what it needs stands in the TSF."""
+
+    name = "generic"
+    note = ""
+
+    def prepare(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool = True,
+        server_host: str = "localhost", program: str = "", address: str = "",
+    ) -> Prepared:  # fmt: skip
+        """Environment and server for one federation execution of a run of `program`. `address` is
+        that of the server's host, where it is not this one."""
+        env = dict(os.environ) | {VARIABLE: run.id}
+        if root:
+            libraries = [str(p) for p in (root / "lib", root / "lib64") if p.is_dir()]
+            if not libraries:
+                raise BenchError(
+                    "STL-RTI-001",
+                    f"no lib directory below the RTI's root {root}",
+                    rti.place("root"),
+                    "give the RTI's install tree with --rti-root or as its 'root'",
+                    USAGE,
+                )
+            env["RTI_HOME"] = str(root)
+            old = env.get("LD_LIBRARY_PATH")
+            env["LD_LIBRARY_PATH"] = ":".join([*libraries, *([old] if old else [])])
+        env.update(rti.env)
+        if not bundling:
+            if not (off := self.bundling_off(rti.bundling_off_env)):
+                raise BenchError(
+                    "STL-RTI-002",
+                    "bundling = false: this RTI's way is not known",
+                    rti.place("bundling_off_env"),
+                    "set rti.bundling_off_env",
+                    USAGE,
+                )
+            env.update(off)
+        server = [part.replace("{root}", str(root or "")) for part in rti.server]
+        prepared = Prepared(env, rti.local_settings, server, rti.server_ready, rti.server_port)
+        prepared.at(address or "127.0.0.1")
+        return prepared
+
+    def check(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+    ) -> None:  # fmt: skip
+        """Finds the faults that need nothing to be started; changes nothing."""
+        prepared = Adapter.prepare(self, rti, root, run, bundling)
+        if not prepared.server:
+            return
+        do = "correct 'server' in the RTI's table"
+        if not root and "{root}" in rti.server[0]:
+            do = "give the RTI's 'root', or --rti-root"
+        find(prepared.server[0], prepared.env, rti.place("server"), do)
+
+    def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
+        """Environment that switches bundling off."""
+        return given
+
+
+class Starling(Adapter):
+    """Starling starts rtiexec by itself, here at an endpoint private to the execution."""
+
+    name = "starling"
+    note = (
+        "Best effort is declared and reported as such, but in this version of Starling it "
+        "travels the same links as reliable data."
+    )
+
+    def prepare(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool = True,
+        server_host: str = "localhost", program: str = "", address: str = "",
+    ) -> Prepared:  # fmt: skip
+        prepared = super().prepare(rti, root, run, bundling, server_host, program, address)
+        env = prepared.env
+        if address:
+            # Files are shared between such hosts, so sockets in them would pass by the network.
+            env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
+            env["STARLING_NET_UNIX"] = "false"
+            prepared.server_port = prepared.server_port or PORT
+            at = f"{address}:{prepared.server_port}"
+            env["STARLING_CONNECT_ADDRESS"] = at
+            if not prepared.server:
+                starling = str(root / "bin" / "starling") if root else "starling"
+                prepared.server = [starling, "rtiexec", "--listen", at]
+        elif server_host != "localhost":
+            env.setdefault("STARLING_CONNECT_ADDRESS", server_host)
+        elif "STARLING_CONNECT_ADDRESS" not in env and not prepared.local_settings:
+            env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
+            env.setdefault("STARLING_START_IDLE_EXIT_S", "1")
+            program = root / "bin" / "starling" if root else None
+            if program and program.is_file():
+                env.setdefault("STARLING_START_PROGRAM", str(program))
+        return prepared
+
+    def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
+        return given or {"STARLING_BUNDLE_TCP_BYTES": "0"}
+
+
+class Plain(Adapter):
+    """No RTI: the limit beside one. Federates find each other through bench-meet, which stands
+    beside their program and is private to the execution."""
+
+    def check(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+    ) -> None:  # fmt: skip
+        meet = Path(program).with_name("bench-meet")
+        find(
+            str(meet),
+            dict(os.environ),
+            rti.place("adapter"),
+            "build the federates' program: it comes with it",
+        )
+
+    def prepare(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool = True,
+        server_host: str = "localhost", program: str = "", address: str = "",
+    ) -> Prepared:  # fmt: skip
+        prepared = super().prepare(rti, None, run, True, server_host, program, address)
+        at = f"unix:{run.directory('meet-')}/meet"
+        if address or rti.server_port is not None:
+            at = f"{address or server_host}:{rti.server_port or PORT}"
+        prepared.server = [str(Path(program).with_name("bench-meet")), at]
+        prepared.server_ready, prepared.local_settings = "ready", at
+        prepared.endpoint = self.name
+        return prepared
+
+
+class Tcp(Plain):
+    """A TCP link between any two federates."""
+
+    name = "tcp"
+    note = "Plain TCP: best effort travels the same links as reliable data."
+
+
+class Udp(Plain):
+    """Datagrams; no reliable data."""
+
+    name = "udp"
+
+
+class Multicast(Plain):
+    """Datagrams, each to all receivers at once; no reliable data."""
+
+    name = "multicast"
+
+
+class SharedMemory(Plain):
+    """A ring in memory between any two federates of one host."""
+
+    name = "shm"
+    note = "Shared memory: best effort travels the same rings as reliable data."
+
+
+# Where there is no RTI: the limit beside one.
+RAW = frozenset(a.name for a in (Tcp, Udp, Multicast, SharedMemory))
+ADAPTERS: dict[str, type[Adapter]] = {
+    a.name: a for a in (Starling, Adapter, Tcp, Udp, Multicast, SharedMemory)
+}
+
+
+def adapter_for(rti: Rti, where: str) -> Adapter:
+    """The adapter that an RTI names; `where` it does is for the message."""
+    found = ADAPTERS.get(rti.adapter)
+    if not found:
+        raise BenchError(
+            "STL-RTI-003", f"no adapter '{rti.adapter}'", where, f"known: {', '.join(ADAPTERS)}",
+            USAGE,
+        )  # fmt: skip
+    return found()

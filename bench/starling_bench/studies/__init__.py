@@ -1,0 +1,1 @@
+"""One folder per study: its fields, runs, columns and figures, and nothing of the platform."""

@@ -1,0 +1,126 @@
+"""`make bench`: figures of Starling beside the raw limit of the same run, and two checks.
+
+Raw sockets and RTI run alternately, on an rtiexec of their own, so that what else the machine does
+meets both. A ratio is taken within a round; the table shows medians and the whole range. Round
+trips are measured with all processes on one CPU, where nothing depends on the scheduler's choice
+of CPUs, and as the scheduler has it.
+"""
+
+import asyncio
+import random
+import statistics
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ...commands import SIGNALS, console_for, guarded
+from ...errors import OK, USAGE, BenchError
+from ...identity import Run
+from ...store import Store
+from ...study import Columns, Study
+from . import runs
+from .figures import figures, show, spread
+
+
+class Limits(Study):
+    """Ratios to plain sockets."""
+
+    name = "limits"
+    manager = "starling-bench limits"
+    program = "limits-federate"
+    fom = "bench/foms/limits.xml"
+    table = "limits.csv"
+    columns = Columns(
+        ("round", "figure", "unit", "starling", "limit", "raw", "ratio"),
+        frozenset({"figure", "unit", "limit"}),
+        frozenset({"starling", "raw", "ratio"}),
+    )
+
+
+STUDY = Limits()
+app = typer.Typer(add_completion=False)
+
+
+@app.callback(invoke_without_command=True, help=__doc__)
+def main(
+    rti_root: Annotated[Path, typer.Option(help="Install tree of Starling.")],
+    programs: Annotated[Path, typer.Option(help="Where limits-federate and limits-raw are.")],
+    out: Annotated[Path, typer.Option(help="Directory for results, new or empty.")],
+    rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
+    trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 5000,
+    updates: Annotated[int, typer.Option(min=2, help="Updates per repeat.")] = 300_000,
+    only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
+) -> None:
+    """Prints Starling's figures beside the raw limit; fails if anything was lost."""
+
+    def work() -> int:
+        for program in (programs / "limits-federate", programs / "limits-raw", rti_root / "bin"):
+            if not program.exists():
+                raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
+        drawn = random.randrange(2**32) if seed is None else seed
+        given = {"rounds": rounds, "trips": trips, "updates": updates, "seed": drawn}
+        me = Run()
+        try:
+            store = Store.create(out, STUDY, {"id": me.id, **given})
+            return asyncio.run(_all(store, me, rti_root, programs, only))
+        except asyncio.CancelledError:
+            raise BenchError(
+                "STL-RUN-004", "interrupted; the results so far are kept", str(out)
+            ) from None
+        finally:
+            me.end()
+
+    raise typer.Exit(guarded(work))
+
+
+async def _all(store: Store, me: Run, rti_root: Path, programs: Path, only: str) -> int:
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    for sig in SIGNALS:
+        loop.add_signal_handler(sig, task.cancel)
+    console, run = console_for(), store.run
+    async with runs.serving(rti_root, programs, store.directory / "logs", me) as bench:
+        every = figures(bench, run["trips"], run["updates"])
+        measured = [f for f in every if only in f.name]
+        for n in range(run["rounds"]):
+            for f in measured:
+                with bench.placed(f.one_cpu):
+                    f.ours.append((await f.run())[f.key] * f.scale)
+                    f.theirs.append((await f.run_raw())[f.key] * f.scale)
+                ours, theirs = f.ours[-1], f.theirs[-1]
+                store.keep(
+                    {"round": n, "figure": f.name, "unit": f.unit, "starling": ours,
+                     "limit": f.raw_name, "raw": theirs, "ratio": ours / theirs}
+                )  # fmt: skip
+            console.print(f"round {n + 1} of {run['rounds']}", end="\r")
+        show(console, measured, run["rounds"])
+        if not only:
+            await _checks(console, store, bench)
+    store.close()
+    console.print(f"every run: {store.directory / STUDY.table}", soft_wrap=True)
+    return OK
+
+
+async def _checks(console: Console, store: Store, bench: runs.Bench) -> None:
+    times = []
+    for n in range(min(store.run["rounds"], 3)):
+        times.append((await runs.crowd(bench, 10, 1000))["seconds"])
+        store.keep(
+            {"round": n, "figure": "ten federates", "unit": "s", "starling": times[-1],
+             "limit": "", "raw": None, "ratio": None}
+        )  # fmt: skip
+    met = "met" if statistics.median(times) < 10 else "missed"
+    console.print(
+        f"ten federates, 1,000 instances each: all have discovered 9,000 after "
+        f"{spread(times)} s (target < 10 s: {met})"
+    )
+    seed = store.run["seed"]
+    console.print(f"a stream joined late: seed {seed} ...")
+    told = await runs.gapless(bench, 1_000_000, 100, 10_000, seed)
+    console.print(
+        f"  {told['received']:,} of {told['sent']:,} updates in order, none lost, in "
+        f"{told['seconds']:.1f} s; a third federate joined {told['joins']} times and got "
+        f"{told['heard'] // told['joins']:,} updates each time, on average, without a gap"
+    )

@@ -1,0 +1,135 @@
+"""What is run: Starling's federates on an rtiexec of their own, and plain sockets beside them."""
+
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import BenchError
+from ...group import Group
+from ...hosts import Running, placed
+from ...identity import Run
+from ...rti import Rti, Starling
+
+FOM = Path(__file__).resolve().parents[3] / "foms" / "limits.xml"
+BYTES = 100
+_PROGRAM = "limits"
+_SERVER = ["{root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0", "--log-level", "warning"]
+
+
+@dataclass
+class Bench:
+    """Programs, and an rtiexec that nobody else uses, reached over either kind of link."""
+
+    programs: Path
+    logs: Path
+    server: Running
+    tcp: str
+    _env: dict[str, str]
+
+    def group(self, socket: str = "unix") -> Group:
+        """Processes whose links are of this kind."""
+        env = self._env | {
+            "STARLING_CONNECT_ADDRESS": self.tcp,
+            "STARLING_NET_UNIX": "true" if socket == "unix" else "false",
+        }
+        return Group(_PROGRAM, env, self.logs)
+
+    def federate(self, role: str, timeout_s: int = 300) -> list[str]:
+        """The command of a federate."""
+        program = str(self.programs / "limits-federate")
+        return [program, role, "--fom", str(FOM), "--timeout", str(timeout_s)]
+
+    def placed(self, one_cpu: bool) -> contextlib.AbstractContextManager[None]:
+        """Keeps what is started meanwhile, and the rtiexec, on one CPU, if so."""
+        return placed([self.server.process.pid], one_cpu)
+
+
+@contextlib.asynccontextmanager
+async def serving(rti_root: Path, programs: Path, logs: Path, run: Run) -> AsyncIterator[Bench]:
+    """Runs an rtiexec; it is gone afterwards."""
+    logs.mkdir(parents=True, exist_ok=True)
+    prepared = Starling().prepare(Rti(server=_SERVER), rti_root.resolve(), run)
+    env = prepared.env
+    keep = ("STARLING_NET_RUN_DIR",)
+    env = {k: v for k, v in env.items() if not k.startswith("STARLING_") or k in keep}
+    async with Group("starling", env, logs) as group:
+        server = await group.start("rtiexec", prepared.server, run_dir=env[keep[0]])
+        ready = (await server.process.stdout.readline()).decode().split()
+        if ready[:1] != ["ready"]:
+            raise BenchError("STL-LIM-001", f"rtiexec did not start: {server.last_words()[0]}")
+        tcp = next(at for at in ready[1:] if not at.startswith("unix:"))
+        yield Bench(programs.resolve(), logs, server, tcp, env)
+        if server.returncode is not None:
+            raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
+
+
+async def raw(bench: Bench, what: str, **options: object) -> dict:
+    """One run of the raw sockets."""
+    async with bench.group() as group:
+        await group.start("raw", [str(bench.programs / "limits-raw"), what], **options)
+        return (await group.results())["raw"]
+
+
+async def round_trip(bench: Bench, socket: str, count: int, warm_up: int) -> dict:
+    """Round trips between two federates through the executive."""
+    async with bench.group(socket) as group:
+        await group.start("pong", bench.federate("pong"), bytes=BYTES)
+        await group.start("ping", bench.federate("ping"), bytes=BYTES, count=count, warm_up=warm_up)
+        return (await group.results())["ping"]
+
+
+async def stream(bench: Bench, socket: str, updates: int) -> dict:
+    """Updates from one federate to another as fast as they go."""
+    async with bench.group(socket) as group:
+        await group.start("receive", bench.federate("receive"), bytes=BYTES, updates=updates)
+        await group.start(
+            "send", bench.federate("send"),
+            bytes=BYTES, updates=updates, laps=0, spread_ms=0, seed=0,
+        )  # fmt: skip
+        return (await group.results())["receive"]
+
+
+async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: int) -> dict:
+    """A stream that a third federate joins again and again, each time without a gap."""
+    async with bench.group() as group:
+        common = {"bytes": BYTES, "seed": seed, "laps": joins}
+        receive, send, late = (bench.federate(r, 600) for r in ("receive", "send", "late"))
+        await group.start("receive", receive, bytes=BYTES, updates=updates)
+        await group.start("send", send, updates=updates, spread_ms=spread_ms, **common)
+        pause, stay = spread_ms // max(joins, 1) // 4, updates // max(joins, 1) // 4
+        await group.start("late", late, pause_ms=pause, stay=stay, **common)
+        told = await group.results()
+    return {
+        **told["receive"],
+        "sent": told["send"]["sent"],
+        "joins": told["late"]["joins"],
+        "heard": told["late"]["heard"],
+        "seed": seed,
+    }
+
+
+async def crowd(bench: Bench, federates: int, instances: int) -> dict:
+    """Many federates at once; each discovers what all others have registered."""
+    async with bench.group() as group:
+        start = time.monotonic()
+        members = [
+            await group.start(
+                f"crowd{n}", bench.federate("crowd"),
+                name=f"f{n}", federates=federates, instances=instances,
+            )
+            for n in range(federates)
+        ]  # fmt: skip
+        told = []
+        for member in members:
+            # Each says when it is ready, and leaves when its input ends.
+            if line := await member.process.stdout.readline():
+                told.append(json.loads(line))
+        await group.results()
+    expected = (federates - 1) * instances
+    if len(told) != federates or any(t["discovered"] != expected for t in told):
+        raise BenchError("STL-LIM-005", f"not every federate has discovered {expected}: {told}")
+    last = max(t["at_s"] for t in told)
+    return {"seconds": last - start, "discovered": expected}

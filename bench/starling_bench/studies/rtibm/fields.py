@@ -1,0 +1,112 @@
+"""A test of RTIBM: its fields, alone and as written, and what is wrong between them."""
+
+import itertools
+import json
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ...fields import Faults, Loc, Positive, Seconds
+from ...plan import Place, Sequence, Spec, spec_of
+from ...topology import class_faults
+
+CLASSES_PER_TRANSPORT = 16
+Kind = Literal["OWOT", "OWIT", "RTOL", "RTIL"]
+Transport = Literal["reliable", "best_effort"]
+TransportBy = Literal["class", "service"]
+# Bounds are those of bmfed.
+Tick = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Natural = Annotated[int, Field(ge=0)]
+
+
+# What bmfed calls them, where it has another name.
+_ARGUMENTS = {
+    "loop_version": "loop", "buffer_bytes": "bytes", "tick_min_s": "tick_min",
+    "tick_max_s": "tick_max",
+}  # fmt: skip
+
+
+class Test(Place):
+    """One test after expansion."""
+
+    kind: Kind
+    transport: Transport = "reliable"
+    transport_by: TransportBy = "class"
+    loop_version: Annotated[int, Field(ge=1, le=4)] = 1
+    types: Annotated[int, Field(ge=1, le=2 * CLASSES_PER_TRANSPORT)] = 1
+    instances: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+    buffers: Annotated[int, Field(ge=1, le=32)] = 1
+    buffer_bytes: Annotated[int, Field(ge=8, le=1 << 30)] = 8
+    updates: Positive = 1000
+    warm_up: Natural = 0
+    samples: Annotated[int, Field(ge=1, le=10_000)] = 5
+    queued_bytes_max: Positive = 65536
+    queued_updates_max: Positive = 1000
+    outstanding_max: Natural = 0
+    tick_min_s: Tick = 0.001
+    tick_max_s: Tick = 0.01
+    mode_tolerance_ms: Seconds = 0.005
+
+    def argument(self, number: int) -> str:
+        """The test as bmfed's --test wants it."""
+        kept = self.model_dump(exclude={*Place.model_fields, "transport_by", "mode_tolerance_ms"})
+        fields = {_ARGUMENTS.get(name, name): value for name, value in kept.items()}
+        fields |= {"number": number, "by_service": self.transport_by == "service"}
+        return json.dumps(fields)
+
+
+TestSpec = spec_of(Test, "mode_tolerance_ms")
+
+
+def enlarge(test: Spec, scale: float) -> None:
+    """So many times as many updates in every sample."""
+    many = test.updates if isinstance(test.updates, list) else [test.updates]
+    scaled = [max(1, round(updates * scale)) for updates in many]
+    test.updates = scaled if isinstance(test.updates, list) else scaled[0]
+
+
+def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
+    """What is wrong between a test's fields."""
+    fields = test.lists()
+    low, high = max(fields["tick_min_s"]), min(fields["tick_max_s"])
+    if low > high:
+        field = "tick_min_s" if "tick_min_s" in test.model_fields_set else "tick_max_s"
+        what = f"tick_min_s ({low:g}) is more than tick_max_s ({high:g})"
+        yield (*at, field), what, "make tick_max_s the longer one"
+    pairs, types = len(sequence.pair), max(fields["types"])
+    by_class = "class" in fields["transport_by"]
+    most = CLASSES_PER_TRANSPORT * (1 if by_class else 2)
+    there = f"{most} per transportation" if by_class else str(most)
+    if any(pair.classes for pair in sequence.pair):
+        yield from class_faults(at, sequence.pair, types, most, there)
+    elif pairs * types > most:
+        yield (
+            (*at, "types") if "types" in test.model_fields_set else at,
+            f"{pairs} pairs of {types} types need {pairs * types} classes; the FOM has {there}",
+            "take fewer pairs or types" + (', or transport_by = "service"' if by_class else ""),
+        )
+
+
+_CONTROL = (
+    *(f"masterFederate.{name}" for name in ("testDirective", "testDescription", "endFedex")),
+    *(f"subordinateFederate.{name}" for name in ("testState", "testResults")),
+)
+
+
+def classes(sequence: Sequence) -> list[str]:
+    """The classes of the FOM that a sequence's tests use."""
+    needed = dict.fromkeys(_CONTROL)
+    for spec in (spec for e in sequence.execution for spec in e.test):
+        lists = spec.lists()
+        numbers = [n for pair in sequence.pair for n in pair.classes or ()]
+        numbers = numbers or range(1, len(sequence.pair) * max(lists["types"]) + 1)
+        for kind in lists["kind"]:
+            tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
+            for transport, by in itertools.product(lists["transport"], lists["transport_by"]):
+                own = transport == "best_effort" and by == "class"
+                first = CLASSES_PER_TRANSPORT if own else 0
+                for number in numbers:
+                    needed[f"send{tree}.S{first + number}"] = None
+                    if kind.startswith("RT"):
+                        needed[f"return{tree}.R{first + number}"] = None
+    return list(needed)

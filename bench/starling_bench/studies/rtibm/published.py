@@ -1,0 +1,58 @@
+"""Tables in the layout of the source's, with its figures beside: loop selection, and drops."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+from ...differences import on
+from ...report import ms, text_table
+from .rows import latency
+
+_SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
+
+_Key = Callable[[dict], tuple[str, ...]]
+_Cell = Callable[[dict], str]
+
+
+def loops(summaries: list[dict]) -> list[str]:
+    """ms / Hz by test and loop, of tests of one type, one instance and one 8-byte buffer; nothing
+    where there is but one loop."""
+    shape = ("types", "instances", "buffers")
+    found = [s for s in summaries if latency(s) and s["rtt_ms"] and s["bytes"] == 8]
+    found = [s for s in found if all(s[k] == 1 for k in shape) and s["transport"] == "reliable"]
+    if len({s["loop"] for s in found}) < 2:
+        return []
+    key = lambda s: (s.get("cpus") or "all CPUs", s["kind"], f"V{s['loop']}")  # noqa: E731
+    cell = lambda s: f"{ms(s['rtt_ms']['mean'])} / {s['rate_hz']['mean']:,.0f}"  # noqa: E731
+    return [
+        "<h2>Loop selection: ms / Hz</h2>",
+        _table(("CPUs", "test", "loop"), found, key, cell),
+        "<p>Published with RTIBM (machines of 2002):</p>",
+        text_table(("hosts", "test", "loop", *_SOURCE["loops"]["rtis"]), _SOURCE["loops"]["rows"]),
+    ]
+
+
+def drops(summaries: list[dict]) -> list[str]:
+    """What best effort lost by the number of instances; nothing where there is but one number."""
+    found = [s for s in summaries if s["transport"] == "best_effort" and s["kind"] == "OWOT"]
+    if len({s["instances"] for s in found}) < 2:
+        return []
+    found.sort(key=lambda s: s["instances"])
+    key = lambda s: (f"{s['instances']}",)  # noqa: E731
+    cell = lambda s: f"{s['lost']:,} of {s['sent']:,}"  # noqa: E731
+    return [
+        "<h2>Drops against instances, best effort</h2>",
+        _table(("instances",), found, key, cell),
+        "<p>Published with RTIBM (machines of 2002):</p>",
+        text_table(("instances", *_SOURCE["drops"]["rtis"]), _SOURCE["drops"]["rows"]),
+    ]
+
+
+def _table(head: tuple[str, ...], summaries: list[dict], key: _Key, cell: _Cell) -> str:
+    """A row per key, a column per RTI; several tests of one cell stand below each other."""
+    columns = list(dict.fromkeys(on(s) for s in summaries))
+    rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for s in summaries:
+        rows.setdefault(key(s), {}).setdefault(on(s), []).append(cell(s))
+    lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
+    return text_table((*head, *columns), lines)

@@ -1,0 +1,107 @@
+"""What the platform asks of a study. A study is a package below `studies`; the platform finds it
+there by its folder's name and knows none.
+"""
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import typer
+from rich.console import Console
+
+from . import studies
+from .fields import Faults, Loc
+from .variables import Variables
+
+if TYPE_CHECKING:
+    from .differences import Question
+    from .plan import Sequence, Spec
+    from .store import Store
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The table of rows, in order; what is neither text nor figure is a count."""
+
+    names: tuple[str, ...]
+    texts: frozenset[str]
+    figures: frozenset[str]
+
+
+class Study:
+    """Fields, runs, columns and figures of one study."""
+
+    name: ClassVar[str]
+    manager: ClassVar[str]  # the command that conducts it
+    program: ClassVar[str]  # its federates' program, and the option that names it
+    fom: ClassVar[str]  # the FOM to take
+    table: ClassVar[str] = "results.csv"  # where its rows go
+    # The field of a test whose value says what connection its federates need, in a word; tests that
+    # differ in it run in federation executions apart.
+    connection_by: ClassVar[str] = ""
+    connections: ClassVar[dict[object, str]] = {}
+    spec: "ClassVar[type[Spec]]"  # a test as written
+    columns: ClassVar[Columns]
+    variables: ClassVar[Variables]
+    questions: "ClassVar[tuple[Question, ...]]"  # what its report compares
+
+    def faults(self, at: Loc, spec: "Spec", sequence: "Sequence") -> Faults:
+        """What is wrong between the fields of a test."""
+        yield from ()
+
+    def classes(self, sequence: "Sequence") -> list[str]:
+        """The classes of the FOM that a sequence's tests use, without the root's name."""
+        raise NotImplementedError
+
+    def arguments(self, tests: list) -> list[str]:
+        """What every federate of an execution is told of its tests."""
+        return []
+
+    def enlarge(self, spec: "Spec", scale: float) -> None:
+        """Makes a test take so many times as long."""
+        raise NotImplementedError
+
+    def row(self, store: "Store", sequence: str, execution: str, event: dict) -> dict:
+        """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""
+        raise NotImplementedError
+
+    def value(self, row: dict) -> float | None:
+        """The figure by which samples are compared; None: it has none."""
+        raise NotImplementedError
+
+    def more_is_faster(self, s: dict) -> bool:
+        """Whether a larger one is better in this test."""
+        raise NotImplementedError
+
+    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
+        """Tests whose values can be analysed together, by name."""
+        raise NotImplementedError
+
+    def summarize(self, store: "Store", of: list[dict], setting: dict) -> dict:
+        """One test and pair: figures over its samples."""
+        raise NotImplementedError
+
+    def progress(self, row: dict) -> str:
+        """A sample in a few words."""
+        raise NotImplementedError
+
+    def show(self, console: Console, summaries: list[dict]) -> None:
+        """The terminal's tables."""
+        raise NotImplementedError
+
+    def report(self, store: "Store", summaries: list[dict]) -> None:
+        """Writes report.html."""
+        raise NotImplementedError
+
+    def shortfall(self, summaries: list[dict]) -> str:
+        """What must not have happened in a run that did not fail otherwise; "": nothing."""
+        return ""
+
+
+def apps() -> Iterator[tuple[str, typer.Typer]]:
+    """The commands of every study, by its name."""
+    for module in pkgutil.iter_modules(studies.__path__):
+        found = importlib.import_module(f"{studies.__name__}.{module.name}")
+        yield module.name, found.app

@@ -1,0 +1,129 @@
+"""The report in a browser, on a desk, a telephone and paper: nothing overflows or is missing."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from browser import PROGRAM, Browser, browser
+from test_manager import WHOLE, manage, sequence
+
+from starling_bench.studies.rtibm.rows import VARIABLES, latency
+
+if os.environ.get("REQUIRE_ALL") != "1":
+    pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no Chromium")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a run."""
+    directory = tmp_path_factory.mktemp("report")
+    code, _, err = manage(directory, sequence("good", test=WHOLE))
+    assert (code, err) == (0, "")
+    return directory / "out"
+
+
+@pytest.fixture(scope="module")
+def page(results: Path) -> Iterator[Browser]:
+    with browser() as it:
+        it.open(results / "report.html")
+        yield it
+
+
+# What is wider than the window, and in no box that scrolls.
+WIDE = """[...document.body.querySelectorAll('*')].filter(e => {
+    if (e.closest('svg') && e.tagName != 'svg') return false;
+    const box = e.closest('.scroll, pre');
+    return e.getBoundingClientRect().right > innerWidth + 1 && (!box || box == e);
+}).map(e => e.outerHTML.slice(0, 80))"""
+# Boxes whose content is cut: on paper nobody can scroll.
+CUT = """[...document.querySelectorAll('.scroll')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.innerText.slice(0, 80))"""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_nothing_overflows(page, width):
+    page.look(width)
+    assert page.ask("innerWidth") == width
+    assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert page.ask(WIDE) == []
+
+
+def test_the_page_complains_of_nothing(page, results):
+    page.look(1280)
+    page.open(results / "report.html")
+    assert page.complaints() == []
+    assert (results / "report.html").stat().st_size < 5 << 20
+
+
+def test_no_column_is_cut_on_paper(page):
+    """A4 across, less its margins, at 96 dots an inch."""
+    page.look(round((297 - 20) / 25.4 * 96), media="print")
+    assert page.ask(CUT) == []
+    assert page.ask(WIDE) == []
+    assert page.print().startswith(b"%PDF-")
+
+
+# What the window is painted with where nothing else is.
+GROUND = """(() => {
+    const e = document.createElement('i');
+    e.style.color = 'Canvas';
+    document.body.append(e);
+    const ground = getComputedStyle(e).color;
+    e.remove();
+    return ground;
+})()"""
+# The contrast of a text and what is behind it (WCAG 2), from 1 to 21.
+CONTRAST = """(selector, ground) => {
+    const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+    const light = colours => {
+        for (const colour of colours) {
+            canvas.fillStyle = colour;
+            canvas.fillRect(0, 0, 1, 1);
+        }
+        const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map(v => v / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+    };
+    const up = [];
+    for (let e = document.querySelector(selector); e; e = e.parentElement) up.unshift(e);
+    const behind = [ground, ...up.map(e => getComputedStyle(e).backgroundColor)];
+    const [a, b] = [light(behind), light([...behind, getComputedStyle(up.at(-1)).color])];
+    return Math.max(a, b) / Math.min(a, b);
+}"""
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_texts_can_be_read_on_either_ground(page, dark):
+    page.look(1280, dark=dark)
+    ground = page.ask(GROUND)
+    assert (ground == "rgb(255, 255, 255)") != dark
+    for selector in ("body", "th", "td", ".verdict", "figcaption", "pre"):
+        contrast = page.ask(f"({CONTRAST})({json.dumps(selector)}, {json.dumps(ground)})")
+        assert contrast >= 4.5, selector
+
+
+def test_every_series_is_in_its_figure(page, results):
+    """As many lines as the data have, and on each as many markers as points."""
+    page.look(1280)
+    summaries = json.loads((results / "summary.json").read_text())
+    found = dict(
+        page.ask("""[...document.querySelectorAll('figure svg')].map(svg => [
+        [...svg.querySelectorAll('text')].map(t => t.textContent).find(t => / by /.test(t)),
+        [...svg.querySelectorAll('g[id*="line-"]')].map(g => {
+            const box = g.getBoundingClientRect();
+            return box.width > 0 && box.height > 0 ? g.querySelectorAll('use').length : 0;
+        })])""")
+    )
+    titles = {
+        True: ("Mean round trip", "Update frequency"),
+        False: ("Updates per second", "Megabytes per second"),
+    }
+    for trips, names in titles.items():
+        curves = VARIABLES.curves([s for s in summaries if latency(s) == trips])
+        assert curves
+        for curve in curves:
+            points = [len(line) for line in curve.lines.values()]
+            for name in names:
+                assert sorted(found[f"{name} by {curve.variable.title}"]) == sorted(points)

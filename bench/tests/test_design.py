@@ -1,0 +1,156 @@
+"""Designed experiments: what is run, in which order."""
+
+import itertools
+import math
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from starling_bench import design, plan
+from starling_bench.errors import BenchError
+from starling_bench.studies.rtibm import STUDY
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+FACTORS = [design.factor(t) for t in ("buffer_bytes=8,100,1000", "loop_version=1,2")]
+
+
+def test_a_full_factorial_has_every_combination_once():
+    points = design.full_factorial(FACTORS)
+    assert Counter((p["buffer_bytes"], p["loop_version"]) for p in points) == {
+        (b, v): 1 for b in (8, 100, 1000) for v in (1, 2)
+    }
+
+
+def test_a_latin_hypercube_hits_every_part_of_a_range_once():
+    factors = [design.factor("buffer_bytes=8..100000"), design.factor("instances=1..1000")]
+    for seed in range(20):
+        points = design.latin_hypercube(factors, 7, seed)
+        for f in factors:
+            width = math.log(f.high / f.low) / 7
+            # Rounding to whole numbers moves small ones: the part is that of the nearest edge.
+            parts = sorted(math.log(p[f.name] / f.low) / width for p in points)
+            if f.name == "buffer_bytes":
+                assert all(n - 0.06 < part < n + 1.06 for n, part in enumerate(parts))
+            assert all(f.low <= p[f.name] <= f.high for p in points)
+
+
+def test_every_block_has_all_runs_and_its_centre_points():
+    points = design.full_factorial(FACTORS)
+    centre = {f.name: f.centre for f in FACTORS}
+    blocks = list(design.in_blocks(points, centre, 3, 4, seed=5))
+    for block in blocks:
+        assert block[0] == block[-1] == centre == {"buffer_bytes": 100, "loop_version": 2}
+        assert Counter(map(str, block)) == Counter(map(str, [*points, *[centre] * 3]))
+    assert len({str(block) for block in blocks}) == 4  # each has an order of its own
+    assert blocks == list(design.in_blocks(points, centre, 3, 4, seed=5))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "starling_bench", STUDY.name, "design", *arguments]
+    return subprocess.run(command, text=True, capture_output=True)
+
+
+def test_the_file_is_one_that_can_be_run(tmp_path):
+    for name in ("loops.tsf.toml", "rtis.toml"):
+        (tmp_path / name).write_text((EXPERIMENTS / name).read_text())
+    base, out = tmp_path / "loops.tsf.toml", tmp_path / "d.tsf.toml"
+    factors = ("--factor", "buffer_bytes=8..1000", "--factor", "transport=reliable,best_effort")
+    given = (str(base), *factors, "--set", "kind=RTOL", "--set", "updates=50", "--out", str(out))
+    said = run(*given, "--runs", "6", "--seed", "11", "--blocks", "2", "--centres", "2")
+    assert (said.returncode, said.stderr) == (0, "")
+    what = "Latin hypercube, 6 runs in each block, seed 11"
+    assert said.stdout == f"{out}: 16 tests in 2 blocks; {what}\n"
+    file = plan.load(out, STUDY)
+    assert len(file.sequence) == 3  # each of the base's RTIs
+    for execution in file.sequence[0].execution:
+        tests = execution.tests()
+        assert len(tests) == 8 and {t.kind for t in tests} == {"RTOL"}
+        assert Counter(t.transport for t in tests)["reliable"] == 3
+    assert "seed 11" in out.read_text()
+    again = run(*given)
+    assert again.returncode == 2 and "STL-OUT-002" in again.stderr
+    wrong = run(str(base), "--factor", "colour=1,2", "--set", "kind=RTOL", "--out",
+                str(tmp_path / "e.tsf.toml"))  # fmt: skip
+    assert wrong.returncode == 2 and "unknown field 'colour'" in wrong.stderr
+
+
+@pytest.mark.parametrize("text", ["x", "x=", "x=1,1", "x=5..2", "x=0..2", "=1", "x=1,,2"])
+def test_a_factor_that_is_not_understood(text):
+    with pytest.raises(BenchError, match="is not understood"):
+        design.factor(text)
+
+
+# Montgomery, Design and Analysis of Experiments (8th ed.), table 8.14: factors, resolution, runs.
+@pytest.mark.parametrize(
+    ("count", "resolution", "runs"),
+    [(3, 3, 4), (4, 4, 8), (5, 3, 8), (5, 5, 16), (6, 3, 8), (6, 4, 16), (6, 6, 32), (7, 3, 8),
+     (7, 4, 16), (7, 7, 64), (8, 4, 16), (8, 5, 64)],
+)  # fmt: skip
+def test_fractions_are_the_smallest_of_the_tables(count, resolution, runs):
+    factors = [design.factor(f"f{n}=1,2") for n in range(count)]
+    points, found = design.fractional_factorial(factors, resolution)
+    assert (len(points), found) == (runs, resolution)
+    signs = [[2 * p[f.name] - 3 for f in factors] for p in points]
+    assert len(set(map(tuple, signs))) == runs
+    # No product of fewer factors than the resolution is constant: that is what resolution means.
+    for size in range(1, resolution):
+        for chosen in itertools.combinations(range(count), size):
+            assert sum(math.prod(row[i] for i in chosen) for row in signs) == 0
+
+
+def test_the_half_fraction_of_four_factors_is_d_abc():
+    """Montgomery, example 8.1."""
+    factors = [design.factor(f"{name}=-1,1") for name in "ABCD"]
+    points, _ = design.fractional_factorial(factors, 4)
+    assert all(p["D"] == p["A"] * p["B"] * p["C"] for p in points)
+
+
+def test_a_response_surface_has_corners_and_faces():
+    factors = [design.factor("buffer_bytes=10..1000"), design.factor("instances=1..100")]
+    points = design.response_surface(factors)
+    corners = [(b, i) for b in (10, 1000) for i in (1, 100)]
+    faces = [(10, 10), (1000, 10), (100, 1), (100, 100)]
+    assert sorted((p["buffer_bytes"], p["instances"]) for p in points) == sorted(corners + faces)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--factor", "types=1,2,4", "--resolution", "3"), "STL-DES-004"),
+        (("--factor", "types=1,2", "--factor", "buffers=1..2", "--resolution", "4"), "STL-DES-005"),
+        (("--factor", "types=1,2", "--factor", "buffers=1..8", "--surface"), "STL-DES-004"),
+        (("--factor", "buffers=1..8", "--surface"), "STL-DES-005"),
+        (("--factor", "buffers=1..8", "--surface", "--runs", "5"), "STL-DES-006"),
+    ],
+)
+def test_designs_that_cannot_be(tmp_path, arguments, message):
+    base, out = EXPERIMENTS / "loops.tsf.toml", EXPERIMENTS / "never.tsf.toml"
+    done = run(str(base), *arguments, "--set", "kind=RTOL", "--out", str(out))
+    assert done.returncode == 2 and done.stderr.startswith(message)
+    assert "\n  do: " in done.stderr and not out.exists()
+
+
+def test_where_a_test_runs_may_be_a_factor(tmp_path):
+    """RTI, bundling and hosts are varied like any other field."""
+    base = (EXPERIMENTS / "two-systems.tsf.toml").read_text()
+    (tmp_path / "base.tsf.toml").write_text(base)
+    (tmp_path / "rtis.toml").write_text((EXPERIMENTS / "rtis.toml").read_text())
+    out = tmp_path / "d.tsf.toml"
+    factors = ("rti=starling,tcp", "bundling=true,false", "buffer_bytes=8..1000",
+               "hosts=two-systems,one-system-two-cpus")  # fmt: skip
+    given = [word for f in factors for word in ("--factor", f)]
+    done = run(str(tmp_path / "base.tsf.toml"), *given, "--set", "kind=RTOL", "--resolution", "4",
+               "--seed", "3", "--out", str(out))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = "fractional factorial of resolution 4, 8 runs in each block, seed 3"
+    assert said in done.stdout and f"# Designed: {said}.\n" in out.read_text()
+    sequences = plan.load(out, STUDY).sequence
+    tests = Counter(
+        (s.rti.name, s.bundling, s.federate[1].host)
+        for s in sequences for e in s.execution for t in e.tests() if t.buffer_bytes != 89
+    )  # fmt: skip
+    # Each combination of three in one of the two halves, in both blocks.
+    assert sorted(tests.values()) == [2] * 8 and len(tests) == 8

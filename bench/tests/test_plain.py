@@ -1,0 +1,138 @@
+"""bmmanager and bmfed on plain sockets and shared memory: the same loops, no RTI."""
+
+import json
+
+import pytest
+from runs import BMFED, FOM, QUICK, RTI_ROOT, text
+from runs import run as run  # the fixture
+
+pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+
+
+@pytest.mark.parametrize("name", ["tcp", "shm"])
+def test_all_four_tests_without_an_rti(run, name):
+    code, _, err = run.start(text(QUICK, rti=f'adapter = "{name}"')).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2
+    assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+
+
+# One message under way at a time: a datagram socket's buffer holds it.
+ONE = """kind = ["RTOL", "RTIL"]
+transport = "best_effort"
+loop_version = 3
+outstanding_max = 1
+updates = 300
+samples = 2"""
+
+
+@pytest.mark.parametrize("name", ["udp", "multicast"])
+def test_round_trips_by_datagrams(run, name):
+    code, _, err = run.start(text(ONE, rti=f'adapter = "{name}"')).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 2 * 2
+    assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+
+
+def test_throughput_of_datagrams_counts_what_is_lost(run):
+    test = 'kind = ["OWOT", "OWIT"]\ntransport = "best_effort"\nupdates = 20000\nsamples = 2'
+    rti, extra = 'adapter = "udp"', "loss_timeout_s = 0.5"
+    code, _, err = run.start(text(test, rti=rti, extra=extra)).end()
+    assert (code, err) == (0, "")
+    rows = [{k: int(r[k]) for k in ("sent", "received", "lost")} for r in run.rows()]
+    assert len(rows) == 4
+    for r in rows:
+        assert r["sent"] == 20_000 == r["received"] + r["lost"] and r["received"] > 0
+
+
+def test_datagrams_have_no_reliable_data(run):
+    run.start(text(QUICK, rti='adapter = "udp"'))
+    run.fails(1, "test 1: plain UDP 1 has no transportation 'reliable'")
+    assert run.rows() == []
+
+
+def test_several_pairs_types_and_buffers(run):
+    """Each member is in a pair as a sender and in another as a receiver."""
+    more = """types = 2
+buffers = 3
+instances = 5
+[[sequence.pair]]
+sender = "subordinate"
+receiver = "third"
+[[sequence.pair]]
+sender = "third"
+receiver = "master"
+[[sequence.federate]]
+name = "third"
+"""
+    code, _, err = run.start(text(f"{QUICK}\n{more}", rti='adapter = "tcp"')).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2 * 3
+    assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+
+
+def test_every_loop_brings_everything(run):
+    test = 'kind = ["RTOL", "OWIT"]\nloop_version = [1, 2, 3]\nupdates = 200\nsamples = 1'
+    code, _, err = run.start(text(test, rti='adapter = "tcp"')).end()
+    assert (code, err) == (0, "")
+    loops = {(r["kind"], r["loop"]) for r in run.rows()}
+    assert loops == {(k, v) for k in ("RTOL", "OWIT") for v in "123"}
+    assert {(r["received"], r["lost"]) for r in run.rows()} == {("200", "0")}
+
+
+def test_the_warm_up_is_not_counted(run):
+    """Its round trips come back before the sample begins, and are in no row."""
+    test = 'kind = ["RTOL", "OWIT"]\nloop_version = 3\nupdates = 50\nwarm_up = 500\nsamples = 2'
+    code, _, err = run.start(text(test, rti='adapter = "tcp"')).end()
+    assert (code, err) == (0, "")
+    assert {(r["sent"], r["received"], r["late"], r["doubled"]) for r in run.rows()} == {
+        ("50", "50", "0", "0")
+    }
+
+
+def test_pairs_use_the_classes_they_name(run):
+    """Those and no others: of the FOM all but these are taken away."""
+    test = f"{QUICK}\ntypes = 2\n[[sequence.pair]]\n" + (
+        'sender = "subordinate"\nreceiver = "master"\nclasses = [7, 3]'
+    )
+    tsf = text(test, rti='adapter = "starling"').replace(
+        'receiver = "subordinate"', 'receiver = "subordinate"\nclasses = [5, 11, 16]', 1
+    )
+    fom = FOM.read_text()
+    for number in set(range(1, 33)) - {n + t for n in (3, 5, 7, 11) for t in (0, 16)}:
+        for letter in "SR":
+            fom = fom.replace(f"<name>{letter}{number}</name>", f"<name>X{letter}{number}</name>")
+    (run.directory / "few.xml").write_text(fom)
+    run.start(tsf.replace(str(FOM), "few.xml"))
+    run.fails(2, "STL-FOM-003", "lacks the class sendObj.S16")
+    tsf = tsf.replace("[5, 11, 16]", "[5, 11]").replace(str(FOM), "few.xml")
+    code, _, err = run.start(tsf).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4 * 2 * 2 * 2
+    assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+
+
+def test_every_field_of_a_test_may_be_a_list(run):
+    """RTI and bundling too: each combination is a federation execution."""
+    test = """kind = "RTOL"
+rti = ["starling", "tcp"]
+bundling = [true, false]
+loop_version = 3
+updates = 50
+samples = 1"""
+    rtis = """[[rti]]
+name = "starling"
+[[rti]]
+name = "tcp"
+adapter = "tcp"
+"""
+    tsf = rtis + text(test).replace("[sequence.rti]", "")
+    code, _, err = run.start(tsf).end()
+    assert (code, err) == (0, "")
+    assert [r["sequence"] for r in run.rows()] == [
+        "s.starling.bundled", "s.starling.unbundled", "s.tcp.bundled", "s.tcp.unbundled",
+    ]  # fmt: skip
+    summaries = json.loads((run.directory / "out" / "summary.json").read_text())
+    assert [(s["adapter"], s["bundling"]) for s in summaries] == [
+        ("starling", True), ("starling", False), ("tcp", True), ("tcp", False),
+    ]  # fmt: skip

@@ -1,0 +1,33 @@
+"""The platform knows no study."""
+
+import re
+from pathlib import Path
+
+from starling_bench.study import apps
+
+BENCH = Path(__file__).parents[1]
+STUDIES = BENCH / "starling_bench" / "studies"
+
+
+def test_a_studys_name_occurs_in_its_folder_only():
+    names = [name for name, _ in apps()]
+    assert sorted(names) == sorted(
+        p.name for p in STUDIES.iterdir() if (p / "__init__.py").exists()
+    )
+    # Programs and commands are names of their study, too.
+    own = re.compile(r"\b(" + "|".join([*names, "bmfed", "bmmanager"]) + r")\b", re.IGNORECASE)
+    found = []
+    for path in [*(BENCH / "starling_bench").rglob("*.py"), *(BENCH / "cpp").rglob("*.[ch]pp")]:
+        study = path.relative_to(STUDIES).parts[0] if path.is_relative_to(STUDIES) else ""
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            for name in own.findall(line):
+                mine = {"rtibm": ("rtibm", "bmfed", "bmmanager")}.get(study, (study,))
+                if name.lower() not in mine:
+                    found.append(f"{path.relative_to(BENCH)}:{number}: {line.strip()}")
+    assert found == []
+
+
+def test_a_study_is_no_larger_than_it_may_be():
+    for study in (path.parent for path in STUDIES.glob("*/__init__.py")):
+        lines = sum(len(path.read_text().splitlines()) for path in study.rglob("*.py"))
+        assert lines <= 600, study.name
