@@ -4,18 +4,20 @@
 //! `settle`, and take the outputs with `poll_output`. Outputs made by an input must be put on a
 //! peer's stream before a data frame that came after that input.
 
+mod questions;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use questions::quoted;
+
 use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::federation::modules::{self, MergedModules, ModelsRoom, ModuleMerge, require_given};
 use crate::log::executive::Log;
-use crate::message::{
-    Data, FederationInformation, FederationStatus, Finding, FromExecutive, ModuleSource, PeerInfo,
-    Question, ToExecutive,
-};
+use crate::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use crate::saved;
-use crate::{
-    Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError, TimeStatus,
-};
+use crate::{Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
+use questions::no_federation;
 use starling_fom::Check;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
@@ -26,9 +28,6 @@ use std::time::Duration;
 /// Numbers a federation execution for as long as the executive lives: names come back, numbers
 /// don't.
 type ExecutionId = u64;
-
-/// How many federation executions or federates a message names.
-const NAMES_SHOWN: usize = 10;
 
 struct Peer {
     info: PeerInfo,
@@ -129,20 +128,6 @@ impl Executive {
         assert!(new.is_none(), "a peer's number is never reused");
     }
 
-    /// Federation executions that exist.
-    pub fn federations(&self) -> usize {
-        self.executions.len()
-    }
-
-    /// Federation executions without joined federates: name, and a number that is never reused.
-    pub fn without_members(&self) -> impl Iterator<Item = (String, u64)> {
-        let empty = self
-            .executions
-            .iter()
-            .filter(|(_, e)| e.federation.members().is_empty());
-        empty.map(|(id, e)| (e.federation.name().to_owned(), *id))
-    }
-
     /// Destroys a federation execution that has no joined federates; its name.
     pub fn drop_unused(&mut self, execution: u64) -> Option<String> {
         let empty = self
@@ -195,24 +180,6 @@ impl Executive {
         self.names.insert(name, id);
         self.executions.insert(id, execution);
         Ok(())
-    }
-
-    /// The joined federate behind a peer: federation execution, federate's name, handle.
-    pub fn member(&self, peer: PeerId) -> Option<(&str, &str, FederateHandle)> {
-        let (id, handle) = self.peers.get(&peer)?.member_of?;
-        let execution = self.executions.get(&id)?;
-        Some((
-            execution.federation.name(),
-            execution.federation.federate_name(handle)?,
-            handle,
-        ))
-    }
-
-    /// Where the joined federates of a federation execution stand in time; none if there is no such
-    /// federation execution.
-    pub fn time_status(&self, federation: &str) -> Option<Vec<TimeStatus>> {
-        let execution = self.executions.get(self.names.get(federation)?)?;
-        Some(execution.time.status())
     }
 
     /// Takes the FOM modules out of a message, if it has any that are needed. Merging them takes
@@ -282,14 +249,6 @@ impl Executive {
         }
     }
 
-    /// Joined federates of all federation executions.
-    pub fn joined(&self) -> usize {
-        self.peers
-            .values()
-            .filter(|p| p.member_of.is_some())
-            .count()
-    }
-
     /// Something for the log of the executive's process, about what a peer did.
     pub fn poll_note(&mut self) -> Option<(PeerId, String)> {
         self.notes.pop_front()
@@ -325,17 +284,12 @@ impl Executive {
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             ToExecutive::ListFederations => {
-                let list = self.executions.values().map(Execution::information);
-                let list: Vec<FederationInformation> = list.collect();
-                self.out.push_back((peer, FromExecutive::Federations(list)));
+                let list = FromExecutive::Federations(self.information());
+                self.out.push_back((peer, list));
             }
             ToExecutive::QueryStatus => {
-                for execution in self.executions.values_mut() {
-                    execution.mom.now = self.now;
-                }
-                let list = self.executions.values().map(Execution::status);
-                let list: Vec<FederationStatus> = list.collect();
-                self.out.push_back((peer, FromExecutive::Status(list)));
+                let status = FromExecutive::Status(self.status());
+                self.out.push_back((peer, status));
             }
             ToExecutive::QueryWhy(question) => {
                 let (findings, _) = self.why(&question);
@@ -390,50 +344,6 @@ impl Executive {
             }
         }
         Ok(())
-    }
-
-    /// Walks the chain from senders to a receiver up to the first link that fails; with the
-    /// receiver's connection if it is joined.
-    pub fn why(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
-        // It changes nothing, so a panic in it leaves nothing half-changed.
-        let found = catch_unwind(AssertUnwindSafe(|| self.walk(question)));
-        found.unwrap_or_else(|_| {
-            let finding = Finding {
-                link: "rtiexec".into(),
-                holds: false,
-                detail: "an internal error of the RTI in looking for it; see the log of rtiexec"
-                    .into(),
-            };
-            (vec![finding], None)
-        })
-    }
-
-    fn walk(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
-        let mut all = self.executions.values();
-        let found = match (question.federation.as_str(), self.executions.len()) {
-            ("", 1) => all.next(),
-            (name, _) => all.find(|e| e.federation.name() == name),
-        };
-        let Some(execution) = found else {
-            let there_are = there_are(self.names.keys());
-            let detail = match (question.federation.as_str(), self.names.is_empty()) {
-                (_, true) => "there is no federation execution".to_owned(),
-                ("", _) => format!(
-                    "name one of the federation executions (--federation NAME): {there_are}"
-                ),
-                (name, _) => format!("there is no '{name}'; {there_are}"),
-            };
-            let link = "federation execution".to_owned();
-            let holds = false;
-            let finding = Finding {
-                link,
-                holds,
-                detail,
-            };
-            return (vec![finding], None);
-        };
-        let (findings, federate) = execution.why(question);
-        (findings, federate.and_then(|f| execution.log.peer(f)))
     }
 
     /// Whom to forward a data frame to, as it is, into `to`. All outputs that belong before it on
@@ -782,238 +692,5 @@ fn origin(path: &str) -> &str {
         }
         Some(Err(_)) => path,
         Some(Ok(_)) | None => THIS_HOST,
-    }
-}
-
-fn no_federation<'a>(name: &str, existing: impl Iterator<Item = &'a String>) -> Exception {
-    Exception::new(
-        ExceptionKind::FederationExecutionDoesNotExist,
-        format!(
-            "there is no federation execution '{name}' ({})",
-            there_are(existing)
-        ),
-    )
-}
-
-/// Which federation executions exist.
-fn there_are<'a>(existing: impl Iterator<Item = &'a String>) -> String {
-    let names = quoted(existing.map(String::as_str));
-    names.map_or("there is none".into(), |names| format!("there are {names}"))
-}
-
-/// Names for a message: the first ones, and the number of the others. None if there are none.
-pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut names = names.map(|n| format!("'{n}'"));
-    let shown: Vec<_> = names.by_ref().take(NAMES_SHOWN).collect();
-    let shown = (!shown.is_empty()).then(|| shown.join(", "))?;
-    Some(match names.count() {
-        0 => shown,
-        more => format!("{shown} and {more} more"),
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::{
-        After, DataBody, LogIndex, Payload, Request, RequestNumber, TimeRequest, object, time,
-    };
-
-    fn fom() -> ModuleSource {
-        let text = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
-            <modelIdentification><name>F</name><type>FOM</type><version>1</version>
-            <modificationDate>2026-11-22</modificationDate>
-            <securityClassification>Unclassified</securityClassification>
-            <description>nothing</description></modelIdentification></objectModel>"#;
-        ModuleSource {
-            designator: "F.xml".into(),
-            text: text.as_bytes().into(),
-        }
-    }
-
-    #[test]
-    fn whoever_creates_gives_a_fom_module_and_does_not_name_the_standard_mim() {
-        let mut executive = Executive::new();
-        executive.connected(PeerId(1), PeerInfo::default());
-        let mut create = |modules, mim| {
-            let create = ToExecutive::CreateFederation {
-                federation: "F".into(),
-                modules,
-                mim,
-                time_implementation: String::new(),
-            };
-            executive.receive(PeerId(1), create).unwrap();
-            match executive.poll_output() {
-                Some((_, FromExecutive::Done(Err(refusal)))) => refusal.kind,
-                other => panic!("{other:?}"),
-            }
-        };
-        assert_eq!(create(vec![], None), ExceptionKind::CouldNotOpenFDD);
-        let mim = ModuleSource {
-            designator: starling_fom::STANDARD_MIM_DESIGNATOR.into(),
-            ..fom()
-        };
-        let named = create(vec![fom()], Some(mim));
-        assert_eq!(named, ExceptionKind::DesignatorIsHLAstandardMIM);
-    }
-
-    #[test]
-    fn one_host_has_many_addresses() {
-        for path in [
-            "unix",
-            "tcp 127.0.0.1:5",
-            "tcp 127.255.3.4:6",
-            "tcp [::1]:7",
-            "tcp [::ffff:127.0.0.1]:8",
-        ] {
-            assert_eq!(origin(path), "this host", "{path}");
-        }
-        assert_eq!(origin("tcp 10.0.0.7:50312"), "tcp 10.0.0.7");
-        assert_eq!(origin("tcp [fe80::1]:50312"), "tcp [fe80::1]");
-    }
-
-    #[test]
-    fn a_panic_in_why_ends_no_federation_execution() {
-        let mut executive = Executive::new();
-        executive.connected(PeerId(1), PeerInfo::default());
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![fom()],
-            mim: None,
-            time_implementation: String::new(),
-        };
-        executive.receive(PeerId(1), create).unwrap();
-        executive.poll_output();
-        let question = ToExecutive::QueryWhy(Question {
-            federation: "F".into(),
-            federate: crate::why::PANIC.into(),
-            subject: String::new(),
-        });
-        executive.receive(PeerId(1), question).unwrap();
-        let Some((PeerId(1), FromExecutive::Why(findings))) = executive.poll_output() else {
-            panic!("no answer");
-        };
-        assert!(!findings[0].holds && findings[0].detail.contains("internal error"));
-        assert_eq!(executive.federations(), 1);
-    }
-
-    const FEDERATE: PeerId = PeerId(1);
-
-    fn joined() -> Executive {
-        let mut executive = Executive::new();
-        executive.connected(FEDERATE, PeerInfo::default());
-        let create = ToExecutive::CreateFederation {
-            federation: "F".into(),
-            modules: vec![fom()],
-            mim: None,
-            time_implementation: String::new(),
-        };
-        let join = ToExecutive::Join {
-            name: None,
-            kind: "k".into(),
-            federation: "F".into(),
-            modules: vec![],
-        };
-        for message in [create, join] {
-            executive.receive(FEDERATE, message).unwrap();
-        }
-        executive
-    }
-
-    fn told(executive: &mut Executive) -> Vec<FromExecutive> {
-        std::iter::from_fn(|| Some(executive.poll_output()?.1)).collect()
-    }
-
-    #[test]
-    fn what_was_sent_in_an_older_epoch_brings_nothing_about_and_is_counted() {
-        let mut executive = joined();
-        let number = executive.last_execution;
-        let before = executive.executions[&number].log.index();
-        let execution = executive.executions.get_mut(&number).unwrap();
-        execution.log.begin_epoch(None);
-        let now = execution.log.index();
-        assert!(now > before);
-        told(&mut executive);
-
-        let reserve = |applied| {
-            let body = object::Request::ReserveNames {
-                names: vec!["n".into()],
-                multiple: false,
-            };
-            ToExecutive::Request(Request {
-                applied,
-                fenced: vec![],
-                body: body.into(),
-            })
-        };
-        let class = root(&executive);
-        let none = crate::ValuesBuf::default();
-        let interaction = |index, requests| Data {
-            sender: FederateHandle(1),
-            after: After { requests, index },
-            body: DataBody::Interaction {
-                class,
-                payload: Payload {
-                    transportation: starling_fom::Transportation::Reliable,
-                    values: none.values(),
-                    tag: &[],
-                    address: None,
-                    stamp: None,
-                },
-            },
-        };
-        executive.receive(FEDERATE, reserve(before)).unwrap();
-        let mut to = Vec::new();
-        let old = interaction(before, RequestNumber(0));
-        executive.data(FEDERATE, &old, &mut to).unwrap();
-        let answered =
-            |m: &FromExecutive| matches!(m, FromExecutive::Entry(e) if e.cause.is_some());
-        assert!(!told(&mut executive).iter().any(answered));
-        let status = executive.executions[&number].status();
-        assert_eq!((status.outdated, status.refused), (2, 0));
-        assert_eq!(interactions_sent(&executive), 0);
-        // One about time takes no number.
-        let constrain = |applied| {
-            ToExecutive::Time(TimeRequest {
-                applied,
-                body: time::Request::EnableConstrained,
-            })
-        };
-        let enabled = |m: &FromExecutive| matches!(m, FromExecutive::Time(_));
-        executive.receive(FEDERATE, constrain(before)).unwrap();
-        assert!(!told(&mut executive).iter().any(enabled));
-        assert_eq!(executive.executions[&number].status().outdated, 3);
-        executive.receive(FEDERATE, constrain(now)).unwrap();
-        assert!(told(&mut executive).iter().any(enabled));
-        let ahead = executive.receive(FEDERATE, constrain(LogIndex(1_000)));
-        assert!(ahead.is_err());
-
-        // The next one counts; the dropped one has no number.
-        executive.receive(FEDERATE, reserve(now)).unwrap();
-        let new = interaction(now, RequestNumber(1));
-        executive.data(FEDERATE, &new, &mut to).unwrap();
-        assert!(told(&mut executive).iter().any(answered));
-        assert_eq!(executive.executions[&number].status().outdated, 3);
-        assert_eq!(interactions_sent(&executive), 1);
-        // Nobody is ahead of the log.
-        assert!(
-            executive
-                .receive(FEDERATE, reserve(LogIndex(1_000)))
-                .is_err()
-        );
-    }
-
-    /// HLAinteractionRoot.
-    fn root(executive: &Executive) -> starling_fom::InteractionClassHandle {
-        let model = &executive.executions[&executive.last_execution].model;
-        model.interaction_classes().next().unwrap().handle
-    }
-
-    fn interactions_sent(executive: &Executive) -> u64 {
-        let execution = &executive.executions[&executive.last_execution];
-        let class = root(executive);
-        let mut sent = execution.objects.interactions_sent();
-        sent.find(|(c, _)| *c == class)
-            .map_or(0, |(_, count)| count)
     }
 }

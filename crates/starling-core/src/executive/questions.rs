@@ -1,0 +1,143 @@
+//! What others ask of the executive: `listFederationExecutions`, `starling ps`, `starling why`, and
+//! what its own process wants to know of it. Nothing here changes a federation execution.
+
+use super::Executive;
+use crate::execution::Execution;
+use crate::message::{FederationInformation, FederationStatus, Finding, Question};
+use crate::{Exception, ExceptionKind, FederateHandle, PeerId, TimeStatus};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How many federation executions or federates a message names.
+const NAMES_SHOWN: usize = 10;
+
+impl Executive {
+    /// Federation executions that exist.
+    pub fn federations(&self) -> usize {
+        self.executions.len()
+    }
+
+    /// Federation executions without joined federates: name, and a number that is never reused.
+    pub fn without_members(&self) -> impl Iterator<Item = (String, u64)> {
+        let empty = self
+            .executions
+            .iter()
+            .filter(|(_, e)| e.federation.members().is_empty());
+        empty.map(|(id, e)| (e.federation.name().to_owned(), *id))
+    }
+
+    /// Joined federates of all federation executions.
+    pub fn joined(&self) -> usize {
+        self.peers
+            .values()
+            .filter(|p| p.member_of.is_some())
+            .count()
+    }
+
+    /// The joined federate behind a peer: federation execution, federate's name, handle.
+    pub fn member(&self, peer: PeerId) -> Option<(&str, &str, FederateHandle)> {
+        let (id, handle) = self.peers.get(&peer)?.member_of?;
+        let execution = self.executions.get(&id)?;
+        Some((
+            execution.federation.name(),
+            execution.federation.federate_name(handle)?,
+            handle,
+        ))
+    }
+
+    /// Where the joined federates of a federation execution stand in time; none if there is no such
+    /// federation execution.
+    pub fn time_status(&self, federation: &str) -> Option<Vec<TimeStatus>> {
+        let execution = self.executions.get(self.names.get(federation)?)?;
+        Some(execution.time.status())
+    }
+
+    /// Walks the chain from senders to a receiver up to the first link that fails; with the
+    /// receiver's connection if it is joined.
+    pub fn why(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+        // It changes nothing, so a panic in it leaves nothing half-changed.
+        let found = catch_unwind(AssertUnwindSafe(|| self.walk(question)));
+        found.unwrap_or_else(|_| {
+            let finding = Finding {
+                link: "rtiexec".into(),
+                holds: false,
+                detail: "an internal error of the RTI in looking for it; see the log of rtiexec"
+                    .into(),
+            };
+            (vec![finding], None)
+        })
+    }
+
+    fn walk(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+        let mut all = self.executions.values();
+        let found = match (question.federation.as_str(), self.executions.len()) {
+            ("", 1) => all.next(),
+            (name, _) => all.find(|e| e.federation.name() == name),
+        };
+        let Some(execution) = found else {
+            let there_are = there_are(self.names.keys());
+            let detail = match (question.federation.as_str(), self.names.is_empty()) {
+                (_, true) => "there is no federation execution".to_owned(),
+                ("", _) => format!(
+                    "name one of the federation executions (--federation NAME): {there_are}"
+                ),
+                (name, _) => format!("there is no '{name}'; {there_are}"),
+            };
+            let link = "federation execution".to_owned();
+            let holds = false;
+            let finding = Finding {
+                link,
+                holds,
+                detail,
+            };
+            return (vec![finding], None);
+        };
+        let (findings, federate) = execution.why(question);
+        (findings, federate.and_then(|f| execution.log.peer(f)))
+    }
+
+    /// Lists the federation executions (1516.1-2010 §4.7).
+    pub(super) fn information(&self) -> Vec<FederationInformation> {
+        let all = self.executions.values();
+        all.map(Execution::information).collect()
+    }
+
+    /// How every federation execution stands now, for `starling ps`.
+    pub(super) fn status(&mut self) -> Vec<FederationStatus> {
+        for execution in self.executions.values_mut() {
+            execution.mom.now = self.now;
+        }
+        let all = self.executions.values();
+        all.map(Execution::status).collect()
+    }
+}
+
+/// A service named a federation execution that does not exist.
+pub(super) fn no_federation<'a>(
+    name: &str,
+    existing: impl Iterator<Item = &'a String>,
+) -> Exception {
+    Exception::new(
+        ExceptionKind::FederationExecutionDoesNotExist,
+        format!(
+            "there is no federation execution '{name}' ({})",
+            there_are(existing)
+        ),
+    )
+}
+
+/// Which federation executions exist.
+fn there_are<'a>(existing: impl Iterator<Item = &'a String>) -> String {
+    let names = quoted(existing.map(String::as_str));
+    names.map_or("there is none".into(), |names| format!("there are {names}"))
+}
+
+/// Names for a message: the first ones, and the number of the others. None if there are none.
+pub(crate) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut names = names.map(|n| format!("'{n}'"));
+    let shown: Vec<_> = names.by_ref().take(NAMES_SHOWN).collect();
+    let shown = (!shown.is_empty()).then(|| shown.join(", "))?;
+    Some(match names.count() {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    })
+}

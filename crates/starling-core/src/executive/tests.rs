@@ -1,0 +1,201 @@
+use super::*;
+use crate::message::{
+    After, DataBody, LogIndex, Payload, Question, Request, RequestNumber, TimeRequest, object, time,
+};
+
+fn fom() -> ModuleSource {
+    let text = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
+        <modelIdentification><name>F</name><type>FOM</type><version>1</version>
+        <modificationDate>2026-11-22</modificationDate>
+        <securityClassification>Unclassified</securityClassification>
+        <description>nothing</description></modelIdentification></objectModel>"#;
+    ModuleSource {
+        designator: "F.xml".into(),
+        text: text.as_bytes().into(),
+    }
+}
+
+#[test]
+fn whoever_creates_gives_a_fom_module_and_does_not_name_the_standard_mim() {
+    let mut executive = Executive::new();
+    executive.connected(PeerId(1), PeerInfo::default());
+    let mut create = |modules, mim| {
+        let create = ToExecutive::CreateFederation {
+            federation: "F".into(),
+            modules,
+            mim,
+            time_implementation: String::new(),
+        };
+        executive.receive(PeerId(1), create).unwrap();
+        match executive.poll_output() {
+            Some((_, FromExecutive::Done(Err(refusal)))) => refusal.kind,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(create(vec![], None), ExceptionKind::CouldNotOpenFDD);
+    let mim = ModuleSource {
+        designator: starling_fom::STANDARD_MIM_DESIGNATOR.into(),
+        ..fom()
+    };
+    let named = create(vec![fom()], Some(mim));
+    assert_eq!(named, ExceptionKind::DesignatorIsHLAstandardMIM);
+}
+
+#[test]
+fn one_host_has_many_addresses() {
+    for path in [
+        "unix",
+        "tcp 127.0.0.1:5",
+        "tcp 127.255.3.4:6",
+        "tcp [::1]:7",
+        "tcp [::ffff:127.0.0.1]:8",
+    ] {
+        assert_eq!(origin(path), "this host", "{path}");
+    }
+    assert_eq!(origin("tcp 10.0.0.7:50312"), "tcp 10.0.0.7");
+    assert_eq!(origin("tcp [fe80::1]:50312"), "tcp [fe80::1]");
+}
+
+#[test]
+fn a_panic_in_why_ends_no_federation_execution() {
+    let mut executive = Executive::new();
+    executive.connected(PeerId(1), PeerInfo::default());
+    let create = ToExecutive::CreateFederation {
+        federation: "F".into(),
+        modules: vec![fom()],
+        mim: None,
+        time_implementation: String::new(),
+    };
+    executive.receive(PeerId(1), create).unwrap();
+    executive.poll_output();
+    let question = ToExecutive::QueryWhy(Question {
+        federation: "F".into(),
+        federate: crate::why::PANIC.into(),
+        subject: String::new(),
+    });
+    executive.receive(PeerId(1), question).unwrap();
+    let Some((PeerId(1), FromExecutive::Why(findings))) = executive.poll_output() else {
+        panic!("no answer");
+    };
+    assert!(!findings[0].holds && findings[0].detail.contains("internal error"));
+    assert_eq!(executive.federations(), 1);
+}
+
+const FEDERATE: PeerId = PeerId(1);
+
+fn joined() -> Executive {
+    let mut executive = Executive::new();
+    executive.connected(FEDERATE, PeerInfo::default());
+    let create = ToExecutive::CreateFederation {
+        federation: "F".into(),
+        modules: vec![fom()],
+        mim: None,
+        time_implementation: String::new(),
+    };
+    let join = ToExecutive::Join {
+        name: None,
+        kind: "k".into(),
+        federation: "F".into(),
+        modules: vec![],
+    };
+    for message in [create, join] {
+        executive.receive(FEDERATE, message).unwrap();
+    }
+    executive
+}
+
+fn told(executive: &mut Executive) -> Vec<FromExecutive> {
+    std::iter::from_fn(|| Some(executive.poll_output()?.1)).collect()
+}
+
+#[test]
+fn what_was_sent_in_an_older_epoch_brings_nothing_about_and_is_counted() {
+    let mut executive = joined();
+    let number = executive.last_execution;
+    let before = executive.executions[&number].log.index();
+    let execution = executive.executions.get_mut(&number).unwrap();
+    execution.log.begin_epoch(None);
+    let now = execution.log.index();
+    assert!(now > before);
+    told(&mut executive);
+
+    let reserve = |applied| {
+        let body = object::Request::ReserveNames {
+            names: vec!["n".into()],
+            multiple: false,
+        };
+        ToExecutive::Request(Request {
+            applied,
+            fenced: vec![],
+            body: body.into(),
+        })
+    };
+    let class = root(&executive);
+    let none = crate::ValuesBuf::default();
+    let interaction = |index, requests| Data {
+        sender: FederateHandle(1),
+        after: After { requests, index },
+        body: DataBody::Interaction {
+            class,
+            payload: Payload {
+                transportation: starling_fom::Transportation::Reliable,
+                values: none.values(),
+                tag: &[],
+                address: None,
+                stamp: None,
+            },
+        },
+    };
+    executive.receive(FEDERATE, reserve(before)).unwrap();
+    let mut to = Vec::new();
+    let old = interaction(before, RequestNumber(0));
+    executive.data(FEDERATE, &old, &mut to).unwrap();
+    let answered = |m: &FromExecutive| matches!(m, FromExecutive::Entry(e) if e.cause.is_some());
+    assert!(!told(&mut executive).iter().any(answered));
+    let status = executive.executions[&number].status();
+    assert_eq!((status.outdated, status.refused), (2, 0));
+    assert_eq!(interactions_sent(&executive), 0);
+    // One about time takes no number.
+    let constrain = |applied| {
+        ToExecutive::Time(TimeRequest {
+            applied,
+            body: time::Request::EnableConstrained,
+        })
+    };
+    let enabled = |m: &FromExecutive| matches!(m, FromExecutive::Time(_));
+    executive.receive(FEDERATE, constrain(before)).unwrap();
+    assert!(!told(&mut executive).iter().any(enabled));
+    assert_eq!(executive.executions[&number].status().outdated, 3);
+    executive.receive(FEDERATE, constrain(now)).unwrap();
+    assert!(told(&mut executive).iter().any(enabled));
+    let ahead = executive.receive(FEDERATE, constrain(LogIndex(1_000)));
+    assert!(ahead.is_err());
+
+    // The next one counts; the dropped one has no number.
+    executive.receive(FEDERATE, reserve(now)).unwrap();
+    let new = interaction(now, RequestNumber(1));
+    executive.data(FEDERATE, &new, &mut to).unwrap();
+    assert!(told(&mut executive).iter().any(answered));
+    assert_eq!(executive.executions[&number].status().outdated, 3);
+    assert_eq!(interactions_sent(&executive), 1);
+    // Nobody is ahead of the log.
+    assert!(
+        executive
+            .receive(FEDERATE, reserve(LogIndex(1_000)))
+            .is_err()
+    );
+}
+
+/// HLAinteractionRoot.
+fn root(executive: &Executive) -> starling_fom::InteractionClassHandle {
+    let model = &executive.executions[&executive.last_execution].model;
+    model.interaction_classes().next().unwrap().handle
+}
+
+fn interactions_sent(executive: &Executive) -> u64 {
+    let execution = &executive.executions[&executive.last_execution];
+    let class = root(executive);
+    let mut sent = execution.objects.interactions_sent();
+    sent.find(|(c, _)| *c == class)
+        .map_or(0, |(_, count)| count)
+}
