@@ -1,0 +1,238 @@
+//! Updates and deletions of object instances in time-stamp order, and their retraction.
+
+use super::*;
+
+#[test]
+fn an_update_is_cut_by_order_type() {
+    let mut f = federation(&["a", "b"]);
+    let class = f.class("A");
+    let xy = f.attributes(&["x", "y"]);
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+            .unwrap();
+    });
+    let (instance, _) = f.instance();
+    f.regulate("a", 1.0);
+    assert_eq!(f.told("b"), "discover");
+    f.constrain("b");
+    let change = |order, which| {
+        move |f: &mut starling_core::Lrc<_>| {
+            f.change_attribute_order_type(instance, &[which], order)
+        }
+    };
+    f.call("a", change(Order::Receive, xy[1])).unwrap();
+    f.call("a", |f| {
+        f.update_attribute_values_at(instance, &[(xy[0], b"1"), (xy[1], b"2")], b"u", at(2.0))
+    })
+    .unwrap();
+    f.tar("b", 1.5);
+    assert_eq!(f.told("b"), "u@2RR");
+    f.tar("a", 9.0);
+    assert_eq!(f.told("b"), "grant 1.5");
+    f.tar("b", 2.0);
+    assert_eq!(f.told("b"), "u@2TT, grant 2");
+    // Best effort and reliable in time-stamp order: both by the ordered stream, as declared.
+    f.call("a", change(Order::TimeStamp, xy[1])).unwrap();
+    assert_eq!(f.told("a"), "grant 9");
+    f.call("a", |f| {
+        f.update_attribute_values_at(instance, &[(xy[0], b"1"), (xy[1], b"2")], b"v", at(10.0))
+    })
+    .unwrap();
+    f.tar("b", 10.0);
+    f.tar("a", 11.0);
+    assert_eq!(f.told("b"), "v@10TT, v@10TT, grant 10");
+}
+
+#[test]
+fn a_deletion_in_time_stamp_order_comes_at_its_time() {
+    let (mut f, instance, xy) = known_instance();
+    f.call("a", |f| {
+        f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"last", at(4.0))
+    })
+    .unwrap();
+    let handle = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(4.0))
+    });
+    assert_ne!(handle.unwrap(), MessageRetractionHandle::default());
+    let error = f
+        .call("a", |f| f.object_instance_name(instance))
+        .unwrap_err();
+    assert_eq!(error.kind, ExceptionKind::ObjectInstanceNotKnown);
+    assert_eq!(f.told("c"), "last@4TR, remove d@4TR");
+    assert_eq!(f.told("b"), "");
+    assert_eq!(f.status().instances, 1);
+    f.tar("b", 4.0);
+    f.tar("a", 5.0);
+    assert_eq!(f.told("b"), "last@4TT, remove d@4TT, grant 4");
+    assert_eq!(f.status().instances, 0);
+}
+
+#[test]
+fn a_retracted_deletion_leaves_all_as_it_was() {
+    let (mut f, instance, xy) = known_instance();
+    let name = f.call("a", |f| f.object_instance_name(instance)).unwrap();
+    let delete = |f: &mut Federation| {
+        f.call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(9.0))
+        })
+        .unwrap()
+    };
+    let handle = delete(&mut f);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("b"), "");
+    let again = format!("retract {}, discover", handle.number());
+    assert_eq!(f.told("c"), again);
+    assert_eq!(
+        f.call("a", |f| f.object_instance_name(instance)).unwrap(),
+        name
+    );
+    f.call("a", |f| {
+        f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"alive", at(2.0))
+    })
+    .unwrap();
+    assert_eq!(f.told("c"), "alive@2TR");
+    // Retracted before anybody was told: nobody is.
+    let handle = delete(&mut f);
+    f.run();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("c"), "");
+    f.tar("b", 20.0);
+    f.tar("a", 30.0);
+    assert_eq!(f.told("b"), "alive@2TT, grant 20");
+    assert_eq!(f.status().instances, 1);
+    // The last one stays.
+    f.call("a", |f| f.delete_object_instance(instance, b"end"))
+        .unwrap();
+    assert_eq!(f.told("c"), "remove end");
+}
+
+#[test]
+fn a_deletion_outlives_its_federate_and_its_receivers() {
+    let (mut f, instance, _) = known_instance();
+    f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    })
+    .unwrap();
+    f.resign("a", ResignAction::UnconditionallyDivestAttributes);
+    assert_eq!(f.status().instances, 1);
+    f.tar("b", 9.0);
+    assert_eq!(f.told("b"), "remove d@9TT, grant 9");
+    assert_eq!(f.status().instances, 0);
+
+    let (mut f, instance, _) = known_instance();
+    f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    })
+    .unwrap();
+    f.tar("a", 20.0);
+    f.lose("b");
+    assert_eq!(f.status().instances, 0);
+}
+
+#[test]
+fn who_has_resigned_is_told_nothing_of_a_deletion_that_is_retracted() {
+    let (mut f, instance, _) = known_instance();
+    let handle = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    f.run();
+    f.call("a", |f| f.retract(handle.unwrap())).unwrap();
+    // Its resignation is behind the retraction, in its own view before it.
+    f.call("c", |f| {
+        f.resign_federation_execution(ResignAction::NoAction)
+    })
+    .unwrap();
+    f.run();
+    assert!(!f.is_joined("c"));
+    assert_eq!(f.status().instances, 1);
+}
+
+#[test]
+fn all_parts_of_an_update_are_retracted() {
+    let (mut f, instance, xy) = known_instance();
+    // X and Y differ in transportation type.
+    let sent = f.call("a", |f| {
+        let values = [(xy[0], &b"1"[..]), (xy[1], &b"2"[..])];
+        f.update_attribute_values_at(instance, &values, b"u", at(9.0))
+    });
+    assert_eq!(f.told("c"), "u@9TR, u@9TR");
+    let sent = sent.unwrap();
+    f.call("a", |f| f.retract(sent)).unwrap();
+    assert_eq!(f.told("c"), format!("retract {}", sent.number()));
+    f.tar("b", 20.0);
+    f.tar("a", 30.0);
+    assert_eq!(f.told("b"), "grant 20");
+}
+
+#[test]
+fn what_is_retracted_or_waits_at_resigning_is_counted() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    let gone = f.send("a", "gone", 5.0);
+    f.send("a", "stays", 5.0);
+    f.plain("a", "withheld");
+    f.call("a", |f| f.retract(gone)).unwrap();
+    f.run();
+    let counters = f.member("b").counters();
+    assert_eq!((counters.queued, counters.retracted), (3, 1));
+    // A's last one arrives when B has resigned, and the federation execution does not know it yet.
+    f.call_late("b", |f| {
+        f.resign_federation_execution(ResignAction::NoAction)
+    })
+    .unwrap();
+    f.plain("a", "late");
+    let counters = f.federate("b").counters().unwrap();
+    assert_eq!((counters.queued, counters.dropped), (4, 3));
+}
+
+/// What a failed call would have sent is no message that could be retracted.
+#[test]
+fn a_call_that_fails_sends_nothing() {
+    let mut f = federation(&["a", "b"]);
+    let class = f.class("A");
+    let xy = f.attributes(&["x", "y"]);
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+    })
+    .unwrap();
+    let (instance, _) = f.instance();
+    f.regulate("a", 1.0);
+    assert_eq!(f.told("b"), "discover");
+    f.call("a", |f| {
+        f.change_attribute_order_type(instance, &[xy[1]], Order::Receive)
+    })
+    .unwrap();
+    f.call("a", |f| f.set_frame_bytes_max(1_000));
+    let large = vec![0; 1_000];
+    let z = f.attributes(&["z"])[0];
+    let (interaction, none) = (f.interaction("I"), Vec::new());
+    let failures = [
+        // In time-stamp order what fits, in receive order what does not; and the reverse.
+        [(xy[0], &none), (xy[1], &large)],
+        [(xy[0], &large), (xy[1], &none)],
+        // An attribute that is not of the class.
+        [(xy[0], &none), (z, &none)],
+    ];
+    for values in failures {
+        let values = values.map(|(attribute, value)| (attribute, value.as_slice()));
+        f.call("a", |f| {
+            f.update_attribute_values_at(instance, &values, b"u", at(5.0))
+        })
+        .unwrap_err();
+    }
+    f.call("a", |f| {
+        f.send_interaction_at(interaction, &[], &large, at(5.0))
+    })
+    .unwrap_err();
+    f.call("a", |f| {
+        f.send_interaction_with_regions_at(interaction, &[], &[], &large, at(5.0))
+    })
+    .unwrap_err();
+    let counters = f.member("a").counters();
+    assert_eq!((counters.sent, counters.unwanted), (0, 0));
+    let first = MessageRetractionHandle::new(f.member("a").handle(), 1);
+    let error = f.call("a", |f| f.retract(first)).unwrap_err();
+    assert_eq!(error.kind, ExceptionKind::InvalidMessageRetractionHandle);
+}

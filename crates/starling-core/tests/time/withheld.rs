@@ -1,0 +1,451 @@
+//! What a time-constrained federate is not told until it advances, what it is told all the same, and
+//! how much may wait for it (1516.1-2010 §8.1).
+
+use super::*;
+
+#[test]
+fn receive_order_waits_while_a_constrained_federate_does_not_advance() {
+    let mut f = federation(&["a", "b"]);
+    f.constrain("b");
+    f.plain("a", "one");
+    assert_eq!(f.told("b"), "");
+    // Other callbacks do not wait.
+    let class = f.class("A");
+    let xy = f.attributes(&["x"]);
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+            .unwrap();
+    });
+    let (instance, _) = f.instance();
+    assert_eq!(f.told("b"), "discover");
+    f.call("a", |f| {
+        f.update_attribute_values(instance, &[(xy[0], b"1")], b"two")
+    })
+    .unwrap();
+    f.call("a", |f| f.delete_object_instance(instance, b"three"))
+        .unwrap();
+    assert_eq!(f.told("b"), "");
+    f.tar("b", 1.0);
+    assert_eq!(f.told("b"), "one, two, remove three, grant 1");
+    f.plain("a", "four");
+    assert_eq!(f.told("b"), "");
+    f.call("b", |f| f.enable_asynchronous_delivery()).unwrap();
+    assert_eq!(f.told("b"), "four");
+    f.plain("a", "five");
+    assert_eq!(f.told("b"), "five");
+    f.call("b", |f| f.disable_asynchronous_delivery()).unwrap();
+    f.plain("a", "six");
+    assert_eq!(f.told("b"), "");
+    f.call("b", |f| f.disable_time_constrained()).unwrap();
+    assert_eq!(f.told("b"), "six");
+}
+
+#[test]
+fn what_is_withheld_is_not_counted_as_waiting_and_has_a_bound_of_its_own() {
+    let mut f = federation(&["a", "b"]);
+    f.federate("b").set_withheld_bytes_max(1_000_000);
+    f.constrain("b");
+    f.regulate("a", 1.0);
+    let waiting = f.federate("b").waiting_bytes();
+    f.send("a", &"x".repeat(400_000), 5.0);
+    assert_eq!(f.federate("b").waiting_bytes(), waiting);
+    assert_eq!(f.federate("b").take_note(), None);
+    f.plain("a", &"y".repeat(200_000));
+    assert_eq!(f.federate("b").waiting_bytes(), waiting);
+    let note = f.federate("b").take_note().unwrap();
+    assert!(note.contains("limits.withheld_bytes"), "{note}");
+    let value = vec![0; 500_000];
+    let mut values = ValuesBuf::default();
+    values.push(0, &value);
+    let frame = Data {
+        sender: f.member("a").handle(),
+        after: After::default(),
+        body: DataBody::Interaction {
+            class: f.interaction("I"),
+            payload: Payload {
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: &[],
+                address: None,
+                stamp: None,
+            },
+        },
+    };
+    let cut_off = f.federate("b").receive_data(&frame).unwrap_err();
+    assert!(cut_off.0.contains("does not ask to advance"), "{cut_off}");
+}
+
+#[test]
+fn disabling_constraint_hands_over_what_waits() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    f.send("a", "late", 9.0);
+    f.send("a", "soon", 2.0);
+    f.tar("b", 8.0);
+    assert_eq!(f.told("b"), "");
+    f.call("b", |f| f.disable_time_constrained()).unwrap();
+    assert_eq!(f.told("b"), "soon@2TR, late@9TR, grant 8");
+    f.send("a", "direct", 3.0);
+    assert_eq!(f.told("b"), "direct@3TR");
+}
+
+/// B, which takes no callbacks, is constrained; A, which regulates, has an instance.
+#[test]
+fn what_is_withheld_comes_behind_its_discovery() {
+    let mut f = federation(&["a", "b"]);
+    f.constrain("b");
+    let (class, xy) = (f.class("A"), f.attributes(&["x", "y"]));
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+            .unwrap();
+    });
+    f.run();
+    let (instance, xy) = f.instance();
+    f.call("a", |f| {
+        f.update_attribute_values(instance, &[(xy[0], b"1")], b"first")
+    })
+    .unwrap();
+    f.call("a", |f| f.delete_object_instance(instance, b"gone"))
+        .unwrap();
+    f.run();
+    f.tar("b", 1.0);
+    assert_eq!(f.told("b"), "discover, first, remove gone, grant 1");
+}
+
+#[test]
+fn what_was_granted_and_not_delivered_comes_in_receive_order_once_constraint_is_off() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    f.send("a", "x", 2.0);
+    f.tar("b", 2.0);
+    f.tar("a", 5.0);
+    f.run();
+    f.call("b", |f| f.disable_time_constrained()).unwrap();
+    assert_eq!(f.told("b"), "x@2TR, grant 2");
+}
+
+/// What A does, and how B, which is constrained and does not advance, is told of it.
+fn withheld(what: impl Fn(&mut Federation, ObjectInstanceHandle, AttributeHandle), told: &str) {
+    for until in ["advance", "asynchronous delivery"] {
+        let (mut f, instance, xy) = known_instance();
+        what(&mut f, instance, xy[0]);
+        assert_eq!(f.told("b"), "", "{until}");
+        match until {
+            "advance" => f.tar("b", 1.0),
+            _ => f.call("b", |f| f.enable_asynchronous_delivery()).unwrap(),
+        }
+        assert_eq!(f.told("b"), told, "{until}");
+    }
+}
+
+#[test]
+fn withheld_reflect_attribute_values_in_receive_order() {
+    withheld(
+        |f, instance, x| {
+            f.call("a", |f| {
+                f.update_attribute_values(instance, &[(x, b"1")], b"u")
+            })
+            .unwrap();
+        },
+        "u",
+    );
+}
+
+#[test]
+fn withheld_receive_interaction_in_receive_order() {
+    withheld(
+        |f, _, _| {
+            let class = f.interaction("I");
+            f.call("b", |f| f.subscribe_interaction_class(class, true))
+                .unwrap();
+            f.run();
+            f.call("a", |f| {
+                f.publish_interaction_class(class)?;
+                f.send_interaction(class, &[], b"i")
+            })
+            .unwrap();
+        },
+        "i",
+    );
+}
+
+#[test]
+fn withheld_remove_object_instance_in_receive_order() {
+    withheld(
+        |f, instance, _| {
+            f.call("a", |f| f.delete_object_instance(instance, b"r"))
+                .unwrap();
+        },
+        "remove r",
+    );
+}
+
+#[test]
+fn withheld_all_three_in_time_stamp_order_whatever_else() {
+    let (mut f, instance, xy) = known_instance();
+    let class = f.interaction("I");
+    f.call("b", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    f.call("b", |f| f.enable_asynchronous_delivery()).unwrap();
+    f.call("a", |f| {
+        f.publish_interaction_class(class)?;
+        f.change_interaction_order_type(class, Order::TimeStamp)?;
+        f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"u", at(4.0))?;
+        f.send_interaction_at(class, &[], b"i", at(5.0))?;
+        f.delete_object_instance_at(instance, b"r", at(6.0))
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), "");
+    f.tar("b", 4.0);
+    assert_eq!(f.told("b"), "", "it is not granted yet");
+    f.tar("a", 4.0);
+    assert_eq!(f.told("b"), "u@4TT, grant 4");
+    assert_eq!(f.told("b"), "");
+    f.tar("b", 6.0);
+    assert_eq!(f.told("a"), "grant 4");
+    f.tar("a", 9.0);
+    assert_eq!(f.told("b"), "i@5TT, remove r@6TT, grant 6");
+}
+
+/// What is done, and that B, which is constrained and does not advance, is told at once.
+fn not_withheld(
+    what: impl Fn(&mut Federation, ObjectInstanceHandle, &[AttributeHandle]),
+    told: &str,
+) {
+    let (mut f, instance, xy) = known_instance();
+    what(&mut f, instance, &xy);
+    assert_eq!(f.told("b"), told);
+}
+
+#[test]
+fn not_withheld_discover_object_instance() {
+    let another = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        let class = f.class("A");
+        f.call("a", |f| f.register_object_instance(class, None))
+            .unwrap();
+    };
+    not_withheld(another, "discover");
+}
+
+#[test]
+fn not_withheld_provide_attribute_value_update() {
+    let asked = |f: &mut Federation, _, xy: &[AttributeHandle]| {
+        let class = f.class("A");
+        let own = f.call("b", |f| {
+            f.publish_object_class_attributes(class, xy)?;
+            f.register_object_instance(class, None)
+        });
+        assert_eq!(f.told("c"), "discover");
+        let own = own.unwrap();
+        f.call("c", |f| {
+            f.request_instance_attribute_value_update(own, xy, b"")
+        })
+        .unwrap();
+    };
+    not_withheld(asked, "provideAttributeValueUpdate");
+}
+
+#[test]
+fn not_withheld_ownership() {
+    let offered = |f: &mut Federation, instance, xy: &[AttributeHandle]| {
+        let class = f.class("A");
+        f.call("b", |f| f.publish_object_class_attributes(class, xy))
+            .unwrap();
+        f.run();
+        f.call("a", |f| {
+            f.unconditional_attribute_ownership_divestiture(instance, xy, b"")
+        })
+        .unwrap();
+        assert_eq!(f.told("b"), "requestAttributeOwnershipAssumption");
+        f.call("b", |f| {
+            f.attribute_ownership_acquisition(instance, xy, b"")
+        })
+        .unwrap();
+    };
+    not_withheld(offered, "attributeOwnershipAcquisitionNotification");
+}
+
+#[test]
+fn not_withheld_advisories() {
+    let subscribed = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        let class = f.interaction("I");
+        f.call("b", |f| {
+            f.enable_interaction_relevance_advisory_switch()?;
+            f.publish_interaction_class(class)
+        })
+        .unwrap();
+    };
+    not_withheld(subscribed, "turnInteractionsOn");
+}
+
+#[test]
+fn not_withheld_synchronization_points() {
+    let announced = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        f.call("c", |f| {
+            f.register_federation_synchronization_point("p", b"", &[])
+        })
+        .unwrap();
+    };
+    not_withheld(announced, "announceSynchronizationPoint");
+}
+
+#[test]
+fn not_withheld_names_and_transportation_types() {
+    let asked = |f: &mut Federation, _, _: &[AttributeHandle]| {
+        let class = f.interaction("I");
+        f.call("b", |f| {
+            f.publish_interaction_class(class)?;
+            f.reserve_object_instance_name("n")?;
+            f.request_interaction_transportation_type_change(class, Transportation::BestEffort)
+        })
+        .unwrap();
+    };
+    let told = "objectInstanceNameReservationSucceeded, confirmInteractionTransportationTypeChange";
+    not_withheld(asked, told);
+}
+
+#[test]
+fn not_withheld_request_retraction() {
+    let (mut f, ..) = known_instance();
+    let class = f.interaction("I");
+    f.call("b", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    let sent = f.call("a", |f| {
+        f.publish_interaction_class(class)?;
+        f.change_interaction_order_type(class, Order::TimeStamp)?;
+        f.send_interaction_at(class, &[], b"i", at(5.0))
+    });
+    let sent = sent.unwrap();
+    f.call("b", |f| f.flush_queue_request(at(1.0))).unwrap();
+    assert_eq!(f.told("b"), "i@5TT, grant 1");
+    f.call("a", |f| f.retract(sent)).unwrap();
+    assert_eq!(f.told("b"), format!("retract {}", sent.number()));
+}
+
+const DELAYED: &str = "<delaySubscriptionEvaluation isEnabled=\"true\"/>";
+
+#[test]
+fn subscriptions_are_judged_when_it_is_sent_or_with_the_switch_when_it_is_delivered() {
+    for (switch, told) in [("", "grant 5"), (DELAYED, "early@4TT, u@4TT, grant 5")] {
+        let mut f = Federation::new(switch);
+        for name in ["a", "b"] {
+            f.join(name);
+        }
+        let (class, interaction) = (f.class("A"), f.interaction("I"));
+        f.call("a", |f| {
+            f.publish_interaction_class(interaction)?;
+            f.change_interaction_order_type(interaction, Order::TimeStamp)
+        })
+        .unwrap();
+        let (instance, xy) = f.instance();
+        // B knows the instance by Y.
+        f.call("b", |f| {
+            f.subscribe_object_class_attributes(class, &xy[1..], true, "")
+        })
+        .unwrap();
+        assert_eq!(f.told("b"), "discover");
+        f.regulate("a", 1.0);
+        f.constrain("b");
+        f.send("a", "early", 4.0);
+        f.call("a", |f| {
+            f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"u", at(4.0))
+        })
+        .unwrap();
+        f.run();
+        f.call("b", |f| {
+            f.subscribe_interaction_class(interaction, true)?;
+            f.subscribe_object_class_attributes(class, &xy[..1], true, "")
+        })
+        .unwrap();
+        f.tar("b", 5.0);
+        f.tar("a", 9.0);
+        assert_eq!(f.told("b"), told, "{switch}");
+        // What it has ended since does not come either way.
+        f.tar("b", 20.0);
+        assert_eq!(f.told("a"), "grant 9");
+        f.send("a", "late", 15.0);
+        f.run();
+        f.call("b", |f| f.unsubscribe_interaction_class(interaction))
+            .unwrap();
+        f.tar("a", 30.0);
+        assert_eq!(f.told("b"), "grant 20", "{switch}");
+    }
+}
+
+#[test]
+fn a_federate_that_never_advances_takes_no_endless_memory_of_the_executive() {
+    // For 100 messages.
+    let mut f = Federation::limited(6_400);
+    prepare(&mut f, &["a", "b", "c"]);
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    f.constrain("c");
+    for _ in 0..60 {
+        f.send("a", "x", 2.0);
+    }
+    // Of what is granted nothing is kept.
+    f.tar("c", 2.0);
+    f.tar("a", 5.0);
+    assert!(f.told("c").ends_with("grant 2"));
+    assert_eq!(f.told("a"), "grant 5");
+    for _ in 0..40 {
+        f.send("a", "x", 6.0);
+    }
+    f.run();
+    assert!(f.is_joined("b"));
+    f.send("a", "one too many", 6.0);
+    f.run();
+    assert!(!f.is_joined("b"));
+    let lost = format!("{:?}", f.call("b", |f| f.next_callback()));
+    assert!(lost.contains("limits.withheld_bytes"), "{lost}");
+    assert!(f.is_joined("a") && f.is_joined("c"));
+}
+
+#[test]
+fn messages_to_be_retracted_are_bounded_too() {
+    let mut f = Federation::limited(6_400);
+    prepare(&mut f, &["a", "b"]);
+    f.regulate("a", 1.0);
+    for _ in 0..101 {
+        f.send("a", "x", 9.0);
+    }
+    f.run();
+    assert!(!f.is_joined("a") && f.is_joined("b"));
+}
+
+/// B has not been delivered the removal of an instance when another one gets its name.
+#[test]
+fn a_withheld_removal_leaves_the_name_to_the_next_instance() {
+    let mut f = federation(&["a", "b"]);
+    let (class, xy) = (f.class("A"), f.attributes(&["x", "y"]));
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+    })
+    .unwrap();
+    f.call("a", |f| f.publish_object_class_attributes(class, &xy))
+        .unwrap();
+    let register = |f: &mut Federation| {
+        f.call("a", |f| f.reserve_object_instance_name("n"))
+            .unwrap();
+        f.callbacks("a");
+        f.call("a", |f| f.register_object_instance(class, Some("n")))
+            .unwrap()
+    };
+    let former = register(&mut f);
+    assert_eq!(f.told("b"), "discover");
+    f.constrain("b");
+    f.call("a", |f| f.delete_object_instance(former, b"d"))
+        .unwrap();
+    let next = register(&mut f);
+    assert_eq!(f.told("b"), "discover");
+    assert_eq!(f.member("b").known_instances(), [former, next]);
+    f.tar("b", 1.0);
+    assert_eq!(f.told("b"), "remove d, grant 1");
+    assert_eq!(f.member("b").known_instances(), [next]);
+    let found = f.call("b", |f| f.object_instance_handle("n"));
+    assert_eq!(found, Ok(next));
+}
