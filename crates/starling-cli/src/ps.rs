@@ -124,6 +124,9 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "version": peer.version,
             "path": peer.path,
             "counters": counters(&of.counters),
+            "calls": of.doing.calls,
+            "last_service": of.doing.service,
+            "in_callback": of.doing.callback,
             "time": {
                 "logical_time": of.time.time.to_string(),
                 "galt": of.time.galt.map(|t| t.to_string()),
@@ -133,6 +136,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
                 "advancing_to": of.time.advancing_to.map(|t| t.to_string()),
                 "in_state_ms": of.time.in_state_ms,
                 "queued": of.time.queued,
+                "waits_for": of.time.waits_for.map(|f| f.0),
             },
         })
     };

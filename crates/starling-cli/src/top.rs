@@ -126,7 +126,7 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
                 of.time.time.to_string(),
                 shown(of.time.galt),
                 shown(of.time.lits),
-                state(of),
+                state(of, &federation.federates),
             ]);
         }
         let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
@@ -142,7 +142,7 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
 }
 
 /// What its time manager does: who waits for a grant, to where and for how long.
-pub(crate) fn state(of: &FederateStatus) -> String {
+pub(crate) fn state(of: &FederateStatus, all: &[FederateStatus]) -> String {
     let time = &of.time;
     let is = match (time.lookahead.is_some(), time.constrained) {
         (true, true) => "regulating, constrained",
@@ -153,7 +153,15 @@ pub(crate) fn state(of: &FederateStatus) -> String {
     match time.advancing_to {
         Some(to) => {
             let waits = time.in_state_ms as f64 / 1000.0;
-            format!("{is}; waits {waits:.1} s for {to}")
+            let others = all.iter().map(|f| &f.federate);
+            let mut others = others.filter(|f| time.waits_for == Some(f.handle));
+            let whom = others
+                .next()
+                .map(|f| format!(", for {}", printable(&f.name)));
+            format!(
+                "{is}; waits {waits:.1} s for {to}{}",
+                whom.unwrap_or_default()
+            )
         }
         None => is.to_owned(),
     }

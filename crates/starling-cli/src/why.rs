@@ -1,4 +1,4 @@
-//! `starling why`: why a federate gets nothing.
+//! `starling why`: why a federate gets nothing, or its time stands still.
 
 use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
@@ -12,10 +12,11 @@ use std::process::ExitCode;
 /// Options of `starling why`.
 #[derive(Args)]
 pub(crate) struct Arguments {
-    /// The joined federate that should receive
+    /// The joined federate that should receive, or whose time should go on
     federate: String,
-    /// The object instance, object class or interaction class of which nothing comes
-    subject: String,
+    /// The object instance, object class or interaction class of which nothing comes; nothing: whom
+    /// the federate's time waits for
+    subject: Option<String>,
     /// The federation execution; needed where there are several
     #[arg(long, default_value = "")]
     federation: String,

@@ -8,8 +8,8 @@ mod common;
 use common::Client;
 use libtest_mimic::{Arguments, Trial};
 use starling::{CallbackModel, FederateAmbassador, RtiAmbassador};
-use starling_core::message::{FromExecutive, ModuleSource, ToExecutive};
-use starling_core::{Callback, Counters};
+use starling_core::message::{Doing, FromExecutive, ModuleSource, ToExecutive};
+use starling_core::{Callback, Counters, LogicalTime, LogicalTimeInterval};
 use starling_net::{Endpoint, Link, ProcessState, RunDir, process_state, reach};
 use starling_rid::Sources;
 use starling_wire::VERSION;
@@ -33,6 +33,10 @@ fn main() -> ExitCode {
             federate(&arguments[1], &arguments[2]);
             return ExitCode::SUCCESS;
         }
+        Some("timed") => {
+            timed(&arguments[1], &arguments[2]);
+            return ExitCode::SUCCESS;
+        }
         Some("starter") => {
             starter(&arguments[1]);
             return ExitCode::SUCCESS;
@@ -47,6 +51,7 @@ fn main() -> ExitCode {
         test!(a_stopped_federate_is_resigned_and_finds_out),
         test!(a_stopped_federate_is_kept_by_setting),
         test!(ps_lists_who_is_there_and_how),
+        test!(why_tells_whose_turn_it_is),
         test!(errors_are_clear),
         test!(a_log_that_cannot_be_written_harms_nobody),
         test!(names_forge_no_log_lines),
@@ -80,6 +85,64 @@ fn federate(address: &str, name: &str) {
     std::io::stdout().flush().unwrap();
     let removed = client.until(|m| matches!(m, FromExecutive::Removed(_)));
     println!("{removed:?}");
+}
+
+/// Plays a federate that regulates time and is constrained. It does what it is told, line by line, and
+/// says so: `ask` for an advance to 10, `look` at its time, `evoke` until it has been granted.
+fn timed(address: &str, name: &str) {
+    let (tell, told) = std::sync::mpsc::channel();
+    let rti = RtiAmbassador::new();
+    let stays = Stays {
+        tell,
+        in_callback: name == "Stuck",
+    };
+    let model = CallbackModel::Evoked;
+    rti.connect(Box::new(stays), model, address).unwrap();
+    let kind = "timed";
+    rti.join_federation_execution(Some(name), kind, "Demo", &[])
+        .unwrap();
+    let until = |what: &str| {
+        while told.try_recv().ok() != Some(what.to_owned()) {
+            rti.evoke_callback(1.0).unwrap();
+        }
+    };
+    let lookahead = LogicalTimeInterval::float64(1.0).unwrap();
+    rti.enable_time_regulation(lookahead).unwrap();
+    until("timeRegulationEnabled");
+    rti.enable_time_constrained().unwrap();
+    until("timeConstrainedEnabled");
+    println!("ready");
+    for line in std::io::stdin().lines() {
+        match line.unwrap().as_str() {
+            "ask" => {
+                let to = LogicalTime::float64(10.0).unwrap();
+                rti.time_advance_request(to).unwrap();
+            }
+            "look" => {
+                rti.query_logical_time().unwrap();
+            }
+            "evoke" => until("timeAdvanceGrant"),
+            other => panic!("{other}?"),
+        }
+        println!("done");
+    }
+}
+
+/// A federate that tells of its callbacks. One of them may stay in its grants until it may go on.
+struct Stays {
+    tell: std::sync::mpsc::Sender<String>,
+    in_callback: bool,
+}
+
+impl FederateAmbassador for Stays {
+    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
+        if self.in_callback && callback.name() == "timeAdvanceGrant" {
+            println!("inside");
+            line_of(&mut std::io::stdin().lock());
+        }
+        let name = callback.name().to_owned();
+        self.tell.send(name).map_err(|e| e.to_string())
+    }
 }
 
 /// Plays a federate that reaches an rtiexec by itself, and stays until its input ends.
@@ -289,6 +352,119 @@ fn ps_lists_who_is_there_and_how(run_dir: &Path) {
 }
 
 /// In `ps`, in `why`, and in the log when the federate is gone.
+/// A `timed` federate, and its lines.
+struct Timed(Child, BufReader<ChildStdout>);
+
+impl Timed {
+    fn start(address: &str, name: &str) -> Self {
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["timed", address, name]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        assert_eq!(line_of(&mut out), "ready\n");
+        Timed(child, out)
+    }
+
+    fn say(&mut self, line: &str) {
+        let mut to = self.0.stdin.as_ref().unwrap();
+        to.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn answer(&mut self) -> String {
+        line_of(&mut self.1).trim_end().to_owned()
+    }
+
+    fn does(&mut self, line: &str) {
+        self.say(line);
+        assert_eq!(self.answer(), "done", "{line}");
+    }
+}
+
+impl Drop for Timed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn why_tells_whose_turn_it_is(run_dir: &Path) {
+    let settings = [
+        ("STARLING_LOG_WAIT_S", "0.2"),
+        ("STARLING_FAULT_PAUSED", "keep"),
+    ];
+    let mut rtiexec = Rtiexec::start(run_dir, &settings);
+    let founder = rtiexec.founder();
+    let mut slow = Timed::start(&rtiexec.tcp, "Slow");
+    let mut fast = Timed::start(&rtiexec.tcp, "Fast");
+    let why = |arguments: &[&str]| {
+        let mut all = vec!["why", "Fast", "--rtiexec", &rtiexec.unix];
+        all.extend(arguments);
+        let output = starling(&all);
+        assert_eq!(output.status.code(), Some(1), "time stands still");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Asks again until it is told: federates tell of themselves once in a while.
+    let until = |part: &str| loop {
+        let text = why(&[]);
+        if text.contains(part) {
+            return text;
+        }
+    };
+    until("it is the turn of 'Fast': it evokes callbacks (evokeCallback)");
+    fast.does("look");
+    slow.does("look");
+    fast.does("ask");
+    let text = until("it is the turn of 'Slow': it called queryLogicalTime last, about ");
+    for part in [
+        "ok    asked    for Time Advance Request to 10, ",
+        "FAIL  granted  'Slow' is at 0, time-constrained, time-regulating with lookahead 1, ",
+        "from which messages with time stamps of at least 1 may still come, and has asked for no advance",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    let status = starling(&["ps", "--json", &rtiexec.unix]);
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    let federates = status["federations"][0]["federates"].as_array().unwrap();
+    let of = |name: &str| federates.iter().find(|f| f["name"] == name).unwrap();
+    assert_eq!(of("Fast")["time"]["waits_for"], of("Slow")["handle"]);
+    assert_eq!(of("Slow")["last_service"], "queryLogicalTime");
+    assert_eq!(of("Slow")["time"]["waits_for"], serde_json::Value::Null);
+    let top = starling(&["top", "--times", "1", &rtiexec.unix]);
+    let top = String::from_utf8(top.stdout).unwrap();
+    assert!(top.contains(" s for 10, for Slow\n"), "{top}");
+    signal(&slow.0, "-STOP");
+    until("it is the turn of 'Slow': its process is stopped; nothing has come from it for ");
+    let json: serde_json::Value = serde_json::from_str(&why(&["--json"])).unwrap();
+    let last = json.as_array().unwrap().last().unwrap();
+    assert_eq!(last["link"], "turn", "{json}");
+    assert_eq!(last["holds"], false, "{json}");
+    signal(&slow.0, "-CONT");
+    // Whoever waits is granted, and nobody waits who is held up by one that is inside its grant.
+    let mut stuck = Timed::start(&rtiexec.tcp, "Stuck");
+    slow.does("ask");
+    stuck.does("ask");
+    stuck.say("evoke");
+    assert_eq!(stuck.answer(), "inside");
+    for federate in [&mut slow, &mut fast] {
+        federate.does("evoke");
+    }
+    until("it is the turn of 'Fast': it evokes callbacks");
+    let line = rtiexec.until_logged(" waits for Time Advance Request to 10, ");
+    assert!(line.contains("federate 'Fast' of 'Demo'"), "{line}");
+    assert!(line.contains("it is the turn of 'Slow': "), "{line}");
+    let others = starling(&["why", "Stuck", "--rtiexec", &rtiexec.unix]);
+    assert_eq!(others.status.code(), Some(1));
+    loop {
+        let found = starling(&["why", "Stuck", "--rtiexec", &rtiexec.unix]);
+        let found = String::from_utf8(found.stdout).unwrap();
+        if found.contains("it has been in the callback timeAdvanceGrant for about ") {
+            break;
+        }
+    }
+    drop(founder);
+}
+
 fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {
     let counters = Counters {
         sent: 70,
@@ -300,7 +476,10 @@ fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {
     };
     let told = "70 sent, 0 received, 3 not sent: nobody subscribed, 5 left out by update rate, \
                 2 dropped: not subscribed when due, 1 held for what they come after";
-    founder.tell(ToExecutive::Counted(Box::new(counters)));
+    founder.tell(ToExecutive::Counted {
+        counters: Box::new(counters),
+        doing: Doing::default(),
+    });
     // Answered behind it.
     founder.tell(ToExecutive::ListFederations);
     founder.until(|m| matches!(m, FromExecutive::Federations(_)));

@@ -64,4 +64,6 @@ pub use time::execution::TimeStatus;
 pub use time::federate::Bounds;
 pub use time::galt::Advance;
 pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};
+pub use time::why::LongWait;
 pub use values::{InvalidValues, Values, ValuesBuf};
+pub use why::Why;

@@ -7,7 +7,7 @@ use crate::mom;
 use crate::object::registered::Instance;
 use crate::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Owner,
+    ObjectInstanceHandle, Owner, PeerId,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeSet;
@@ -18,24 +18,30 @@ pub(crate) const PANIC: &str = "a federate that makes it panic";
 
 /// A chain being walked: ends at the first link that fails.
 #[derive(Default)]
-struct Walk(Vec<Finding>);
+pub(crate) struct Walk {
+    found: Vec<Finding>,
+    /// The federate that should receive, if it is joined.
+    receiver: Option<FederateHandle>,
+    /// The federate whose turn it is: for what it does everything waits.
+    pub(crate) turn: Option<FederateHandle>,
+}
 
 /// The walk has come to a link that fails.
-struct Broken;
+pub(crate) struct Broken;
 
 impl Walk {
-    fn holds(&mut self, link: &str, detail: impl Into<String>) {
+    pub(crate) fn holds(&mut self, link: &str, detail: impl Into<String>) {
         self.note(link, true, detail.into());
     }
 
-    fn fails(&mut self, link: &str, detail: impl Into<String>) -> Result<(), Broken> {
+    pub(crate) fn fails(&mut self, link: &str, detail: impl Into<String>) -> Result<(), Broken> {
         self.note(link, false, detail.into());
         Err(Broken)
     }
 
     fn note(&mut self, link: &str, holds: bool, detail: String) {
         let link = link.to_owned();
-        self.0.push(Finding {
+        self.found.push(Finding {
             link,
             holds,
             detail,
@@ -43,10 +49,35 @@ impl Walk {
     }
 }
 
+/// What a walk has found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Why {
+    /// The links up to the first that fails.
+    pub findings: Vec<Finding>,
+    /// The receiver's connection, if it is joined and was asked about data.
+    pub receiver: Option<PeerId>,
+    /// The connection of the federate whose turn it is, and its name: for what it does everything
+    /// waits.
+    pub turn: Option<(PeerId, String)>,
+}
+
 impl Execution {
     /// Walks the chain for a receiver and an object instance, object class or interaction class,
-    /// by name.
-    pub(crate) fn why(&self, question: &Question) -> (Vec<Finding>, Option<FederateHandle>) {
+    /// by name; or for its time.
+    pub(crate) fn why(&self, question: &Question) -> Why {
+        let walk = self.walk(question);
+        let turn = |federate| {
+            let name = self.federation.federate_name(federate)?;
+            Some((self.log.peer(federate)?, name.to_owned()))
+        };
+        Why {
+            findings: walk.found,
+            receiver: walk.receiver.and_then(|f| self.log.peer(f)),
+            turn: walk.turn.and_then(turn),
+        }
+    }
+
+    fn walk(&self, question: &Question) -> Walk {
         #[cfg(test)]
         assert_ne!(question.federate, PANIC, "asked for by a test");
         let mut walk = Walk::default();
@@ -58,7 +89,7 @@ impl Execution {
                 self.federation.name()
             );
             let _ = walk.fails("joined", why);
-            return (walk.0, None);
+            return walk;
         };
         let since = format!(
             "'{}' is joined to '{}'",
@@ -66,6 +97,11 @@ impl Execution {
             self.federation.name()
         );
         walk.holds("joined", since);
+        let Some(subject) = question.subject.as_deref() else {
+            let _ = self.why_time(&mut walk, receiver);
+            return walk;
+        };
+        walk.receiver = Some(receiver);
         let modules = self.federation.modules().iter();
         let modules: Vec<_> = modules.map(|m| m.designator.as_str()).collect();
         let same = format!(
@@ -73,8 +109,7 @@ impl Execution {
             modules.join(", ")
         );
         walk.holds("same FOM", same);
-        let subject = question.subject.as_str();
-        let _ = match self.objects.named(subject) {
+        let found = match self.objects.named(subject) {
             Some(named) => self.why_instance(&mut walk, receiver, named),
             None => match (
                 self.model.object_class_by_name(subject),
@@ -91,7 +126,10 @@ impl Execution {
                 ),
             },
         };
-        (walk.0, Some(receiver))
+        if found.is_ok() {
+            let _ = self.why_withheld(&mut walk, receiver);
+        }
+        walk
     }
 
     fn why_instance(
@@ -401,7 +439,7 @@ impl Execution {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    fn federate_text(&self, federate: FederateHandle) -> String {
+    pub(crate) fn federate_text(&self, federate: FederateHandle) -> String {
         match self.federation.federate_name(federate) {
             Some(name) => format!("'{name}'"),
             None => format!("{federate}, which has left"),

@@ -7,8 +7,8 @@ use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
     LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
-    SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
+    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S,
+    RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +48,8 @@ pub struct Config {
     pub send_queue_bytes: usize,
     /// A receiver that holds up its senders for this long is resigned.
     pub send_stall: Option<Duration>,
+    /// A federate whose time waits for longer than this is named in the log.
+    pub log_wait: Option<Duration>,
     /// Where saved federation executions are kept.
     pub saves: SaveStore,
 }
@@ -77,6 +79,7 @@ impl Config {
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),
+            log_wait: some(time(LOG_WAIT_S)),
             saves: save_store(settings),
         }
     }

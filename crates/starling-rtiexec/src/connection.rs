@@ -3,7 +3,7 @@
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use starling_core::Counters;
-use starling_core::message::PeerInfo;
+use starling_core::message::{Doing, PeerInfo};
 use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
 use std::collections::VecDeque;
 use std::io;
@@ -32,6 +32,8 @@ pub(crate) struct Connection {
     pub member: Option<(String, String)>,
     /// What became of the federate's data, as it has told last.
     pub counters: Counters,
+    /// What the federate does, as it has told last, and when that was news.
+    pub doing: (Doing, Instant),
     /// Creations and destructions that were asked for and not answered yet, for the log.
     pub asked: VecDeque<String>,
     /// There may be something to read.
@@ -93,6 +95,7 @@ impl Connection {
                 .is_some_and(|(_, user)| user == user_id() || user == 0),
             member: None,
             counters: Counters::default(),
+            doing: (Doing::default(), now),
             asked: VecDeque::new(),
             readable: true,
             closing: false,

@@ -23,6 +23,7 @@ pub mod saves;
 mod server;
 mod slots;
 mod timers;
+mod waits;
 
 pub use config::{Config, save_store};
 pub use liveness::{Paused, Signs, Verdict, judge};

@@ -3,7 +3,7 @@
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
 use starling_core::{
-    Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError,
+    Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
 };
 use starling_net::LinkReader;
 use starling_wire::{
@@ -231,9 +231,12 @@ impl Server {
                 self.reply(n, &FromExecutive::Done(done));
                 return Ok(());
             }
-            ToExecutive::Counted(counters) => {
+            ToExecutive::Counted { counters, doing } => {
                 if let Some(connection) = self.connection(n) {
                     connection.counters = **counters;
+                    if connection.doing.0 != *doing {
+                        connection.doing = (doing.clone(), connection.heard);
+                    }
                 }
                 None
             }
@@ -316,9 +319,22 @@ impl Server {
         Ok(())
     }
 
-    /// The chain up to the receiver as the executive knows it, and the path to it.
+    /// The chain up to the receiver as the executive knows it, and the path to it; or whom its time
+    /// waits for, and what that one does.
     fn why(&mut self, question: &Question) -> FromExecutive {
-        let (mut findings, receiver) = self.executive.why(question);
+        self.executive.set_time(self.began.elapsed());
+        let Why {
+            mut findings,
+            receiver,
+            turn,
+        } = self.executive.why(question);
+        if let Some((peer, name)) = turn {
+            findings.extend(self.turn_of(peer).map(|does| Finding {
+                link: "turn".into(),
+                holds: false,
+                detail: format!("it is the turn of '{name}': {does}"),
+            }));
+        }
         let whole = findings.iter().all(|f| f.holds);
         if let (true, Some(PeerId(peer))) = (whole, receiver)
             && let Some(connection) = self.connection(peer as usize)

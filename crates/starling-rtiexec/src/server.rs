@@ -305,6 +305,7 @@ impl Server {
             if now >= next_tick {
                 next_tick = now + self.tick_interval();
                 self.tick(now);
+                self.name_waits();
                 self.tick_leaving(now);
                 self.write_all(now);
                 self.drop_unused(now);

@@ -204,7 +204,7 @@ impl RtiAmbassador {
             return Ok(false);
         };
         let end = after(Instant::now(), min_s);
-        links.lock().flush();
+        begin_to_evoke(&links, Service::EvokeCallback);
         if !delivery.one(&links) {
             let there = links.pump(Some(end), |state| state.lrc.has_callbacks());
             if there {
@@ -212,6 +212,7 @@ impl RtiAmbassador {
             }
         }
         let mut state = links.lock();
+        state.lrc.leave_callback();
         state.flush();
         Ok(state.lrc.has_callbacks())
     }
@@ -226,7 +227,7 @@ impl RtiAmbassador {
         };
         let start = Instant::now();
         let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
-        links.lock().flush();
+        begin_to_evoke(&links, service);
         links.pump(Some(start), |state| state.lrc.has_callbacks());
         if max == start {
             // Callbacks that come meanwhile must not keep it here.
@@ -245,9 +246,10 @@ impl RtiAmbassador {
                 }
             }
         }
-        links.lock().flush();
-        let more = links.lock().lrc.has_callbacks();
-        Ok(more)
+        let mut state = links.lock();
+        state.lrc.leave_callback();
+        state.flush();
+        Ok(state.lrc.has_callbacks())
     }
 
     /// Enable Callbacks, §10.43.
@@ -365,7 +367,7 @@ impl Now {
             let room = self.links.require_room(&mut state);
             room.map_err(|e| e.in_service(service))?;
         }
-        state.lrc.set_within_callback(self.within);
+        state.lrc.enter(service, self.within);
         state.tell_time();
         let result = work(&mut state.lrc);
         if let Some(note) = state.lrc.take_note() {
@@ -394,6 +396,12 @@ fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> 
 
 /// What an evoking thread works on.
 type Evoking = (Arc<Links>, Arc<Evocation>);
+
+fn begin_to_evoke(links: &Links, service: Service) {
+    let mut state = links.lock();
+    state.lrc.evoke(service);
+    state.flush();
+}
 
 fn not_connected(service: Service) -> Exception {
     let why = "connect has not been called";

@@ -292,7 +292,7 @@ impl Executive {
                 self.out.push_back((peer, status));
             }
             ToExecutive::QueryWhy(question) => {
-                let (findings, _) = self.why(&question);
+                let findings = self.why(&question).findings;
                 self.out.push_back((peer, FromExecutive::Why(findings)));
             }
             ToExecutive::Join {
@@ -315,11 +315,12 @@ impl Executive {
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
             // One that is no member any more may not know it yet.
-            ToExecutive::Counted(counters) => {
+            ToExecutive::Counted { counters, doing } => {
+                doing.require_names()?;
                 if let Ok((id, federate)) = self.membership(peer) {
                     self.contained(id, |execution| {
                         let member = execution.federation.member_mut(federate);
-                        member.map(|m| m.set_counters(*counters))
+                        member.map(|m| m.set_told(*counters, doing))
                     })??;
                 }
             }

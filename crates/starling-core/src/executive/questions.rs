@@ -4,8 +4,9 @@
 use super::Executive;
 use crate::execution::Execution;
 use crate::message::{FederationInformation, FederationStatus, Finding, Question};
-use crate::{Exception, ExceptionKind, FederateHandle, PeerId, TimeStatus};
+use crate::{Exception, ExceptionKind, FederateHandle, LongWait, PeerId, TimeStatus, Why};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
 
 /// How many federation executions or federates a message names.
 const NAMES_SHOWN: usize = 10;
@@ -51,9 +52,10 @@ impl Executive {
         Some(execution.time.status())
     }
 
-    /// Walks the chain from senders to a receiver up to the first link that fails; with the
-    /// receiver's connection if it is joined.
-    pub fn why(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+    /// Walks the chain from senders to a receiver, or from a federate to those whom its time waits
+    /// for, up to the first link that fails.
+    pub fn why(&mut self, question: &Question) -> Why {
+        self.tell_time();
         // It changes nothing, so a panic in it leaves nothing half-changed.
         let found = catch_unwind(AssertUnwindSafe(|| self.walk(question)));
         found.unwrap_or_else(|_| {
@@ -63,11 +65,28 @@ impl Executive {
                 detail: "an internal error of the RTI in looking for it; see the log of rtiexec"
                     .into(),
             };
-            (vec![finding], None)
+            Why {
+                findings: vec![finding],
+                ..Why::default()
+            }
         })
     }
 
-    fn walk(&self, question: &Question) -> (Vec<Finding>, Option<PeerId>) {
+    /// Federates that have waited for their time for longer than this; each wait is named once.
+    pub fn take_long_waits(&mut self, longer: Duration) -> Vec<LongWait> {
+        self.tell_time();
+        let all = self.executions.values_mut();
+        all.flat_map(|e| e.take_long_waits(longer)).collect()
+    }
+
+    /// Only for ages in messages.
+    fn tell_time(&mut self) {
+        for execution in self.executions.values_mut() {
+            execution.mom.now = self.now;
+        }
+    }
+
+    fn walk(&self, question: &Question) -> Why {
         let mut all = self.executions.values();
         let found = match (question.federation.as_str(), self.executions.len()) {
             ("", 1) => all.next(),
@@ -89,10 +108,12 @@ impl Executive {
                 holds,
                 detail,
             };
-            return (vec![finding], None);
+            return Why {
+                findings: vec![finding],
+                ..Why::default()
+            };
         };
-        let (findings, federate) = execution.why(question);
-        (findings, federate.and_then(|f| execution.log.peer(f)))
+        execution.why(question)
     }
 
     /// Lists the federation executions (1516.1-2010 §4.7).
@@ -103,9 +124,7 @@ impl Executive {
 
     /// How every federation execution stands now, for `starling ps`.
     pub(super) fn status(&mut self) -> Vec<FederationStatus> {
-        for execution in self.executions.values_mut() {
-            execution.mom.now = self.now;
-        }
+        self.tell_time();
         let all = self.executions.values();
         all.map(Execution::status).collect()
     }

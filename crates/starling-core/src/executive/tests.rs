@@ -71,7 +71,7 @@ fn a_panic_in_why_ends_no_federation_execution() {
     let question = ToExecutive::QueryWhy(Question {
         federation: "F".into(),
         federate: crate::why::PANIC.into(),
-        subject: String::new(),
+        subject: None,
     });
     executive.receive(PeerId(1), question).unwrap();
     let Some((PeerId(1), FromExecutive::Why(findings))) = executive.poll_output() else {

@@ -237,7 +237,7 @@ impl Execution {
         self.log.tell_all(None, joined);
         self.federation.members.insert(handle, member);
         self.log.join(handle, peer);
-        self.time.join(handle);
+        self.time.join(handle, self.mom.now);
         self.advise_joiner(handle);
         self.manage(handle, brought);
         if grown {

@@ -4,7 +4,7 @@ use super::federate::fdd_directive;
 use super::restore::Restoring;
 use super::save::{Saves, Stages};
 use crate::message::{
-    FederateInformation, FederateStatus, ModuleSource, PeerInfo, ResignAction, TimeStatus,
+    Doing, FederateInformation, FederateStatus, ModuleSource, PeerInfo, ResignAction, TimeStatus,
 };
 use crate::saved::federation::SynchronizationPoint;
 use crate::{Counters, FederateHandle, ProtocolError};
@@ -20,6 +20,7 @@ pub(crate) struct Member {
     pub(super) resign_directive: ResignAction,
     /// What became of its data, as it has told last.
     pub(super) counters: Counters,
+    pub(super) doing: Doing,
 }
 
 impl Member {
@@ -30,11 +31,13 @@ impl Member {
             kind,
             resign_directive: fdd_directive(model),
             counters: Counters::default(),
+            doing: Doing::default(),
         }
     }
 
-    pub(crate) fn set_counters(&mut self, counters: Counters) {
+    pub(crate) fn set_told(&mut self, counters: Counters, doing: Doing) {
         self.counters = counters;
+        self.doing = doing;
     }
 
     pub(crate) fn status(&self, handle: FederateHandle, time: TimeStatus) -> FederateStatus {
@@ -42,6 +45,7 @@ impl Member {
             federate: self.information(handle),
             peer: self.info.clone(),
             counters: self.counters,
+            doing: self.doing.clone(),
             time,
         }
     }

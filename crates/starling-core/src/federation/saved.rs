@@ -1,8 +1,8 @@
 //! Federation management as a save has it.
 
 use super::members::{Federation, Member, Membership};
-use crate::message::PeerInfo;
 use crate::message::federation::Entry;
+use crate::message::{Doing, PeerInfo};
 use crate::saved::federation as saved;
 use crate::{Counters, Federate, FederateHandle, ProtocolError};
 use std::collections::BTreeMap;
@@ -40,6 +40,7 @@ impl Federation {
                 kind: m.kind,
                 resign_directive: m.resign_directive,
                 counters: Counters::default(),
+                doing: Doing::default(),
             };
             (handle, member)
         });

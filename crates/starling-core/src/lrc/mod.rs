@@ -18,7 +18,8 @@ use crate::federation::modules::require_given;
 use crate::held::Held;
 use crate::message::mom::Invocation;
 use crate::message::{
-    Data, FederationInformation, FromExecutive, ModuleSource, ResignAction, Restored, ToExecutive,
+    Data, Doing, FederationInformation, FromExecutive, ModuleSource, ResignAction, Restored,
+    ToExecutive,
 };
 use crate::{
     Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
@@ -73,10 +74,19 @@ pub struct Lrc<O> {
     answer: Option<Result<Answer, Exception>>,
     /// The federate wants callbacks now.
     enabled: bool,
-    /// What the executive was told last of what became of data.
-    told: Counters,
+    /// What the executive was told last of what became of data, and of what the federate does.
+    told: (Counters, Calls),
+    calls: Calls,
     /// Whether a save and whether a restore is in progress, as its callbacks have told it.
     in_progress: (bool, bool),
+}
+
+/// What the federate calls and is called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Calls {
+    count: u64,
+    service: Option<Service>,
+    callback: Option<&'static str>,
 }
 
 enum Life {
@@ -106,7 +116,8 @@ impl<O: Outbox> Lrc<O> {
             own_bytes: 0,
             answer: None,
             enabled: true,
-            told: Counters::default(),
+            told: Default::default(),
+            calls: Calls::default(),
             in_progress: (false, false),
         }
     }
@@ -133,10 +144,24 @@ impl<O: Outbox> Lrc<O> {
         self.executive = place;
     }
 
-    /// Says whether services are called from within a callback from now on.
+    /// A service is about to be called, from within a callback or not.
     #[inline]
-    pub fn set_within_callback(&mut self, within: bool) {
+    pub fn enter(&mut self, service: Service, within: bool) {
         self.unmet.set(Preconditions::OUTSIDE_CALLBACK, within);
+        self.calls.count += 1;
+        self.calls.service = Some(service);
+    }
+
+    /// The federate begins to evoke callbacks, by this service.
+    #[inline]
+    pub fn evoke(&mut self, service: Service) {
+        self.calls.service = Some(service);
+    }
+
+    /// No callback runs any more.
+    #[inline]
+    pub fn leave_callback(&mut self) {
+        self.calls.callback = None;
     }
 
     /// What it sends into.
@@ -394,15 +419,25 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    /// Tells the executive what became of data, for `starling ps` and its log, if that has changed
-    /// since it was told last. Call once in a while. Whether there was something to tell.
+    /// Tells the executive what became of data and what the federate does, for `starling ps`,
+    /// `starling why` and its log, if that has changed since it was told last. Call once in a while.
+    /// Whether there was something to tell.
     pub fn report(&mut self) -> bool {
-        let now = self.federate().map(Federate::counters);
+        let counters = self.federate().map(Federate::counters);
+        let now = counters.map(|counters| (counters, self.calls));
         let Some(now) = now.filter(|now| *now != self.told) else {
             return false;
         };
         self.told = now;
-        self.out.to_executive(ToExecutive::Counted(Box::new(now)));
+        let (counters, calls) = now;
+        self.out.to_executive(ToExecutive::Counted {
+            counters: Box::new(counters),
+            doing: Doing {
+                calls: calls.count,
+                service: calls.service.map_or("", Service::name).to_owned(),
+                callback: calls.callback.unwrap_or_default().to_owned(),
+            },
+        });
         true
     }
 
@@ -433,7 +468,7 @@ impl<O: Outbox> Lrc<O> {
                 let mut federate = Federate::new(*snapshot, self.path)?;
                 federate.set_frame_bytes_max(self.frame_bytes_max);
                 federate.set_withheld_bytes_max(self.withheld_bytes_max);
-                self.told = Counters::default();
+                self.told = Default::default();
                 self.live(Life::Joined(Box::new(federate)));
                 self.answer = Some(Ok(Answer::Joined(handle)));
             }
@@ -720,6 +755,13 @@ impl<O: Outbox> Lrc<O> {
     /// The next callback, now delivered.
     #[inline]
     pub fn next_callback(&mut self) -> Option<Callback> {
+        let next = self.take_callback();
+        self.calls.callback = next.as_ref().map(Callback::name);
+        next
+    }
+
+    #[inline]
+    fn take_callback(&mut self) -> Option<Callback> {
         if !self.enabled {
             return None;
         }

@@ -25,7 +25,7 @@ pub(crate) use sets::require_pairs;
 pub use time::{Stamp, TimeRequest};
 
 use crate::saved;
-use crate::{Counters, Exception, FederateHandle, LogicalTime, LogicalTimeInterval};
+use crate::{Counters, Exception, FederateHandle, LogicalTime, LogicalTimeInterval, ProtocolError};
 use std::fmt;
 use std::sync::Arc;
 
@@ -142,8 +142,13 @@ pub enum ToExecutive {
     },
     /// Why nothing arrives, for `starling why`.
     QueryWhy(Question),
-    /// What became of a joined federate's data so far, for `starling ps`.
-    Counted(Box<Counters>),
+    /// What a joined federate tells of itself once in a while, for `starling ps` and `starling why`.
+    Counted {
+        /// What became of its data so far.
+        counters: Box<Counters>,
+        /// What it does.
+        doing: Doing,
+    },
 }
 
 /// A request to the control log; numbered by the order of sending.
@@ -214,15 +219,38 @@ pub struct FederationInformation {
     pub time_implementation: String,
 }
 
-/// "Why does this federate get nothing of that?"
+/// What a joined federate does, by its own word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Doing {
+    /// How many services it has called, but for those that evoke callbacks.
+    pub calls: u64,
+    /// The service that it called last; empty: none.
+    pub service: String,
+    /// The callback that it is in; empty: none.
+    pub callback: String,
+}
+
+impl Doing {
+    /// Refuses what can't be the name of a service or callback: it is kept.
+    pub(crate) fn require_names(&self) -> Result<(), ProtocolError> {
+        const NAME_BYTES_MAX: usize = 100;
+        let longest = self.service.len().max(self.callback.len());
+        match longest > NAME_BYTES_MAX {
+            true => Err(ProtocolError("a service's name is too long".into())),
+            false => Ok(()),
+        }
+    }
+}
+
+/// "Why does this federate get nothing of that?" "Why does its time stand still?"
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Its name; empty where there is only one.
     pub federation: String,
     /// The receiver's name.
     pub federate: String,
-    /// Name of an object instance, object class or interaction class.
-    pub subject: String,
+    /// Name of an object instance, object class or interaction class; none: its time.
+    pub subject: Option<String>,
 }
 
 /// One link of the chain from sender to receiver.
@@ -267,6 +295,8 @@ pub struct FederateStatus {
     pub peer: PeerInfo,
     /// What became of its data, as it has told last.
     pub counters: Counters,
+    /// What it does, as it has told last.
+    pub doing: Doing,
     /// Its time.
     pub time: TimeStatus,
 }
@@ -290,6 +320,8 @@ pub struct TimeStatus {
     pub in_state_ms: u64,
     /// Messages in time-stamp order that wait for its advance.
     pub queued: u64,
+    /// For whom it waits in the first place.
+    pub waits_for: Option<FederateHandle>,
 }
 
 /// What a federation execution is at the moment of joining.

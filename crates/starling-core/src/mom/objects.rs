@@ -185,6 +185,7 @@ impl Execution {
             advancing_to: clock.and_then(|c| c.advance()).map(|(_, to)| to),
             in_state_ms: u64::try_from(in_state).unwrap_or(u64::MAX),
             queued: times.queued(federate) as u64,
+            waits_for: times.waits_for(federate),
         }
     }
 

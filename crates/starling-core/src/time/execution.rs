@@ -15,6 +15,7 @@ use crate::message::time::{Notice, Request};
 use crate::message::{Cause, Stamp, TimeRequest};
 use crate::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// What may be retracted: all who were sent it, and its places among all messages.
 type Retractable = BTreeMap<SentMessage, BTreeSet<(FederateHandle, u64)>>;
@@ -55,6 +56,19 @@ pub(crate) struct ExecutionTime {
     pub(super) messages_max: usize,
     /// Those for whom there are more.
     pub(super) overdue: BTreeMap<FederateHandle, &'static str>,
+    /// Since when each waits or does not, for people; no grant depends on it.
+    pub(super) since: BTreeMap<FederateHandle, Since>,
+}
+
+/// The last turn of a federate's time, by what the executive was told of the time of day.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Since {
+    /// Since the executive began.
+    pub(super) when: Duration,
+    /// How often it has asked for something or got it.
+    pub(super) turns: u64,
+    /// The log names this wait already.
+    pub(super) noted: bool,
 }
 
 /// About what the executive keeps of each message that waits, in bytes.
@@ -70,6 +84,7 @@ impl ExecutionTime {
             unsettled: false,
             messages_max: usize::MAX,
             overdue: BTreeMap::new(),
+            since: BTreeMap::new(),
         }
     }
 
@@ -124,8 +139,19 @@ impl ExecutionTime {
         times.federates().filter_map(of).collect()
     }
 
-    pub(crate) fn join(&mut self, federate: FederateHandle) {
+    pub(crate) fn join(&mut self, federate: FederateHandle, now: Duration) {
         self.times.join(federate);
+        self.turn(federate, now);
+    }
+
+    /// A federate begins to wait, or has waited.
+    fn turn(&mut self, federate: FederateHandle, now: Duration) {
+        let since = self.since.entry(federate).or_default();
+        *since = Since {
+            when: now,
+            turns: since.turns + 1,
+            noted: false,
+        };
     }
 
     /// All is granted that can be.
@@ -210,6 +236,7 @@ impl Execution {
             return Ok(());
         }
         self.require_sensible(federate, request)?;
+        let waited = self.time.times.is_waiting(federate);
         match request {
             Request::EnableRegulation(lookahead) => {
                 self.time.times.enable_regulation(federate, lookahead);
@@ -235,6 +262,9 @@ impl Execution {
                 return Ok(());
             }
             Request::Retract { number, time } => self.retract(federate, number, time),
+        }
+        if self.time.times.is_waiting(federate) != waited {
+            self.time.turn(federate, self.mom.now);
         }
         self.time_asked(federate, request);
         self.settle_time();
@@ -290,6 +320,7 @@ impl Execution {
                 Outcome::Constrained => Notice::Constrained,
             };
             self.log.notify(federate, notice);
+            self.time.turn(federate, self.mom.now);
             self.time_settled(federate, outcome);
             match outcome {
                 Outcome::Granted { flush: true, .. } => self.deletions_came(federate, None),
@@ -484,6 +515,7 @@ impl Execution {
     pub(crate) fn time_without(&mut self, federate: FederateHandle) {
         self.deletions_came(federate, None);
         self.time.times.leave(federate);
+        self.time.since.remove(&federate);
         self.time.forget_sent(federate);
         self.settle_time();
     }

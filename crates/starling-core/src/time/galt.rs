@@ -208,6 +208,18 @@ struct Least {
     for_itself: Bound,
 }
 
+/// What a federate waits for, for `starling why`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// It may come to this time once nothing more can come to it that belongs before.
+    pub(crate) at: LogicalTime,
+    /// Not before the federation execution has been saved or restored.
+    pub(crate) held: bool,
+    /// Who may still send what belongs before, and from when on: the least bound first. That one
+    /// waits for nobody, but where it is held.
+    pub(crate) behind: Vec<(FederateHandle, Bound)>,
+}
+
 /// What is not granted for now, for the sake of a save or a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
@@ -395,6 +407,40 @@ impl Times {
         self.galt(federate).time().into_iter().chain(next).min()
     }
 
+    /// Who has the least bound of those that a federate waits for.
+    pub(crate) fn waits_for(&self, federate: FederateHandle) -> Option<FederateHandle> {
+        self.wait(federate)?.behind.first().map(|(first, _)| *first)
+    }
+
+    /// What a federate waits for; none if it waits for nothing.
+    pub(crate) fn wait(&self, federate: FederateHandle) -> Option<Wait> {
+        let known = self.federates.get(&federate)?;
+        let (at, exclusive) = known.wants()?;
+        let least = self.least();
+        let others = self.federates.iter().filter(|(h, _)| **h != federate);
+        let bounds = others.filter_map(|(handle, f)| {
+            let base = f.base()?;
+            let sooner = match least.of == Some(federate) {
+                true => f.relay(least.bound),
+                false => None,
+            };
+            Some((*handle, sooner.map_or(base, |s| s.min(base))))
+        });
+        let mut behind: Vec<_> = match known.is_bound() {
+            true => bounds
+                .filter(|(_, b)| !b.lets_pass(at, exclusive))
+                .collect(),
+            false => Vec::new(),
+        };
+        behind.sort_by_key(|(_, bound)| *bound);
+        let held = match self.hold {
+            Hold::Nothing => false,
+            Hold::Beyond(time) => at > time,
+            Hold::All => true,
+        };
+        Some(Wait { at, held, behind })
+    }
+
     /// Messages that wait for a federate's advance.
     pub(crate) fn queued(&self, federate: FederateHandle) -> usize {
         self.federates.get(&federate).map_or(0, |f| f.queue.len())
@@ -505,6 +551,25 @@ impl Federate {
         self.clock.advance.is_some() || self.enabling.is_some() || self.constraining
     }
 
+    /// The time that it waits for, and whether all messages at that time must have come, too.
+    fn wants(&self) -> Option<(LogicalTime, bool)> {
+        if let Some(time) = self.enabling {
+            return Some((time, false));
+        }
+        if self.constraining {
+            return Some((self.clock.time, false));
+        }
+        let (kind, to) = self.clock.advance?;
+        let next = self.queue.first().filter(|_| kind.is_next_message());
+        Some((next.map_or(to, |m| m.time.min(to)), kind.is_exclusive()))
+    }
+
+    /// Whether what it waits for depends on what others may send.
+    fn is_bound(&self) -> bool {
+        let flushes = matches!(self.clock.advance, Some((Advance::FlushQueue, _)));
+        self.constraining || self.constrained && !flushes
+    }
+
     /// `most`: nothing beyond it is granted.
     fn settle(&mut self, galt: Bound, most: Option<LogicalTime>) -> Option<Outcome> {
         let held = |time: LogicalTime| most.is_some_and(|most| time > most);
@@ -535,9 +600,8 @@ impl Federate {
                 all.into_iter().flatten().min()?.max(self.clock.time)
             }
             _ => {
-                let next = self.queue.first().filter(|_| kind.is_next_message());
-                let time = next.map_or(to, |m| m.time.min(to));
-                galt.lets_pass(time, kind.is_exclusive()).then_some(time)?
+                let (time, exclusive) = self.wants()?;
+                galt.lets_pass(time, exclusive).then_some(time)?
             }
         };
         if held(time) {

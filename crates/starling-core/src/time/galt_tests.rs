@@ -245,6 +245,7 @@ impl Run {
                 }
             }
         }
+        self.look_at_waits();
         for (me, f) in self.model.iter().enumerate() {
             assert_eq!(
                 oracle::grant(&self.model, me),
@@ -278,6 +279,21 @@ impl Run {
                 .filter(|t| self.whole_or_beyond(*t) <= LAST);
             assert_eq!(lits.map(|t| self.whole(t)), oracle::lits(&self.model, me));
             assert_eq!(self.times.queued(of), self.model[me].queue.len());
+        }
+    }
+
+    /// Who still waits is behind somebody, and the one with the least bound waits for nobody: so
+    /// `starling why` need not follow a chain.
+    fn look_at_waits(&self) {
+        for me in (0..self.model.len()).map(handle) {
+            let Some(wait) = self.times.wait(me) else {
+                assert!(!self.times.is_waiting(me));
+                continue;
+            };
+            assert!(!wait.held);
+            let (first, bound) = wait.behind.first().expect("else it was granted");
+            assert_eq!(self.times.galt(me), *bound, "the least one is its GALT");
+            assert_eq!(self.times.wait(*first), None, "{:?}", self.model);
         }
     }
 

@@ -19,3 +19,4 @@ pub(crate) mod galt;
 mod galt_tests;
 mod saved;
 pub(crate) mod value;
+pub(crate) mod why;

@@ -29,6 +29,7 @@ impl ExecutionTime {
         self.deletions = Deletions::restore(saved.deletions);
         self.unsettled = saved.unsettled;
         self.overdue.clear();
+        self.since.clear();
     }
 }
 

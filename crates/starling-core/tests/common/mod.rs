@@ -9,7 +9,7 @@ use starling_core::message::{
 };
 use starling_core::{
     Answer, AttributeHandle, Callback, Counters, DataOut, DataPath, Exception, Executive, Federate,
-    FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox, PeerId,
+    FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox, PeerId, Why,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -72,7 +72,7 @@ impl Sent {
     /// The counts that it holds.
     pub fn counted(&self) -> Option<Counters> {
         self.0.iter().find_map(|message| match message {
-            Message::ToExecutive(ToExecutive::Counted(counters)) => Some(**counters),
+            Message::ToExecutive(ToExecutive::Counted { counters, .. }) => Some(**counters),
             _ => None,
         })
     }
@@ -91,6 +91,11 @@ impl Outbox for Sent {
     fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
         self.0.push(Message::Fence(to, fence.to_owned()));
     }
+}
+
+fn line(found: Finding) -> String {
+    let verdict = if found.holds { "ok" } else { "FAIL" };
+    format!("{verdict} {}: {}", found.link, found.detail)
 }
 
 struct Member {
@@ -418,18 +423,40 @@ impl Federation {
 
     /// The links of `starling why` as lines; the last may fail.
     pub fn why(&mut self, federate: &str, subject: &str) -> Vec<String> {
+        let found = self.found(federate, Some(subject)).findings;
+        found.into_iter().map(line).collect()
+    }
+
+    /// What `starling why` says of a federate's time, and whose turn it is.
+    pub fn why_time(&mut self, federate: &str) -> (Vec<String>, Option<String>) {
+        let found = self.found(federate, None);
+        let lines = found.findings.into_iter().map(line).collect();
+        (lines, found.turn.map(|(_, name)| name))
+    }
+
+    /// So much time has gone by since the executive began.
+    pub fn set_time(&mut self, seconds: u64) {
+        self.run();
+        let now = std::time::Duration::from_secs(seconds);
+        self.executive.set_time(now);
+    }
+
+    /// Who has waited longer than this and was not named yet: why, and whose turn it is.
+    pub fn long_waits(&mut self, seconds: u64) -> Vec<(String, Option<String>)> {
+        self.run();
+        let longer = std::time::Duration::from_secs(seconds);
+        let waits = self.executive.take_long_waits(longer).into_iter();
+        waits.map(|w| (w.why, w.turn.map(|(_, n)| n))).collect()
+    }
+
+    fn found(&mut self, federate: &str, subject: Option<&str>) -> Why {
         self.run();
         let question = Question {
             federation: String::new(),
             federate: federate.into(),
-            subject: subject.into(),
+            subject: subject.map(str::to_owned),
         };
-        let (findings, _) = self.executive.why(&question);
-        let line = |f: Finding| {
-            let verdict = if f.holds { "ok" } else { "FAIL" };
-            format!("{verdict} {}: {}", f.link, f.detail)
-        };
-        findings.into_iter().map(line).collect()
+        self.executive.why(&question)
     }
 
     /// A class by its name.

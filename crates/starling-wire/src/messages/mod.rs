@@ -193,13 +193,14 @@ impl<T: Wire> Wire for Box<T> {
 
 fields! {
     PeerInfo { pid, host, program, version, path }
+    Doing { calls, service, callback }
     Question { federation, federate, subject }
     Finding { link, holds, detail }
     Request { applied, fenced, body }
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
-    FederateStatus { federate, peer, counters, time }
-    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued }
+    FederateStatus { federate, peer, counters, doing, time }
+    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued, waits_for }
     Counters {
         sent, unwanted, reduced, of_deleted, queued, unknown, unsubscribed, retracted, dropped,
         from_removed, outdated, conflated, held, withheld, waiting
@@ -266,7 +267,7 @@ variants! {
         8 ResignFederate { federation, federate },
         9 Stop { force },
         10 Time(request),
-        11 Counted(counters),
+        11 Counted { counters, doing },
         12 Part(part),
     }
     RequestBody "room of requests" {

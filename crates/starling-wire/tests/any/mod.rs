@@ -293,12 +293,13 @@ structs! {
     PeerInfo { pid, host, program, version, path }
     Request { applied, fenced, body }
     TimeRequest { applied, body }
+    Doing { calls, service, callback }
     Question { federation, federate, subject }
     Finding { link, holds, detail }
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
-    FederateStatus { federate, peer, counters, time }
-    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued }
+    FederateStatus { federate, peer, counters, doing, time }
+    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued, waits_for }
     Cause { sender, request }
     Entry { index, cause, body }
     Watermark { index, requests }
@@ -337,7 +338,7 @@ enums! {
         ResignFederate { federation, federate },
         Stop { force },
         QueryWhy(question),
-        Counted(counters)
+        Counted { counters, doing }
     }
     FromExecutive {
         Done(result),

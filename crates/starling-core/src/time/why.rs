@@ -1,0 +1,189 @@
+//! "Time stands still": who waits for whom, at which time and since when, as the executive knows it.
+//!
+//! A federate waits for those who may still send what belongs before the time that it wants. The one
+//! with the least bound waits for nobody itself (else it would have been granted), so the chain
+//! ends there: it has asked for nothing, or a save or a restore holds all.
+
+use super::execution::Since;
+use super::galt::{Advance, Wait};
+use crate::execution::Execution;
+use crate::why::{Broken, Walk};
+use crate::{FederateHandle, PeerId};
+use std::time::Duration;
+
+/// A federate that has waited for long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LongWait {
+    /// Its connection.
+    pub waiting: PeerId,
+    /// For whom and what, as a sentence without its end.
+    pub why: String,
+    /// Whose turn it is, and its name.
+    pub turn: Option<(PeerId, String)>,
+}
+
+impl Execution {
+    /// Why a federate's time does not go on.
+    pub(crate) fn why_time(&self, walk: &mut Walk, of: FederateHandle) -> Result<(), Broken> {
+        walk.holds("time", self.time_text(of));
+        let Some(wait) = self.time.times().wait(of) else {
+            walk.turn = Some(of);
+            return walk.fails("asked", self.asks_nothing(of));
+        };
+        let asked = format!("for {}, {}", self.asked_text(of, &wait), self.ago(of));
+        walk.holds("asked", asked);
+        walk.turn = wait.behind.first().map(|(first, _)| *first);
+        walk.fails("granted", self.waits_text(&wait))
+    }
+
+    /// Whether time management withholds what would come.
+    pub(crate) fn why_withheld(&self, walk: &mut Walk, of: FederateHandle) -> Result<(), Broken> {
+        let times = self.time.times();
+        let (queued, constrained) = (times.queued(of), times.is_constrained(of));
+        if queued > 0 {
+            let why = format!("{queued} message(s) in time-stamp order wait for its advance");
+            let _ = walk.fails("time", format!("{why}; {}", self.time_text(of)));
+            let Some(wait) = times.wait(of) else {
+                walk.turn = Some(of);
+                return walk.fails("asked", self.asks_nothing(of));
+            };
+            walk.turn = wait.behind.first().map(|(first, _)| *first);
+            return walk.fails("granted", self.waits_text(&wait));
+        }
+        if constrained && times.wait(of).is_none() {
+            let since = self.ago(of);
+            let why = format!(
+                "{}: while it asks for no advance ({since}) it gets nothing in receive order, unless \
+                 it has enabled asynchronous delivery",
+                self.time_text(of)
+            );
+            walk.holds("time", why);
+        }
+        Ok(())
+    }
+
+    /// Who waits longer than this, and was not named yet.
+    pub(crate) fn take_long_waits(&mut self, longer: Duration) -> Vec<LongWait> {
+        let now = self.mom.now;
+        let all = self.time.since.iter();
+        let long = |s: &Since| !s.noted && now.saturating_sub(s.when) >= longer;
+        let long: Vec<_> = all.filter(|(_, s)| long(s)).map(|(f, _)| *f).collect();
+        let mut waits = Vec::new();
+        for federate in long {
+            let wait = self.time.times().wait(federate);
+            let Some((wait, waiting)) = wait.zip(self.log.peer(federate)) else {
+                continue;
+            };
+            let turn = wait.behind.first().and_then(|(first, _)| {
+                let name = self.federation.federate_name(*first)?;
+                Some((self.log.peer(*first)?, name.to_owned()))
+            });
+            let asked = self.asked_text(federate, &wait);
+            let why = format!(
+                "waits for {asked}, {}: {}",
+                self.ago(federate),
+                self.waits_text(&wait)
+            );
+            waits.push(LongWait { waiting, why, turn });
+            if let Some(since) = self.time.since.get_mut(&federate) {
+                since.noted = true;
+            }
+        }
+        waits
+    }
+
+    /// Where it stands.
+    fn time_text(&self, of: FederateHandle) -> String {
+        let times = self.time.times();
+        let who = self.federate_text(of);
+        let Some(clock) = times.clock(of) else {
+            return who;
+        };
+        let mut text = format!("{who} is at {}", clock.time());
+        text += match times.is_constrained(of) {
+            true => ", time-constrained",
+            false => ", not time-constrained",
+        };
+        match clock.lookahead() {
+            Some(lookahead) => text += &format!(", time-regulating with lookahead {lookahead}"),
+            None => text += ", not time-regulating",
+        }
+        if let Some(galt) = times.galt(of).time() {
+            text += &format!(", GALT {galt}");
+        }
+        text
+    }
+
+    /// What is asked for.
+    fn asked_text(&self, of: FederateHandle, wait: &Wait) -> String {
+        let times = self.time.times();
+        if times.is_enabling(of) {
+            return format!("time regulation at {}", wait.at);
+        }
+        match times.clock(of).and_then(|c| c.advance()) {
+            Some((kind, to)) if wait.at != to => {
+                format!("{} up to {to}, next {}", service(kind), wait.at)
+            }
+            Some((kind, to)) => format!("{} to {to}", service(kind)),
+            None => format!("time constraint at {}", wait.at),
+        }
+    }
+
+    /// It stands still by its own will.
+    fn asks_nothing(&self, of: FederateHandle) -> String {
+        let who = self.federate_text(of);
+        let at = self.time.times().clock(of).map(|c| c.time().to_string());
+        format!(
+            "{who} has asked for no advance since it came to {}, {}",
+            at.unwrap_or_default(),
+            self.ago(of)
+        )
+    }
+
+    /// Who is in the way.
+    fn waits_text(&self, wait: &Wait) -> String {
+        if wait.held {
+            return "it is held until the federation execution is saved or restored".to_owned();
+        }
+        let Some(((first, bound), others)) = wait.behind.split_first() else {
+            return "nobody is in its way".to_owned();
+        };
+        let times = self.time.times();
+        let doing = match times.wait(*first) {
+            Some(held) => format!("and waits for {} itself", self.asked_text(*first, &held)),
+            None => format!("and has asked for no advance, {}", self.ago(*first)),
+        };
+        let mut text = format!(
+            "{}, from which messages with time stamps of {bound} may still come, {doing}",
+            self.time_text(*first)
+        );
+        if !others.is_empty() {
+            let names = others.iter().map(|(f, _)| self.federate_text(*f));
+            let names: Vec<_> = names.collect();
+            text += &format!("; behind it, too: {}", names.join(", "));
+        }
+        text
+    }
+
+    /// Since when it waits, or does not.
+    fn ago(&self, of: FederateHandle) -> String {
+        match self.time.since.get(&of) {
+            Some(since) => {
+                let ago = self.mom.now.saturating_sub(since.when);
+                format!("{:.1} s ago (turn {})", ago.as_secs_f64(), since.turns)
+            }
+            None => "before a restore".to_owned(),
+        }
+    }
+}
+
+/// A service by its name in the standard.
+fn service(kind: Advance) -> &'static str {
+    match kind {
+        Advance::Time => "Time Advance Request",
+        Advance::TimeAvailable => "Time Advance Request Available",
+        Advance::NextMessage => "Next Message Request",
+        Advance::NextMessageAvailable => "Next Message Request Available",
+        Advance::FlushQueue => "Flush Queue Request",
+    }
+}

@@ -1,0 +1,175 @@
+//! `starling why` for time: who waits for whom, at which time and since when.
+
+mod common;
+
+use common::Federation;
+use starling_core::message::ResignAction;
+use starling_core::{LogicalTime, LogicalTimeInterval};
+
+fn at(time: f64) -> LogicalTime {
+    LogicalTime::float64(time).unwrap()
+}
+
+/// All regulate with a lookahead of 1 and are constrained.
+fn timed(names: &[&str]) -> Federation {
+    let mut f = Federation::new("");
+    for name in names {
+        f.join(name);
+    }
+    for name in names {
+        let one = LogicalTimeInterval::float64(1.0).unwrap();
+        f.call(name, |f| f.enable_time_regulation(one)).unwrap();
+        f.call(name, |f| f.enable_time_constrained()).unwrap();
+        f.callbacks(name);
+    }
+    f
+}
+
+#[test]
+fn who_asks_for_nothing_stands_still_by_its_own_will() {
+    let mut f = timed(&["A", "B"]);
+    f.set_time(7);
+    let (lines, turn) = f.why_time("A");
+    assert_eq!(
+        lines,
+        [
+            "ok joined: 'A' is joined to 'F'",
+            "ok time: 'A' is at 0, time-constrained, time-regulating with lookahead 1, GALT 1",
+            "FAIL asked: 'A' has asked for no advance since it came to 0, 7.0 s ago (turn 5)",
+        ]
+    );
+    assert_eq!(turn.as_deref(), Some("A"));
+    let (lines, turn) = f.why_time("nobody");
+    assert!(lines[0].starts_with("FAIL joined: 'nobody'"), "{lines:?}");
+    assert_eq!(turn, None);
+}
+
+#[test]
+fn a_federate_waits_for_the_one_with_the_least_bound_and_others_are_named() {
+    let mut f = timed(&["A", "B", "C"]);
+    f.set_time(10);
+    // B gets ahead, A waits; C has never asked.
+    f.call("A", |f| f.time_advance_request(at(20.0))).unwrap();
+    f.set_time(12);
+    f.call("B", |f| f.time_advance_request(at(5.0))).unwrap();
+    f.set_time(15);
+    let (lines, turn) = f.why_time("A");
+    assert_eq!(
+        lines[2..],
+        [
+            "ok asked: for Time Advance Request to 20, 5.0 s ago (turn 6)",
+            "FAIL granted: 'C' is at 0, time-constrained, time-regulating with lookahead 1, GALT 6, \
+             from which messages with time stamps of at least 1 may still come, and has asked for no \
+             advance, 15.0 s ago (turn 5); behind it, too: 'B'",
+        ]
+    );
+    assert_eq!(turn.as_deref(), Some("C"));
+    // C asks: it has the least bound no more, and is granted.
+    f.call("C", |f| f.next_message_request(at(30.0))).unwrap();
+    let (_, turn) = f.why_time("A");
+    assert_eq!(turn.as_deref(), Some("B"), "granted 5, asks for no more");
+    f.call("B", |f| {
+        f.resign_federation_execution(ResignAction::NoAction)
+    })
+    .unwrap();
+    let (lines, turn) = f.why_time("A");
+    assert!(lines[2].starts_with("FAIL asked"), "granted: {lines:?}");
+    assert_eq!(turn.as_deref(), Some("A"));
+    let (lines, turn) = f.why_time("C");
+    assert!(lines[2].contains("Next Message Request to 30"), "{lines:?}");
+    assert_eq!(turn.as_deref(), Some("A"));
+}
+
+#[test]
+fn each_long_wait_is_named_once() {
+    let mut f = timed(&["A", "B"]);
+    f.set_time(100);
+    f.call("A", |f| f.time_advance_request(at(20.0))).unwrap();
+    f.set_time(129);
+    assert_eq!(f.long_waits(30), []);
+    f.set_time(130);
+    let [(why, turn)] = &f.long_waits(30)[..] else {
+        panic!("A waits");
+    };
+    assert!(
+        why.starts_with("waits for Time Advance Request to 20, 30.0 s ago (turn 6): 'B' is at 0, "),
+        "{why}"
+    );
+    assert_eq!(turn.as_deref(), Some("B"));
+    f.set_time(500);
+    assert_eq!(f.long_waits(30), [], "it was named; B does not wait");
+    f.call("B", |f| f.time_advance_request(at(20.0))).unwrap();
+    f.callbacks("A");
+    f.call("A", |f| f.time_advance_request(at(21.5))).unwrap();
+    f.set_time(530);
+    assert_eq!(f.long_waits(30).len(), 1, "another wait");
+}
+
+#[test]
+fn enabling_and_holding_are_told() {
+    let mut f = timed(&["A", "B"]);
+    f.join("C");
+    // A and B get ahead of C, which has to wait until they have got further.
+    for name in ["A", "B"] {
+        f.call(name, |f| f.time_advance_request(at(1.5))).unwrap();
+    }
+    for name in ["A", "B"] {
+        f.callbacks(name);
+    }
+    f.call("A", |f| f.time_advance_request(at(10.0))).unwrap();
+    f.call("C", |f| f.time_advance_request(at(9.0))).unwrap();
+    f.callbacks("C");
+    f.call("C", |f| f.enable_time_constrained()).unwrap();
+    let (lines, turn) = f.why_time("C");
+    assert!(
+        lines[2].starts_with("ok asked: for time constraint at 9, "),
+        "{lines:?}"
+    );
+    assert_eq!(turn.as_deref(), Some("B"));
+    // B may come to 2 and no further before the save.
+    f.call("B", |f| f.request_federation_save("s", Some(at(2.0))))
+        .unwrap();
+    f.call("B", |f| f.time_advance_request(at(2.5))).unwrap();
+    let (lines, turn) = f.why_time("B");
+    assert!(
+        lines[3].starts_with("FAIL granted: it is held until"),
+        "{lines:?}"
+    );
+    assert_eq!(turn, None);
+}
+
+#[test]
+fn messages_that_wait_are_the_reason_why_nothing_comes() {
+    let mut f = timed(&["A", "B"]);
+    let class = f.interaction("I");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.call("A", |f| {
+        f.change_interaction_order_type(class, starling_core::Order::TimeStamp)
+    })
+    .unwrap();
+    f.run();
+    f.call("A", |f| {
+        f.send_interaction_at(class, &[], b"", at(3.0)).map(|_| ())
+    })
+    .unwrap();
+    let lines = f.why("B", "I");
+    assert_eq!(
+        lines[lines.len() - 2..],
+        [
+            "FAIL time: 1 message(s) in time-stamp order wait for its advance; 'B' is at 0, \
+             time-constrained, time-regulating with lookahead 1, GALT 1",
+            "FAIL asked: 'B' has asked for no advance since it came to 0, 0.0 s ago (turn 5)",
+        ]
+    );
+    f.call("B", |f| f.time_advance_request(at(3.0))).unwrap();
+    let lines = f.why("B", "I");
+    assert!(
+        lines
+            .last()
+            .unwrap()
+            .starts_with("FAIL granted: 'A' is at 0"),
+        "{lines:?}"
+    );
+}
