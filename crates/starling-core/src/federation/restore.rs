@@ -15,7 +15,7 @@
 use super::modules;
 use super::save::{Archive, QueuedSave, SavedFederation, Stages};
 use crate::callback::Callback;
-use crate::exception::{require_name, throw};
+use crate::exception::{NAME_BYTES_MAX, require_name, throw};
 use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::log::federate::DataPath;
@@ -97,8 +97,16 @@ impl Restoring {
 impl Execution {
     /// Request Federation Restore, §4.24.
     pub(crate) fn request_restore(&mut self, cause: Cause, label: String) {
-        if self.federation.saves.is_in_progress() || self.federation.restoring.is_in_progress() {
-            let why = "another save or restore has begun meanwhile";
+        let why = if label.is_empty() || label.len() > NAME_BYTES_MAX {
+            Some("no save has such a label")
+        } else if self.federation.saves.is_in_progress()
+            || self.federation.restoring.is_in_progress()
+        {
+            Some("another save or restore has begun meanwhile")
+        } else {
+            None
+        };
+        if let Some(why) = why {
             self.refuse_restore(cause, cause.sender, label, why.into());
             return;
         }
@@ -148,6 +156,7 @@ impl Execution {
             Err(why) => {
                 self.federation.restoring.0 = None;
                 self.refuse_restore(None, asked, label, why);
+                self.settle_time();
                 return;
             }
         };
@@ -340,9 +349,8 @@ impl Execution {
 
     fn fail_restore(&mut self, cause: impl Into<Option<Cause>>, why: RestoreFailure) {
         self.federation.restoring.0 = None;
-        self.time.hold_nothing();
         self.log.tell_all(cause, Entry::NotRestored(why));
-        self.settle_time();
+        self.let_time_go_on();
     }
 
     /// Query Federation Restore Status, §4.31.
@@ -380,10 +388,12 @@ impl Execution {
             self.fail_restore(None, why);
         } else if restore.asked == federate {
             self.federation.restoring.0 = None;
+            self.settle_time();
         } else if !restore.members.is_empty() {
             let asked = restore.asked;
             self.federation.restoring.0 = None;
             self.log.tell(None, &[asked], Entry::NotRestored(why));
+            self.settle_time();
         }
     }
 }

@@ -9,7 +9,8 @@
 //!
 //! Invariants:
 //! - `stages` has exactly the joined federates that were instructed;
-//! - while anybody is instructed, nobody joins and no time is granted beyond the save's.
+//! - while anybody is instructed, nobody joins and no time is granted beyond the save's;
+//! - a scheduled save waits for a restore to end, and holds time again if that fails.
 
 use super::restore::RestoreStage;
 use crate::callback::Callback;
@@ -18,8 +19,8 @@ use crate::exception::{NAME_BYTES_MAX, require_name, throw};
 use crate::execution::Execution;
 use crate::held::Held;
 use crate::log::federate::Output;
-use crate::message::Cause;
 use crate::message::save::{Entry, Request};
+use crate::message::{Cause, LogIndex};
 use crate::saved;
 use crate::{Exception, Federate, FederateHandle, LogicalTime, ProtocolError};
 use std::collections::BTreeMap;
@@ -98,11 +99,21 @@ struct Save {
     label: String,
     time: Option<LogicalTime>,
     stages: BTreeMap<FederateHandle, SaveStatus>,
-    /// The executive's part, once all are complete.
-    execution: Option<Box<saved::Execution>>,
-    parts: BTreeMap<FederateHandle, saved::Federate>,
-    /// The task in which it is written.
-    writing: Option<u64>,
+    progress: Progress,
+}
+
+/// How far a save has come as a whole.
+enum Progress {
+    /// Not all federates are complete.
+    Saving,
+    /// All are, and were asked for their parts at this place in the log.
+    Parts {
+        asked_at: LogIndex,
+        execution: Box<saved::Execution>,
+        parts: BTreeMap<FederateHandle, saved::Federate>,
+    },
+    /// It is written in this task.
+    Writing(u64),
 }
 
 /// Saves at the executive.
@@ -241,8 +252,20 @@ impl Execution {
         Ok(())
     }
 
+    /// A save or a restore holds time no longer; a scheduled save goes on holding it beyond its own.
+    pub(super) fn let_time_go_on(&mut self) {
+        match &self.federation.saves.scheduled {
+            Some(scheduled) => self.time.hold_beyond(scheduled.time),
+            None => self.time.hold_nothing(),
+        }
+        self.settle_time();
+    }
+
     /// Instructs whom the scheduled save has come to. Call when time has been settled.
     pub(crate) fn instruct_scheduled(&mut self) {
+        if self.federation.restoring.is_in_progress() {
+            return;
+        }
         let (label, time) = match (
             &self.federation.saves.scheduled,
             &self.federation.saves.save,
@@ -301,9 +324,7 @@ impl Execution {
             label: label.clone(),
             time,
             stages: BTreeMap::new(),
-            execution: None,
-            parts: BTreeMap::new(),
-            writing: None,
+            progress: Progress::Saving,
         });
         let instructed = federates.iter();
         let instructed = instructed.map(|f| (*f, SaveStatus::FederateInstructedToSave));
@@ -321,67 +342,84 @@ impl Execution {
         }
     }
 
-    /// When all are complete: takes the executive's part, and asks for the others.
+    /// When all are complete: takes the executive's part, and asks for the others, once.
     fn take_parts(&mut self, cause: impl Into<Option<Cause>>) {
-        let members = self.log.members();
+        let save = self.federation.saves.save.as_ref();
         let complete =
             |f| self.federation.saves.stage(f) == SaveStatus::FederateWaitingForFederationToSave;
-        if !members.into_iter().all(complete) || self.federation.saves.save.is_none() {
+        if !save.is_some_and(|s| matches!(s.progress, Progress::Saving))
+            || !self.log.members().into_iter().all(complete)
+        {
             return;
         }
         self.log.tell_all(cause, Entry::TakePart);
-        let execution = Box::new(self.save());
+        let progress = Progress::Parts {
+            asked_at: self.log.index(),
+            execution: Box::new(self.save()),
+            parts: BTreeMap::new(),
+        };
         if let Some(save) = &mut self.federation.saves.save {
-            save.execution = Some(execution);
+            save.progress = progress;
         }
     }
 
-    /// A federate's part of the save has come.
+    /// A federate's part of the save has come. One that was asked for by another save, which has
+    /// failed meanwhile, is dropped.
     pub(crate) fn part(
         &mut self,
         federate: FederateHandle,
         part: saved::Federate,
     ) -> Result<(), ProtocolError> {
         let Some(save) = &mut self.federation.saves.save else {
-            // The save has failed meanwhile.
             return Ok(());
         };
-        if save.execution.is_none() || save.parts.insert(federate, part).is_some() {
+        let Progress::Parts {
+            asked_at, parts, ..
+        } = &mut save.progress
+        else {
+            return Ok(());
+        };
+        if part.log.applied != *asked_at {
+            return Ok(());
+        }
+        if parts.insert(federate, part).is_some() {
             return Err(ProtocolError(format!(
-                "{federate} sent a part of a save that was not asked for"
+                "{federate} sent its part of a save twice"
             )));
         }
-        if save.parts.len() < save.stages.len() {
+        if parts.len() < save.stages.len() {
             return Ok(());
         }
-        let Some(execution) = save.execution.take() else {
+        let number = self.federation.saves.last_task + 1;
+        let writing = Progress::Writing(number);
+        let Progress::Parts {
+            execution, parts, ..
+        } = std::mem::replace(&mut save.progress, writing)
+        else {
             return Ok(());
         };
-        let parts = std::mem::take(&mut save.parts);
-        let (label, time) = (save.label.clone(), save.time);
+        let label = save.label.clone();
         let whole = SavedFederation {
             federation: self.federation.name.clone(),
             label: label.clone(),
-            time,
+            time: save.time,
             execution: *execution,
             federates: parts.into_iter().collect(),
         };
-        let number = self.federation.saves.put_task(Archive {
+        self.federation.saves.put_task(Archive {
             execution: self.federation.number,
-            number: 0,
+            number,
             federation: self.federation.name.clone(),
             label,
             write: Some(Box::new(whole)),
         });
-        if let Some(save) = &mut self.federation.saves.save {
-            save.writing = Some(number);
-        }
         Ok(())
     }
 
     /// The save has been written, or could not be.
     pub(crate) fn saved(&mut self, task: u64, done: Result<(), String>) {
-        if self.federation.saves.save.as_ref().and_then(|s| s.writing) != Some(task) {
+        let save = self.federation.saves.save.as_ref();
+        if !save.is_some_and(|s| matches!(s.progress, Progress::Writing(t) if t == task)) {
             return;
         }
         let failure = done.err().map(|why| {
@@ -401,16 +439,15 @@ impl Execution {
     /// Ends a save that is not decided yet.
     fn fail_save(&mut self, cause: impl Into<Option<Cause>>, why: SaveFailure) {
         let save = self.federation.saves.save.as_ref();
-        if save.is_some_and(|s| s.writing.is_none()) {
+        if save.is_some_and(|s| !matches!(s.progress, Progress::Writing(_))) {
             self.end_save(cause, Some(why));
         }
     }
 
     fn end_save(&mut self, cause: impl Into<Option<Cause>>, failure: Option<SaveFailure>) {
         self.federation.saves.save = None;
-        self.time.hold_nothing();
         self.log.tell_all(cause, Entry::SaveEnded { failure });
-        self.settle_time();
+        self.let_time_go_on();
     }
 
     /// A federate is no longer a member.

@@ -8,8 +8,9 @@ use starling_core::message::{
     PeerInfo, Question, Request, RequestBody, ResignAction, ToExecutive,
 };
 use starling_core::{
-    Answer, AttributeHandle, Callback, Counters, DataOut, DataPath, Exception, Executive, Federate,
-    FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox, PeerId, Why,
+    Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataOut, DataPath, Exception,
+    Executive, Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox,
+    PeerId, Why,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -297,6 +298,24 @@ impl Federation {
             self.executive.settle();
             self.deliver();
         }
+    }
+
+    /// Lets what the executive has said arrive; nothing of anybody's arrives there.
+    pub fn hear(&mut self) {
+        self.executive.settle();
+        self.deliver();
+    }
+
+    /// What the executive's process is to do with saved federation executions.
+    pub fn archives(&mut self) -> Vec<Archive> {
+        std::iter::from_fn(|| self.executive.poll_archive()).collect()
+    }
+
+    /// What the executive's process was to do is done.
+    pub fn archived(&mut self, task: &Archive, done: Archived) {
+        self.executive
+            .archived(task.execution, task.number, Ok(done));
+        self.run();
     }
 
     /// Lets arrive what has been sent on the link of its own from one federate to another, who is
