@@ -180,6 +180,13 @@ campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 ddm
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 time
 
+# kill -9 while a save is written, SAVES_KILLS times: the save before is there, or the new one, whole. Prints how far
+# the saves had come, and fails if a stage was hit in less than one kill of twenty.
+.PHONY: campaign-saves
+SAVES_KILLS ?= 200
+campaign-saves:
+	SAVES_KILLS=$(SAVES_KILLS) cargo test --locked -p starling-cli --test saves kill::campaign -- --ignored --nocapture
+
 # Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
 # run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves. Nothing of it
 # is unsafe code: without sanitizers it runs five times as often.

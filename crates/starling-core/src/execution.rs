@@ -29,6 +29,8 @@ pub(crate) struct Execution {
     pub(crate) time: ExecutionTime,
     pub(crate) ownership: ExecutionOwnership,
     pub(crate) mom: ExecutionMom,
+    /// Bytes, about, that are kept of what one member has made, of each kind.
+    pub(crate) kept_bytes_max: usize,
     /// Where the receivers of a data frame are put together.
     pub(crate) receivers: Vec<FederateHandle>,
     /// For the log of the executive's process.
@@ -53,6 +55,7 @@ impl Execution {
             time: ExecutionTime::new(time),
             ownership: ExecutionOwnership::default(),
             mom: ExecutionMom::default(),
+            kept_bytes_max: usize::MAX,
             receivers: Vec::new(),
             notes: Vec::new(),
         }

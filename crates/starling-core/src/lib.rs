@@ -23,6 +23,7 @@ mod federation;
 mod generated;
 mod handles;
 mod held;
+mod kept;
 mod log;
 mod lrc;
 pub mod message;

@@ -3,13 +3,14 @@
 mod common;
 
 use common::Federation;
+use starling_core::message::Stamp;
 use starling_core::message::{
     AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody,
     SubscribedAttribute, ddm, declaration, federation, object, ownership,
 };
 use starling_core::{
-    AddressBuf, AttributeHandle, Callback, Divestiture, ExceptionKind, FederateHandle,
-    ObjectInstanceHandle, RegionHandle, Service, Transportation, ValuesBuf,
+    AddressBuf, AttributeHandle, Callback, Divestiture, ExceptionKind, FederateHandle, LogicalTime,
+    LogicalTimeInterval, ObjectInstanceHandle, RegionHandle, Service, Transportation, ValuesBuf,
 };
 
 /// A owns x and y of an instance, which B and C know and publish, too.
@@ -372,4 +373,216 @@ fn nobody_speaks_for_the_regions_of_others() {
     assert_eq!(regions.as_deref(), Some(&[][..]));
     let asked = f.member("C").range_bounds(region, dimension);
     assert_eq!(asked.unwrap_err().kind, ExceptionKind::InvalidRegion);
+}
+
+/// What the executive keeps of one federate in the tests below.
+const KEPT_BYTES: usize = 20_000;
+
+/// A and B, of whom not much is kept.
+fn bounded() -> Federation {
+    let mut f = Federation::bounded(KEPT_BYTES);
+    for name in ["A", "B"] {
+        f.join(name);
+    }
+    f
+}
+
+/// Makes one after the other until it is refused; how many were not.
+fn until_refused(
+    f: &mut Federation,
+    mut make: impl FnMut(&mut Federation, u32) -> Result<(), String>,
+) -> u32 {
+    for n in 1..10_000 {
+        if let Err(why) = make(f, n) {
+            assert!(why.contains("limits.kept_bytes of rtiexec"), "{why}");
+            assert!(!f.is_joined("A"));
+            is_served(f, "B");
+            return n - 1;
+        }
+    }
+    panic!("there is no bound");
+}
+
+#[test]
+fn names_reserved_are_bounded() {
+    let mut f = bounded();
+    let reserve = |f: &mut Federation, who: &str, name: &str| {
+        f.call(who, |f| f.reserve_object_instance_name(name))
+            .unwrap();
+        match &f.callbacks(who)[..] {
+            [Callback::NamesReserved { succeeded, .. }] => *succeeded,
+            other => panic!("{other:?}"),
+        }
+    };
+    let long = "n".repeat(1_000);
+    let mut names = (0..).map(|n| format!("{long}{n}"));
+    let fits = names.by_ref().take_while(|name| reserve(&mut f, "A", name));
+    assert_eq!(fits.count(), KEPT_BYTES / 1_129);
+    // Nobody else is refused, and who gives some back may reserve others.
+    assert!(reserve(&mut f, "B", "of B"));
+    let released = f.call("A", |f| f.release_object_instance_name(&format!("{long}0")));
+    released.unwrap();
+    assert!(reserve(&mut f, "A", "another"));
+    assert!(f.is_joined("A"));
+    let name = format!("{long}1");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("A", |f| f.register_object_instance(class, Some(&name)))
+        .unwrap();
+    assert!(reserve(&mut f, "A", "it is an instance's now"));
+}
+
+#[test]
+fn instances_are_bounded() {
+    let register = |f: &mut Federation, number| {
+        let request = object::Request::RegisterObject {
+            instance: ObjectInstanceHandle::new(FederateHandle(1), number),
+            class: f.class("A"),
+            name: None,
+        };
+        f.forge_request("A", &[], request)
+    };
+    let mut f = bounded();
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    // What is deleted does not count.
+    for number in 1..=200 {
+        register(&mut f, number).unwrap();
+        let instance = ObjectInstanceHandle::new(FederateHandle(1), number);
+        let (tag, stamp) = (vec![], None);
+        let delete = object::Request::DeleteObject {
+            instance,
+            tag,
+            stamp,
+        };
+        f.forge_request("A", &[], delete).unwrap();
+    }
+    let fits = until_refused(&mut f, |f, n| register(f, 200 + n));
+    assert!((40..70).contains(&fits), "{fits} instances");
+}
+
+#[test]
+fn regions_and_what_they_are_used_for_are_bounded() {
+    let fits = until_refused(&mut bounded(), |f, n| {
+        let dimension = f.call("B", |f| f.dimension_handle("D")).unwrap();
+        let range = Range {
+            dimension,
+            lower: 0,
+            upper: 1,
+        };
+        // The first again and again takes no more room.
+        for number in [1, n] {
+            let specification = RegionSpecification {
+                region: RegionHandle::new(FederateHandle(1), number),
+                ranges: vec![range],
+            };
+            let commit = ddm::Request::CommitRegions(vec![specification]);
+            f.forge_request("A", &[], commit)?;
+        }
+        Ok(())
+    });
+    assert!((80..140).contains(&fits), "{fits} regions");
+
+    // Each pair of a region and what it is subscribed or associated with counts, and once only.
+    let mut f = bounded();
+    let regions: Vec<_> = (1..=30).map(|number| region(&mut f, number)).collect();
+    let (class, interaction) = (f.class("A"), f.interaction("I"));
+    let list = f.attributes(&["x", "y"]);
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    let instance = instance.unwrap();
+    let mut made = Vec::new();
+    let fits = until_refused(&mut f, |f, n| {
+        let regions = vec![regions[n as usize]];
+        let pair = AttributeRegions {
+            attributes: vec![list[0]],
+            regions: regions.clone(),
+        };
+        let all: [RequestBody; 3] = [
+            ddm::Request::SubscribeObjectClassWithRegions {
+                class,
+                regions: vec![pair.clone()],
+                active: true,
+                rate: String::new(),
+            }
+            .into(),
+            ddm::Request::SubscribeInteractionWithRegions {
+                class: interaction,
+                regions,
+                active: true,
+            }
+            .into(),
+            ddm::Request::AssociateRegions {
+                instance,
+                regions: vec![pair],
+            }
+            .into(),
+        ];
+        for request in all {
+            f.forge_request("A", &[], request.clone())?;
+            made.push(request);
+        }
+        for request in &made {
+            f.forge_request("A", &[], request.clone())?;
+        }
+        Ok(())
+    });
+    assert!((20..29).contains(&fits), "{fits} of each");
+}
+
+#[test]
+fn synchronization_points_are_bounded() {
+    let register = |f: &mut Federation, label: String| {
+        let request = federation::Request::RegisterSynchronizationPoint {
+            label,
+            tag: vec![0; 1_000],
+            set: vec![],
+        };
+        f.forge_request("A", &[], request)
+    };
+    let mut f = bounded();
+    for n in 0..100 {
+        register(&mut f, format!("{n}")).unwrap();
+        for name in ["A", "B"] {
+            f.callbacks(name);
+            let achieved = |f: &mut starling_core::Lrc<_>| {
+                f.synchronization_point_achieved(&format!("{n}"), true)
+            };
+            f.call(name, achieved).unwrap();
+        }
+    }
+    let fits = until_refused(&mut f, |f, n| register(f, format!("p{n}")));
+    assert!((12..20).contains(&fits), "{fits} points");
+}
+
+#[test]
+fn messages_that_may_be_retracted_are_bounded() {
+    let mut f = bounded();
+    let class = f.interaction("I");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    let lookahead = LogicalTimeInterval::float64(1.0).unwrap();
+    f.call("A", |f| f.enable_time_regulation(lookahead))
+        .unwrap();
+    f.callbacks("A");
+    let fits = until_refused(&mut f, |f, n| {
+        let none = ValuesBuf::default();
+        let stamp = Stamp {
+            time: LogicalTime::float64(9.0).unwrap(),
+            retraction: Some(n.into()),
+        };
+        let payload = Payload {
+            transportation: Transportation::Reliable,
+            values: none.values(),
+            tag: b"",
+            address: None,
+            stamp: Some(stamp),
+        };
+        f.forge_refused("A", DataBody::Interaction { class, payload })
+    });
+    assert!((80..160).contains(&fits), "{fits} messages");
 }

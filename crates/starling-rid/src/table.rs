@@ -73,10 +73,12 @@ settings! {
         "Callbacks, with all that they hold, that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
     LIMITS_WITHHELD_BYTES: u64 = "limits.withheld_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "1073741824",
         "Messages that time management may withhold from a time-constrained federate (in time-stamp order until it has advanced, in receive order while it does not advance). At half there is a warning; beyond it the federate is cut off with that reason. Of rtiexec: what it keeps of messages in time-stamp order for one federate, about 64 bytes each; beyond it that federate is resigned.";
+    LIMITS_KEPT_BYTES: u64 = "limits.kept_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",
+        "About what rtiexec keeps of what one joined federate has made, of each of these: names that it has reserved; object instances that it has registered (about 400 bytes each); regions, with what they are used for; synchronization points that are not achieved; messages in time-stamp order that it may retract. Names beyond it are not reserved (Object Instance Name Reservation Failed); who goes beyond it with others is cut off with that reason.";
     LIMITS_SEND_STALL_S: f64 = "limits.send_stall_s", Kind::Number(0.0, DAY_S), "s", "120",
         "A receiver that holds up its senders for this long is resigned, after a warning, unless it is stopped and fault.paused keeps it; 0: never, senders wait.";
     SAVES_DIR: String = "saves.dir", Kind::Text, "", "",
-        "Directory of saved federation executions; made for the user alone. Nothing: starling/saves in $XDG_STATE_HOME, else in ~/.local/state.";
+        "Directory of saved federation executions; made for the user alone. One that exists must belong to the user, and nobody else may write to it. Nothing: starling/saves in $XDG_STATE_HOME, else in ~/.local/state.";
     SAVES_BYTES: u64 = "saves.bytes", Kind::Integer(1 << 10, 1 << 50), "bytes", "17179869184",
         "What all saved federation executions may take on disk together. A save that would need more fails.";
     SAVES_KEEP: u64 = "saves.keep", Kind::Integer(0, 1 << 20), "", "0",

@@ -6,9 +6,9 @@ use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
-    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S,
-    RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
+    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES,
+    LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX,
+    RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
 };
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +42,8 @@ pub struct Config {
     pub models_bytes: usize,
     /// Of messages in time-stamp order that wait for one federate's advance.
     pub withheld_bytes: usize,
+    /// Of what one joined federate has made, of each kind.
+    pub kept_bytes: usize,
     /// A message that has begun must have come whole after this long.
     pub frame_timeout: Option<Duration>,
     /// Bytes that may wait for a receiver before its senders are held up.
@@ -76,6 +78,7 @@ impl Config {
             federations_per_host: settings.get(LIMITS_FEDERATIONS_PER_HOST) as usize,
             models_bytes: settings.get(LIMITS_MODELS_BYTES) as usize,
             withheld_bytes: settings.get(LIMITS_WITHHELD_BYTES) as usize,
+            kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             send_stall: some(time(LIMITS_SEND_STALL_S)),

@@ -277,14 +277,19 @@ impl Server {
         });
         self.note_membership(n);
         self.take_outputs();
+        self.log_notes();
+        self.check_control_room(n);
+        result.map_err(|e| Ending::Fault(e.to_string()))
+    }
+
+    /// Writes into the log what the executive has to say of peers.
+    pub(crate) fn log_notes(&mut self) {
         while let Some((PeerId(peer), note)) = self.executive.poll_note() {
             if let Some(connection) = self.connection(peer as usize) {
                 let name = connection.name();
                 warn!("{name}: {note}");
             }
         }
-        self.check_control_room(n);
-        result.map_err(|e| Ending::Fault(e.to_string()))
     }
 
     /// Puts the answer of this process, not of a federation execution, on a peer's stream.

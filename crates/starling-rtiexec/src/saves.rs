@@ -11,7 +11,7 @@
 
 use sha2::{Digest, Sha256};
 use starling_core::SavedFederation;
-use starling_net::{ProcessState, open_file, process_state, read_file};
+use starling_net::{ProcessState, open_file, process_state, read_file, user_id};
 use starling_wire::{Description, decode_description, decode_save, put_description, put_save};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -85,6 +85,7 @@ impl SaveStore {
     /// # Errors
     /// A sentence; the former one is still there then.
     pub fn write(&self, saved: &SavedFederation) -> Result<(), String> {
+        self.make_own()?;
         let path = self.path(&saved.federation, &saved.label);
         let bytes = encode(saved);
         let others: u64 = self
@@ -109,12 +110,49 @@ impl SaveStore {
         Ok(())
     }
 
-    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        static WRITTEN: AtomicU64 = AtomicU64::new(0);
-        DirBuilder::new()
+    /// Makes the directory if there is none; else it must be the user's own.
+    fn make_own(&self) -> Result<(), String> {
+        let made = DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&self.directory)?;
+            .create(&self.directory);
+        made.map_err(|e| format!("{} can't be made: {e}", self.directory.display()))?;
+        self.require_own()
+    }
+
+    /// Whoever else may write to the directory could put a save of his own in the place of one, or
+    /// hinder that one is written. A directory that is not there is nobody's.
+    fn require_own(&self) -> Result<(), String> {
+        let found = match fs::metadata(&self.directory) {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(format!("{} can't be read: {e}", self.directory.display())),
+            Ok(found) => found,
+        };
+        let refuse = |why: String, remedy: &str| {
+            let directory = self.directory.display();
+            Err(format!(
+                "the directory of saves {directory} {why}; {remedy}, or set saves.dir to a directory \
+                 of your own"
+            ))
+        };
+        let user = user_id();
+        if found.uid() != user {
+            return refuse(format!("belongs to user {}", found.uid()), "chown it");
+        }
+        // Many systems give each user a group of his own, of the same number.
+        let group = found.mode() & 0o020 != 0 && found.gid() != user;
+        if group || found.mode() & 0o002 != 0 {
+            let why = format!(
+                "can be written by others (mode {:o})",
+                found.mode() & 0o7777
+            );
+            return refuse(why, "chmod go-w it");
+        }
+        Ok(())
+    }
+
+    fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        static WRITTEN: AtomicU64 = AtomicU64::new(0);
         self.sweep();
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
@@ -190,6 +228,7 @@ impl SaveStore {
     /// # Errors
     /// A sentence that says why it can't be used.
     pub fn read(&self, federation: &str, label: &str) -> Result<SavedFederation, String> {
+        self.require_own()?;
         let path = self.path(federation, label);
         let most = usize::try_from(self.bytes_max).unwrap_or(usize::MAX);
         let bytes = read_file(&path, most).map_err(|e| match e.kind() {
@@ -247,6 +286,7 @@ impl SaveStore {
 
     /// Removes a save.
     pub fn remove(&self, save: &StoredSave) -> Result<(), String> {
+        self.require_own()?;
         fs::remove_file(&save.path)
             .and_then(|()| File::open(&self.directory)?.sync_all())
             .map_err(|e| format!("{} can't be removed: {e}", save.path.display()))

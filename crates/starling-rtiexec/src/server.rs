@@ -161,6 +161,7 @@ impl Server {
         executive.limit_federations(config.federations_per_host);
         executive.limit_models(config.models_bytes);
         executive.limit_withheld(config.withheld_bytes);
+        executive.limit_kept(config.kept_bytes);
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
         let workshop = Workshop::new(&waker).map_err(failed)?;
         let archivist = Archivist::new(config.saves.clone(), &waker).map_err(failed)?;

@@ -18,6 +18,8 @@ pub(crate) struct Link {
     heartbeat: Duration,
     timeout: Duration,
     ended: bool,
+    /// The largest message that the executive takes.
+    frame_bytes_max: usize,
 }
 
 impl Link {
@@ -35,11 +37,17 @@ impl Link {
             heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
             timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
             ended: false,
+            frame_bytes_max: usize::MAX,
         }
     }
 
     pub(crate) fn stream(&self) -> &Arc<Stream> {
         self.writer.stream()
+    }
+
+    /// The largest message that the executive takes.
+    pub(crate) fn set_frame_bytes_max(&mut self, bytes: usize) {
+        self.frame_bytes_max = bytes;
     }
 
     /// Bytes that wait to be written.
@@ -144,7 +152,18 @@ impl Link {
 
 impl Outbox for Link {
     fn to_executive(&mut self, message: ToExecutive) {
-        put_to_executive(self.writer.out(), &message);
+        let out = self.writer.out();
+        let before = out.len();
+        put_to_executive(out, &message);
+        // What services send is judged before; nothing else grows with what the federate has.
+        if let ToExecutive::Part(part) = message {
+            let bytes = out.len() - before;
+            if bytes > self.frame_bytes_max {
+                out.truncate(before);
+                let (applied, bytes) = (part.log.applied, bytes as u64);
+                put_to_executive(out, &ToExecutive::PartTooLarge { applied, bytes });
+            }
+        }
     }
 
     #[inline]

@@ -109,9 +109,11 @@ impl Links {
         };
         let welcome = opening.shake_hands(challenge, None)?;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
-        let link = Link::new(writer, settings, alone, now);
+        let frame_bytes_max = size(welcome.frame_bytes_max).min(FRAME_BYTES_MAX);
+        let mut link = Link::new(writer, settings, alone, now);
+        link.set_frame_bytes_max(frame_bytes_max);
         let mut lrc = Lrc::new(link, DataPath::Executive);
-        lrc.set_frame_bytes_max(size(welcome.frame_bytes_max).min(FRAME_BYTES_MAX));
+        lrc.set_frame_bytes_max(frame_bytes_max);
         lrc.set_withheld_bytes_max(size(settings.get(LIMITS_WITHHELD_BYTES)));
         let state = State {
             lrc,

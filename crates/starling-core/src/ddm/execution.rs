@@ -4,6 +4,7 @@ use super::index::Ranges;
 use super::updates::UpdateRegions;
 use super::{Defaults, overlap};
 use crate::execution::Execution;
+use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::ddm::{Entry, Request};
 use crate::message::{AttributeRegions, Cause, RegionSpecification};
 use crate::object::registered::Instance;
@@ -17,6 +18,8 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub(crate) struct ExecutionRegions {
     pub(super) committed: BTreeMap<RegionHandle, Ranges>,
+    /// Of `committed`.
+    pub(super) kept: Kept,
     pub(super) updates: UpdateRegions,
 }
 
@@ -47,6 +50,19 @@ impl ExecutionRegions {
         self.committed.remove(&region);
     }
 
+    /// A federate's region has these ranges from now on.
+    fn put(&mut self, region: RegionHandle, ranges: Ranges) {
+        self.take(region);
+        self.kept.add(region.creator(), region_bytes(&ranges));
+        self.committed.insert(region, ranges);
+    }
+
+    fn take(&mut self, region: RegionHandle) {
+        if let Some(gone) = self.committed.remove(&region) {
+            self.kept.take(region.creator(), region_bytes(&gone));
+        }
+    }
+
     /// Whether anything is updated with regions of an instance.
     pub(crate) fn are_associated(&self, instance: ObjectInstanceHandle) -> bool {
         self.updates.has(instance)
@@ -61,6 +77,11 @@ impl ExecutionRegions {
     ) -> impl Iterator<Item = (RegionHandle, &Ranges)> {
         self.updates.of(instance, attribute, owner)
     }
+}
+
+/// About what is kept of a committed region, in bytes: here, and in the tables that look it up.
+pub(super) fn region_bytes(ranges: &[crate::message::Range]) -> usize {
+    2 * (ENTRY_BYTES + size_of_val(ranges))
 }
 
 /// Instances that a federate may now discover.
@@ -119,15 +140,18 @@ impl Execution {
         cause: Cause,
         list: Vec<RegionSpecification>,
     ) -> Result<(), ProtocolError> {
+        let mut more = 0;
         for specification in &list {
             self.require_specification(cause, specification)?;
+            more += region_bytes(&specification.ranges);
         }
+        self.require_region_room(cause.sender, 0, more)?;
         let mut told = Vec::new();
         let mut found = Found::new();
         for specification in list {
             let region = specification.region;
             let ranges: Ranges = specification.ranges.as_slice().into();
-            self.regions.committed.insert(region, ranges.clone());
+            self.regions.put(region, ranges.clone());
             self.regions.updates.commit(region, &ranges);
             if self.subscriptions.regions.is_used(region) {
                 let former = self.subscriptions.commit(region, ranges.clone());
@@ -227,7 +251,7 @@ impl Execution {
                 .updates
                 .unassociate(instance, attribute, region);
         }
-        self.regions.committed.remove(&region);
+        self.regions.take(region);
         if self.conveys_regions() {
             let mut others = self.log.members();
             others.retain(|f| *f != cause.sender);
@@ -258,6 +282,7 @@ impl Execution {
             return Ok(());
         };
         self.require_pairs(cause, class, list)?;
+        self.require_region_room(cause.sender, AttributeRegions::pairs(list).count(), 0)?;
         self.associate(instance, list);
         self.reach_anew(cause, instance);
         Ok(())
@@ -300,6 +325,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_pairs(cause, class, &regions)?;
         self.require_rate(&rate)?;
+        self.require_region_room(cause.sender, AttributeRegions::pairs(&regions).count(), 0)?;
         let former: BTreeSet<_> = self.subscriptions.attributes(cause.sender, class).collect();
         let named: BTreeSet<_> = AttributeRegions::pairs(&regions).map(|(_, r)| r).collect();
         let specifications = self.specifications(named.iter().copied());
@@ -367,6 +393,7 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         self.require_interaction(class)?;
         self.require_known(cause, &regions)?;
+        self.require_region_room(cause.sender, regions.len(), 0)?;
         let specifications = self.specifications(regions.iter().copied());
         let table = &mut self.subscriptions.change().regions;
         for region in &regions {
@@ -532,10 +559,32 @@ impl Execution {
     /// A federate is gone.
     pub(crate) fn forget_regions(&mut self, federate: FederateHandle) {
         self.regions.updates.forget(federate);
+        self.regions.kept.forget(federate);
         let (first, last) = RegionHandle::block(federate);
         self.regions
             .committed
             .retain(|region, _| !(first..=last).contains(region));
+    }
+
+    /// Whether a federate may have regions of so many bytes more, and so many more pairs of a region
+    /// and what it is used for.
+    pub(crate) fn require_region_room(
+        &self,
+        federate: FederateHandle,
+        pairs: usize,
+        bytes: usize,
+    ) -> Result<(), ProtocolError> {
+        let used =
+            self.regions.updates.count(federate) + self.subscriptions.regions.count(federate);
+        let pair_bytes = 3 * ENTRY_BYTES;
+        let kept = self.regions.kept.of(federate) + used * pair_bytes;
+        let more = bytes + pairs * pair_bytes;
+        self.require_room(
+            federate,
+            "regions, with what they are used for,",
+            kept,
+            more,
+        )
     }
 
     fn specifications(&self, of: impl Iterator<Item = RegionHandle>) -> Vec<RegionSpecification> {

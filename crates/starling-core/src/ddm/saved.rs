@@ -1,18 +1,35 @@
 //! Data distribution management as a save has it. Ranges of associated regions are those that were
 //! committed last.
 
-use super::execution::ExecutionRegions;
+use super::execution::{ExecutionRegions, region_bytes};
 use super::federate::FederateRegions;
 use super::index::Ranges;
 use super::receive::RegionsGone;
 use super::routes::RegionRoutes;
 use super::updates::UpdateRegions;
-use crate::RegionHandle;
+use crate::kept::Kept;
 use crate::saved::ddm as saved;
 use crate::saved::delivery::Queued;
+use crate::{FederateHandle, RegionHandle};
+use std::collections::BTreeMap;
+
+/// What is kept of regions but for the RTI's own.
+fn count_kept(committed: &BTreeMap<RegionHandle, Ranges>) -> Kept {
+    let mut kept = Kept::default();
+    let own = FederateHandle::default();
+    for (region, ranges) in committed.iter().filter(|(r, _)| r.creator() != own) {
+        kept.add(region.creator(), region_bytes(ranges));
+    }
+    kept
+}
 
 impl ExecutionRegions {
     pub(crate) fn save(&self) -> saved::Execution {
+        debug_assert_eq!(
+            self.kept,
+            count_kept(&self.committed),
+            "what is kept of regions is counted"
+        );
         saved::Execution {
             committed: self.committed.clone(),
             associations: self.updates.save(),
@@ -22,6 +39,7 @@ impl ExecutionRegions {
     pub(crate) fn restore(saved: saved::Execution) -> Self {
         let committed = saved.committed;
         ExecutionRegions {
+            kept: count_kept(&committed),
             updates: UpdateRegions::restore(saved.associations, |r| committed.get(&r).cloned()),
             committed,
         }

@@ -47,6 +47,8 @@ pub(crate) struct RegionSubscriptions<N> {
     uses: BTreeMap<RegionHandle, Uses<N>>,
     objects: BTreeMap<ObjectClassHandle, ObjectRegions<N>>,
     interactions: BTreeMap<InteractionClassHandle, BTreeMap<FederateHandle, Regions<N>>>,
+    /// How many pairs of class, or class attribute, and region there are by the regions' creators.
+    counts: BTreeMap<FederateHandle, usize>,
 }
 
 impl<N> Default for RegionSubscriptions<N> {
@@ -57,6 +59,7 @@ impl<N> Default for RegionSubscriptions<N> {
             uses: BTreeMap::new(),
             objects: BTreeMap::new(),
             interactions: BTreeMap::new(),
+            counts: BTreeMap::new(),
         }
     }
 }
@@ -118,7 +121,9 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
             rate.clone_into(&mut how.rate);
             let at_class = self.objects.entry(class).or_default();
             let regions = at_class.entry((region.creator(), attribute)).or_default();
-            regions.insert((how.since, region));
+            if regions.insert((how.since, region)) {
+                *self.counts.entry(region.creator()).or_default() += 1;
+            }
         }
     }
 
@@ -133,6 +138,7 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
             let Some(how) = uses.and_then(|u| u.objects.remove(&(class, attribute))) else {
                 continue;
             };
+            self.uncount(region.creator());
             let key = (region.creator(), attribute);
             if let Some(at_class) = self.objects.get_mut(&class)
                 && let Some(regions) = at_class.get_mut(&key)
@@ -165,7 +171,9 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
             how.active = active;
             let at_class = self.interactions.entry(class).or_default();
             let own = at_class.entry(region.creator()).or_default();
-            own.insert((how.since, *region));
+            if own.insert((how.since, *region)) {
+                *self.counts.entry(region.creator()).or_default() += 1;
+            }
         }
     }
 
@@ -180,6 +188,7 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
             let Some(how) = uses.and_then(|u| u.interactions.remove(&class)) else {
                 continue;
             };
+            self.uncount(region.creator());
             if let Some(at_class) = self.interactions.get_mut(&class)
                 && let Some(own) = at_class.get_mut(&region.creator())
             {
@@ -189,6 +198,20 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
                 }
             }
             self.drop_unused(*region);
+        }
+    }
+
+    /// With how many pairs a federate subscribes.
+    pub(crate) fn count(&self, federate: FederateHandle) -> usize {
+        self.counts.get(&federate).copied().unwrap_or_default()
+    }
+
+    fn uncount(&mut self, federate: FederateHandle) {
+        if let Some(count) = self.counts.get_mut(&federate) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&federate);
+            }
         }
     }
 
@@ -207,6 +230,7 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
             self.uses.remove(&region);
             self.index.remove(region);
         }
+        self.counts.remove(&federate);
         for at_class in self.objects.values_mut() {
             at_class.retain(|(f, _), _| *f != federate);
         }

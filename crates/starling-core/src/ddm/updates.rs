@@ -15,6 +15,8 @@ pub(crate) struct UpdateRegions {
     index: RegionIndex,
     users: BTreeMap<RegionHandle, BTreeSet<(ObjectInstanceHandle, AttributeHandle)>>,
     instances: HandleMap<ObjectInstanceHandle, Associations>,
+    /// How many associations there are, by the regions' creators.
+    counts: BTreeMap<FederateHandle, usize>,
 }
 
 impl UpdateRegions {
@@ -32,6 +34,11 @@ impl UpdateRegions {
         self.users.contains_key(&region)
     }
 
+    /// How many associations there are with a federate's regions.
+    pub(crate) fn count(&self, creator: FederateHandle) -> usize {
+        self.counts.get(&creator).copied().unwrap_or_default()
+    }
+
     /// Adds an association.
     pub(crate) fn associate(
         &mut self,
@@ -44,7 +51,9 @@ impl UpdateRegions {
             self.index.set(region, ranges.clone());
         }
         let users = self.users.entry(region).or_default();
-        users.insert((instance, attribute));
+        if users.insert((instance, attribute)) {
+            *self.counts.entry(region.creator()).or_default() += 1;
+        }
         let of_instance = self.instances.entry(instance).or_default();
         of_instance.entry(attribute).or_default().insert(region);
     }
@@ -68,7 +77,14 @@ impl UpdateRegions {
             }
         }
         if let Some(users) = self.users.get_mut(&region) {
-            users.remove(&(instance, attribute));
+            if users.remove(&(instance, attribute))
+                && let Some(count) = self.counts.get_mut(&region.creator())
+            {
+                *count -= 1;
+                if *count == 0 {
+                    self.counts.remove(&region.creator());
+                }
+            }
             if users.is_empty() {
                 self.users.remove(&region);
                 self.index.remove(region);

@@ -46,6 +46,7 @@ pub struct Executive {
     per_origin_max: Option<usize>,
     models_bytes_max: Option<usize>,
     withheld_bytes_max: Option<usize>,
+    kept_bytes_max: Option<usize>,
     /// Texts of modules whose federation executions are gone: messages that wait may hold them.
     gone: Vec<Weak<[u8]>>,
     last_execution: ExecutionId,
@@ -114,6 +115,13 @@ impl Executive {
     /// does not advance; beyond it is resigned. Before this is called, any.
     pub fn limit_withheld(&mut self, bytes: usize) {
         self.withheld_bytes_max = Some(bytes);
+    }
+
+    /// How many bytes, about, are kept of what one joined federate has made, of each of: names reserved,
+    /// object instances registered, regions and what they are used for, synchronization points, and
+    /// messages that it can retract. Before this is called, any.
+    pub fn limit_kept(&mut self, bytes: usize) {
+        self.kept_bytes_max = Some(bytes);
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -329,6 +337,13 @@ impl Executive {
                 self.contained(id, |execution| execution.part(federate, *part))??;
                 self.take_outputs(id);
             }
+            ToExecutive::PartTooLarge { applied, bytes } => {
+                let (id, federate) = self.membership(peer)?;
+                self.contained(id, |execution| {
+                    execution.part_too_large(federate, applied, bytes)
+                })?;
+                self.take_outputs(id);
+            }
             ToExecutive::Time(request) => {
                 let (id, federate) = self.membership(peer)?;
                 self.contained(id, |execution| execution.time_request(federate, request))??;
@@ -488,6 +503,7 @@ impl Executive {
         if let Some(bytes) = self.withheld_bytes_max {
             execution.time.limit(bytes);
         }
+        execution.kept_bytes_max = self.kept_bytes_max.unwrap_or(usize::MAX);
         self.last_execution += 1;
         let bytes = execution.federation.model_bytes();
         execution

@@ -28,7 +28,7 @@ impl Execution {
             Request::RegisterSynchronizationPoint { label, tag, set } => {
                 require_name("a synchronization point", &label)
                     .map_err(|e| ProtocolError(e.message))?;
-                self.register_synchronization_point(cause, label, tag, set);
+                self.register_synchronization_point(cause, label, tag, set)?;
             }
             Request::AchieveSynchronizationPoint {
                 label,

@@ -3,6 +3,7 @@
 use super::federate::fdd_directive;
 use super::restore::Restoring;
 use super::save::{Saves, Stages};
+use crate::kept::Kept;
 use crate::message::{
     Doing, FederateInformation, FederateStatus, ModuleSource, PeerInfo, ResignAction, TimeStatus,
 };
@@ -86,6 +87,8 @@ pub(crate) struct Federation {
     /// The handle of the last federate that joined.
     pub(super) last_federate: u32,
     pub(super) synchronization_points: BTreeMap<String, SynchronizationPoint>,
+    /// Of the synchronization points.
+    pub(super) points: Kept,
     pub(super) saves: Saves,
     pub(super) restoring: Restoring,
     /// When it was created, since the executive began.
@@ -102,6 +105,7 @@ impl Federation {
             members: BTreeMap::new(),
             last_federate: 0,
             synchronization_points: BTreeMap::new(),
+            points: Kept::default(),
             saves: Saves::default(),
             restoring: Restoring::default(),
             created: Duration::ZERO,

@@ -416,6 +416,28 @@ impl Execution {
         Ok(())
     }
 
+    /// A federate's part can't come: that ends the save it belongs to.
+    pub(crate) fn part_too_large(
+        &mut self,
+        federate: FederateHandle,
+        applied: LogIndex,
+        bytes: u64,
+    ) {
+        let save = self.federation.saves.save.as_ref();
+        let asked =
+            |p: &Progress| matches!(p, Progress::Parts { asked_at, .. } if *asked_at == applied);
+        if save.is_some_and(|s| asked(&s.progress)) {
+            let name = self.federation.federate_name(federate);
+            self.note_all(&format!(
+                "the federation execution can't be saved: the part of federate '{}' takes {bytes} \
+                 bytes, more than one message may hold (limits.frame_bytes)",
+                name.unwrap_or_default()
+            ));
+            self.log.advance();
+            self.end_save(None, Some(SaveFailure::RtiUnableToSave));
+        }
+    }
+
     /// The save has been written, or could not be.
     pub(crate) fn saved(&mut self, task: u64, done: Result<(), String>) {
         let save = self.federation.saves.save.as_ref();

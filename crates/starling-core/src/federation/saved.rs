@@ -1,6 +1,8 @@
 //! Federation management as a save has it.
 
 use super::members::{Federation, Member, Membership};
+use super::synchronization::point_bytes;
+use crate::kept::Kept;
 use crate::message::federation::Entry;
 use crate::message::{Doing, PeerInfo};
 use crate::saved::federation as saved;
@@ -9,6 +11,11 @@ use std::collections::BTreeMap;
 
 impl Federation {
     pub(crate) fn save(&self) -> saved::Execution {
+        debug_assert_eq!(
+            self.points,
+            self.count_points(),
+            "what is kept of synchronization points is counted"
+        );
         let members = self.members.iter().map(|(handle, m)| {
             let member = saved::Member {
                 name: m.name.clone(),
@@ -47,6 +54,20 @@ impl Federation {
         self.members = members.collect();
         self.last_federate = saved.last_federate;
         self.synchronization_points = saved.synchronization_points;
+        self.points = self.count_points();
+    }
+}
+
+impl Federation {
+    /// What `points` is.
+    fn count_points(&self) -> Kept {
+        let mut kept = Kept::default();
+        for (label, point) in &self.synchronization_points {
+            if self.members.contains_key(&point.registrar) {
+                kept.add(point.registrar, point_bytes(label, point));
+            }
+        }
+        kept
     }
 }
 

@@ -7,10 +7,11 @@
 use crate::callback::Callback;
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
+use crate::kept::ENTRY_BYTES;
 use crate::message::Cause;
 use crate::message::federation::{Entry, Request};
 use crate::saved::federation::SynchronizationPoint;
-use crate::{Exception, Federate, FederateHandle};
+use crate::{Exception, Federate, FederateHandle, ProtocolError};
 use std::collections::BTreeMap;
 
 /// Why a synchronization point was not registered (C++ numbers).
@@ -21,6 +22,12 @@ pub enum SynchronizationPointFailure {
     SetMemberNotJoined = 1,
 }
 
+/// About what is kept of a synchronization point, in bytes; not whether it is achieved, and so always
+/// the same.
+pub(super) fn point_bytes(label: &str, point: &SynchronizationPoint) -> usize {
+    2 * ENTRY_BYTES + label.len() + point.tag.len()
+}
+
 impl Execution {
     /// Register Federation Synchronization Point, §4.11. An empty set is all federates.
     pub(crate) fn register_synchronization_point(
@@ -29,7 +36,7 @@ impl Execution {
         label: String,
         tag: Vec<u8>,
         set: Vec<FederateHandle>,
-    ) {
+    ) -> Result<(), ProtocolError> {
         let failure = match () {
             () if self.federation.synchronization_points.contains_key(&label) => {
                 Some(SynchronizationPointFailure::LabelNotUnique)
@@ -39,28 +46,34 @@ impl Execution {
             }
             () => None,
         };
+        let for_all = set.is_empty();
+        let set = if for_all { self.log.members() } else { set };
+        let point = SynchronizationPoint {
+            registrar: cause.sender,
+            tag: tag.clone(),
+            for_all,
+            waiting: set.into_iter().collect(),
+            achieved: BTreeMap::new(),
+        };
+        let bytes = point_bytes(&label, &point);
+        let kept = self.federation.points.of(cause.sender);
+        self.require_room(cause.sender, "synchronization points", kept, bytes)?;
         let registered = Entry::SynchronizationPointRegistered {
             label: label.clone(),
             failure,
         };
         self.log.tell(cause, &[cause.sender], registered);
         if failure.is_some() {
-            return;
+            return Ok(());
         }
-        let for_all = set.is_empty();
-        let set = if for_all { self.log.members() } else { set };
-        let point = SynchronizationPoint {
-            tag: tag.clone(),
-            for_all,
-            waiting: set.into_iter().collect(),
-            achieved: BTreeMap::new(),
-        };
+        self.federation.points.add(cause.sender, bytes);
         let audience: Vec<_> = point.waiting.iter().copied().collect();
         self.federation
             .synchronization_points
             .insert(label.clone(), point);
         let announce = Entry::SynchronizationPointAnnounced { label, tag };
         self.log.tell(cause, &audience, announce);
+        Ok(())
     }
 
     /// Announces to a federate that has just joined what all are to achieve.
@@ -95,6 +108,7 @@ impl Execution {
 
     /// A federate has resigned: nobody waits for it.
     pub(crate) fn synchronize_without(&mut self, gone: FederateHandle) {
+        self.federation.points.forget(gone);
         let labels: Vec<_> = self
             .federation
             .synchronization_points
@@ -120,7 +134,10 @@ impl Execution {
         let audience: Vec<_> = point.achieved.keys().copied().collect();
         let failed = point.achieved.iter().filter(|(_, ok)| !**ok);
         let failed = failed.map(|(f, _)| *f).collect();
-        self.federation.synchronization_points.remove(label);
+        if let Some(gone) = self.federation.synchronization_points.remove(label) {
+            let bytes = point_bytes(label, &gone);
+            self.federation.points.take(gone.registrar, bytes);
+        }
         let label = label.to_owned();
         let synchronized = Entry::FederationSynchronized { label, failed };
         self.log.tell(cause, &audience, synchronized);

@@ -126,6 +126,13 @@ pub enum ToExecutive {
     Time(TimeRequest),
     /// A joined federate's part of a save.
     Part(Box<saved::Federate>),
+    /// A joined federate's part of a save is larger than the executive takes.
+    PartTooLarge {
+        /// The log index at which it was asked for.
+        applied: LogIndex,
+        /// Its size.
+        bytes: u64,
+    },
     /// What all federation executions look like, for `starling ps`.
     QueryStatus,
     /// Resigns a joined federate as if its connection had ended, for `starling resign`.

@@ -1,7 +1,7 @@
 //! Object management at the executive.
 
 use super::privilege_to_delete;
-use super::registered::{Instance, NameUse};
+use super::registered::{Instance, NameUse, name_bytes};
 use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::message::object::{Entry, Request};
@@ -71,12 +71,19 @@ impl Execution {
 
     /// Reserve (Multiple) Object Instance Name(s), 1516.1-2010 §6.2 and §6.5.
     pub(crate) fn reserve_names(&mut self, cause: Cause, names: Vec<String>, multiple: bool) {
-        let succeeded = names.iter().all(|n| !self.objects.names.contains_key(n));
+        let free = names.iter().all(|n| !self.objects.names.contains_key(n));
+        let more = names.iter().map(|n| name_bytes(n)).sum();
+        let kept = self.objects.reserved.of(cause.sender);
+        let room = self.require_room(cause.sender, "reserved names", kept, more);
+        let succeeded = free && room.is_ok();
         if succeeded {
-            let by = NameUse::ReservedBy(cause.sender);
-            self.objects
-                .names
-                .extend(names.iter().map(|n| (n.clone(), by)));
+            for name in &names {
+                self.objects.reserve(name.clone(), cause.sender);
+            }
+        } else if let Err(why) = room {
+            let why = format!("a reservation of names was refused: {why}");
+            let peer = self.log.peer(cause.sender);
+            self.notes.extend(peer.map(|peer| (peer, why)));
         }
         let answer = Entry::NamesReserved {
             names,
@@ -89,9 +96,7 @@ impl Execution {
     /// Release (Multiple) Object Instance Name(s), §6.4 and §6.7.
     pub(crate) fn release_names(&mut self, cause: Cause, names: &[String]) {
         for name in names {
-            if self.objects.names.get(name) == Some(&NameUse::ReservedBy(cause.sender)) {
-                self.objects.names.remove(name);
-            }
+            self.objects.take_reserved(name, cause.sender);
         }
     }
 
@@ -119,17 +124,7 @@ impl Execution {
             )));
         };
         self.require_pairs(cause, class, regions)?;
-        if let Some(name) = &name {
-            if self.objects.names.get(name) != Some(&NameUse::ReservedBy(cause.sender)) {
-                return Err(ProtocolError(format!(
-                    "{} registered '{name}', which it has not reserved",
-                    cause.sender
-                )));
-            }
-            self.objects
-                .names
-                .insert(name.clone(), NameUse::Instance(instance));
-        }
+        self.require_region_room(cause.sender, AttributeRegions::pairs(regions).count(), 0)?;
         let attributes = self.model.object_class(class);
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
         let privilege = self.privilege_to_delete();
@@ -149,6 +144,18 @@ impl Execution {
             locally_deleted: BTreeSet::new(),
             transportations: BTreeMap::new(),
         };
+        let kept = self.objects.registered.of(cause.sender);
+        self.require_room(cause.sender, "object instances", kept, new.bytes())?;
+        if let Some(name) = &new.name {
+            if !self.objects.take_reserved(name, cause.sender) {
+                return Err(ProtocolError(format!(
+                    "{} registered '{name}', which it has not reserved",
+                    cause.sender
+                )));
+            }
+            let used = NameUse::Instance(instance);
+            self.objects.names.insert(name.clone(), used);
+        }
         self.objects.register(instance, new);
         self.associate(instance, regions);
         for federate in self.log.members() {
@@ -284,15 +291,9 @@ impl Execution {
         tag: &[u8],
         stamp: Option<Stamp>,
     ) {
-        let Some(gone) = self.objects.instances.remove(&handle) else {
+        let Some(gone) = self.objects.take(handle) else {
             return;
         };
-        if let Some(at_class) = self.objects.by_class.get_mut(&gone.class) {
-            at_class.remove(&handle);
-        }
-        if let Some(name) = gone.name {
-            self.objects.names.remove(&name);
-        }
         self.forget_associations(handle);
         self.forget_transfers(handle);
         let audience = gone.known.keys().copied().filter(|f| *f != producer);

@@ -4,6 +4,7 @@
 
 use super::advisories::Told;
 use crate::handles::HandleMap;
+use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::default_instance_name;
 use crate::{
     FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
@@ -77,11 +78,22 @@ impl Instance {
         self.known.remove(&federate)
     }
 
+    /// About what is kept of it, in bytes, but for what others make of it.
+    pub(super) fn bytes(&self) -> usize {
+        let name = self.name.as_ref().map_or(0, |name| name_bytes(name));
+        5 * ENTRY_BYTES + size_of_val(self.owners.as_slice()) + name
+    }
+
     /// Its name; `handle` is its own.
     pub(crate) fn name(&self, handle: ObjectInstanceHandle) -> String {
         let name = self.name.clone();
         name.unwrap_or_else(|| default_instance_name(handle))
     }
+}
+
+/// About what is kept of a reserved name, in bytes.
+pub(super) fn name_bytes(name: &str) -> usize {
+    name.len() + 2 * ENTRY_BYTES
 }
 
 /// What the executive knows of this chapter.
@@ -90,6 +102,10 @@ pub(crate) struct ExecutionObjects {
     pub(super) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(super) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(super) names: BTreeMap<String, NameUse>,
+    /// Of the names reserved and not yet registered.
+    pub(super) reserved: Kept,
+    /// Of the instances.
+    pub(super) registered: Kept,
     /// The number of the last instance that each federate has registered.
     pub(super) last: BTreeMap<FederateHandle, u32>,
     /// Advisories.
@@ -124,10 +140,43 @@ impl ExecutionObjects {
     pub(super) fn register(&mut self, handle: ObjectInstanceHandle, instance: Instance) {
         if let Owner::Federate(registrar) = handle.registrar() {
             self.last.insert(registrar, handle.number());
+            self.registered.add(registrar, instance.bytes());
         }
         let of_class = self.by_class.entry(instance.class).or_default();
         of_class.insert(handle);
         self.instances.insert(handle, instance);
+    }
+
+    /// An instance is gone, and its name free.
+    pub(super) fn take(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
+        let gone = self.instances.remove(&handle)?;
+        if let Owner::Federate(registrar) = handle.registrar() {
+            self.registered.take(registrar, gone.bytes());
+        }
+        if let Some(at_class) = self.by_class.get_mut(&gone.class) {
+            at_class.remove(&handle);
+        }
+        if let Some(name) = &gone.name {
+            self.names.remove(name);
+        }
+        Some(gone)
+    }
+
+    /// A name is reserved.
+    pub(super) fn reserve(&mut self, name: String, by: FederateHandle) {
+        self.reserved.add(by, name_bytes(&name));
+        self.names.insert(name, NameUse::ReservedBy(by));
+    }
+
+    /// A reserved name is free again, or the name of an instance; whether this federate had it
+    /// reserved.
+    pub(super) fn take_reserved(&mut self, name: &str, by: FederateHandle) -> bool {
+        let is_reserved = self.names.get(name) == Some(&NameUse::ReservedBy(by));
+        if is_reserved {
+            self.names.remove(name);
+            self.reserved.take(by, name_bytes(name));
+        }
+        is_reserved
     }
 
     /// All instances, ascending.
@@ -180,6 +229,8 @@ impl ExecutionObjects {
     pub(crate) fn forget_federate(&mut self, federate: FederateHandle) {
         let reserved = NameUse::ReservedBy(federate);
         self.names.retain(|_, used| *used != reserved);
+        self.reserved.forget(federate);
+        self.registered.forget(federate);
         self.last.remove(&federate);
         self.transportations.retain(|(f, _), _| *f != federate);
     }

@@ -2,18 +2,26 @@
 
 use super::known::{self, FederateObjects};
 use super::receive::{QueuedObject, Received};
-use super::registered::{self, ExecutionObjects, NameUse};
+use super::registered::{self, ExecutionObjects, NameUse, name_bytes};
 use crate::callback::Callback;
+use crate::kept::Kept;
 use crate::message::object::Entry;
 use crate::message::{After, OwnedBody, OwnedData, RequestNumber};
 use crate::saved::delivery::Queued;
 use crate::saved::object as saved;
-use crate::{Federate, ObjectInstanceHandle, ProtocolError};
+use crate::{Federate, ObjectInstanceHandle, Owner, ProtocolError};
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl ExecutionObjects {
     pub(crate) fn save(&self) -> saved::Execution {
+        debug_assert!(
+            {
+                let (reserved, registered) = self.count_kept();
+                reserved == self.reserved && registered == self.registered
+            },
+            "what is kept of names and instances is counted"
+        );
         let reserved = self.names.iter().filter_map(|(name, used)| match used {
             NameUse::ReservedBy(federate) => Some((name.clone(), *federate)),
             NameUse::Instance(_) => None,
@@ -51,8 +59,11 @@ impl ExecutionObjects {
         }
         let instances = saved.instances.into_iter();
         let instances = instances.map(|(h, i)| (h, registered::Instance::restore(i)));
-        Ok(ExecutionObjects {
-            instances: instances.collect(),
+        let instances: BTreeMap<_, _> = instances.collect();
+        let mut restored = ExecutionObjects {
+            instances,
+            reserved: Kept::default(),
+            registered: Kept::default(),
             by_class,
             names,
             last: saved.last,
@@ -60,7 +71,28 @@ impl ExecutionObjects {
             transportations: saved.transportations,
             interactions_sent: saved.interactions_sent.into_iter().collect(),
             refused: saved.refused,
-        })
+        };
+        (restored.reserved, restored.registered) = restored.count_kept();
+        Ok(restored)
+    }
+
+    /// What `reserved` and `registered` are.
+    fn count_kept(&self) -> (Kept, Kept) {
+        let (mut reserved, mut registered) = (Kept::default(), Kept::default());
+        for (name, used) in &self.names {
+            if let NameUse::ReservedBy(federate) = used {
+                reserved.add(*federate, name_bytes(name));
+            }
+        }
+        for (handle, instance) in &self.instances {
+            // What others have left counts for nobody.
+            if let Owner::Federate(registrar) = handle.registrar()
+                && self.last.contains_key(&registrar)
+            {
+                registered.add(registrar, instance.bytes());
+            }
+        }
+        (reserved, registered)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Member {
 /// A registered synchronization point that is not achieved yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SynchronizationPoint {
+    /// Who has registered it.
+    pub registrar: FederateHandle,
     /// User-supplied tag.
     pub tag: Vec<u8>,
     /// Also for who joins until it is achieved.

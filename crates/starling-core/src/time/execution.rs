@@ -10,6 +10,7 @@ use super::deletions::{Deletion, Deletions, SentMessage};
 use super::galt::{Advance, Hold, Outcome, Stamped, Times};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::execution::Execution;
+use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
 use crate::message::{Cause, Stamp, TimeRequest};
@@ -49,6 +50,8 @@ pub(crate) struct ExecutionTime {
     /// Messages in time-stamp order so far.
     pub(super) messages: u64,
     pub(super) retractable: Retractable,
+    /// Of `retractable`.
+    pub(super) kept: Kept,
     pub(super) deletions: Deletions,
     /// Something has come that may lead to a grant.
     pub(super) unsettled: bool,
@@ -71,6 +74,11 @@ pub(super) struct Since {
     pub(super) noted: bool,
 }
 
+/// About what is kept of a message that may be retracted and was sent to so many, in bytes.
+pub(super) fn sent_bytes(to: usize) -> usize {
+    2 * ENTRY_BYTES + to * 2 * size_of::<(FederateHandle, u64)>()
+}
+
 /// About what the executive keeps of each message that waits, in bytes.
 const MESSAGE_BYTES: usize = 64;
 
@@ -80,6 +88,7 @@ impl ExecutionTime {
             times: Times::new(of),
             messages: 0,
             retractable: BTreeMap::new(),
+            kept: Kept::default(),
             deletions: Deletions::default(),
             unsettled: false,
             messages_max: usize::MAX,
@@ -202,6 +211,13 @@ impl ExecutionTime {
         self.deletions.contains(instance)
     }
 
+    /// A message can't be retracted any more; all who were sent it.
+    fn take_sent(&mut self, key: SentMessage) -> Option<BTreeSet<(FederateHandle, u64)>> {
+        let sent = self.retractable.remove(&key)?;
+        self.kept.take(key.0, sent_bytes(sent.len()));
+        Some(sent)
+    }
+
     /// Messages that can't be retracted any more are forgotten.
     fn forget_sent(&mut self, sender: FederateHandle) {
         let promised = self.times.clock(sender).and_then(|c| c.promised());
@@ -216,7 +232,7 @@ impl ExecutionTime {
             && over(key)
         {
             let key = *key;
-            self.retractable.remove(&key);
+            self.take_sent(key);
             self.deletions.is_final(key);
         }
     }
@@ -375,6 +391,15 @@ impl Execution {
                 MessageRetractionHandle::NUMBER_MAX
             )));
         }
+        // An advance that was asked for may be granted as less.
+        let promised = time.times.clock(sender).and_then(|c| c.promised());
+        let may_be_retracted = promised.and_then(Bound::time) < Some(stamp.time);
+        if may_be_retracted {
+            let more = sent_bytes(to.len());
+            let what = "messages in time-stamp order that it may retract";
+            self.require_room(sender, what, self.time.kept.of(sender), more)?;
+        }
+        let time = &mut self.time;
         time.messages += 1;
         let message = Stamped {
             time: stamp.time,
@@ -391,24 +416,19 @@ impl Execution {
                 }
             }
         }
-        // An advance that was asked for may be granted as less.
-        let promised = time.times.clock(sender).and_then(|c| c.promised());
-        if promised.and_then(Bound::time) < Some(stamp.time) {
-            if time.retractable.len() >= time.messages_max {
-                let why = "it sends more messages ahead of its lookahead, to be retracted, than \
-                    limits.withheld_bytes of rtiexec allows";
-                time.overdue.insert(sender, why);
-            }
+        if may_be_retracted {
             let key = (sender, stamp.time, number);
-            let receivers = time.retractable.entry(key).or_default();
+            let mut receivers = time.take_sent(key).unwrap_or_default();
             receivers.extend(to.iter().map(|f| (*f, message.sequence)));
+            time.kept.add(sender, sent_bytes(receivers.len()));
+            time.retractable.insert(key, receivers);
         }
         Ok(())
     }
 
     /// Retract, 1516.1-2010 §8.21: told to all who were sent the message.
     fn retract(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {
-        let sent = self.time.retractable.remove(&(sender, time, number));
+        let sent = self.time.take_sent((sender, time, number));
         let sent = sent.unwrap_or_default();
         for (federate, sequence) in &sent {
             let message = Stamped {

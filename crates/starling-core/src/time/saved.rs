@@ -1,16 +1,22 @@
 //! Time management as a save has it.
 
 use super::deletions::Deletions;
-use super::execution::ExecutionTime;
+use super::execution::{ExecutionTime, sent_bytes};
 use super::federate::{Delivered, FederateTime, Sent};
 use super::galt::{Clock, Times};
 use crate::ProtocolError;
+use crate::kept::Kept;
 use crate::object::known::Instance;
 use crate::saved::time as saved;
 use starling_fom::ObjectModel;
 
 impl ExecutionTime {
     pub(crate) fn save(&self) -> saved::Execution {
+        debug_assert_eq!(
+            self.kept,
+            self.count_kept(),
+            "what is kept of messages that may be retracted is counted"
+        );
         saved::Execution {
             time_type: self.time_type(),
             federates: self.times.save(),
@@ -26,10 +32,22 @@ impl ExecutionTime {
         self.times = Times::restore(saved.time_type, saved.federates);
         self.messages = saved.messages;
         self.retractable = saved.retractable;
+        self.kept = self.count_kept();
         self.deletions = Deletions::restore(saved.deletions);
         self.unsettled = saved.unsettled;
         self.overdue.clear();
         self.since.clear();
+    }
+}
+
+impl ExecutionTime {
+    /// What `kept` is.
+    fn count_kept(&self) -> Kept {
+        let mut kept = Kept::default();
+        for (message, to) in &self.retractable {
+            kept.add(message.0, sent_bytes(to.len()));
+        }
+        kept
     }
 }
 

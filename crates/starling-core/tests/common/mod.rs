@@ -163,6 +163,13 @@ impl Federation {
         Federation::on(executive, "")
     }
 
+    /// The same, where it keeps so many bytes of what one federate has made.
+    pub fn bounded(kept_bytes: usize) -> Self {
+        let mut executive = Executive::new();
+        executive.limit_kept(kept_bytes);
+        Federation::on(executive, "")
+    }
+
     fn connect(&mut self) -> Member {
         self.last_peer += 1;
         let peer = PeerId(self.last_peer);
@@ -409,6 +416,17 @@ impl Federation {
     pub fn forge_arriving(&mut self, name: &str, body: DataBody<'_>) {
         let (peer, data) = self.forged(name, body);
         self.forward(peer, &data);
+    }
+
+    /// Sends a data frame as it is; one that is refused ends the connection; why it was.
+    pub fn forge_refused(&mut self, name: &str, body: DataBody<'_>) -> Result<(), String> {
+        let (peer, data) = self.forged(name, body);
+        let served = self.executive.data(peer, &data.borrow(), &mut Vec::new());
+        self.deliver();
+        if served.is_err() {
+            self.lose(name);
+        }
+        served.map_err(|e| e.0)
     }
 
     fn forged(&mut self, name: &str, body: DataBody<'_>) -> (PeerId, OwnedData) {

@@ -236,3 +236,45 @@ fn a_call_that_fails_sends_nothing() {
     let error = f.call("a", |f| f.retract(first)).unwrap_err();
     assert_eq!(error.kind, ExceptionKind::InvalidMessageRetractionHandle);
 }
+
+/// A deletion that waits for its time stays its federate's: nobody else comes to own the privilege to
+/// delete, and so no other deletion is refused because of it and lost when it is retracted.
+#[test]
+fn nobody_else_can_delete_what_is_being_deleted() {
+    let (mut f, instance, _) = known_instance();
+    let class = f.class("A");
+    let privilege = f.call("a", |f| {
+        f.attribute_handle(class, "HLAprivilegeToDeleteObject")
+    });
+    let privilege = [privilege.unwrap()];
+    f.call("c", |f| {
+        f.publish_object_class_attributes(class, &privilege)
+    })
+    .unwrap();
+    f.call("a", |f| {
+        f.negotiated_attribute_ownership_divestiture(instance, &privilege, b"")
+    })
+    .unwrap();
+    f.callbacks("c");
+    // Its acquisition crosses the deletion.
+    f.call_late("c", |f| {
+        f.attribute_ownership_acquisition(instance, &privilege, b"")
+    })
+    .unwrap();
+    let message = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    f.callbacks("a");
+    let refused = f.call("c", |f| f.delete_object_instance(instance, b"c's"));
+    assert_eq!(
+        refused.unwrap_err().kind,
+        ExceptionKind::DeletePrivilegeNotHeld
+    );
+    f.call("a", |f| f.retract(message.unwrap())).unwrap();
+    f.callbacks("c");
+    f.call("a", |f| f.delete_object_instance(instance, b"a's"))
+        .unwrap();
+    assert!(f.told("c").ends_with("remove a's"));
+    assert_eq!(f.status().instances, 0);
+    assert_eq!(f.status().refused, 0);
+}

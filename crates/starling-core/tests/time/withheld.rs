@@ -406,19 +406,6 @@ fn a_federate_that_never_advances_takes_no_endless_memory_of_the_executive() {
 }
 
 #[test]
-fn messages_to_be_retracted_are_bounded_too() {
-    let mut f = Federation::limited(6_400);
-    prepare(&mut f, &["a", "b"]);
-    f.regulate("a", 1.0);
-    for _ in 0..101 {
-        f.send("a", "x", 9.0);
-    }
-    f.run();
-    assert!(!f.is_joined("a") && f.is_joined("b"));
-}
-
-/// B has not been delivered the removal of an instance when another one gets its name.
-#[test]
 fn a_withheld_removal_leaves_the_name_to_the_next_instance() {
     let mut f = federation(&["a", "b"]);
     let (class, xy) = (f.class("A"), f.attributes(&["x", "y"]));

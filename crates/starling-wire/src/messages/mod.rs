@@ -269,6 +269,7 @@ variants! {
         10 Time(request),
         11 Counted { counters, doing },
         12 Part(part),
+        13 PartTooLarge { applied, bytes },
     }
     RequestBody "room of requests" {
         1 PathChanged,

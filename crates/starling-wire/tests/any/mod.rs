@@ -334,6 +334,7 @@ enums! {
         Request(request),
         Time(request),
         Part(part),
+        PartTooLarge { applied, bytes },
         QueryStatus,
         ResignFederate { federation, federate },
         Stop { force },

@@ -103,7 +103,7 @@ mod federation_room {
     structs! {
         Execution { name, modules, members, last_federate, synchronization_points }
         Member { name, kind, resign_directive }
-        SynchronizationPoint { tag, for_all, waiting, achieved }
+        SynchronizationPoint { registrar, tag, for_all, waiting, achieved }
         Federate { handle, name, federation, members, announced, resign_directive, resigned }
     }
 }

@@ -2,12 +2,15 @@
 //! killed while it writes.
 #![allow(clippy::print_stderr, reason = "the histogram of the campaign")]
 
+mod command;
+mod kill;
+mod refused;
+
 use starling::{Callback, CallbackModel, FederateAmbassador, FederateHandle, RtiAmbassador};
-use starling_rtiexec::saves::{SaveStore, decode};
-use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use starling_rtiexec::saves::SaveStore;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
@@ -31,15 +34,21 @@ struct Federate {
 
 impl Federate {
     fn join(address: &str, name: &str) -> Self {
+        Federate::join_with(address, name, &["RestaurantFOMmodule-2010.xml"])
+    }
+
+    /// With these FOM modules if it is the first.
+    fn join_with(address: &str, name: &str, modules: &[&str]) -> Self {
         let (to, heard) = channel();
         let rti = RtiAmbassador::new();
         let settings = format!("connect.address={address}");
         rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
             .unwrap();
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/fom");
-        let fom = root.join("restaurant/RestaurantFOMmodule-2010.xml");
+        let module = |name: &&str| root.join("restaurant").join(name).display().to_string();
+        let modules: Vec<_> = modules.iter().map(module).collect();
         // Another federate may have created it.
-        let _ = rti.create_federation_execution(FEDERATION, &[fom.display().to_string()], None, "");
+        let _ = rti.create_federation_execution(FEDERATION, &modules, None, "");
         rti.join_federation_execution(Some(name), KIND, FEDERATION, &[])
             .unwrap();
         Federate { rti, heard }
@@ -72,16 +81,23 @@ impl Federate {
 struct Rtiexec {
     child: Child,
     address: String,
-    log: BufReader<ChildStderr>,
+    /// The lines of its log.
+    log: Receiver<String>,
 }
 
 impl Rtiexec {
     fn start(directory: &Path) -> Self {
+        Rtiexec::start_with(directory, &[])
+    }
+
+    /// With variables of the environment.
+    fn start_with(directory: &Path, variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
             .arg(directory.join("run"))
             .env("STARLING_SAVES_DIR", directory.join("saves"))
             .env("STARLING_LOG_LEVEL", "trace")
+            .envs(variables.iter().copied())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
@@ -91,12 +107,31 @@ impl Rtiexec {
             .read_line(&mut line)
             .unwrap();
         let address = line.split_whitespace().nth(1).expect("ready").to_owned();
-        let log = BufReader::new(child.stderr.take().unwrap());
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (to, log) = channel();
+        // It would wait for whoever reads its log.
+        std::thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .try_for_each(|line| to.send(line))
+        });
         Rtiexec {
             child,
             address,
             log,
         }
+    }
+
+    /// What its log says until this stands in it.
+    fn log_until(&mut self, what: &str) -> String {
+        let mut log = String::new();
+        while !log.contains(what) {
+            match self.log.recv_timeout(PATIENCE) {
+                Ok(line) => log = log + &line + "\n",
+                Err(why) => panic!("{why}: its log has no '{what}':\n{log}"),
+            }
+        }
+        log
     }
 }
 
@@ -124,6 +159,28 @@ fn save(federates: &[&Federate], label: &str) {
     for federate in federates {
         federate.expect("federationSaved");
     }
+}
+
+/// A save by one federate that fails; why.
+fn save_fails(federate: &Federate, label: &str) -> starling::SaveFailure {
+    federate.rti.request_federation_save(label, None).unwrap();
+    federate.expect("initiateFederateSave");
+    federate.rti.federate_save_begun().unwrap();
+    federate.rti.federate_save_complete().unwrap();
+    match federate.expect("federationNotSaved") {
+        Callback::FederationNotSaved { reason } => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A restore that can't be; why, from rtiexec's log.
+fn restore_refused(federate: &Federate, rtiexec: &mut Rtiexec, label: &str) -> String {
+    federate.rti.request_federation_restore(label).unwrap();
+    federate.expect("requestFederationRestoreFailed");
+    let refused = format!("the save '{label}' can't be restored: ");
+    let log = rtiexec.log_until(&refused);
+    let (_, why) = log.split_once(&refused).expect("it stands there");
+    why.trim_end().to_owned()
 }
 
 /// Name and handle of each from the restore on.
@@ -246,155 +303,14 @@ fn any_label_is_one_file_of_the_user_s_own_in_the_directory() {
 }
 
 #[test]
-fn what_is_damaged_cut_off_or_foreign_is_refused() {
-    let directory = tempfile::tempdir().unwrap();
-    let rtiexec = Rtiexec::start(directory.path());
-    let federate = Federate::join(&rtiexec.address, "A");
-    save(&[&federate], "Whole");
-    let saves = store(directory.path());
-    let path = saves.path(FEDERATION, "Whole");
-    let bytes = std::fs::read(&path).unwrap();
-    assert!(decode(&bytes).is_ok());
-    // Each needs a digest of the file: not every length of a large one.
-    let lengths = (0..400).chain((400..bytes.len()).step_by(401));
-    for length in lengths.chain(bytes.len() - 40..bytes.len()) {
-        assert!(decode(&bytes[..length]).is_err(), "cut off at {length}");
-    }
-    let mut random = fastrand::Rng::with_seed(8);
-    for _ in 0..500 {
-        let mut damaged = bytes.clone();
-        let at = random.usize(..damaged.len());
-        damaged[at] ^= 1 << random.u8(..8);
-        assert!(decode(&damaged).is_err(), "a bit of byte {at} is another");
-    }
-    let mut longer = bytes.clone();
-    longer.push(0);
-    assert!(decode(&longer).is_err());
-    // It is told to the federate, and the federation execution goes on.
-    std::fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
-    federate.rti.request_federation_restore("Whole").unwrap();
-    federate.expect("requestFederationRestoreFailed");
-    std::fs::write(
-        &path,
-        "<?xml version=\"1.0\"?> this is something else altogether",
-    )
-    .unwrap();
-    federate.rti.request_federation_restore("Whole").unwrap();
-    federate.expect("requestFederationRestoreFailed");
-    let foreign = saves.read(FEDERATION, "Whole").unwrap_err();
-    assert!(foreign.contains("no save of a federation"), "{foreign}");
-    save(&[&federate], "Whole");
-    restore(&[&federate], "Whole");
-}
-
-#[test]
-fn what_is_no_file_or_too_large_is_refused_at_once() {
-    let directory = tempfile::tempdir().unwrap();
-    let store = SaveStore::new(directory.path().to_owned(), 1024, 0);
-    let pipe = store.path("F", "pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-    assert!(made.unwrap().success());
-    let why = store.read("F", "pipe").unwrap_err();
-    assert!(why.contains("no regular file"), "{why}");
-    let listed = store.list().unwrap();
-    let why = listed[0].description.as_ref().unwrap_err();
-    assert!(why.contains("no regular file"), "{why}");
-    std::fs::write(store.path("F", "long"), [0; 1025]).unwrap();
-    let why = store.read("F", "long").unwrap_err();
-    assert!(why.contains("saves.bytes"), "{why}");
-}
-
-#[test]
 fn a_disk_that_takes_nothing_fails_the_save() {
     let directory = tempfile::tempdir().unwrap();
     // A file where the directory would be.
     std::fs::write(directory.path().join("saves"), "").unwrap();
     let rtiexec = Rtiexec::start(directory.path());
     let federate = Federate::join(&rtiexec.address, "A");
-    federate.rti.request_federation_save("L", None).unwrap();
-    federate.expect("initiateFederateSave");
-    federate.rti.federate_save_begun().unwrap();
-    federate.rti.federate_save_complete().unwrap();
-    match federate.expect("federationNotSaved") {
-        Callback::FederationNotSaved { reason } => {
-            assert_eq!(reason, starling::SaveFailure::RtiUnableToSave);
-        }
-        other => panic!("{other:?}"),
-    }
+    let reason = save_fails(&federate, "L");
+    assert_eq!(reason, starling::SaveFailure::RtiUnableToSave);
     federate.rti.reserve_object_instance_name("on").unwrap();
     federate.expect("objectInstanceNameReservationSucceeded");
-}
-
-/// Kills rtiexec at a random moment of a save; how far it had come, from its log. The save before is
-/// there, or the new one, whole.
-fn kill_while_saving(random: &mut fastrand::Rng, typical: Duration) -> String {
-    let directory = tempfile::tempdir().unwrap();
-    let mut rtiexec = Rtiexec::start(directory.path());
-    let federate = Federate::join(&rtiexec.address, "A");
-    let reserve = |name: &str| {
-        federate.rti.reserve_object_instance_name(name).unwrap();
-        federate.expect("objectInstanceNameReservationSucceeded");
-    };
-    reserve("first");
-    save(&[&federate], "L");
-    reserve("second");
-    federate.rti.request_federation_save("L", None).unwrap();
-    federate.expect("initiateFederateSave");
-    federate.rti.federate_save_begun().unwrap();
-    federate.rti.federate_save_complete().unwrap();
-    let moment = Instant::now() + typical.mul_f64(1.3 * random.f64());
-    let mut told = false;
-    while Instant::now() < moment && !told {
-        let _ = federate.rti.evoke_callback(0.0);
-        told = matches!(federate.heard.try_recv(), Ok(Callback::FederationSaved));
-    }
-    rtiexec.child.kill().unwrap();
-    rtiexec.child.wait().unwrap();
-    let mut log = String::new();
-    rtiexec.log.read_to_string(&mut log).unwrap();
-    let stages = log.lines().filter_map(|l| Some(l.split_once("save: ")?.1));
-    // The first save has gone through all of them.
-    let stage = stages.skip_while(|s| *s != "done").skip(1).last();
-    let stage = stage.unwrap_or("not begun").trim().to_owned();
-    let saved = store(directory.path()).read(FEDERATION, "L").unwrap();
-    let has = |name: &str| saved.execution.object.reserved.contains_key(name);
-    assert!(has("first"), "killed when {stage}");
-    assert!(has("second") || !told, "lost what was told as saved");
-    assert!(!has("second") || ["renamed", "done"].contains(&stage.as_str()) || told);
-    stage
-}
-
-fn kill_at_random_moments(times: usize) {
-    let seed = std::env::var("SAVES_SEED").ok();
-    let seed = seed.map_or(1, |seed| seed.parse().unwrap());
-    let mut random = fastrand::Rng::with_seed(seed);
-    let typical = {
-        let directory = tempfile::tempdir().unwrap();
-        let rtiexec = Rtiexec::start(directory.path());
-        let federate = Federate::join(&rtiexec.address, "A");
-        save(&[&federate], "L");
-        let begun = Instant::now();
-        save(&[&federate], "L");
-        begun.elapsed()
-    };
-    let mut histogram = BTreeMap::<String, usize>::new();
-    for _ in 0..times {
-        *histogram
-            .entry(kill_while_saving(&mut random, typical))
-            .or_default() += 1;
-    }
-    eprintln!("seed {seed}, {times} kills, by how far the save had come: {histogram:?}");
-}
-
-#[test]
-fn a_kill_while_saving_leaves_the_save_before() {
-    kill_at_random_moments(8);
-}
-
-/// `make campaign-saves`.
-#[test]
-#[ignore = "takes minutes"]
-fn campaign() {
-    let times = std::env::var("SAVES_KILLS").ok();
-    kill_at_random_moments(times.map_or(200, |n| n.parse().unwrap()));
 }

@@ -1,0 +1,111 @@
+//! rtiexec killed while it writes a save.
+
+use super::refused::reserve_much;
+use super::{FEDERATION, Federate, Rtiexec, save, store};
+use starling::Callback;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// How far a save has come, as rtiexec's log tells it.
+const STAGES: [&str; 7] = [
+    "not begun",
+    "created",
+    "half written",
+    "written",
+    "on the disk",
+    "renamed",
+    "done",
+];
+
+/// Kills rtiexec at a random moment after a save has come to the stage it is aimed at; how far it had
+/// come then. The save before is there, or the new one, whole.
+fn kill_while_saving(random: &mut fastrand::Rng, aim: &str) -> &'static str {
+    let directory = tempfile::tempdir().unwrap();
+    let mut rtiexec = Rtiexec::start(directory.path());
+    let federate = Federate::join(&rtiexec.address, "A");
+    let reserve = |name: &str| {
+        federate.rti.reserve_object_instance_name(name).unwrap();
+        federate.expect("objectInstanceNameReservationSucceeded");
+    };
+    reserve("first");
+    // So large that its writing takes a while.
+    reserve_much(&federate, 4_000_000);
+    save(&[&federate], "L");
+    rtiexec.log_until("save: done\n");
+    reserve("second");
+    federate.rti.request_federation_save("L", None).unwrap();
+    federate.expect("initiateFederateSave");
+    federate.rti.federate_save_begun().unwrap();
+    federate.rti.federate_save_complete().unwrap();
+    // Its thread for callbacks sends the rest of its part.
+    let mut log = String::new();
+    let mut told = false;
+    if aim == "not begun" {
+        let moment = Instant::now() + Duration::from_micros(random.u64(..30_000));
+        while Instant::now() < moment {
+            let _ = federate.rti.evoke_callback(0.0);
+            let heard = federate.heard.try_recv();
+            told |= matches!(heard, Ok(Callback::FederationSaved));
+        }
+    } else {
+        let _ = federate.rti.evoke_callback(0.0);
+        log = rtiexec.log_until(&format!("save: {aim}\n"));
+        let moment = Instant::now() + Duration::from_micros(random.u64(..300));
+        while Instant::now() < moment {
+            std::hint::spin_loop();
+        }
+    }
+    rtiexec.child.kill().unwrap();
+    rtiexec.child.wait().unwrap();
+    // Until its end has been read.
+    while let Ok(line) = rtiexec.log.recv() {
+        log = log + &line + "\n";
+    }
+    let mut stages = log.lines().filter_map(|l| Some(l.split_once("save: ")?.1));
+    let stage = stages.next_back().unwrap_or(STAGES[0]).trim();
+    let stage = STAGES.iter().find(|s| **s == stage).expect("a stage");
+    let saved = store(directory.path()).read(FEDERATION, "L").unwrap();
+    let has = |name: &str| saved.execution.object.reserved.contains_key(name);
+    assert!(has("first"), "killed when {stage}");
+    // Between the renaming and its line in the log it may be there or not.
+    let there = ["renamed", "done"].contains(stage);
+    assert!(has("second") || !(there || told), "lost when {stage}");
+    assert!(
+        !has("second") || there || *stage == "on the disk",
+        "there when {stage}"
+    );
+    stage
+}
+
+/// How often each stage was hit.
+fn kill_at_random_moments(times: usize) -> BTreeMap<&'static str, usize> {
+    let seed = std::env::var("SAVES_SEED").ok();
+    let seed = seed.map_or(1, |seed| seed.parse().unwrap());
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut histogram: BTreeMap<_, _> = STAGES.iter().map(|stage| (*stage, 0)).collect();
+    for n in 0..times {
+        let hit = kill_while_saving(&mut random, STAGES[n % STAGES.len()]);
+        *histogram.entry(hit).or_default() += 1;
+    }
+    eprintln!("seed {seed}, {times} kills, by how far the save had come: {histogram:?}");
+    histogram
+}
+
+#[test]
+fn a_kill_while_saving_leaves_the_save_before() {
+    kill_at_random_moments(STAGES.len());
+}
+
+/// `make campaign-saves`.
+#[test]
+#[ignore = "takes minutes"]
+fn campaign() {
+    let times = std::env::var("SAVES_KILLS").ok();
+    let times = times.map_or(200, |n| n.parse().unwrap());
+    let hit = kill_at_random_moments(times);
+    let least = times.min(200) / 20;
+    assert!(
+        hit.values().all(|n| *n >= least),
+        "each stage at least {least} times"
+    );
+}
