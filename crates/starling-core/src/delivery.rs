@@ -179,7 +179,9 @@ impl Delivery {
             (of_save, self.others) = std::mem::take(&mut self.others)
                 .into_iter()
                 .partition(|(_, queued)| queued.is_of_save());
-            self.of_save = of_save.into_iter().map(|(_, queued)| queued).collect();
+            // Behind what is left of the last one.
+            let of_save = of_save.into_iter().map(|(_, queued)| queued);
+            self.of_save.extend(of_save);
             self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
             for queued in std::mem::take(&mut self.queue) {
                 self.push_apart(queued);
@@ -280,20 +282,23 @@ impl Delivery {
         in_receive_order + self.in_time_order.len()
     }
 
-    /// What waits for the federate alone, in bytes, about.
+    /// What waits for the federate alone, in bytes, about. What is withheld from it is not in it:
+    /// what ends the withholding must be read.
     pub(crate) fn bytes(&self) -> usize {
-        match self.withholding {
-            true => self.bytes,
-            false => self.bytes + self.in_receive_order_bytes,
+        match (self.saving, self.withholding) {
+            (true, _) => self.of_save.iter().map(Queued::bytes).sum(),
+            (false, true) => self.bytes,
+            (false, false) => self.bytes + self.in_receive_order_bytes,
         }
     }
 
-    /// What time management withholds, in bytes, about.
+    /// What time management withholds, or a save or restore, in bytes, about.
     pub(crate) fn withheld_bytes(&self) -> usize {
-        match self.withholding {
-            true => self.in_time_order_bytes + self.in_receive_order_bytes,
-            false => self.in_time_order_bytes,
+        if !self.detour {
+            return self.in_time_order_bytes;
         }
+        let all = self.bytes + self.in_receive_order_bytes + self.in_time_order_bytes;
+        all - self.bytes()
     }
 
     /// Takes a message with this time stamp out, wherever it waits.

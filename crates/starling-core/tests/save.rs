@@ -4,8 +4,8 @@
 mod common;
 
 use common::Federation;
-use starling_core::message::save;
-use starling_core::{Archive, Archived, Callback};
+use starling_core::message::{LogIndex, ResignAction, save};
+use starling_core::{Archive, Archived, Callback, RestoreFailure, SaveFailure};
 
 /// Two federates that have been told of a save, and have begun it.
 fn saving(f: &mut Federation, label: &str) {
@@ -54,9 +54,13 @@ fn who_says_twice_that_it_is_complete_brings_about_one_save() {
     let mut f = two();
     saving(&mut f, "Once");
     complete(&mut f);
-    for _ in 0..3 {
-        f.forge_request("A", &[], save::Request::SaveEnded(true))
-            .unwrap();
+    // Saves are known by their places in the log, which are few yet.
+    for at in 0..40 {
+        let ended = save::Request::SaveEnded {
+            save: LogIndex(at),
+            successfully: true,
+        };
+        f.forge_request("A", &[], ended).unwrap();
     }
     written(&mut f, "Once");
     saving(&mut f, "Again");
@@ -102,5 +106,155 @@ fn a_label_that_no_save_can_have_is_not_looked_for() {
         ),
         "{} callbacks",
         told.len()
+    );
+}
+
+#[test]
+fn what_a_federate_says_of_a_save_that_has_ended_is_nothing_to_the_next() {
+    let mut f = two();
+    f.call("B", |f| f.request_federation_save("Ended", None))
+        .unwrap();
+    for name in ["A", "B"] {
+        f.callbacks(name);
+    }
+    // What A says of it is on its way while B aborts it and asks for another.
+    f.call_late("A", |f| f.federate_save_begun()).unwrap();
+    f.call_late("A", |f| f.federate_save_complete()).unwrap();
+    f.call("B", |f| f.abort_federation_save()).unwrap();
+    f.hear();
+    f.call("B", |f| f.next_callback());
+    f.call("B", |f| f.request_federation_save("Next", None))
+        .unwrap();
+    f.run();
+    f.callbacks("B");
+    f.call("B", |f| f.federate_save_begun()).unwrap();
+    f.call("B", |f| f.federate_save_complete()).unwrap();
+    f.run();
+    assert_eq!(f.archives(), []);
+    let told = f.callbacks("A");
+    assert!(
+        matches!(&told[..], [Callback::FederationNotSaved { .. }, Callback::InitiateFederateSave { label, .. }] if label == "Next"),
+        "{told:?}"
+    );
+    f.call("A", |f| f.federate_save_begun()).unwrap();
+    f.call("A", |f| f.federate_save_complete()).unwrap();
+    written(&mut f, "Next");
+}
+
+#[test]
+fn saves_that_come_and_go_while_a_federate_does_not_listen_are_told_in_order() {
+    let mut f = two();
+    for label in ["One", "Two", "Three"] {
+        f.call("B", |f| f.request_federation_save(label, None))
+            .unwrap();
+        f.callbacks("B");
+        f.call("B", |f| f.abort_federation_save()).unwrap();
+        f.callbacks("B");
+    }
+    let told = f.callbacks("A");
+    let labels: Vec<_> = told
+        .iter()
+        .map(|callback| match callback {
+            Callback::InitiateFederateSave { label, .. } => &label[..],
+            Callback::FederationNotSaved { .. } => "not",
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(labels, ["One", "not", "Two", "not", "Three", "not"]);
+    saving(&mut f, "Again");
+    complete(&mut f);
+    written(&mut f, "Again");
+}
+
+/// A save of A and B.
+fn saved(f: &mut Federation, label: &str) -> Archived {
+    saving(f, label);
+    complete(f);
+    let task = written(f, label);
+    Archived::Read(task.write.expect("it was written"))
+}
+
+#[test]
+fn who_joins_before_a_restore_begins_is_in_its_way() {
+    let mut f = two();
+    let saved = saved(&mut f, "Two");
+    f.call("A", |f| f.request_federation_restore("Two"))
+        .unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved.clone());
+    // A has not heard that it can be: nothing has begun.
+    f.join("C");
+    let told = f.callbacks("A");
+    assert!(
+        matches!(
+            &told[..],
+            [
+                Callback::RestoreRequested {
+                    succeeded: true,
+                    ..
+                },
+                Callback::FederationNotRestored {
+                    reason: RestoreFailure::RtiUnableToRestore
+                }
+            ]
+        ),
+        "{told:?}"
+    );
+    f.resign("C", ResignAction::NoAction);
+    f.call("A", |f| f.request_federation_restore("Two"))
+        .unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    f.callbacks("A");
+    assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
+}
+
+#[test]
+fn what_comes_while_a_federate_saves_never_stops_its_reading() {
+    let mut f = two();
+    let class = f.interaction("I");
+    f.call("A", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.call("B", |f| f.publish_interaction_class(class)).unwrap();
+    f.run();
+    f.call("A", |f| f.request_federation_save("Now", None))
+        .unwrap();
+    f.hear();
+    // B has not been told, and says something more.
+    f.callbacks("A");
+    let before = f.federate("A").waiting_bytes();
+    f.call("B", |f| f.send_interaction(class, &[], &[7; 10_000]))
+        .unwrap();
+    f.run();
+    assert_eq!(f.federate("A").waiting_bytes(), before);
+    assert!(f.member("A").withheld_bytes() >= 10_000);
+}
+
+#[test]
+fn behind_its_resignation_a_federate_says_nothing() {
+    let mut f = two();
+    saving(&mut f, "Left");
+    f.call("B", |f| f.federate_save_complete()).unwrap();
+    f.call("A", |f| f.federate_save_complete()).unwrap();
+    // What asks it for its part crosses with its resignation; the bed takes nothing that is said by
+    // one that is no member.
+    f.call_late("A", |f| {
+        f.resign_federation_execution(ResignAction::NoAction)
+    })
+    .unwrap();
+    f.hear();
+    f.run();
+    assert!(!f.is_joined("A"));
+    let told = f.callbacks("B");
+    assert!(
+        matches!(
+            &told[..],
+            [Callback::FederationNotSaved {
+                reason: SaveFailure::FederateResignedDuringSave
+            }]
+        ),
+        "{told:?}"
     );
 }

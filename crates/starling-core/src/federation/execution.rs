@@ -186,7 +186,7 @@ impl Execution {
         if self.federation.saves.is_in_progress() {
             throw!(SaveInProgress, "'{}' is being saved", self.federation.name);
         }
-        if self.federation.restoring.is_in_progress() {
+        if self.federation.restoring.has_begun() {
             throw!(
                 RestoreInProgress,
                 "'{}' is being restored",

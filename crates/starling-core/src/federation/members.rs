@@ -5,7 +5,8 @@ use super::restore::Restoring;
 use super::save::{Saves, Stages};
 use crate::kept::Kept;
 use crate::message::{
-    Doing, FederateInformation, FederateStatus, ModuleSource, PeerInfo, ResignAction, TimeStatus,
+    Doing, FederateInformation, FederateStatus, LogIndex, ModuleSource, PeerInfo, ResignAction,
+    TimeStatus,
 };
 use crate::saved::federation::SynchronizationPoint;
 use crate::{Counters, FederateHandle, ProtocolError};
@@ -193,6 +194,8 @@ pub(crate) struct Membership {
     pub(super) announced: BTreeSet<String>,
     pub(super) resign_directive: ResignAction,
     pub(super) stages: Stages,
+    /// Where the save or restore began of which the federate was told last.
+    pub(super) began: LogIndex,
     /// The federate's resignation has been applied.
     pub(super) resigned: bool,
 }
@@ -212,6 +215,7 @@ impl Membership {
             announced: BTreeSet::new(),
             resign_directive: fdd_directive(model),
             stages: Stages::default(),
+            began: LogIndex::default(),
             resigned: false,
         }
     }

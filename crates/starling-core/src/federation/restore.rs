@@ -9,18 +9,18 @@
 //! part of the save, under the handle and the name that it had then.
 //!
 //! Invariants:
-//! - from the request on nobody joins, and from the beginning on no time is granted;
+//! - from the beginning on nobody joins, and no time is granted; the joined federates fit the save;
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
 use super::modules;
-use super::save::{Archive, QueuedSave, SavedFederation, Stages};
+use super::save::{Archive, QueuedSave, SavedFederation, Stages, can_be_label};
 use crate::callback::Callback;
-use crate::exception::{NAME_BYTES_MAX, require_name, throw};
+use crate::exception::{require_name, throw};
 use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::log::federate::DataPath;
 use crate::message::save::{Entry, Request};
-use crate::message::{Cause, Restored};
+use crate::message::{Cause, LogIndex, Restored};
 use crate::{Exception, Federate, FederateHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -72,6 +72,7 @@ pub(crate) enum RestoreStage {
 /// A restore that was asked for.
 struct Restore {
     label: String,
+    began: LogIndex,
     asked: FederateHandle,
     /// The task in which the save is read.
     reading: Option<u64>,
@@ -88,16 +89,26 @@ struct Restore {
 pub(crate) struct Restoring(Option<Restore>);
 
 impl Restoring {
+    /// Whether a restore has begun and not ended.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.0.as_ref().is_some_and(|r| r.begun)
+    }
+
     /// Whether a restore was asked for and has not ended.
     pub(crate) fn is_in_progress(&self) -> bool {
         self.0.is_some()
+    }
+
+    /// Whether the restore that began there is in progress.
+    pub(super) fn is_that(&self, began: LogIndex) -> bool {
+        self.0.as_ref().is_some_and(|r| r.began == began)
     }
 }
 
 impl Execution {
     /// Request Federation Restore, §4.24.
     pub(crate) fn request_restore(&mut self, cause: Cause, label: String) {
-        let why = if label.is_empty() || label.len() > NAME_BYTES_MAX {
+        let why = if !can_be_label(&label) {
             Some("no save has such a label")
         } else if self.federation.saves.is_in_progress()
             || self.federation.restoring.is_in_progress()
@@ -119,6 +130,7 @@ impl Execution {
         });
         self.federation.restoring.0 = Some(Restore {
             label,
+            began: self.log.index(),
             asked: cause.sender,
             reading: Some(number),
             saved: None,
@@ -138,7 +150,12 @@ impl Execution {
         let peer = self.log.peer(asked);
         self.notes.extend(peer.map(|peer| (peer, note)));
         let failure = Some(why);
-        let refused = Entry::RestoreRequested { label, failure };
+        let restore = LogIndex::default();
+        let refused = Entry::RestoreRequested {
+            label,
+            failure,
+            restore,
+        };
         self.log.tell(cause, &[asked], refused);
     }
 
@@ -146,7 +163,7 @@ impl Execution {
     pub(crate) fn restore_read(&mut self, task: u64, read: Result<Box<SavedFederation>, String>) {
         let restore = self.federation.restoring.0.as_ref();
         let due = restore.filter(|r| r.reading == Some(task));
-        let Some((asked, label)) = due.map(|r| (r.asked, r.label.clone())) else {
+        let Some((asked, began, label)) = due.map(|r| (r.asked, r.began, r.label.clone())) else {
             return;
         };
         self.log.advance();
@@ -166,7 +183,11 @@ impl Execution {
             restore.members = members;
         }
         let failure = None;
-        let succeeded = Entry::RestoreRequested { label, failure };
+        let succeeded = Entry::RestoreRequested {
+            label,
+            failure,
+            restore: began,
+        };
         self.log.tell(None, &[asked], succeeded);
     }
 
@@ -257,14 +278,7 @@ impl Execution {
             return;
         }
         if !restore.begun {
-            if restore.asked == cause.sender {
-                restore.begun = true;
-                for (_, status) in restore.members.values_mut() {
-                    *status = RestoreStatus::FederateWaitingForRestoreToBegin;
-                }
-                self.time.hold_all();
-                self.log.tell_all(cause, Entry::RestoreBegun);
-            }
+            self.begin_restore(cause);
             return;
         }
         if let Some((_, status)) = restore.members.get_mut(&cause.sender)
@@ -273,6 +287,38 @@ impl Execution {
             *status = RestoreStatus::FederatePreparedToRestore;
         }
         self.initiate_restore(cause);
+    }
+
+    /// Federation Restore Begun, §4.26, if the joined federates are those of the save still.
+    fn begin_restore(&mut self, cause: Cause) {
+        let restore = self.federation.restoring.0.as_ref();
+        let Some(restore) = restore.filter(|r| r.asked == cause.sender) else {
+            return;
+        };
+        let Some(saved) = &restore.saved else { return };
+        let fits = self.fit(saved);
+        let (asked, began) = (restore.asked, restore.began);
+        match fits {
+            Ok(mut members) => {
+                for (_, status) in members.values_mut() {
+                    *status = RestoreStatus::FederateWaitingForRestoreToBegin;
+                }
+                if let Some(restore) = &mut self.federation.restoring.0 {
+                    restore.members = members;
+                    restore.begun = true;
+                }
+                self.time.hold_all();
+                self.log
+                    .tell_all(cause, Entry::RestoreBegun { restore: began });
+            }
+            Err(why) => {
+                self.federation.restoring.0 = None;
+                self.note_all(&format!("the save can't be restored any more: {why}"));
+                let why = RestoreFailure::RtiUnableToRestore;
+                self.log.tell(cause, &[asked], Entry::NotRestored(why));
+                self.settle_time();
+            }
+        }
     }
 
     /// Initiate Federate Restore, §4.27, when all are prepared.
@@ -336,13 +382,7 @@ impl Execution {
 
     /// Abort Federation Restore, §4.30.
     pub(crate) fn abort_restore(&mut self, cause: Cause) {
-        if self
-            .federation
-            .restoring
-            .0
-            .as_ref()
-            .is_some_and(|r| r.begun)
-        {
+        if self.federation.restoring.has_begun() {
             self.fail_restore(cause, RestoreFailure::RestoreAborted);
         }
     }
@@ -501,7 +541,11 @@ impl Federate {
             );
         }
         self.federation.stages.restore = RestoreStage::Complete;
-        self.log.request(Request::RestoreEnded(successfully));
+        let restore = self.federation.began;
+        self.log.request(Request::RestoreEnded {
+            restore,
+            successfully,
+        });
         Ok(())
     }
 
@@ -513,7 +557,8 @@ impl Federate {
                 "no restore has begun at this federate"
             );
         }
-        self.log.request(Request::AbortRestore);
+        let restore = self.federation.began;
+        self.log.request(Request::AbortRestore { restore });
         Ok(())
     }
 

@@ -97,6 +97,7 @@ struct Scheduled {
 /// A save of which some federate has been told.
 struct Save {
     label: String,
+    began: LogIndex,
     time: Option<LogicalTime>,
     stages: BTreeMap<FederateHandle, SaveStatus>,
     progress: Progress,
@@ -131,6 +132,11 @@ impl Saves {
         self.save.is_some()
     }
 
+    /// Whether the save that began there is in progress.
+    fn is_that(&self, began: LogIndex) -> bool {
+        self.save.as_ref().is_some_and(|s| s.began == began)
+    }
+
     /// Numbers a task and puts it up for the executive's process.
     pub(crate) fn put_task(&mut self, mut task: Archive) -> u64 {
         self.last_task += 1;
@@ -161,6 +167,11 @@ impl Saves {
     }
 }
 
+/// Whether something can be saved under a label.
+pub(super) fn can_be_label(label: &str) -> bool {
+    !label.is_empty() && label.len() <= NAME_BYTES_MAX
+}
+
 impl Execution {
     /// A request of §4.16 to §4.32.
     pub(crate) fn serve_save(
@@ -170,12 +181,18 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         match request {
             Request::Save { label, time } => self.request_save(cause, label, time)?,
-            Request::SaveBegun => self.save_stage(
+            Request::SaveBegun { save }
+            | Request::SaveEnded { save, .. }
+            | Request::AbortSave { save }
+                if !self.federation.saves.is_that(save) => {}
+            Request::SaveBegun { .. } => self.save_stage(
                 cause.sender,
                 SaveStatus::FederateInstructedToSave,
                 SaveStatus::FederateSaving,
             ),
-            Request::SaveEnded(true) => {
+            Request::SaveEnded {
+                successfully: true, ..
+            } => {
                 self.save_stage(
                     cause.sender,
                     SaveStatus::FederateSaving,
@@ -183,12 +200,12 @@ impl Execution {
                 );
                 self.take_parts(cause);
             }
-            Request::SaveEnded(false) => {
+            Request::SaveEnded { .. } => {
                 if self.federation.saves.stage(cause.sender) == SaveStatus::FederateSaving {
                     self.fail_save(cause, SaveFailure::FederateReportedFailureDuringSave);
                 }
             }
-            Request::AbortSave => self.fail_save(cause, SaveFailure::SaveAborted),
+            Request::AbortSave { .. } => self.fail_save(cause, SaveFailure::SaveAborted),
             Request::QuerySave => {
                 let members = self.log.members().into_iter();
                 let list = members
@@ -198,9 +215,13 @@ impl Execution {
                     .tell(cause, &[cause.sender], Entry::SaveStatus(list));
             }
             Request::Restore { label } => self.request_restore(cause, label),
-            Request::Prepared => self.restore_prepared(cause),
-            Request::RestoreEnded(successfully) => self.restore_ended(cause, successfully),
-            Request::AbortRestore => self.abort_restore(cause),
+            Request::Prepared { restore }
+            | Request::RestoreEnded { restore, .. }
+            | Request::AbortRestore { restore }
+                if !self.federation.restoring.is_that(restore) => {}
+            Request::Prepared { .. } => self.restore_prepared(cause),
+            Request::RestoreEnded { successfully, .. } => self.restore_ended(cause, successfully),
+            Request::AbortRestore { .. } => self.abort_restore(cause),
             Request::QueryRestore => self.query_restore(cause),
         }
         Ok(())
@@ -223,15 +244,14 @@ impl Execution {
             self.notes.extend(peer.map(|peer| (peer, why)));
             return Ok(());
         }
-        if label.is_empty() || label.len() > NAME_BYTES_MAX {
+        if !can_be_label(&label) {
             let failure = Some(SaveFailure::RtiUnableToSave);
             self.log
                 .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
             return Ok(());
         }
-        self.federation.saves.scheduled = None;
-        self.time.hold_nothing();
         let Some(time) = time else {
+            self.federation.saves.scheduled = None;
             self.begin_save(cause, label, None);
             return Ok(());
         };
@@ -320,8 +340,10 @@ impl Execution {
         time: Option<LogicalTime>,
         federates: &[FederateHandle],
     ) {
+        let index = self.log.index();
         let save = self.federation.saves.save.get_or_insert_with(|| Save {
             label: label.clone(),
+            began: index,
             time,
             stages: BTreeMap::new(),
             progress: Progress::Saving,
@@ -329,7 +351,8 @@ impl Execution {
         let instructed = federates.iter();
         let instructed = instructed.map(|f| (*f, SaveStatus::FederateInstructedToSave));
         save.stages.extend(instructed);
-        let initiate = Entry::InitiateSave { label, time };
+        let save = save.began;
+        let initiate = Entry::InitiateSave { label, time, save };
         self.log.tell(cause, federates, initiate);
     }
 
@@ -512,17 +535,24 @@ impl Stages {
 
 /// A callback of §4.16 to §4.32 that is not delivered yet.
 #[derive(Debug)]
-pub(crate) struct QueuedSave(Box<Callback>);
+pub(crate) struct QueuedSave {
+    callback: Box<Callback>,
+    /// Where what it tells the beginning of began.
+    began: Option<LogIndex>,
+}
 
 impl QueuedSave {
     pub(crate) fn new(callback: Callback) -> Self {
-        QueuedSave(Box::new(callback))
+        QueuedSave {
+            callback: Box::new(callback),
+            began: None,
+        }
     }
 }
 
 impl Held for QueuedSave {
     fn held(&self) -> usize {
-        self.0.held()
+        self.callback.held()
     }
 }
 
@@ -557,7 +587,8 @@ impl Federate {
             );
         }
         self.federation.stages.save = SaveStatus::FederateSaving;
-        self.log.request(Request::SaveBegun);
+        let save = self.federation.began;
+        self.log.request(Request::SaveBegun { save });
         Ok(())
     }
 
@@ -579,7 +610,9 @@ impl Federate {
             );
         }
         self.federation.stages.save = SaveStatus::FederateWaitingForFederationToSave;
-        self.log.ending_request(Request::SaveEnded(successfully));
+        let save = self.federation.began;
+        self.log
+            .ending_request(Request::SaveEnded { save, successfully });
         Ok(())
     }
 
@@ -588,7 +621,8 @@ impl Federate {
         if self.federation.stages.save == SaveStatus::NoSaveInProgress {
             throw!(SaveNotInProgress, "no save was initiated at this federate");
         }
-        self.log.request(Request::AbortSave);
+        let save = self.federation.began;
+        self.log.request(Request::AbortSave { save });
         Ok(())
     }
 
@@ -600,8 +634,10 @@ impl Federate {
 
     /// An entry of §4.16 to §4.32.
     pub(crate) fn apply_save(&mut self, entry: Entry) {
+        let mut began = None;
         let callback = match entry {
-            Entry::InitiateSave { label, time } => {
+            Entry::InitiateSave { label, time, save } => {
+                began = Some(save);
                 if let Some(time) = time {
                     self.release_up_to(time);
                 }
@@ -617,14 +653,22 @@ impl Federate {
                 failure: Some(reason),
             } => Callback::FederationNotSaved { reason },
             Entry::SaveStatus(list) => Callback::FederationSaveStatusResponse(list),
-            Entry::RestoreRequested { label, failure } => {
+            Entry::RestoreRequested {
+                label,
+                failure,
+                restore,
+            } => {
                 let succeeded = failure.is_none();
+                began = succeeded.then_some(restore);
                 if let Some(why) = failure {
                     self.set_note(format!("the save '{label}' can't be restored: {why}"));
                 }
                 Callback::RestoreRequested { label, succeeded }
             }
-            Entry::RestoreBegun => Callback::FederationRestoreBegun,
+            Entry::RestoreBegun { restore } => {
+                began = Some(restore);
+                Callback::FederationRestoreBegun
+            }
             Entry::InitiateRestore {
                 label,
                 name,
@@ -637,11 +681,15 @@ impl Federate {
             Entry::NotRestored(reason) => Callback::FederationNotRestored { reason },
             Entry::RestoreStatus(list) => Callback::FederationRestoreStatusResponse(list),
         };
-        self.delivery.push(QueuedSave::new(callback));
+        let callback = Box::new(callback);
+        self.delivery.push(QueuedSave { callback, began });
     }
 
     /// A callback of §4.16 to §4.32 is delivered.
-    pub(crate) fn deliver_save(&mut self, QueuedSave(callback): QueuedSave) -> Callback {
+    pub(crate) fn deliver_save(&mut self, queued: QueuedSave) -> Callback {
+        let QueuedSave { callback, began } = queued;
+        self.federation.began = began.unwrap_or(self.federation.began);
+        let restore = self.federation.began;
         match &*callback {
             Callback::InitiateFederateSave { .. } => {
                 self.federation.stages.save = SaveStatus::FederateInstructedToSave;
@@ -651,10 +699,10 @@ impl Federate {
             }
             Callback::RestoreRequested {
                 succeeded: true, ..
-            } => self.log.request(Request::Prepared),
+            } => self.log.request(Request::Prepared { restore }),
             Callback::FederationRestoreBegun => {
                 self.federation.stages.restore = RestoreStage::Begun;
-                self.log.request(Request::Prepared);
+                self.log.request(Request::Prepared { restore });
             }
             Callback::InitiateFederateRestore { .. } => {
                 self.federation.stages.restore = RestoreStage::Initiated;

@@ -71,6 +71,7 @@ pub struct Lrc<O> {
     own: VecDeque<Callback>,
     /// What they take in memory, about.
     own_bytes: usize,
+    awaited: Option<Awaited>,
     answer: Option<Result<Answer, Exception>>,
     /// The federate wants callbacks now.
     enabled: bool,
@@ -89,11 +90,17 @@ struct Calls {
     callback: Option<&'static str>,
 }
 
+/// What a service waits for.
+#[derive(Clone, Copy, PartialEq)]
+enum Awaited {
+    /// The executive's answer.
+    Answer,
+    /// The end of the membership.
+    Resignation,
+}
+
 enum Life {
-    Connected {
-        /// The executive owes an answer.
-        asked: bool,
-    },
+    Connected,
     Joining,
     Joined(Box<Federate>),
     /// Its resignation is not in the log yet.
@@ -106,7 +113,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn new(out: O, path: DataPath) -> Self {
         Lrc {
             out,
-            life: Life::Connected { asked: false },
+            life: Life::Connected,
             unmet: Preconditions::JOINED,
             path,
             frame_bytes_max: usize::MAX,
@@ -114,6 +121,7 @@ impl<O: Outbox> Lrc<O> {
             executive: "rtiexec".to_owned(),
             own: VecDeque::new(),
             own_bytes: 0,
+            awaited: None,
             answer: None,
             enabled: true,
             told: Default::default(),
@@ -284,7 +292,7 @@ impl<O: Outbox> Lrc<O> {
                 federate.federation()
             ),
             Life::Joining => "the federate joins already".to_owned(),
-            Life::Connected { .. } | Life::Lost(_) => return Ok(()),
+            Life::Connected | Life::Lost(_) => return Ok(()),
         };
         let kind = ExceptionKind::FederateAlreadyExecutionMember;
         Err(Exception::new(kind, why).in_service(service))
@@ -293,6 +301,14 @@ impl<O: Outbox> Lrc<O> {
     /// Resign Federation Execution, §4.10. Wait for [`Lrc::answer`]: then the federation execution
     /// knows of it.
     pub fn resign_federation_execution(&mut self, action: ResignAction) -> Result<(), Exception> {
+        self.resign(action)?;
+        self.answer = None;
+        self.awaited = Some(Awaited::Resignation);
+        Ok(())
+    }
+
+    /// The same, where no service waits for it.
+    pub(crate) fn resign(&mut self, action: ResignAction) -> Result<(), Exception> {
         self.report();
         self.serve(
             Service::ResignFederationExecution,
@@ -300,7 +316,6 @@ impl<O: Outbox> Lrc<O> {
             said![action],
             |federate, _| federate.resign_federation_execution(action),
         )?;
-        self.answer = None;
         match std::mem::replace(&mut self.life, Life::Joining) {
             Life::Joined(federate) => self.live(Life::Resigning(federate)),
             other => self.live(other),
@@ -343,9 +358,7 @@ impl<O: Outbox> Lrc<O> {
         self.require(service)?;
         require_fits(bytes, self.frame_bytes_max).map_err(|e| e.in_service(service))?;
         self.answer = None;
-        if let Life::Connected { asked } = &mut self.life {
-            *asked = true;
-        }
+        self.awaited = Some(Awaited::Answer);
         self.out.to_executive(message());
         Ok(())
     }
@@ -460,7 +473,7 @@ impl<O: Outbox> Lrc<O> {
             FromExecutive::JoinRefused(why) => {
                 self.answered(true)?;
                 self.answer = Some(Err(why));
-                self.live(Life::Connected { asked: false });
+                self.live(Life::Connected);
             }
             FromExecutive::Joined(snapshot) => {
                 self.answered(true)?;
@@ -584,17 +597,13 @@ impl<O: Outbox> Lrc<O> {
     }
 
     fn answered(&mut self, join: bool) -> Result<(), ProtocolError> {
-        let due = match &mut self.life {
-            Life::Connected { asked } => !join && std::mem::take(asked),
-            Life::Joining => join,
-            // Create and destroy are for members, too.
-            Life::Joined(_) | Life::Resigning(_) => !join,
-            Life::Lost(_) => false,
-        };
-        match due {
-            true => Ok(()),
-            false => Err(ProtocolError("an answer that was not due".into())),
+        // Create and destroy are for members, too.
+        let of_join = matches!(self.life, Life::Joining);
+        if self.awaited != Some(Awaited::Answer) || join != of_join {
+            return Err(ProtocolError("an answer that was not due".into()));
         }
+        self.awaited = None;
+        Ok(())
     }
 
     /// Whether calls of the joined federate are reported.
@@ -685,19 +694,23 @@ impl<O: Outbox> Lrc<O> {
         Ok(())
     }
 
-    /// Puts out what the federate answers to the RTI by itself.
+    /// Puts out what the federate answers to the RTI by itself. Behind its resignation it is no
+    /// member any more, and says nothing.
     pub(crate) fn put_answers(&mut self) {
-        if let Life::Joined(federate) | Life::Resigning(federate) = &mut self.life
-            && federate.has_output()
-        {
-            put_outputs(federate, &mut self.out);
+        match &mut self.life {
+            Life::Joined(federate) if federate.has_output() => put_outputs(federate, &mut self.out),
+            Life::Resigning(federate) => while federate.poll_output().is_some() {},
+            _ => {}
         }
     }
 
     fn end_of_membership(&mut self) {
         if self.member().is_some_and(|f| f.is_resigned()) {
-            self.live(Life::Connected { asked: false });
-            self.answer = Some(Ok(Answer::Done));
+            self.live(Life::Connected);
+            if self.awaited == Some(Awaited::Resignation) {
+                self.awaited = None;
+                self.answer = Some(Ok(Answer::Done));
+            }
         }
     }
 
@@ -711,7 +724,7 @@ impl<O: Outbox> Lrc<O> {
     fn live(&mut self, life: Life) {
         let (connected, joined) = match &life {
             Life::Joined(_) => (true, true),
-            Life::Connected { .. } | Life::Joining | Life::Resigning(_) => (true, false),
+            Life::Connected | Life::Joining | Life::Resigning(_) => (true, false),
             Life::Lost(_) => (false, false),
         };
         self.unmet.set(Preconditions::CONNECTED, !connected);

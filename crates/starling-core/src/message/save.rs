@@ -1,5 +1,8 @@
-//! Save and restore, 1516.1-2010 §4.16 to §4.32.
+//! Save and restore, 1516.1-2010 §4.16 to §4.32. Which save or restore is meant is said by the
+//! place in the log where it began: what a federate says of one that has ended is nothing to the
+//! next.
 
+use super::LogIndex;
 use crate::held::holds;
 use crate::{FederateHandle, LogicalTime, RestoreFailure, RestoreState, SaveFailure, SaveStatus};
 
@@ -14,11 +17,22 @@ pub enum Request {
         time: Option<LogicalTime>,
     },
     /// Federate Save Begun, §4.18.
-    SaveBegun,
+    SaveBegun {
+        /// Where the save began.
+        save: LogIndex,
+    },
     /// Federate Save Complete, §4.19; false: Not Complete.
-    SaveEnded(bool),
+    SaveEnded {
+        /// Where the save began.
+        save: LogIndex,
+        /// Complete.
+        successfully: bool,
+    },
     /// Abort Federation Save, §4.21.
-    AbortSave,
+    AbortSave {
+        /// Where the save began.
+        save: LogIndex,
+    },
     /// Query Federation Save Status, §4.22.
     QuerySave,
     /// Request Federation Restore, §4.24.
@@ -28,11 +42,22 @@ pub enum Request {
     },
     /// The federate has been told that its request for a restore has succeeded, or that a restore
     /// begins: it sends nothing more of what is now.
-    Prepared,
+    Prepared {
+        /// Where the restore began.
+        restore: LogIndex,
+    },
     /// Federate Restore Complete, §4.28; false: Not Complete.
-    RestoreEnded(bool),
+    RestoreEnded {
+        /// Where the restore began.
+        restore: LogIndex,
+        /// Complete.
+        successfully: bool,
+    },
     /// Abort Federation Restore, §4.30.
-    AbortRestore,
+    AbortRestore {
+        /// Where the restore began.
+        restore: LogIndex,
+    },
     /// Query Federation Restore Status, §4.31.
     QueryRestore,
 }
@@ -46,6 +71,8 @@ pub enum Entry {
         label: String,
         /// The time asked for: messages up to it are to be delivered before.
         time: Option<LogicalTime>,
+        /// Where the save began.
+        save: LogIndex,
     },
     /// All have saved: each sends its part, as it is here. Audience: all.
     TakePart,
@@ -62,9 +89,14 @@ pub enum Entry {
         label: String,
         /// Why it can't be, as a sentence; none: it can.
         failure: Option<String>,
+        /// Where the restore began, if it can be.
+        restore: LogIndex,
     },
     /// Federation Restore Begun, §4.26. Audience: all.
-    RestoreBegun,
+    RestoreBegun {
+        /// Where the restore began.
+        restore: LogIndex,
+    },
     /// Initiate Federate Restore, §4.27. Audience: the federate.
     InitiateRestore {
         /// The label of the save.
@@ -83,12 +115,12 @@ pub enum Entry {
 
 holds! {
     Entry {
-        InitiateSave { label, time },
+        InitiateSave { label, time, save },
         TakePart,
         SaveEnded { failure },
         SaveStatus(list),
-        RestoreRequested { label, failure },
-        RestoreBegun,
+        RestoreRequested { label, failure, restore },
+        RestoreBegun { restore },
         InitiateRestore { label, name, federate },
         NotRestored(failure),
         RestoreStatus(list)

@@ -60,7 +60,7 @@ impl<O: Outbox> Lrc<O> {
         let done: Result<(), Exception> = match service {
             "HLAresignFederationExecution" => {
                 let action = given.get("HLAresignAction", |d| resign_action(d.number()?))?;
-                self.resign_federation_execution(action)
+                self.resign(action)
             }
             "HLAsynchronizationPointAchieved" => {
                 let label = given.get("HLAlabel", Decoder::text)?;

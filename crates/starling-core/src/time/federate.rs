@@ -739,20 +739,23 @@ impl Federate {
         let now = self.time.clock.time();
         if bytes > most {
             let does = match self.time.clock.advance() {
+                _ if self.in_progress() != (false, false) => {
+                    "has not ended the save or restore in progress".into()
+                }
                 Some((_, to)) => format!("waits for its advance to {to}"),
                 None => "does not ask to advance".into(),
             };
             return Err(ProtocolError(format!(
-                "time management withholds {bytes} bytes of messages from federate '{}', which is \
-                 time-constrained, at {now}, and {does}: more than limits.withheld_bytes",
+                "{bytes} bytes of messages are withheld from federate '{}', which is at {now} and \
+                 {does}: more than limits.withheld_bytes",
                 self.federation.name()
             )));
         }
         if bytes > most / 2 && !std::mem::replace(&mut self.time.warned, true) {
             self.set_note(format!(
-                "time management withholds {bytes} bytes of messages from federate '{}', which is \
-                 time-constrained, at {now}: let it advance, enable asynchronous delivery, or raise \
-                 limits.withheld_bytes ({most}), where it would be cut off",
+                "{bytes} bytes of messages are withheld from federate '{}', at {now}: let it \
+                 advance, enable asynchronous delivery, end the save or restore in progress, or \
+                 raise limits.withheld_bytes ({most}), where it would be cut off",
                 self.federation.name()
             ));
         }

@@ -430,23 +430,23 @@ enums! {
     }
     save::Request {
         Save { label, time },
-        SaveBegun,
-        SaveEnded(successfully),
-        AbortSave,
+        SaveBegun { save },
+        SaveEnded { save, successfully },
+        AbortSave { save },
         QuerySave,
         Restore { label },
-        Prepared,
-        RestoreEnded(successfully),
-        AbortRestore,
+        Prepared { restore },
+        RestoreEnded { restore, successfully },
+        AbortRestore { restore },
         QueryRestore
     }
     save::Entry {
-        InitiateSave { label, time },
+        InitiateSave { label, time, save },
         TakePart,
         SaveEnded { failure },
         SaveStatus(list),
-        RestoreRequested { label, failure },
-        RestoreBegun,
+        RestoreRequested { label, failure, restore },
+        RestoreBegun { restore },
         InitiateRestore { label, name, federate },
         NotRestored(reason),
         RestoreStatus(list)

@@ -1,0 +1,65 @@
+//! Resign Federation Execution, 1516.1-2010 §4.10, that crosses with other things: with what others
+//! ask of the federate, and, by HLAservice.HLAresignFederationExecution (§11), with services of its own.
+
+mod common;
+
+use common::Federation;
+use starling_core::message::ResignAction;
+use starling_core::{Answer, Exception, ExceptionKind};
+
+/// A, whom B has resigned by the MOM; nothing of A's has arrived at the executive since.
+fn resigned_by_mom(f: &mut Federation) {
+    let service = "HLAmanager.HLAfederate.HLAservice.HLAresignFederationExecution";
+    let class = f.interaction(service);
+    let a = f.member("A").handle().0.to_be_bytes();
+    let action = 1 + ResignAction::NoAction as u32;
+    let values = [
+        ("HLAfederate", [&4_u32.to_be_bytes()[..], &a].concat()),
+        ("HLAresignAction", action.to_be_bytes().to_vec()),
+    ];
+    let values = values.map(|(name, value)| {
+        let parameter = f.call("B", |f| f.parameter_handle(class, name)).unwrap();
+        (parameter, value)
+    });
+    let values: Vec<_> = values.iter().map(|(p, v)| (*p, &v[..])).collect();
+    f.call("B", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.send_interaction(class, &values, b""))
+        .unwrap();
+    f.hear();
+    assert!(f.federate("A").federate().is_none());
+}
+
+fn two() -> Federation {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    f
+}
+
+fn not_there(answer: Option<Result<Answer, Exception>>) {
+    let kind = answer.map(|a| a.map_err(|e| e.kind));
+    assert_eq!(
+        kind,
+        Some(Err(ExceptionKind::FederationExecutionDoesNotExist))
+    );
+}
+
+#[test]
+fn a_service_that_waits_gets_its_own_answer() {
+    let mut f = two();
+    f.call_late("A", |f| f.destroy_federation_execution("nope"))
+        .unwrap();
+    resigned_by_mom(&mut f);
+    f.run();
+    not_there(f.federate("A").answer());
+}
+
+#[test]
+fn so_does_one_that_is_called_when_the_resignation_is_on_its_way() {
+    let mut f = two();
+    resigned_by_mom(&mut f);
+    f.call_late("A", |f| f.destroy_federation_execution("nope"))
+        .unwrap();
+    f.run();
+    not_there(f.federate("A").answer());
+}
