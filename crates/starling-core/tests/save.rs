@@ -5,7 +5,7 @@ mod common;
 
 use common::Federation;
 use starling_core::message::{LogIndex, ResignAction, save};
-use starling_core::{Archive, Archived, Callback, RestoreFailure, SaveFailure};
+use starling_core::{Archive, Archived, Callback, ParameterHandle, RestoreFailure, SaveFailure};
 
 /// Two federates that have been told of a save, and have begun it.
 fn saving(f: &mut Federation, label: &str) {
@@ -256,5 +256,78 @@ fn behind_its_resignation_a_federate_says_nothing() {
             }]
         ),
         "{told:?}"
+    );
+}
+
+/// The parameters of an interaction to the RTI, in the order of their numbers.
+fn parameters(f: &mut Federation, class: &str, given: &[(&str, Vec<u8>)]) -> Vec<(u32, Vec<u8>)> {
+    let class = f.interaction(class);
+    let mut list: Vec<_> = given
+        .iter()
+        .map(|(name, value)| {
+            let parameter = f.call("B", |f| f.parameter_handle(class, name)).unwrap();
+            (parameter.raw(), value.clone())
+        })
+        .collect();
+    list.sort();
+    list
+}
+
+/// B, which has not been told of the save yet, saves on A's behalf, and so with the restore.
+#[test]
+fn services_of_save_and_restore_on_behalf_of_another() {
+    const BELOW: &str = "HLAmanager.HLAfederate.HLAservice";
+    let act = |f: &mut Federation, service: &str, success: Option<i32>| {
+        let name = format!("{BELOW}.{service}");
+        let a = f.member("A").handle().0.to_be_bytes();
+        let mut given = vec![("HLAfederate", [&4u32.to_be_bytes()[..], &a].concat())];
+        given.extend(success.map(|s| ("HLAsuccessIndicator", s.to_be_bytes().to_vec())));
+        let values = parameters(f, &name, &given);
+        let class = f.interaction(&name);
+        let values: Vec<_> = values
+            .iter()
+            .map(|(p, v)| (ParameterHandle::from_raw(*p), &v[..]))
+            .collect();
+        f.call("B", |f| f.send_interaction(class, &values, b""))
+            .unwrap();
+        f.run();
+    };
+    let mut f = two();
+    for service in [
+        "HLAfederateSaveBegun",
+        "HLAfederateSaveComplete",
+        "HLAfederateRestoreComplete",
+    ] {
+        let class = f.interaction(&format!("{BELOW}.{service}"));
+        f.call("B", |f| f.publish_interaction_class(class)).unwrap();
+    }
+    f.call("A", |f| f.request_federation_save("L", None))
+        .unwrap();
+    assert!(matches!(
+        &f.callbacks("A")[..],
+        [Callback::InitiateFederateSave { .. }]
+    ));
+    act(&mut f, "HLAfederateSaveBegun", None);
+    act(&mut f, "HLAfederateSaveComplete", Some(1));
+    f.callbacks("B");
+    f.call("B", |f| f.federate_save_begun()).unwrap();
+    f.call("B", |f| f.federate_save_complete()).unwrap();
+    let task = written(&mut f, "L");
+
+    f.call("A", |f| f.request_federation_restore("L")).unwrap();
+    f.run();
+    let read = f.archives().remove(0);
+    f.archived(&read, Archived::Read(task.write.unwrap()));
+    // B has taken the beginning, by which the restore goes on, and so can't send any more: what it sent
+    // before is on its way.
+    let told = f.callbacks("A");
+    assert_eq!(told.len(), 2, "{told:?}");
+    act(&mut f, "HLAfederateRestoreComplete", Some(0));
+    let begun = f.call("B", |f| f.next_callback());
+    assert_eq!(begun, Some(Callback::FederationRestoreBegun));
+    let told = f.callbacks("A");
+    assert!(
+        matches!(&told[..], [Callback::InitiateFederateRestore { .. }]),
+        "the service had been called before the restore was initiated: {told:?}"
     );
 }

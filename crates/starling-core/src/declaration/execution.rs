@@ -3,6 +3,7 @@
 use crate::execution::Execution;
 use crate::message::declaration::{Entry, Request};
 use crate::message::{Cause, SubscribedAttribute, Subscription};
+use crate::mom;
 use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError};
 
 impl Execution {
@@ -37,6 +38,12 @@ impl Execution {
         attributes: Vec<AttributeHandle>,
     ) -> Result<(), ProtocolError> {
         self.require_attributes(class, attributes.iter().copied())?;
+        if let Some(name) = mom::own_attribute(&self.model, class, &attributes) {
+            return Err(ProtocolError(format!(
+                "{} published '{name}', which the RTI alone publishes",
+                cause.sender
+            )));
+        }
         let privilege = self.privilege_to_delete();
         // The privilege to delete is published with whatever else is.
         let with_privilege = |mut list: Vec<AttributeHandle>| {

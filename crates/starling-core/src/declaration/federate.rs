@@ -4,6 +4,7 @@ use crate::exception::throw;
 use crate::log::federate::Place;
 use crate::message::declaration::{Entry, Request};
 use crate::message::{SubscribedAttribute, Subscription};
+use crate::mom;
 use crate::{
     AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle, ProtocolError,
 };
@@ -44,6 +45,14 @@ impl Federate {
         attributes: &[AttributeHandle],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
+        if let Some(name) = mom::own_attribute(&self.model, class, attributes) {
+            let class = mom::own_class(&self.model, class).unwrap_or_default();
+            throw!(
+                RTIinternalError,
+                "'{name}' of '{class}' is published by the RTI alone (1516.1-2010, 11.1); what a FOM adds \
+                 may be published"
+            );
+        }
         let mut all = self
             .declarations
             .published

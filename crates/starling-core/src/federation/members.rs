@@ -9,7 +9,7 @@ use crate::message::{
     TimeStatus,
 };
 use crate::saved::federation::SynchronizationPoint;
-use crate::{Counters, FederateHandle, ProtocolError};
+use crate::{Counters, FederateHandle, LogicalTime, ProtocolError};
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -133,6 +133,26 @@ impl Federation {
     /// About how many bytes of memory the object model and the modules take.
     pub(crate) fn model_bytes(&self) -> usize {
         self.model_bytes
+    }
+
+    /// Label and time of the last save; empty if there was none.
+    pub(crate) fn last_save(&self) -> (&str, Option<LogicalTime>) {
+        self.saves.last()
+    }
+
+    /// Label and time of the next save; empty if there is none.
+    pub(crate) fn next_save(&self) -> (&str, Option<LogicalTime>) {
+        self.saves.next()
+    }
+
+    /// Whether a federate is saving.
+    pub(crate) fn is_saved_now(&self, federate: FederateHandle) -> bool {
+        self.saves.is_instructed(federate)
+    }
+
+    /// Whether a federate is being restored.
+    pub(crate) fn is_restored_now(&self, federate: FederateHandle) -> bool {
+        self.restoring.has_begun_for(federate)
     }
 
     /// What is to be done with saved federation executions.

@@ -103,6 +103,12 @@ impl Restoring {
     pub(super) fn is_that(&self, began: LogIndex) -> bool {
         self.0.as_ref().is_some_and(|r| r.began == began)
     }
+
+    /// Whether a restore has begun of which a federate is part.
+    pub(super) fn has_begun_for(&self, federate: FederateHandle) -> bool {
+        let restore = self.0.as_ref().filter(|r| r.begun);
+        restore.is_some_and(|r| r.members.contains_key(&federate))
+    }
 }
 
 impl Execution {
@@ -310,6 +316,8 @@ impl Execution {
                 self.time.hold_all();
                 self.log
                     .tell_all(cause, Entry::RestoreBegun { restore: began });
+                let everyone = self.log.members();
+                self.states_changed(&everyone);
             }
             Err(why) => {
                 self.federation.restoring.0 = None;
@@ -372,7 +380,12 @@ impl Execution {
             return;
         };
         match self.begin_again(*saved, &becomes) {
-            Ok(()) => self.federation.restoring.0 = None,
+            Ok(()) => {
+                self.federation.restoring.0 = None;
+                let everyone = self.log.members();
+                self.states_changed(&everyone);
+                self.saves_changed();
+            }
             Err(why) => {
                 self.note_all(&format!("the save can't be restored: {why}"));
                 self.fail_restore(cause, RestoreFailure::RtiUnableToRestore);
@@ -388,8 +401,12 @@ impl Execution {
     }
 
     fn fail_restore(&mut self, cause: impl Into<Option<Cause>>, why: RestoreFailure) {
-        self.federation.restoring.0 = None;
+        let begun = self.federation.restoring.0.take().is_some_and(|r| r.begun);
         self.log.tell_all(cause, Entry::NotRestored(why));
+        if begun {
+            let everyone = self.log.members();
+            self.states_changed(&everyone);
+        }
         self.let_time_go_on();
     }
 
@@ -479,6 +496,7 @@ impl Execution {
         }
         self.federation.last_federate = self.federation.last_federate.max(latest);
         self.federation.saves.restart();
+        self.federation.saves.set_last(saved.label, saved.time);
         self.log.restart(&log, becomes);
         for (handle, name) in members {
             if let Some(part) = parts.remove(&handle) {

@@ -121,6 +121,8 @@ enum Progress {
 #[derive(Default)]
 pub(crate) struct Saves {
     scheduled: Option<Scheduled>,
+    /// The last save that was made, or restored.
+    last: Option<(String, Option<LogicalTime>)>,
     save: Option<Save>,
     tasks: Vec<Archive>,
     last_task: u64,
@@ -158,6 +160,31 @@ impl Saves {
     pub(crate) fn restart(&mut self) {
         self.scheduled = None;
         self.save = None;
+    }
+
+    /// This save was restored.
+    pub(super) fn set_last(&mut self, label: String, time: Option<LogicalTime>) {
+        self.last = Some((label, time));
+    }
+
+    /// Label and time of the last save; empty if there was none.
+    pub(super) fn last(&self) -> (&str, Option<LogicalTime>) {
+        let last = self.last.as_ref();
+        last.map_or(("", None), |(label, time)| (label, *time))
+    }
+
+    /// Label and time of the save that is scheduled, or being made; empty if there is none.
+    pub(super) fn next(&self) -> (&str, Option<LogicalTime>) {
+        match (&self.scheduled, &self.save) {
+            (Some(scheduled), _) => (&scheduled.label, Some(scheduled.time)),
+            (None, Some(save)) => (&save.label, save.time),
+            (None, None) => ("", None),
+        }
+    }
+
+    /// Whether a federate was instructed to save, and the save has not ended.
+    pub(super) fn is_instructed(&self, federate: FederateHandle) -> bool {
+        self.stage(federate) != SaveStatus::NoSaveInProgress
     }
 
     fn stage(&self, federate: FederateHandle) -> SaveStatus {
@@ -264,9 +291,11 @@ impl Execution {
         if self.time.has_passed(time) {
             let failure = Some(SaveFailure::SaveTimeCannotBeHonored);
             self.log.tell_all(cause, Entry::SaveEnded { failure });
+            self.saves_changed();
             return Ok(());
         }
         self.federation.saves.scheduled = Some(Scheduled { label, time });
+        self.saves_changed();
         self.time.hold_beyond(time);
         self.settle_time();
         Ok(())
@@ -341,6 +370,8 @@ impl Execution {
         federates: &[FederateHandle],
     ) {
         let index = self.log.index();
+        // One at a time was announced when it was asked for.
+        let unannounced = time.is_none();
         let save = self.federation.saves.save.get_or_insert_with(|| Save {
             label: label.clone(),
             began: index,
@@ -354,6 +385,10 @@ impl Execution {
         let save = save.began;
         let initiate = Entry::InitiateSave { label, time, save };
         self.log.tell(cause, federates, initiate);
+        self.states_changed(federates);
+        if unannounced {
+            self.saves_changed();
+        }
     }
 
     fn save_stage(&mut self, federate: FederateHandle, from: SaveStatus, to: SaveStatus) {
@@ -490,8 +525,16 @@ impl Execution {
     }
 
     fn end_save(&mut self, cause: impl Into<Option<Cause>>, failure: Option<SaveFailure>) {
-        self.federation.saves.save = None;
+        let ended = self.federation.saves.save.take();
         self.log.tell_all(cause, Entry::SaveEnded { failure });
+        if let Some(save) = ended {
+            if failure.is_none() {
+                self.federation.saves.set_last(save.label, save.time);
+            }
+            let instructed: Vec<_> = save.stages.into_keys().collect();
+            self.states_changed(&instructed);
+            self.saves_changed();
+        }
         self.let_time_go_on();
     }
 

@@ -23,7 +23,10 @@ mod reports;
 mod saved;
 mod services;
 
-use crate::{FederateHandle, ObjectInstanceHandle, RegionHandle};
+use crate::object::PRIVILEGE_TO_DELETE;
+use crate::{
+    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
+};
 use starling_fom::{InteractionClassHandle, ObjectModel};
 use std::collections::BTreeSet;
 
@@ -49,6 +52,37 @@ fn federate_of(instance: ObjectInstanceHandle) -> FederateHandle {
 /// The region that the RTI updates a federate's HLAmanager.HLAfederate with.
 fn region_of(federate: FederateHandle) -> RegionHandle {
     RegionHandle::new(RTI, federate.0)
+}
+
+/// The RTI's own object classes (11.1): which they are by name, and the first of these attributes that
+/// the RTI alone publishes there. What a FOM adds, subclasses and attributes, is the federates'.
+pub(crate) fn own_attribute<'a>(
+    model: &'a ObjectModel,
+    class: ObjectClassHandle,
+    attributes: &[AttributeHandle],
+) -> Option<&'a str> {
+    let class = own_class(model, class)?;
+    let name = |a: &AttributeHandle| Some(model.attribute(*a)?.name.as_str());
+    let own = |name: &&str| match class {
+        "HLAobjectRoot.HLAmanager.HLAfederate" => objects::is_of_federate(name),
+        _ => objects::is_of_federation(name),
+    };
+    attributes
+        .iter()
+        .filter_map(name)
+        .find(|n| own(n) || *n == PRIVILEGE_TO_DELETE)
+}
+
+/// The name of an object class whose instances only the RTI registers (11.1); none of another.
+pub(crate) fn own_class(model: &ObjectModel, class: ObjectClassHandle) -> Option<&str> {
+    let name = model.object_class(class)?.name.as_str();
+    matches!(
+        name,
+        "HLAobjectRoot.HLAmanager"
+            | "HLAobjectRoot.HLAmanager.HLAfederate"
+            | "HLAobjectRoot.HLAmanager.HLAfederation"
+    )
+    .then_some(name)
 }
 
 /// For a class that this version of the MOM does not know.

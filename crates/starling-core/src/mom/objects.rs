@@ -327,12 +327,40 @@ impl Execution {
             "HLAcurrentFDD" => e.text(&self.current_fdd()),
             "HLAtimeImplementationName" => e.text(self.time.time_type().name()),
             "HLAautoProvide" => e.boolean(self.auto_provide()),
-            "HLAlastSaveName" | "HLAnextSaveName" => e.text(""),
-            "HLAlastSaveTime" | "HLAnextSaveTime" => e.time(None),
+            "HLAlastSaveName" => e.text(self.federation.last_save().0),
+            "HLAlastSaveTime" => e.time(self.federation.last_save().1),
+            "HLAnextSaveName" => e.text(self.federation.next_save().0),
+            "HLAnextSaveTime" => e.time(self.federation.next_save().1),
             // The token of the privilege to delete is empty.
             _ => {}
         }
         e.done()
+    }
+
+    /// HLAfederateState: ActiveFederate, FederateSaveInProgress, FederateRestoreInProgress.
+    fn federate_state(&self, federate: FederateHandle) -> u32 {
+        match () {
+            () if self.federation.is_restored_now(federate) => 5,
+            () if self.federation.is_saved_now(federate) => 3,
+            () => 1,
+        }
+    }
+
+    /// These federates have come into a save or a restore, or out of it.
+    pub(crate) fn states_changed(&mut self, federates: &[FederateHandle]) {
+        for federate in federates {
+            self.changed(*federate, &["HLAfederateState"]);
+        }
+    }
+
+    /// Another save is the next one, or the last one.
+    pub(crate) fn saves_changed(&mut self) {
+        self.federation_changed(&[
+            "HLAlastSaveName",
+            "HLAlastSaveTime",
+            "HLAnextSaveName",
+            "HLAnextSaveTime",
+        ]);
     }
 
     /// The FOM modules, without the MIM.
@@ -387,8 +415,7 @@ impl Execution {
             "HLAtimeConstrained" => e.boolean(times.is_constrained(federate)),
             "HLAtimeRegulating" => e.boolean(times.bound(federate).is_some()),
             "HLAasynchronousDelivery" => e.boolean(managed.asynchronous),
-            // ActiveFederate.
-            "HLAfederateState" => e.number(1),
+            "HLAfederateState" => e.number(self.federate_state(federate)),
             "HLAtimeManagerState" => e.boolean(clock.is_some_and(|c| c.advance().is_some())),
             "HLAlogicalTime" => e.time(clock.map(|c| c.time())),
             "HLAlookahead" => e.interval(clock.and_then(|c| c.lookahead())),
@@ -430,7 +457,7 @@ fn designators(e: &mut Encoder, modules: &[ModuleSource]) {
     e.list(modules, |e, m| e.text(&m.designator));
 }
 
-fn is_of_federation(name: &str) -> bool {
+pub(super) fn is_of_federation(name: &str) -> bool {
     matches!(
         name,
         "HLAfederationName"
@@ -448,7 +475,7 @@ fn is_of_federation(name: &str) -> bool {
     )
 }
 
-fn is_of_federate(name: &str) -> bool {
+pub(super) fn is_of_federate(name: &str) -> bool {
     matches!(
         name,
         "HLAfederateHandle"

@@ -54,6 +54,7 @@ impl<O: Outbox> Lrc<O> {
             let attribute = |d: &mut Decoder<'_>| d.handle().map(AttributeHandle::from_raw);
             given.get("HLAattributeList", |d| d.list(attribute))
         };
+        let success = || given.get("HLAsuccessIndicator", Decoder::boolean);
         let active = || given.get("HLAactive", Decoder::boolean);
         let time = || given.get("HLAtimeStamp", |d| d.time(of));
         let lookahead = || given.get("HLAlookahead", |d| d.interval(of));
@@ -66,6 +67,15 @@ impl<O: Outbox> Lrc<O> {
                 let label = given.get("HLAlabel", Decoder::text)?;
                 self.synchronization_point_achieved(&label, true)
             }
+            "HLAfederateSaveBegun" => self.federate_save_begun(),
+            "HLAfederateSaveComplete" => match success()? {
+                true => self.federate_save_complete(),
+                false => self.federate_save_not_complete(),
+            },
+            "HLAfederateRestoreComplete" => match success()? {
+                true => self.federate_restore_complete(),
+                false => self.federate_restore_not_complete(),
+            },
             "HLApublishObjectClassAttributes" => {
                 self.publish_object_class_attributes(object_class()?, &attributes()?)
             }

@@ -6,6 +6,7 @@ use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::message::object::{Entry, Request};
 use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, Stamp};
+use crate::mom;
 use crate::{
     Address, AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
     PeerId, ProtocolError,
@@ -113,6 +114,12 @@ impl Execution {
         if Some(instance) != next {
             return Err(ProtocolError(format!(
                 "{} registered {instance}, which is not its next handle",
+                cause.sender
+            )));
+        }
+        if let Some(class) = mom::own_class(&self.model, class) {
+            return Err(ProtocolError(format!(
+                "{} registered an instance of {class}, which is the RTI's",
                 cause.sender
             )));
         }

@@ -8,6 +8,7 @@ use crate::ddm::routes::Passels;
 use crate::exception::{NAME_BYTES_MAX, throw};
 use crate::message::object::Request;
 use crate::message::{DataBody, Payload, RequestBody, Stamp, default_instance_name};
+use crate::mom;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
     LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
@@ -124,6 +125,12 @@ impl Federate {
                 "'{class_name}' is not published by this federate"
             );
         };
+        if mom::own_class(&self.model, class).is_some() {
+            throw!(
+                ObjectClassNotPublished,
+                "instances of '{class_name}' are registered by the RTI alone (1516.1-2010, 11.1)"
+            );
+        }
         if let Some(name) = name
             && !self.objects.reserved.contains(name)
         {
