@@ -10,6 +10,7 @@
 #![deny(unsafe_code)]
 
 mod bundle;
+mod calls;
 mod dial;
 mod file;
 mod link;
@@ -25,6 +26,7 @@ mod token;
 mod wait;
 
 pub use bundle::{Bundle, Bundling};
+pub use calls::{SystemCalls, count_system_call, system_calls};
 pub use dial::dial;
 pub use file::{open_file, read_file};
 pub use link::{Fill, Link, LinkReader, LinkWriter};

@@ -1,5 +1,6 @@
 //! What depends on the operating system (Linux), and all `unsafe` code of this crate.
 
+use crate::calls::count_system_call;
 use rustix::event::{EventfdFlags, PollFlags, Timespec, eventfd};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -39,11 +40,13 @@ pub(crate) fn beyond_standard(fd: impl Into<OwnedFd>) -> io::Result<OwnedFd> {
 /// Writes to a socket; a closed peer gives an error, never SIGPIPE, which would end a federate
 /// that does not ignore it.
 pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+    count_system_call(|c| c.sends += 1);
     Ok(rustix::net::send(fd, bytes, SendFlags::NOSIGNAL)?)
 }
 
 /// Reads from a socket.
 pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    count_system_call(|c| c.receives += 1);
     Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0)
 }
 
@@ -62,6 +65,7 @@ pub(crate) fn timer_fd() -> io::Result<File> {
 
 /// Sets a timer to run out once after `time`, whatever it was set to before.
 pub(crate) fn set_timer(fd: BorrowedFd<'_>, time: Duration) -> io::Result<()> {
+    count_system_call(|c| c.wakes += 1);
     let once = Itimerspec {
         it_interval: Timespec::default(),
         // Zero would stop it.
@@ -95,6 +99,7 @@ pub(crate) fn poll_result(entry: &PollFd<'_>) -> (bool, bool) {
 
 /// Waits until an entry is ready or the time is over; a signal ends the wait early.
 pub(crate) fn poll(entries: &mut [PollFd<'_>], timeout: Option<Duration>) -> io::Result<()> {
+    count_system_call(|c| c.waits += 1);
     match rustix::event::poll(entries, timeout.map(timespec).as_ref()) {
         Ok(_) => Ok(()),
         Err(Errno::INTR) => {

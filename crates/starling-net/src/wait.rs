@@ -1,5 +1,6 @@
 //! Waiting for several streams and for other threads at once, by whichever thread has time.
 
+use crate::calls::count_system_call;
 use crate::platform;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,6 +16,7 @@ impl Waker {
     /// Wakes. Several calls before the wait are one.
     pub fn wake(&self) {
         // Full means that it is going to wake up anyway.
+        count_system_call(|c| c.wakes += 1);
         let _ = (&*self.0).write(&1_u64.to_ne_bytes());
     }
 }
@@ -121,10 +123,12 @@ impl Waiter {
         if let (Some(alarm), Some(entry)) = (&self.alarm, entries.get(count))
             && ready(entry)
         {
+            count_system_call(|c| c.wakes += 1);
             let _ = (&*alarm.0).read(&mut [0; 8]);
         }
         let woken = ready(&entries[0]);
         if woken {
+            count_system_call(|c| c.wakes += 1);
             let _ = (&*self.event).read(&mut [0; 8]);
         }
         Ok(woken)

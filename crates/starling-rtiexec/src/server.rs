@@ -14,7 +14,10 @@ use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
-use starling_net::{Endpoint, Fill, LinkReader, Listener, Lock, Token, host_name};
+use starling_net::{
+    Endpoint, Fill, LinkReader, Listener, Lock, SystemCalls, Token, count_system_call, host_name,
+    system_calls,
+};
 use starling_wire::put_from_executive;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -74,6 +77,8 @@ pub struct State {
     pub waiting_bytes: usize,
     /// Bytes of messages of those who have not joined, not handled yet.
     pub unjoined_bytes: usize,
+    /// System calls so far.
+    pub calls: SystemCalls,
 }
 
 /// Asks a server from another thread what it holds; for tests.
@@ -221,6 +226,7 @@ impl Server {
             let mut state = State {
                 places: self.connections.places(),
                 unjoined_bytes: self.unjoined_bytes,
+                calls: system_calls(),
                 ..State::default()
             };
             state.leaving = self.leaving.len();
@@ -273,6 +279,9 @@ impl Server {
             match self.poll.poll(&mut events, Some(timeout)) {
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 other => other?,
+            }
+            if !events.is_empty() {
+                count_system_call(|c| c.waits += 1);
             }
             let now = Instant::now();
             let mut stop = None;
