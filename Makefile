@@ -8,6 +8,7 @@
 # make vendor                a source archive that builds without a network
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of
 #                            itself; kill -9 at random moments
+# make time-faults           seeds faults into time management, sees that the tests find them
 # make lint | format | sanitize | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
 #
 # PYTHON=/usr/bin/python3.12 names another Python, JOBS=4 how many compilers run at once.
@@ -186,6 +187,12 @@ campaign:
 SAVES_KILLS ?= 200
 campaign-saves:
 	SAVES_KILLS=$(SAVES_KILLS) cargo test --locked -p starling-cli --test saves kill::campaign -- --ignored --nocapture
+
+# Faults seeded into time management, one at a time, in a copy of the sources (build/time-faults): the
+# oracle's random runs, the core's tests or random programs must find each. FAULTS names some.
+.PHONY: time-faults
+time-faults:
+	cargo xtask time-faults $(FAULTS)
 
 # Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
 # run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves. Nothing of it

@@ -1,4 +1,5 @@
-//! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares.
+//! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares. And
+//! `cargo xtask time-faults`, which sees that tests find what is wrong.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "no part of the RTI")]
@@ -9,6 +10,7 @@ mod capi;
 mod cpp;
 mod cpp_bodies;
 mod cpp_headers;
+mod faults;
 mod messages;
 mod players;
 mod rust_tables;
@@ -74,7 +76,8 @@ fn main() -> Result<()> {
     {
         ["generate"] => false,
         ["generate", "--check"] => true,
-        _ => bail!("usage: cargo xtask generate [--check]"),
+        ["time-faults", names @ ..] => return faults::run(names),
+        _ => bail!("usage: cargo xtask generate [--check] | time-faults [NAME...]"),
     };
     let mut stale = Vec::new();
     let api = api::Api::read()?;

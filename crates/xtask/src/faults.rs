@@ -1,0 +1,300 @@
+//! `cargo xtask time-faults`: seeds the faults of `tests/time/faults.txt` into a copy of the sources, one
+//! at a time, and sees which tests find each.
+
+use crate::root;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The list, from the project's root.
+const LIST: &str = "tests/time/faults.txt";
+/// Programs of the simulator that each fault has to get through.
+const PROGRAMS: &str = "300";
+/// Whoever takes longer hangs: what is sound takes a hundredth of it.
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Something that is made wrong.
+#[derive(Debug)]
+struct Fault {
+    name: String,
+    what: String,
+    file: String,
+    /// Lines, and what takes their place.
+    replaced: Vec<(Vec<String>, Vec<String>)>,
+}
+
+impl Fault {
+    /// The file's text with this fault. An error if what is to be replaced does not stand there once;
+    /// how lines are indented makes no difference.
+    fn seeded(&self, text: &str) -> Result<String> {
+        let mut lines: Vec<&str> = text.lines().collect();
+        for (old, new) in &self.replaced {
+            let same = |at: &[&str]| at.iter().zip(old).all(|(l, o)| l.trim() == o);
+            let windows = lines.windows(old.len()).enumerate();
+            let places: Vec<_> = windows.filter(|(_, w)| same(w)).map(|(n, _)| n).collect();
+            let [place] = places[..] else {
+                bail!(
+                    "fault {} does not fit any more: this stands in {} {} times, not once:\n{}",
+                    self.name,
+                    self.file,
+                    places.len(),
+                    old.join("\n")
+                );
+            };
+            lines.splice(place..place + old.len(), new.iter().map(String::as_str));
+        }
+        Ok(lines.join("\n") + "\n")
+    }
+}
+
+/// Reads a list of faults.
+fn parse(text: &str) -> Result<Vec<Fault>> {
+    let mut faults: Vec<Fault> = Vec::new();
+    let mut replaces = false;
+    for (n, line) in text.lines().enumerate() {
+        let wrong = || format!("{LIST}, line {}: {line}", n + 1);
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(head) = line.strip_prefix("fault ") {
+            let (name, what) = head.split_once(": ").with_context(wrong)?;
+            faults.push(Fault {
+                name: name.to_owned(),
+                what: what.to_owned(),
+                file: String::new(),
+                replaced: Vec::new(),
+            });
+            replaces = true;
+            continue;
+        }
+        let fault = faults.last_mut().with_context(wrong)?;
+        if let Some(file) = line.strip_prefix("file ") {
+            fault.file = file.to_owned();
+        } else if let Some(old) = line.strip_prefix("- ") {
+            if std::mem::take(&mut replaces) {
+                fault.replaced.push(Default::default());
+            }
+            let (last, _) = fault.replaced.last_mut().with_context(wrong)?;
+            last.push(old.trim().to_owned());
+        } else if let Some(new) = line.strip_prefix("+ ") {
+            let (_, last) = fault.replaced.last_mut().with_context(wrong)?;
+            last.push(new.trim().to_owned());
+            replaces = true;
+        } else {
+            bail!("{}", wrong());
+        }
+    }
+    Ok(faults)
+}
+
+/// A test that is to find faults: its name, and the arguments of cargo.
+const TESTS: [(&str, &[&str]); 3] = [
+    (
+        "oracle",
+        &[
+            "test",
+            "-q",
+            "--locked",
+            "-p",
+            "starling-core",
+            "--lib",
+            "time::",
+        ],
+    ),
+    (
+        "core",
+        &[
+            "test",
+            "-q",
+            "--locked",
+            "-p",
+            "starling-core",
+            "--test",
+            "time",
+        ],
+    ),
+    (
+        "programs",
+        &[
+            "run",
+            "-q",
+            "--locked",
+            "-p",
+            "starling-sim",
+            "--example",
+            "campaign",
+            "--",
+            "0",
+            PROGRAMS,
+            "300",
+            "time",
+        ],
+    ),
+];
+
+/// Seeds them all, or those named; an error if one survives.
+pub(crate) fn run(names: &[&str]) -> Result<()> {
+    let list = fs::read_to_string(root().join(LIST)).with_context(|| format!("reading {LIST}"))?;
+    let mut faults = parse(&list)?;
+    // Before an hour is spent.
+    for fault in &faults {
+        fault.seeded(&fs::read_to_string(root().join(&fault.file))?)?;
+    }
+    faults.retain(|f| names.is_empty() || names.contains(&f.name.as_str()));
+    ensure!(!faults.is_empty(), "there is no such fault");
+    let tree = root().join("build/time-faults/tree");
+    copy(&tree)?;
+    for (name, arguments) in TESTS {
+        let found = finds(&tree, arguments)?;
+        ensure!(!found, "'{name}' fails on sound sources; see make test");
+    }
+    let mut survived = Vec::new();
+    for fault in &faults {
+        let (sound, file) = (root().join(&fault.file), tree.join(&fault.file));
+        let text = fs::read_to_string(sound)?;
+        fs::write(&file, fault.seeded(&text)?)?;
+        let mut by = None;
+        for (name, arguments) in TESTS {
+            if finds(&tree, arguments)? {
+                by = Some(name);
+                break;
+            }
+        }
+        fs::write(&file, text)?;
+        match by {
+            Some(by) => println!("found by {by:<8}  {:<32} {}", fault.name, fault.what),
+            None => {
+                println!("SURVIVED           {:<32} {}", fault.name, fault.what);
+                survived.push(fault.name.as_str());
+            }
+        }
+    }
+    println!("{} faults, {} survived", faults.len(), survived.len());
+    ensure!(survived.is_empty(), "survived: {}", survived.join(", "));
+    Ok(())
+}
+
+/// Whether a test finds something wrong. What does not build is no fault but a mistake in the list.
+fn finds(tree: &Path, arguments: &[&str]) -> Result<bool> {
+    let mut build = arguments.to_vec();
+    if let Some(own) = build.iter().position(|a| *a == "--") {
+        build.truncate(own);
+    }
+    match build[0] {
+        "test" => build.insert(1, "--no-run"),
+        _ => build[0] = "build",
+    }
+    build.retain(|a| *a != "time::");
+    let built = cargo(tree, &build).stderr(Stdio::inherit()).status()?;
+    ensure!(built.success(), "it does not build (see above)");
+    let mut command = cargo(tree, arguments);
+    let mut child = command.stdout(Stdio::null()).spawn()?;
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(!status.success());
+        }
+        if begun.elapsed() > LIMIT {
+            child.kill()?;
+            child.wait()?;
+            return Ok(true);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Cargo in the copy, optimised a little: random programs take long, and so does building.
+fn cargo(tree: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("cargo");
+    command.current_dir(tree).args(arguments);
+    command
+        .env("CARGO_TARGET_DIR", root().join("build/time-faults/target"))
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
+        .env("PROPTEST_FAILURE_PERSISTENCE", "off")
+        .env("RUST_BACKTRACE", "0")
+        .env("RUSTFLAGS", "-Awarnings")
+        .stdin(Stdio::null())
+        .stderr(Stdio::null());
+    command
+}
+
+/// Makes or renews the copy. What has not changed keeps its age, so that it is not built again.
+fn copy(tree: &Path) -> Result<()> {
+    fs::create_dir_all(tree)?;
+    for entry in fs::read_dir(root())? {
+        let name = entry?.file_name();
+        let (from, to) = (root().join(&name), tree.join(&name));
+        match name.to_str() {
+            Some("build" | "target" | ".git" | ".ccache") => {}
+            Some("crates" | "Cargo.toml" | "Cargo.lock") => copy_changed(&from, &to)?,
+            _ if to.exists() => {}
+            _ => std::os::unix::fs::symlink(fs::canonicalize(from)?, to)?,
+        }
+    }
+    Ok(())
+}
+
+fn copy_changed(from: &Path, to: &Path) -> Result<()> {
+    if from.is_file() {
+        let text = fs::read(from)?;
+        if fs::read(to).ok().as_deref() != Some(&text) {
+            fs::write(to, text)?;
+        }
+        return Ok(());
+    }
+    fs::create_dir_all(to)?;
+    let names = |of: &Path| -> Result<Vec<PathBuf>> {
+        let entries = fs::read_dir(of)?.map(|e| Ok(PathBuf::from(e?.file_name())));
+        entries.collect()
+    };
+    for gone in names(to)? {
+        if !from.join(&gone).exists() {
+            let path = to.join(gone);
+            match path.is_dir() {
+                true => fs::remove_dir_all(path)?,
+                false => fs::remove_file(path)?,
+            }
+        }
+    }
+    for name in names(from)? {
+        copy_changed(&from.join(&name), &to.join(&name))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_faults_fit_the_sources() {
+        let list = fs::read_to_string(root().join(LIST)).unwrap();
+        let faults = parse(&list).unwrap();
+        assert!(faults.len() >= 20);
+        for fault in &faults {
+            let text = fs::read_to_string(root().join(&fault.file)).unwrap();
+            let seeded = fault.seeded(&text).unwrap_or_else(|e| panic!("{e}"));
+            assert_ne!(seeded, text, "{}", fault.name);
+        }
+        let mut names: Vec<_> = faults.iter().map(|f| &f.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), faults.len(), "each has a name of its own");
+    }
+
+    #[test]
+    fn what_has_moved_on_is_told() {
+        let list = "fault f: what\nfile a.rs\n- x\n- y\n+ z\n- u\n+ v\n";
+        let faults = parse(list).unwrap();
+        let seeded = faults[0].seeded(" x\n y\nu\n").unwrap();
+        assert_eq!(seeded, "z\nv\n");
+        let gone = faults[0].seeded(" x\nother\n y\nu\n").unwrap_err();
+        assert!(gone.to_string().contains("fault f does not fit"), "{gone}");
+        let twice = faults[0].seeded(" x\n y\nu\nu\n").unwrap_err();
+        assert!(twice.to_string().contains("2 times"), "{twice}");
+        assert!(parse("file a.rs\n").is_err() && parse("fault f: x\nnonsense\n").is_err());
+    }
+}
