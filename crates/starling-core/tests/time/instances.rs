@@ -108,6 +108,31 @@ fn a_retracted_deletion_leaves_all_as_it_was() {
 }
 
 #[test]
+fn a_deletion_that_has_come_to_all_may_still_be_retracted() {
+    let (mut f, instance, _) = known_instance();
+    let handle = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    f.call("b", |f| f.flush_queue_request(at(3.0))).unwrap();
+    assert_eq!(f.told("b"), "remove d@9TT, grant 1");
+    assert_eq!(f.told("c"), "remove d@9TR");
+    assert_eq!(f.status().instances, 1, "a may take it back");
+    let handle = handle.unwrap();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    let again = format!("retract {}, discover", handle.number());
+    assert_eq!((f.told("b"), f.told("c")), (again.clone(), again));
+    let handle = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    handle.unwrap();
+    f.call("b", |f| f.flush_queue_request(at(3.0))).unwrap();
+    f.run();
+    assert_eq!(f.status().instances, 1);
+    f.tar("a", 20.0);
+    assert_eq!(f.status().instances, 0, "it can't be taken back any more");
+}
+
+#[test]
 fn a_deletion_outlives_its_federate_and_its_receivers() {
     let (mut f, instance, _) = known_instance();
     f.call("a", |f| {
