@@ -4,6 +4,7 @@
 # make demo                  runs a benchmark federation, shows the results
 # make test                  every test of the project
 # make bench                 prints figures beside the raw limit of the same run
+# make bench-time            the same of time management: rounds of advances, grants, time-stamp order
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of
@@ -121,6 +122,11 @@ limits: stage
 bench: setup-bench venv limits
 	$(VENV)/bin/starling-bench limits --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/$(shell date +%Y%m%d-%H%M%S)
+
+.PHONY: bench-time
+bench-time: setup-bench venv limits
+	$(VENV)/bin/starling-bench limits --time --rti-root $(abspath $(BUILD)/stage) \
+	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/time-$(shell date +%Y%m%d-%H%M%S)
 
 venv:
 	@scripts/venv $(VENV)

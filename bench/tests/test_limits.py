@@ -44,6 +44,17 @@ def test_round_trips_and_stream(do, bench, socket):
     assert do(runs.stream(bench, socket, 20_000))["received"] == 20_000
 
 
+@pytest.mark.parametrize("socket", ["unix", "tcp"])
+def test_time_goes_on(do, bench, socket):
+    """Each federate checks that all messages of a step come before its grant."""
+    for federates, messages in ((2, 0), (3, 10)):
+        told = do(runs.advance(bench, socket, federates, messages, 50))
+        assert len(told) == federates and all(one["p50_us"] > 0 for one in told)
+        assert all((one["messages_per_s"] > 0) == (messages > 0) for one in told)
+    one_way = do(runs.advance(bench, socket, 2, 100, 20, 1, 1))
+    assert one_way[0]["messages_per_s"] == 0 and one_way[1]["messages_per_s"] > 0
+
+
 def test_on_one_cpu(do, bench):
     server = bench.server.process.pid
     before = os.sched_getaffinity(0)
@@ -99,6 +110,24 @@ def test_a_federate_that_waits_for_ever_is_ended(do, bench):
 
     with pytest.raises(BenchError, match=r"ping ended with 3: .*not done within"):
         do(alone())
+
+
+def test_the_figures_of_time_management(bench, tmp_path):
+    command = [
+        sys.executable, "-m", "starling_bench", STUDY.name, "--rti-root", os.environ["RTI_ROOT"],
+        "--programs", os.environ["LIMITS"], "--out", str(tmp_path / "out"), "--rounds", "1",
+        "--trips", "40", "--updates", "2000", "--time",
+    ]  # fmt: skip
+    said = subprocess.run(command, text=True, capture_output=True, check=True)
+    assert "round of 16, 100 messages: per federate x " in said.stdout and said.stderr == ""
+    with (tmp_path / "out" / "limits.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 10
+    for row in rows:
+        ratio = float(row["starling"]) / float(row["raw"])
+        assert float(row["ratio"]) == pytest.approx(ratio)
+    last = rows[-1]
+    assert (last["figure"], last["limit"]) == ("updates in time-stamp order", "in receive order")
 
 
 def test_the_table_of_figures_is_as_it_was(bench, tmp_path):

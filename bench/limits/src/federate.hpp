@@ -113,5 +113,6 @@ void send(Options const &options);
 void receive(Options const &options);
 void late(Options const &options);
 void crowd(Options const &options);
+void advance(Options const &options);
 
 }

@@ -22,12 +22,13 @@ int main(int argc, char **argv) {
     std::map<std::string, void (*)(limits::Options const &)> const roles = {
         {"ping", limits::ping},       {"pong", limits::pong}, {"send", limits::send},
         {"receive", limits::receive}, {"late", limits::late}, {"crowd", limits::crowd},
+        {"advance", limits::advance},
     };
     try {
         auto const role = roles.find(argc > 1 ? argv[1] : "");
         if (role == roles.end())
             throw std::invalid_argument(
-                "usage: limits-federate ping|pong|send|receive|late|crowd --key value ...");
+                "usage: limits-federate ping|pong|send|receive|late|crowd|advance --key value ...");
         limits::Options const options(argc - 2, argv + 2);
         std::signal(SIGALRM, outOfTime);
         alarm(static_cast<unsigned>(options.number("timeout")));

@@ -21,7 +21,7 @@ from ...identity import Run
 from ...store import Store
 from ...study import Columns, Study
 from . import runs
-from .figures import figures, show, spread
+from .figures import figures, per_federate, show, spread, time_figures
 
 
 class Limits(Study):
@@ -51,6 +51,9 @@ def main(
     rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
     trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 5000,
     updates: Annotated[int, typer.Option(min=2, help="Updates per repeat.")] = 300_000,
+    time: Annotated[
+        bool, typer.Option("--time", help="The figures of time management instead.")
+    ] = False,
     only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
 ) -> None:
@@ -65,7 +68,7 @@ def main(
         me = Run()
         try:
             store = Store.create(out, STUDY, {"id": me.id, **given})
-            return asyncio.run(_all(store, me, rti_root, programs, only))
+            return asyncio.run(_all(store, me, rti_root, programs, only, time))
         except asyncio.CancelledError:
             raise BenchError(
                 "STL-RUN-004", "interrupted; the results so far are kept", str(out)
@@ -76,19 +79,19 @@ def main(
     raise typer.Exit(guarded(work))
 
 
-async def _all(store: Store, me: Run, rti_root: Path, programs: Path, only: str) -> int:
+async def _all(store: Store, me: Run, rti_root: Path, programs: Path, only: str, time: bool) -> int:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for sig in SIGNALS:
         loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
     async with runs.serving(rti_root, programs, store.directory / "logs", me) as bench:
-        every = figures(bench, run["trips"], run["updates"])
+        every = (time_figures if time else figures)(bench, run["trips"], run["updates"])
         measured = [f for f in every if only in f.name]
         for n in range(run["rounds"]):
             for f in measured:
                 with bench.placed(f.one_cpu):
                     f.ours.append((await f.run())[f.key] * f.scale)
-                    f.theirs.append((await f.run_raw())[f.key] * f.scale)
+                    f.theirs.append((await f.run_raw())[f.key_raw or f.key] * f.scale)
                 ours, theirs = f.ours[-1], f.theirs[-1]
                 store.keep(
                     {"round": n, "figure": f.name, "unit": f.unit, "starling": ours,
@@ -96,7 +99,9 @@ async def _all(store: Store, me: Run, rti_root: Path, programs: Path, only: str)
                 )  # fmt: skip
             console.print(f"round {n + 1} of {run['rounds']}", end="\r")
         show(console, measured, run["rounds"])
-        if not only:
+        for line in per_federate(measured):
+            console.print(line)
+        if not only and not time:
             await _checks(console, store, bench)
     store.close()
     console.print(f"every run: {store.directory / STUDY.table}", soft_wrap=True)

@@ -26,6 +26,8 @@ class Figure:
     run_raw: Callable[[], Awaitable[dict]]
     scale: float = 1.0
     one_cpu: bool = False
+    #: Of the raw run, where it is another one.
+    key_raw: str = ""
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
 
@@ -74,6 +76,83 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
                 )
             )
     return found
+
+
+CROWDS = (2, 4, 8, 16)
+PER_STEP = (0, 100)
+
+
+def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -> list[Figure]:
+    """Those of time management: rounds of everybody's Time Advance Requests, grants of one federate
+    that follows another, and messages in time-stamp order."""
+    warm_up = max(trips // 10, 100)
+
+    def relay() -> Awaitable[dict]:
+        return runs.raw(
+            bench, "round-trip", socket=socket, bytes=runs.BYTES, count=trips, warm_up=warm_up
+        )
+
+    async def of(who: int, *arguments: int) -> dict:
+        return (await runs.advance(bench, socket, *arguments))[who]
+
+    found = []
+    for messages in PER_STEP:
+        for federates in CROWDS:
+            steps = max(trips // federates, 2)
+            target = federates == 2 and messages == 0
+            found.append(
+                Figure(
+                    round_of(federates, messages),
+                    f"raw relay, {socket}",
+                    "us",
+                    "p50_us",
+                    "<= 1.5" if target else "",
+                    (lambda x: x <= 1.5) if target else None,
+                    lambda f=federates, m=messages, s=steps: of(0, f, m, s),
+                    relay,
+                )
+            )
+    found.append(
+        Figure(
+            "grant, one regulating, one constrained", f"raw relay, {socket}", "us", "p50_us",
+            "", None, lambda: of(1, 2, 0, trips, 1, 1), relay,
+        )
+    )  # fmt: skip
+    per_step = min(1000, updates)
+    found.append(
+        Figure(
+            "updates in time-stamp order", "in receive order", "k/s", "messages_per_s",
+            ">= 0.5", lambda x: x >= 0.5,
+            lambda: of(1, 2, per_step, max(updates // per_step, 1), 1, 1),
+            lambda: runs.stream(bench, socket, updates), 1e-3, key_raw="per_s",
+        )
+    )  # fmt: skip
+    return found
+
+
+def round_of(federates: int, messages: int) -> str:
+    """The name of the figure."""
+    return f"round of {federates}, {messages} messages"
+
+
+def per_federate(measured: list[Figure]) -> list[str]:
+    """What a round costs for each federate, beside a round of two: a line for each number."""
+    by_name = {f.name: f for f in measured}
+    lines = []
+    for messages in PER_STEP:
+        two = by_name.get(round_of(2, messages))
+        for federates in CROWDS[1:]:
+            many = by_name.get(round_of(federates, messages))
+            if not two or not many:
+                continue
+            pairs = zip(many.ours, two.ours, strict=True)
+            ratios = [(a / federates) / (b / 2) for a, b in pairs]
+            met = "met" if statistics.median(ratios) <= 1.2 else "missed"
+            lines.append(
+                f"{many.name}: per federate x {spread(ratios, '.2f')} of a round of 2 "
+                f"(target <= 1.2: {met})"
+            )
+    return lines
 
 
 def show(console: Console, measured: list[Figure], rounds: int) -> None:

@@ -92,6 +92,31 @@ async def stream(bench: Bench, socket: str, updates: int) -> dict:
         return (await group.results())["receive"]
 
 
+async def advance(
+    bench: Bench,
+    socket: str,
+    federates: int,
+    messages: int,
+    steps: int,
+    regulating: int | None = None,
+    constrained: int | None = None,
+) -> list[dict]:
+    """Federates whose time goes on step by step, with so many messages in time-stamp order in each
+    step altogether. The first `regulating` regulate, the last `constrained` are constrained; all by
+    default. What each says, in order."""
+    async with bench.group(socket) as group:
+        for me in range(federates):
+            await group.start(
+                f"f{me}", bench.federate("advance"),
+                me=me, federates=federates, messages=messages, steps=steps,
+                warm_up=max(steps // 10, 1), bytes=BYTES,
+                regulating=federates if regulating is None else regulating,
+                constrained=federates if constrained is None else constrained,
+            )  # fmt: skip
+        told = await group.results()
+        return [told[f"f{me}"] for me in range(federates)]
+
+
 async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: int) -> dict:
     """A stream that a third federate joins again and again, each time without a gap."""
     async with bench.group() as group:
