@@ -25,6 +25,8 @@ macro_rules! test {
 }
 
 const STARLING: &str = env!("CARGO_BIN_EXE_starling");
+/// For what only a slow machine could make late.
+const PATIENCE_S: &str = "3600";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -97,7 +99,8 @@ fn timed(address: &str, name: &str) {
         in_callback: name == "Stuck",
     };
     let model = CallbackModel::Evoked;
-    rti.connect(Box::new(stays), model, address).unwrap();
+    let settings = format!("{address};connect.timeout_s={PATIENCE_S}");
+    rti.connect(Box::new(stays), model, &settings).unwrap();
     let kind = "timed";
     rti.join_federation_execution(Some(name), kind, "Demo", &[])
         .unwrap();
@@ -145,9 +148,18 @@ impl FederateAmbassador for Stays {
     }
 }
 
+/// Settings of a federate that starts an rtiexec.
+fn starting(run_dir: &Path) -> String {
+    format!(
+        "net.run_dir={};start.program={STARLING};start.idle_exit_s=0;\
+         start.timeout_s={PATIENCE_S};connect.timeout_s={PATIENCE_S}",
+        run_dir.display()
+    )
+}
+
 /// Plays a federate that reaches an rtiexec by itself, and stays until its input ends.
 fn starter(run_dir: &str) {
-    let text = format!("net.run_dir={run_dir};start.program={STARLING};start.idle_exit_s=0");
+    let text = starting(Path::new(run_dir));
     let settings = Sources::new().designator(&text).read().unwrap();
     let reach = reach(&settings).unwrap_or_else(|e| panic!("{e}"));
     let (pid, _) = reach.stream.peer().process.unwrap();
@@ -177,6 +189,7 @@ impl Rtiexec {
         command
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
             .arg(run_dir);
+        command.env("STARLING_LIMITS_HELLO_TIMEOUT_S", PATIENCE_S);
         command.envs(settings.iter().copied());
         let mut child = command
             .stdout(Stdio::piped())
@@ -319,7 +332,9 @@ fn a_stopped_federate_is_kept_by_setting(run_dir: &Path) {
 }
 
 fn starling(arguments: &[&str]) -> Output {
-    Command::new(STARLING).args(arguments).output().unwrap()
+    let mut command = Command::new(STARLING);
+    command.env("STARLING_CONNECT_TIMEOUT_S", PATIENCE_S);
+    command.args(arguments).output().unwrap()
 }
 
 fn ps_lists_who_is_there_and_how(run_dir: &Path) {
@@ -397,8 +412,9 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     let founder = rtiexec.founder();
     let mut slow = Timed::start(&rtiexec.tcp, "Slow");
     let mut fast = Timed::start(&rtiexec.tcp, "Fast");
+    let unix = rtiexec.unix.clone();
     let why = |arguments: &[&str]| {
-        let mut all = vec!["why", "Fast", "--rtiexec", &rtiexec.unix];
+        let mut all = vec!["why", "Fast", "--rtiexec", &unix];
         all.extend(arguments);
         let output = starling(&all);
         assert_eq!(output.status.code(), Some(1), "time stands still");
@@ -416,6 +432,9 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     slow.does("look");
     fast.does("ask");
     let text = until("it is the turn of 'Slow': it called queryLogicalTime last, about ");
+    let line = rtiexec.until_logged(" waits for Time Advance Request to 10, ");
+    assert!(line.contains("federate 'Fast' of 'Demo'"), "{line}");
+    assert!(line.contains("it is the turn of 'Slow': "), "{line}");
     for part in [
         "ok    asked    for Time Advance Request to 10, ",
         "FAIL  granted  'Slow' is at 0, time-constrained, time-regulating with lookahead 1, ",
@@ -423,14 +442,14 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     ] {
         assert!(text.contains(part), "{text}");
     }
-    let status = starling(&["ps", "--json", &rtiexec.unix]);
+    let status = starling(&["ps", "--json", &unix]);
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
     let federates = status["federations"][0]["federates"].as_array().unwrap();
     let of = |name: &str| federates.iter().find(|f| f["name"] == name).unwrap();
     assert_eq!(of("Fast")["time"]["waits_for"], of("Slow")["handle"]);
     assert_eq!(of("Slow")["last_service"], "queryLogicalTime");
     assert_eq!(of("Slow")["time"]["waits_for"], serde_json::Value::Null);
-    let top = starling(&["top", "--times", "1", &rtiexec.unix]);
+    let top = starling(&["top", "--times", "1", &unix]);
     let top = String::from_utf8(top.stdout).unwrap();
     assert!(top.contains(" s for 10, for Slow\n"), "{top}");
     signal(&slow.0, "-STOP");
@@ -450,13 +469,10 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
         federate.does("evoke");
     }
     until("it is the turn of 'Fast': it evokes callbacks");
-    let line = rtiexec.until_logged(" waits for Time Advance Request to 10, ");
-    assert!(line.contains("federate 'Fast' of 'Demo'"), "{line}");
-    assert!(line.contains("it is the turn of 'Slow': "), "{line}");
-    let others = starling(&["why", "Stuck", "--rtiexec", &rtiexec.unix]);
+    let others = starling(&["why", "Stuck", "--rtiexec", &unix]);
     assert_eq!(others.status.code(), Some(1));
     loop {
-        let found = starling(&["why", "Stuck", "--rtiexec", &rtiexec.unix]);
+        let found = starling(&["why", "Stuck", "--rtiexec", &unix]);
         let found = String::from_utf8(found.stdout).unwrap();
         if found.contains("it has been in the callback timeAdvanceGrant for about ") {
             break;
@@ -750,6 +766,7 @@ fn federates_start_one_by_themselves(run_dir: &Path) {
                     .arg("starter")
                     .arg(run_dir)
                     .env("STARLING_LOG_FILE_BYTES", "300")
+                    .env("STARLING_LIMITS_HELLO_TIMEOUT_S", PATIENCE_S)
                     .stdin(Stdio::piped())
                     .stdout(Stdio::piped());
                 command.spawn().unwrap()
@@ -804,12 +821,8 @@ fn one_that_ends_as_it_is_reached_is_replaced(run_dir: &Path) {
             Ok(())
         }
     }
-    let text = format!(
-        "net.run_dir={};start.program={STARLING};start.idle_exit_s=0",
-        run_dir.display()
-    );
     let rti = RtiAmbassador::new();
-    rti.connect(Box::new(Deaf), CallbackModel::Evoked, &text)
+    rti.connect(Box::new(Deaf), CallbackModel::Evoked, &starting(run_dir))
         .unwrap();
     dies.join().unwrap();
     rti.list_federation_executions().unwrap();

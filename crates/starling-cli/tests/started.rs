@@ -17,7 +17,10 @@ const STARLING: &str = env!("CARGO_BIN_EXE_starling");
 #[ignore = "run by the tests below"]
 fn federate() {
     let run_dir = std::env::var(RUN_DIR).unwrap();
-    let text = format!("net.run_dir={run_dir};start.program={STARLING};start.idle_exit_s=0");
+    let text = format!(
+        "net.run_dir={run_dir};start.program={STARLING};start.idle_exit_s=0;\
+         start.timeout_s=3600;connect.timeout_s=3600"
+    );
     let settings = Sources::new().designator(&text).read().unwrap();
     if std::env::var_os(BUSY).is_some() {
         for _ in 0..4 {

@@ -45,7 +45,8 @@ fn main() -> ExitCode {
 fn settings(run_dir: &Path, more: &str) -> Settings {
     let own = std::env::current_exe().unwrap();
     let text = format!(
-        "net.run_dir={};start.program={};start.idle_exit_s=0;{more}",
+        "net.run_dir={};start.program={};start.idle_exit_s=0;\
+         start.timeout_s=3600;connect.timeout_s=3600;{more}",
         run_dir.display(),
         own.display()
     );
@@ -222,15 +223,15 @@ fn failures_say_why() {
         "start.program=/none",
         &["start.program is '/none', which is no program"],
     );
-    let free = Listener::bind(&Endpoint::loopback(0))
-        .unwrap()
-        .endpoint()
-        .unwrap();
+    // A port that nobody can listen at: a connection has it at this end.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let connection = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let taken = connection.local_addr().unwrap();
     fails(
-        &format!("connect.address={free}"),
+        &format!("connect.address={taken}"),
         &[
             &format!("tried unix:{}", run_dir.display()),
-            &format!("{free}: Connection refused"),
+            &format!("{taken}: Connection refused"),
             "connect.address of connect()",
         ],
     );

@@ -61,6 +61,8 @@ settings! {
         "rtiexec ends after this long without connection and federation execution; 0: never.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 30), "bytes", "268435456",
         "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
+    LIMITS_HELLO_TIMEOUT_S: f64 = "limits.hello_timeout_s", Kind::Number(0.1, DAY_S), "s", "15",
+        "rtiexec cuts off who has connected and said nothing for this long before it has said who it is.";
     LIMITS_FRAME_TIMEOUT_S: f64 = "limits.frame_timeout_s", Kind::Number(0.0, DAY_S), "s", "60",
         "rtiexec cuts off who has begun a message and not ended it after this long, though its bytes keep coming or it has not joined; 0: never.";
     LIMITS_FEDERATIONS_PER_HOST: u64 = "limits.federations_per_host", Kind::Integer(1, 1 << 20), "", "100",

@@ -6,11 +6,13 @@ use starling_core::Check;
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
-    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES,
-    LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX,
-    RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, Settings,
+    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES,
+    LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES,
+    LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP,
+    Settings,
 };
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// How a server behaves.
@@ -30,6 +32,8 @@ pub struct Config {
     pub heartbeat: Duration,
     /// A peer that is silent for this long is judged.
     pub timeout: Duration,
+    /// One that is silent for this long before it has said who it is, is cut off.
+    pub hello_timeout: Duration,
     /// What becomes of those whose process is stopped.
     pub paused: Paused,
     /// What is done about doubtful FOM modules.
@@ -54,6 +58,8 @@ pub struct Config {
     pub log_wait: Option<Duration>,
     /// Where saved federation executions are kept.
     pub saves: SaveStore,
+    /// While it is held no merging of FOM modules begins; for tests.
+    pub merging: Arc<Mutex<()>>,
 }
 
 impl Config {
@@ -69,6 +75,7 @@ impl Config {
             idle_exit: some(time(RTIEXEC_IDLE_EXIT_S)),
             heartbeat: time(FAULT_HEARTBEAT_S),
             timeout: time(FAULT_TIMEOUT_S),
+            hello_timeout: time(LIMITS_HELLO_TIMEOUT_S),
             paused: Paused::of(&settings.get(FAULT_PAUSED)),
             check: match settings.get(FOM_CHECK).as_str() {
                 "strict" => Check::Strict,
@@ -84,6 +91,7 @@ impl Config {
             send_stall: some(time(LIMITS_SEND_STALL_S)),
             log_wait: some(time(LOG_WAIT_S)),
             saves: save_store(settings),
+            merging: Arc::default(),
         }
     }
 }

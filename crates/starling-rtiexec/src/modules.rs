@@ -41,18 +41,21 @@ pub(crate) struct Workshop {
 }
 
 impl Workshop {
-    /// Starts the threads; `waker` ends the loop's wait when one has done something.
-    pub fn new(waker: &Arc<mio::Waker>) -> io::Result<Self> {
+    /// Starts the threads; `waker` ends the loop's wait when one has done something. Who holds `gate`
+    /// holds up what has not begun.
+    pub fn new(waker: &Arc<mio::Waker>, gate: &Arc<Mutex<()>>) -> io::Result<Self> {
         let (jobs, waiting) = channel::<Job>();
         let (report, done) = channel();
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..THREADS {
             let (waiting, report, waker) = (waiting.clone(), report.clone(), waker.clone());
+            let gate = gate.clone();
             let thread = std::thread::Builder::new().name("modules".into());
             thread.spawn(move || {
                 // Who exchanges data goes first.
                 be_nice();
                 while let Some(job) = next(&waiting) {
+                    drop(gate.lock());
                     let merge = AssertUnwindSafe(job.merge);
                     let done = Done {
                         from: job.from,

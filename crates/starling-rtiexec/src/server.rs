@@ -168,7 +168,7 @@ impl Server {
         executive.limit_withheld(config.withheld_bytes);
         executive.limit_kept(config.kept_bytes);
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
-        let workshop = Workshop::new(&waker).map_err(failed)?;
+        let workshop = Workshop::new(&waker, &config.merging).map_err(failed)?;
         let archivist = Archivist::new(config.saves.clone(), &waker).map_err(failed)?;
         Ok(Self {
             config,

@@ -12,7 +12,8 @@ use tracing::{info, warn};
 impl Server {
     /// How often the clock is looked at.
     pub(crate) fn tick_interval(&self) -> Duration {
-        let shortest = self.config.heartbeat.min(self.config.timeout) / 4;
+        let limits = [self.config.timeout, self.config.hello_timeout];
+        let shortest = limits.iter().fold(self.config.heartbeat, |s, l| s.min(*l)) / 4;
         shortest.clamp(Duration::from_millis(10), Duration::from_millis(500))
     }
 
@@ -74,15 +75,19 @@ impl Server {
 
     fn silence(&mut self, n: usize, now: Instant) -> Option<Verdict> {
         let (timeout, heartbeat) = (self.config.timeout, self.config.heartbeat);
-        let paused = self.config.paused;
+        let (hello_timeout, paused) = (self.config.hello_timeout, self.config.paused);
         let connection = self.connection(n)?;
         let silent = now.duration_since(connection.heard);
-        if silent < timeout || connection.must_wait() || connection.readable {
+        let limit = match connection.info {
+            Some(_) => timeout,
+            None => hello_timeout,
+        };
+        if silent < limit || connection.must_wait() || connection.readable {
             return None;
         }
         if connection.info.is_none() {
             return Some(Verdict::Dead(
-                "it connected, but never said who it is".into(),
+                "it connected, but never said who it is (limits.hello_timeout_s)".into(),
             ));
         }
         let process = connection.process_state();

@@ -2,12 +2,13 @@
 
 mod common;
 
-use common::{Client, Running, run};
+use common::{Client, Running, run, run_for};
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ResignAction, ToExecutive};
 use starling_core::{Callback, Counters, ExceptionKind, NAME_BYTES_MAX};
 use starling_net::{Endpoint, Fill};
 use starling_rtiexec::Paused;
 use starling_wire::{Hello, VERSION, put_hello, put_to_executive, split_frame};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -251,7 +252,7 @@ fn a_receiver_that_never_reads_is_resigned_where_that_is_set() {
 
 #[test]
 fn whoever_never_says_hello_is_cut_off() {
-    let server = run(|config| config.timeout = Duration::from_millis(50));
+    let server = run(|config| config.hello_timeout = Duration::from_millis(50));
     Client::stranger(&server).until_closed();
 }
 
@@ -287,8 +288,9 @@ fn the_end_of_the_server_is_told_to_its_federates() {
 
 #[test]
 fn it_ends_when_nobody_needs_it() {
-    let server: Running = run(|config| config.idle_exit = Some(Duration::from_millis(50)));
-    let mut founder = Client::founder(&server, "Idle");
+    let idle_exit = Some(Duration::from_millis(50));
+    let (server, founder) = run_for(|config| config.idle_exit = idle_exit);
+    let mut founder = founder.found("Idle");
     founder
         .federate_mut()
         .resign_federation_execution(ResignAction::NoAction)
@@ -305,23 +307,23 @@ fn it_ends_when_nobody_needs_it() {
 
 #[test]
 fn one_that_started_by_itself_ends_though_a_federation_was_left_behind() {
-    let server: Running = run(|config| {
+    let (server, founder) = run_for(|config| {
         config.by_itself = true;
         config.idle_exit = Some(Duration::from_millis(50));
     });
     // As a federate that is killed: neither resigned nor destroyed.
-    drop(Client::founder(&server, "Left"));
+    drop(founder.found("Left"));
     assert_eq!(server.ended(), "Idle");
 }
 
 #[test]
 fn one_that_started_by_itself_drops_what_nobody_can_join_and_nothing_else() {
-    let server: Running = run(|config| {
+    let (server, other) = run_for(|config| {
         config.by_itself = true;
         config.idle_exit = Some(Duration::from_millis(50));
         config.heartbeat = Duration::from_millis(50);
     });
-    let mut other = Client::founder(&server, "Other");
+    let mut other = other.found("Other");
     let mut undecided = Client::connect(&server);
     undecided.create("Later").unwrap();
     drop(Client::founder(&server, "Left"));
@@ -436,9 +438,28 @@ fn round_trips_while_created(server: &Running, classes: usize) -> Vec<Duration> 
 
 #[test]
 fn others_are_served_while_modules_are_read() {
-    let server = run(|config| config.heartbeat = Duration::from_secs(3600));
-    // Were they read in between, the first round trip would take until then.
-    assert!(round_trips_while_created(&server, 5000).len() > 5);
+    let merging = Arc::new(Mutex::new(()));
+    let server = run(|config| config.merging = merging.clone());
+    let held = merging.lock().unwrap();
+    let mut creator = Client::connect(&server);
+    creator.tell(ToExecutive::CreateFederation {
+        federation: "Large".into(),
+        modules: vec![large_module(100)],
+        mim: None,
+        time_implementation: String::new(),
+    });
+    // Were its modules read in between, it would be answered before this.
+    let mut other = Client::connect(&server);
+    for _ in 0..5 {
+        other.tell(ToExecutive::ListFederations);
+        let list = other.until(|m| matches!(m, FromExecutive::Federations(_)));
+        assert_eq!(list, FromExecutive::Federations(Vec::new()));
+    }
+    creator.link.reader.fill().unwrap();
+    assert_eq!(split_frame(creator.link.reader.inbox()).unwrap(), None);
+    drop(held);
+    let answer = creator.until(|m| matches!(m, FromExecutive::Done(_)));
+    assert_eq!(answer, FromExecutive::Done(Ok(())));
     // What somebody sends behind its modules waits for them.
     let mut hasty = Client::connect(&server);
     let create = ToExecutive::CreateFederation {

@@ -31,6 +31,7 @@ impl Rtiexec {
         let path = std::env::temp_dir().join(name);
         let mut config = Config::of(&Settings::default());
         config.listen = vec![Endpoint::Unix(path.clone())];
+        config.hello_timeout = PATIENCE;
         let server = Server::new(config).unwrap();
         let stopper = server.stopper();
         std::thread::spawn(|| server.run().map(|_| ()));
@@ -75,7 +76,7 @@ fn connect(
 ) -> (RtiAmbassador, Receiver<Callback>) {
     let (heard, hears) = channel();
     let rti = RtiAmbassador::new();
-    let settings = format!("unix:{}", rtiexec.path.display());
+    let settings = format!("unix:{};connect.timeout_s=3600", rtiexec.path.display());
     rti.connect(Box::new(Ears { heard, panics }), model, &settings)
         .unwrap();
     (rti, hears)
@@ -194,7 +195,7 @@ fn what_is_no_number_is_no_time_to_evoke() {
 #[test]
 fn a_service_does_not_change_its_connection() {
     let rtiexec = Rtiexec::start();
-    let settings = format!("unix:{}", rtiexec.path.display());
+    let settings = format!("unix:{};connect.timeout_s=3600", rtiexec.path.display());
     let rti = RtiAmbassador::new();
     let (heard, hears) = channel();
     let lives = 300;
@@ -210,8 +211,7 @@ fn a_service_does_not_change_its_connection() {
                 let _ = rti.evoke_callback(0.0);
             }
         };
-        scope.spawn(others);
-        scope.spawn(others);
+        let others = [scope.spawn(others), scope.spawn(others)];
         let federate = || {
             let rti = &rti;
             let ears = Ears {
@@ -230,17 +230,13 @@ fn a_service_does_not_change_its_connection() {
             Ok::<_, crate::Exception>([looked_up.err(), resigned.err()])
         };
         // Most are disconnected before they join; how many depends on who runs when.
-        let begun = Instant::now();
-        let mut ends = Vec::new();
-        for life in 0.. {
-            let enough = life >= lives && !ends.is_empty();
-            if enough || begun.elapsed() > PATIENCE {
-                break;
-            }
-            ends.extend(federate().ok());
-        }
+        let mut ends: Vec<_> = (0..lives).filter_map(|_| federate().ok()).collect();
         running.store(0, Ordering::Relaxed);
-        assert!(!ends.is_empty(), "nobody could join");
+        for other in others {
+            other.join().unwrap();
+        }
+        // Whatever the others have left behind.
+        ends.push(federate().unwrap());
         assert_eq!(ends.iter().find(|end| **end != [None, None]), None);
     });
     let lost = hears.try_iter().find_map(|callback| match callback {
@@ -261,7 +257,7 @@ fn one_that_only_sends_hears_of_subscribers() {
     };
     let sender = RtiAmbassador::new();
     let settings = format!(
-        "connect.address=unix:{};callbacks.io=single-threaded",
+        "connect.address=unix:{};callbacks.io=single-threaded;connect.timeout_s=3600",
         rtiexec.path.display()
     );
     sender
@@ -290,7 +286,10 @@ fn services_answer_while_a_thread_connects() {
     let _ = std::fs::remove_file(&path);
     let silent = std::os::unix::net::UnixListener::bind(&path).unwrap();
     let rti = RtiAmbassador::new();
-    let settings = format!("connect.address=unix:{}", path.display());
+    let settings = format!(
+        "connect.address=unix:{};connect.timeout_s=3600",
+        path.display()
+    );
     let connect = || {
         let (heard, _) = channel();
         let panics = false;

@@ -7,7 +7,7 @@ use starling_net::{Endpoint, Fill, Link, Waiter, Watch, dial};
 use starling_rid::Settings;
 use starling_rtiexec::{Config, Ended, Observer, Server, State, Stopper};
 use starling_wire::{Frame, Hello, VERSION, put_data, put_hello, put_to_executive, split_frame};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -27,14 +27,32 @@ pub struct Running {
 }
 
 pub fn run(change: impl FnOnce(&mut Config)) -> Running {
+    start(change, |_| {})
+}
+
+/// One that ends when nobody is connected, and a client that has connected before it can be idle.
+pub fn run_for(change: impl FnOnce(&mut Config)) -> (Running, Client) {
+    let mut first = None;
+    let connect = |path: &Path| first = Some(Client::at(&Endpoint::Unix(path.into())));
+    let server = start(change, connect);
+    let mut first = first.expect("it was called");
+    first.hello(VERSION).unwrap();
+    (server, first)
+}
+
+/// `before` is called with the path of its socket when that is open and nothing is served yet.
+fn start(change: impl FnOnce(&mut Config), before: impl FnOnce(&Path)) -> Running {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("starling-server-{}-{number}.sock", std::process::id());
     let path = std::env::temp_dir().join(name);
     let mut config = Config::of(&Settings::default());
     config.listen = vec![Endpoint::Unix(path.clone())];
+    // Not a matter of how fast the test's thread is.
+    config.hello_timeout = Duration::from_secs(3600);
     change(&mut config);
     let server = Server::new(config).unwrap();
+    before(&path);
     let (stopper, observer) = (server.stopper(), server.observer());
     let endpoints = server.endpoints();
     let thread = Some(std::thread::spawn(|| server.run().unwrap()));
@@ -113,10 +131,14 @@ impl Client {
 
     /// Joined to a federation execution that it has created.
     pub fn founder(server: &Running, federation: &str) -> Self {
-        let mut client = Self::connect(server);
-        client.create(federation).unwrap();
-        client.join(federation, "founder").unwrap();
-        client
+        Self::connect(server).found(federation)
+    }
+
+    /// Creates a federation execution and joins it.
+    pub fn found(mut self, federation: &str) -> Self {
+        self.create(federation).unwrap();
+        self.join(federation, "founder").unwrap();
+        self
     }
 
     /// Joined.
