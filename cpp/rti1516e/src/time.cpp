@@ -11,7 +11,7 @@ namespace starling {
 
 namespace {
 
-enum Kind : uint32_t { integer64 = 0, float64 = 1, none = 2 };
+enum Kind : uint32_t { integer64 = 0, float64 = 1, none = 2, foreign = 3 };
 
 StarlingTime of(Integer64 value) { return {integer64, static_cast<uint64_t>(value)}; }
 StarlingTime of(double value) {
@@ -34,7 +34,7 @@ StarlingTime timeOf(LogicalTime const &time) {
         return of(t->getTime());
     if (auto const *t = dynamic_cast<HLAinteger64Time const *>(&time))
         return of(t->getTime());
-    return {none, 0};
+    return {foreign, 0};
 }
 
 StarlingTime intervalOf(LogicalTimeInterval const &interval) {
@@ -42,7 +42,7 @@ StarlingTime intervalOf(LogicalTimeInterval const &interval) {
         return of(t->getInterval());
     if (auto const *t = dynamic_cast<HLAinteger64Interval const *>(&interval))
         return of(t->getInterval());
-    return {none, 0};
+    return {foreign, 0};
 }
 
 std::unique_ptr<LogicalTime> madeTime(StarlingTime const &time) {

@@ -102,7 +102,8 @@ typedef struct StarlingValue {
  */
 typedef struct StarlingTime {
   /**
-   * 0 HLAinteger64Time, 1 HLAfloat64Time, 2 none of both.
+   * 0 HLAinteger64Time, 1 HLAfloat64Time, 2 there is none; any other number is refused as a time of
+   * another type.
    */
   uint32_t kind;
   /**

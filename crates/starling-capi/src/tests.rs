@@ -386,3 +386,16 @@ fn results_live_until_the_threads_next_one() {
     let none = keep_handles(std::iter::empty());
     assert_eq!(none.size, 0);
 }
+
+#[test]
+fn a_time_of_another_type_is_not_no_time() {
+    let time = |kind| StarlingTime { kind, bits: 0 }.time_if_any();
+    assert_eq!(time(2).unwrap(), None);
+    assert!(time(0).unwrap().is_some());
+    for kind in [3, u32::MAX] {
+        assert_eq!(
+            time(kind).unwrap_err().kind,
+            ExceptionKind::InvalidLogicalTime
+        );
+    }
+}

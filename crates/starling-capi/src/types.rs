@@ -131,7 +131,8 @@ pub struct StarlingAttributeRegions {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct StarlingTime {
-    /// 0 HLAinteger64Time, 1 HLAfloat64Time, 2 none of both.
+    /// 0 HLAinteger64Time, 1 HLAfloat64Time, 2 there is none; any other number is refused as a time of
+    /// another type.
     pub kind: u32,
     /// The 64 bits of the value: two's complement, or IEEE 754.
     pub bits: u64,

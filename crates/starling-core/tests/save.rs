@@ -5,7 +5,10 @@ mod common;
 
 use common::Federation;
 use starling_core::message::{LogIndex, ResignAction, save};
-use starling_core::{Archive, Archived, Callback, ParameterHandle, RestoreFailure, SaveFailure};
+use starling_core::{
+    Archive, Archived, Callback, ExceptionKind, LogicalTimeInterval, ParameterHandle,
+    RestoreFailure, SaveFailure, Service,
+};
 
 /// Two federates that have been told of a save, and have begun it.
 fn saving(f: &mut Federation, label: &str) {
@@ -330,4 +333,67 @@ fn services_of_save_and_restore_on_behalf_of_another() {
         matches!(&told[..], [Callback::InitiateFederateRestore { .. }]),
         "the service had been called before the restore was initiated: {told:?}"
     );
+}
+
+#[test]
+fn who_has_not_heard_of_a_save_asks_for_both_kinds_of_time() {
+    let span = || LogicalTimeInterval::float64(1.0).unwrap();
+    for regulation_first in [true, false] {
+        let mut f = two();
+        f.call("A", |f| f.request_federation_save("Now", None))
+            .unwrap();
+        f.run();
+        if regulation_first {
+            f.call("B", |f| f.enable_time_regulation(span())).unwrap();
+        }
+        f.call("B", |f| f.enable_time_constrained()).unwrap();
+        if !regulation_first {
+            f.call("B", |f| f.enable_time_regulation(span())).unwrap();
+        }
+        for name in ["A", "B"] {
+            f.callbacks(name);
+            f.call(name, |f| f.federate_save_begun()).unwrap();
+        }
+        complete(&mut f);
+        f.run();
+        let task = f.archives().remove(0);
+        f.archived(&task, Archived::Written);
+        let told = f.callbacks("B");
+        assert!(told.contains(&Callback::FederationSaved), "{told:?}");
+        let enabled = |c: &Callback| {
+            matches!(
+                c,
+                Callback::TimeRegulationEnabled { .. } | Callback::TimeConstrainedEnabled { .. }
+            )
+        };
+        let enabled = told.iter().filter(|c| enabled(c)).count();
+        assert_eq!(enabled, 2, "{told:?}");
+    }
+}
+
+#[test]
+fn an_answer_from_before_a_restore_keeps_nobody_waiting() {
+    let mut f = two();
+    let saved = saved(&mut f, "Before");
+    f.call("B", |f| f.query_bounds(Service::QueryGALT)).unwrap();
+    f.call("A", |f| f.request_federation_restore("Before"))
+        .unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    for name in ["A", "B", "A", "B"] {
+        f.callbacks(name);
+    }
+    for name in ["A", "B"] {
+        f.call(name, |f| f.federate_restore_complete()).unwrap();
+    }
+    assert_eq!(f.callbacks("B"), [Callback::FederationRestored]);
+    // The answer came, and nobody had read it.
+    let answer = f.call("B", |f| f.bounds(Service::QueryGALT));
+    let kind = answer.map(|a| a.map_err(|e| e.kind));
+    assert_eq!(kind, Some(Err(ExceptionKind::RestoreInProgress)));
+    f.call("B", |f| f.query_bounds(Service::QueryGALT)).unwrap();
+    f.run();
+    let answer = f.call("B", |f| f.bounds(Service::QueryGALT));
+    assert_eq!(answer, Some(Ok((None, None))));
 }

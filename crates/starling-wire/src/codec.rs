@@ -19,10 +19,30 @@ pub(crate) fn bad<T>(what: impl Into<String>) -> Result<T, WireError> {
     Err(WireError(what.into()))
 }
 
-/// The rest of a frame's body.
-pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+/// What the lists of one message may take in memory, in bytes: an element may take a byte here and a
+/// hundred there.
+const LISTS_BYTES_MAX: usize = 1 << 30;
+
+/// The rest of a frame's body, and what its lists may still take.
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8], usize);
 
 impl<'a> Reader<'a> {
+    #[inline]
+    pub(crate) fn new(body: &'a [u8]) -> Self {
+        Reader(body, LISTS_BYTES_MAX)
+    }
+
+    /// Makes room for a list.
+    fn reserve<T>(&mut self, count: u64) -> Result<(), WireError> {
+        let bytes = usize::try_from(count).unwrap_or(usize::MAX);
+        let left = self.1.checked_sub(bytes.saturating_mul(size_of::<T>()));
+        self.1 = left.ok_or_else(|| {
+            let most = LISTS_BYTES_MAX >> 20;
+            WireError(format!("its lists would take more than {most} MiB"))
+        })?;
+        Ok(())
+    }
+
     #[inline]
     pub(crate) fn byte(&mut self) -> Result<u8, WireError> {
         match self.0.split_first() {
@@ -174,6 +194,7 @@ impl<T: Wire> Wire for Vec<T> {
                 from.0.len()
             ));
         }
+        from.reserve::<T>(count)?;
         let mut list = Vec::new();
         for _ in 0..count {
             list.push(T::get(from)?);
@@ -259,5 +280,33 @@ impl Wire for () {
     fn put(&self, _: &mut Vec<u8>) {}
     fn get(_: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_a_bound_in_memory_before_any_is_there() {
+        let mut bytes = Vec::new();
+        let count = LISTS_BYTES_MAX / size_of::<String>();
+        put_number(&mut bytes, count as u64 + 1);
+        // A text of no characters is one byte.
+        bytes.resize(bytes.len() + count + 1, 0);
+        let refused = Vec::<String>::get(&mut Reader::new(&bytes));
+        assert_eq!(
+            refused,
+            Err(WireError("its lists would take more than 1024 MiB".into()))
+        );
+    }
+
+    #[test]
+    fn lists_in_lists_count_together() {
+        let mut bytes = Vec::new();
+        vec![vec![0_u64; 4]; 3].put(&mut bytes);
+        let all = 3 * size_of::<Vec<u64>>() + 12 * size_of::<u64>();
+        assert!(Vec::<Vec<u64>>::get(&mut Reader(&bytes, all)).is_ok());
+        assert!(Vec::<Vec<u64>>::get(&mut Reader(&bytes, all - 1)).is_err());
     }
 }

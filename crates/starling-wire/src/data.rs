@@ -22,8 +22,8 @@ const STAMPED: u8 = 64;
 pub fn read_data(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
     let (kind, body) = frame.split_first()?;
     match kind & !(BEST_EFFORT | ADDRESSED | STAMPED) {
-        UPDATE | INTERACTION => Some(read(*kind, Reader(body))),
-        _ if *kind == FENCE => Some(read(*kind, Reader(body))),
+        UPDATE | INTERACTION => Some(read(*kind, Reader::new(body))),
+        _ if *kind == FENCE => Some(read(*kind, Reader::new(body))),
         _ => None,
     }
 }

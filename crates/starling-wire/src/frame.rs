@@ -99,7 +99,7 @@ impl<'a> Frame<'a> {
         if let Some(data) = read_data(frame) {
             return data.map(Frame::Data);
         }
-        let mut from = Reader(frame);
+        let mut from = Reader::new(frame);
         let decoded = match from.byte()? {
             HELLO => {
                 magic(&mut from)?;

@@ -18,14 +18,14 @@ use crate::federation::modules::require_given;
 use crate::held::Held;
 use crate::message::mom::Invocation;
 use crate::message::{
-    Data, Doing, FederationInformation, FromExecutive, ModuleSource, ResignAction, Restored,
-    ToExecutive,
+    Data, Doing, FederationInformation, FromExecutive, ModuleSource, RequestNumber, ResignAction,
+    Restored, ToExecutive,
 };
 use crate::{
     Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
     ProtocolError, Service,
 };
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt::Debug;
 
 /// The arguments of a service, to be shown if it is reported.
@@ -72,6 +72,8 @@ pub struct Lrc<O> {
     /// What they take in memory, about.
     own_bytes: usize,
     awaited: Option<Awaited>,
+    /// Requests to divest whose outcome is waited for.
+    divesting: BTreeSet<RequestNumber>,
     answer: Option<Result<Answer, Exception>>,
     /// The federate wants callbacks now.
     enabled: bool,
@@ -97,6 +99,8 @@ enum Awaited {
     Answer,
     /// The end of the membership.
     Resignation,
+    /// GALT and LITS.
+    Bounds,
 }
 
 enum Life {
@@ -122,6 +126,7 @@ impl<O: Outbox> Lrc<O> {
             own: VecDeque::new(),
             own_bytes: 0,
             awaited: None,
+            divesting: BTreeSet::new(),
             answer: None,
             enabled: true,
             told: Default::default(),
@@ -686,6 +691,9 @@ impl<O: Outbox> Lrc<O> {
         let mut federate = Box::new(Federate::begin_again(restored, self.path)?);
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
+        // What had been answered before is gone with the federate that it was about.
+        self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
+        self.divesting.clear();
         let life = match resigning {
             true => Life::Resigning(federate),
             false => Life::Joined(federate),
@@ -822,6 +830,11 @@ fn put_outputs(federate: &mut Federate, out: &mut impl Outbox) {
             Output::Fence { to, fence } => out.fence(to, &fence),
         }
     }
+}
+
+fn restored_meanwhile() -> Exception {
+    let why = "the federation execution was restored before the answer was read";
+    Exception::new(ExceptionKind::RestoreInProgress, why)
 }
 
 fn ceased() -> Exception {

@@ -2,7 +2,7 @@
 //! the federation's word, the others by the table. All go the one way, `Lrc::serve`.
 
 use super::door::Extent;
-use super::{Life, Lrc, Outbox, Preconditions, ceased, said};
+use super::{Awaited, Life, Lrc, Outbox, Preconditions, ceased, restored_meanwhile, said};
 use crate::message::RequestNumber;
 use crate::time::federate::Bounds;
 use crate::{
@@ -114,17 +114,21 @@ impl<O: Outbox> Lrc<O> {
     /// Query GALT, §8.16, and Query LITS, §8.18, by whichever of the two services. Wait for
     /// [`Lrc::bounds`].
     pub fn query_bounds(&mut self, service: Service) -> Result<(), Exception> {
-        self.serve(service, 0, said![], |federate, _| federate.query_bounds())
+        self.serve(service, 0, said![], |federate, _| federate.query_bounds())?;
+        self.awaited = Some(Awaited::Bounds);
+        Ok(())
     }
 
     /// GALT and LITS, none where undefined, once the executive's word is there. The federate's end
     /// is an answer.
     pub fn bounds(&mut self, service: Service) -> Option<Result<Bounds, Exception>> {
         let answer = match &mut self.life {
+            Life::Joined(_) if self.awaited != Some(Awaited::Bounds) => Err(restored_meanwhile()),
             Life::Joined(federate) => Ok(federate.take_bounds()?),
             Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
             _ => Err(ceased()),
         };
+        self.awaited = None;
         Some(answer.map_err(|e| e.in_service(service)))
     }
 
@@ -157,12 +161,14 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
     ) -> Result<RequestNumber, Exception> {
         let bytes = attributes.extent() + tag.len();
-        self.serve(
+        let request = self.serve(
             Service::ConfirmDivestiture,
             bytes,
             said![instance, attributes, tag],
             |federate, _| federate.confirm_divestiture(instance, attributes, tag),
-        )
+        )?;
+        self.divesting.insert(request);
+        Ok(request)
     }
 
     /// Attribute Ownership Divestiture If Wanted, §7.13. Wait for [`Lrc::divested`] of this number.
@@ -174,14 +180,16 @@ impl<O: Outbox> Lrc<O> {
     ) -> Result<RequestNumber, Exception> {
         let service = Service::AttributeOwnershipDivestitureIfWanted;
         let bytes = attributes.extent() + tag.len();
-        self.serve(
+        let request = self.serve(
             service,
             bytes,
             said![instance, attributes, tag],
             |federate, _| {
                 federate.attribute_ownership_divestiture_if_wanted(instance, attributes, tag)
             },
-        )
+        )?;
+        self.divesting.insert(request);
+        Ok(request)
     }
 
     /// What another federate owns now by this request, once the federation execution's word is
@@ -192,10 +200,12 @@ impl<O: Outbox> Lrc<O> {
         request: RequestNumber,
     ) -> Option<Result<Vec<AttributeHandle>, Exception>> {
         let answer = match &mut self.life {
+            Life::Joined(_) if !self.divesting.contains(&request) => Err(restored_meanwhile()),
             Life::Joined(federate) => federate.divested(request)?,
             Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
             _ => Err(ceased()),
         };
+        self.divesting.remove(&request);
         Some(answer.map_err(|e| e.in_service(service)))
     }
 

@@ -308,7 +308,10 @@ impl Execution {
                 legal && !regulating && clock.advance().is_none()
             }
             Request::DisableRegulation => regulating && !times.is_enabling(federate),
-            Request::EnableConstrained => !waits && !times.is_constrained(federate),
+            Request::EnableConstrained => {
+                let either = times.is_constrained(federate) || times.is_constraining(federate);
+                !either && clock.advance().is_none()
+            }
             Request::DisableConstrained => times.is_constrained(federate),
             Request::Advance { to, .. } => !waits && to.time_type() == of && to >= clock.time(),
             Request::ModifyLookahead(lookahead) => {

@@ -368,6 +368,12 @@ impl Times {
             .is_some_and(Federate::is_waiting)
     }
 
+    /// Whether a federate has asked to be constrained and is not yet.
+    pub(crate) fn is_constraining(&self, federate: FederateHandle) -> bool {
+        let known = self.federates.get(&federate);
+        known.is_some_and(|f| f.constraining)
+    }
+
     /// What a regulating federate may send now; none if it is not regulating.
     pub(crate) fn bound(&self, federate: FederateHandle) -> Option<Bound> {
         let known = self.federates.get(&federate)?;

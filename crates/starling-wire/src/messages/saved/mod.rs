@@ -75,7 +75,7 @@ pub fn decode_description(bytes: &[u8]) -> Result<Description, WireError> {
 }
 
 fn whole<T: Wire>(bytes: &[u8]) -> Result<T, WireError> {
-    let mut from = Reader(bytes);
+    let mut from = Reader::new(bytes);
     let value = T::get(&mut from)?;
     from.end()?;
     Ok(value)
