@@ -42,7 +42,7 @@ demo: setup-bench venv bmfed
 	$(VENV)/bin/bmmanager run bench/experiments/demo.tsf.toml \
 	    --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) --out $(BUILD)/demo
 
-test: setup-tests lint unit sanitize sim cpp-test bmfed bench-python
+test: setup-tests lint unit models sanitize sim cpp-test bmfed bench-python
 	@echo "all tests passed"
 
 setup:
@@ -72,6 +72,12 @@ format: venv
 unit:
 	cargo test --workspace --locked --exclude starling-sim --no-run
 	$(LIMIT) cargo test --workspace --locked --exclude starling-sim
+
+# Who reads a connection, who waits and who is woken, in every order in which threads can meet.
+.PHONY: models
+models:
+	cargo test --locked -p starling --test turns --no-run
+	$(LIMIT) cargo test --locked -p starling --test turns
 
 # The boundary to C, whose pointers nobody else checks, under AddressSanitizer. A stable compiler has it,
 # too, but for the flag.

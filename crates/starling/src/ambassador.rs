@@ -265,7 +265,7 @@ impl RtiAmbassador {
     fn set_enabled(&self, enabled: bool) -> Result<(), Exception> {
         if let Some((links, ..)) = self.parts() {
             links.lock().lrc.enable_callbacks(enabled)?;
-            links.waker.wake();
+            links.news();
         }
         Ok(())
     }
@@ -369,14 +369,35 @@ impl Now {
         }
         state.lrc.enter(service, self.within);
         state.tell_time();
+        let had_callbacks = may_release(service) && state.lrc.has_callbacks();
         let result = work(&mut state.lrc);
+        let released = may_release(service) && !had_callbacks && state.lrc.has_callbacks();
         if let Some(note) = state.lrc.take_note() {
             starling_net::remark(format_args!("starling: note: {note}"));
         }
         fault!(state, "service");
         self.links.sent(state);
+        if released {
+            self.links.news();
+        }
         result
     }
+}
+
+/// Whether a service may end the withholding of callbacks that are here already: nothing that comes
+/// wakes the thread that is to deliver them.
+#[inline]
+fn may_release(service: Service) -> bool {
+    matches!(
+        service,
+        Service::TimeAdvanceRequest
+            | Service::TimeAdvanceRequestAvailable
+            | Service::NextMessageRequest
+            | Service::NextMessageRequestAvailable
+            | Service::FlushQueueRequest
+            | Service::EnableAsynchronousDelivery
+            | Service::DisableTimeConstrained
+    )
 }
 
 /// Reaches an rtiexec and shakes hands.

@@ -2,7 +2,8 @@
 //! while no thread of the federate does.
 
 use crate::delivery::Evocation;
-use crate::links::Links;
+use crate::links::{Links, State};
+use crate::turns::Task;
 use starling_net::Waiter;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,6 +12,9 @@ use std::time::{Duration, Instant};
 
 /// A federate that has not evoked for so long is busy elsewhere.
 const ABSENT: Duration = Duration::from_millis(10);
+
+/// Until it is woken.
+const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Background {
     pub(crate) links: Arc<Links>,
@@ -39,28 +43,25 @@ impl Background {
                 // What the callbacks sent need not wait for more.
                 self.links.lock().flush();
             }
-            let (lost, evoked, ready, full) = {
-                let state = self.links.lock();
-                let lost = state.lrc.lost().is_some();
-                (
-                    lost,
-                    state.evoked,
-                    state.lrc.has_callbacks(),
-                    state.is_full(),
-                )
-            };
-            if ready && self.delivery.is_some() {
-                continue;
-            }
-            let now = Instant::now();
-            let absent = now.duration_since(evoked) >= ABSENT;
-            let read = !lost && !full && (self.delivery.is_some() || absent);
-            let until = match () {
-                () if read || lost => now + Duration::from_secs(3600),
-                () if absent => now + ABSENT,
-                () => evoked + ABSENT,
-            };
-            self.links.background_turn(&self.waiter, read, until);
+            let task = |state: &State| self.task(state);
+            self.links.background_turn(&self.waiter, task);
+        }
+    }
+
+    fn task(&self, state: &State) -> Task {
+        if self.delivery.is_some() && state.lrc.has_callbacks() {
+            return Task::Other;
+        }
+        let now = Instant::now();
+        let absent = now.duration_since(state.evoked) >= ABSENT;
+        if state.lrc.lost().is_some() {
+            return Task::Sleep(now + LONG);
+        }
+        match (absent, state.is_full()) {
+            (true, true) => Task::Sleep(now + ABSENT),
+            (true, false) => Task::Read(now + LONG),
+            (false, false) if self.delivery.is_some() => Task::Read(now + LONG),
+            (false, _) => Task::Sleep(state.evoked + ABSENT),
         }
     }
 }

@@ -32,8 +32,10 @@ mod notes;
 mod patience;
 mod query;
 mod services;
+mod sync;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 pub use ambassador::{CallbackModel, RtiAmbassador};
 pub use delivery::FederateAmbassador;

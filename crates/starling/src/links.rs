@@ -1,14 +1,10 @@
-//! The links of an LRC: who reads them, and who waits. Today there is one, to the executive; peers'
-//! will stand beside it.
-//!
-//! Lock order: `read` before `state`. The state is never locked while a callback runs or a
-//! descriptor is waited for. Whoever panics while it holds either ends the connection: nobody goes
-//! on with a half-changed state, and nobody waits for it.
+//! The links of an LRC, and what is read of them and written. Today there is one, to the executive;
+//! peers' will stand beside it. Which thread reads, and which waits, [`Turns`] says.
 
 use crate::handshake::{OpenError, Opening};
 use crate::link::Link;
 use crate::patience::Patience;
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use crate::turns::{self, Ends, Task, Turns, Wake};
 use starling_core::{DataPath, Exception, ExceptionKind, Federate, Lrc, ProtocolError};
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
@@ -17,10 +13,7 @@ use starling_rid::{
 };
 use starling_wire::{FRAME_BYTES_MAX, Frame, read_data, split_frame};
 use std::io;
-use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::panicking;
 use std::time::{Duration, Instant};
 
 /// What the state lock guards.
@@ -28,6 +21,8 @@ pub(crate) struct State {
     pub(crate) lrc: Lrc<Link>,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// A thread waits for room on the link: whoever reads is to watch for some, once.
+    awaiting_room: bool,
     /// When rtiexec was last told what became of data.
     reported: Instant,
     /// When the connection was opened; times told to the core count from here.
@@ -42,7 +37,7 @@ pub(crate) struct State {
 }
 
 /// What the reading thread holds.
-struct ReadSide {
+pub(crate) struct ReadSide {
     reader: LinkReader,
     waiter: Waiter,
     patience: Patience,
@@ -52,15 +47,8 @@ struct ReadSide {
 
 /// A connection, shared by the federate's threads and the background thread.
 pub(crate) struct Links {
-    state: Mutex<State>,
-    /// The state has changed, or the read side has become free.
-    changed: Condvar,
-    read: Mutex<ReadSide>,
-    /// The background thread is to be woken when the read side is free again.
-    awaited: AtomicBool,
-    /// Wakes the background thread.
-    pub(crate) waker: Waker,
-    /// Wakes it when a bundle is due.
+    turns: Turns<State, ReadSide, Waker>,
+    /// Wakes the background thread when a bundle is due.
     alarm: Alarm,
     send_queue: usize,
     /// There is no background thread: services read, too.
@@ -70,19 +58,7 @@ pub(crate) struct Links {
 }
 
 /// The locked state. Who panics with it in hand breaks the connection.
-pub(crate) struct Locked<'a> {
-    links: &'a Links,
-    state: MutexGuard<'a, State>,
-    /// A federate may call services while it unwinds from a panic of its own.
-    unwinding: bool,
-}
-
-/// A thread's turn at reading. Ends, however the thread leaves it, with nobody left waiting for it.
-struct Turn<'a> {
-    links: &'a Links,
-    side: Option<MutexGuard<'a, ReadSide>>,
-    unwinding: bool,
-}
+pub(crate) type Locked<'a> = turns::Locked<'a, State, ReadSide, Waker>;
 
 impl Links {
     /// Shakes hands over a new link, with a challenge if the other side must prove that it is this
@@ -118,6 +94,7 @@ impl Links {
         let state = State {
             lrc,
             evoked: now,
+            awaiting_room: false,
             reported: now,
             began: now,
             callback_queue: size(settings.get(LIMITS_CALLBACK_QUEUE_BYTES)),
@@ -125,6 +102,7 @@ impl Links {
             #[cfg(test)]
             fault: None,
         };
+        let reader_waker = waiter.waker();
         let spin = Duration::from_secs_f64(settings.get(CALLBACKS_SPIN_US) / 1e6);
         let read = ReadSide {
             reader,
@@ -134,11 +112,7 @@ impl Links {
         };
         Ok(Links {
             stream,
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-            read: Mutex::new(read),
-            awaited: AtomicBool::new(false),
-            waker,
+            turns: Turns::new(state, read, waker, reader_waker),
             alarm,
             send_queue: size(settings.get(LIMITS_SEND_QUEUE_BYTES)),
             alone,
@@ -147,11 +121,7 @@ impl Links {
 
     #[inline]
     pub(crate) fn lock(&self) -> Locked<'_> {
-        Locked {
-            links: self,
-            unwinding: panicking(),
-            state: self.state.lock(),
-        }
+        self.turns.lock()
     }
 
     /// Reads the link, or lets another thread read it, until `done` or the deadline. Delivers
@@ -161,48 +131,22 @@ impl Links {
         deadline: Option<Instant>,
         mut done: impl FnMut(&mut State) -> bool,
     ) -> bool {
-        let mut state = self.lock();
-        loop {
+        let read = |side: &mut ReadSide| self.read_once(side, deadline, None);
+        self.turns.pump(deadline, read, |state| {
             state.evoked = Instant::now();
-            if done(&mut state) || state.lrc.lost().is_some() {
-                return done(&mut state);
-            }
-            let Some(mut turn) = self.turn() else {
-                // The background thread reads: it gives way when it is woken.
-                self.waker.wake();
-                let timed_out = match deadline {
-                    Some(d) => self.changed.wait_until(&mut state.state, d).timed_out(),
-                    None => {
-                        self.changed.wait(&mut state.state);
-                        false
-                    }
-                };
-                if timed_out {
-                    return done(&mut state);
-                }
-                continue;
-            };
-            drop(state);
-            let over = deadline.is_some_and(|d| Instant::now() >= d);
-            self.read_once(turn.side(), deadline, None);
-            state = turn.end();
-            if over {
-                return done(&mut state);
-            }
-        }
+            done(state)
+        })
     }
 
-    /// The background thread's turn: waits at its own waiter, on the link too if `read`.
-    pub(crate) fn background_turn(&self, waiter: &Waiter, read: bool, until: Instant) {
-        let try_again = || {
-            self.awaited.store(true, Ordering::Release);
-            self.turn()
-        };
-        if read && let Some(mut turn) = self.turn().or_else(try_again) {
-            self.read_once(turn.side(), Some(until), Some(waiter));
-            turn.end();
-            return;
-        }
+    /// A turn of the background thread, which waits at its own waiter.
+    pub(crate) fn background_turn(&self, waiter: &Waiter, task: impl Fn(&State) -> Task) {
+        let read = |side: &mut ReadSide, until| self.read_once(side, Some(until), Some(waiter));
+        self.turns
+            .background(task, read, |until| self.sleep(waiter, until));
+    }
+
+    /// Waits without reading, and writes what is due or what the link has room for.
+    fn sleep(&self, waiter: &Waiter, until: Instant) {
         let (until, full) = {
             let mut state = self.lock();
             let link = state.lrc.outbox();
@@ -222,24 +166,17 @@ impl Links {
         state.lrc.outbox().keep_time();
     }
 
-    fn turn(&self) -> Option<Turn<'_>> {
-        let side = self.read.try_lock()?;
-        Some(Turn {
-            links: self,
-            side: Some(side),
-            unwinding: panicking(),
-        })
-    }
-
     /// Waits for the link until the deadline, reads what is there and applies it.
     fn read_once(&self, read: &mut ReadSide, deadline: Option<Instant>, waiter: Option<&Waiter>) {
         let (until, blocked) = {
             let mut state = self.lock();
             state.report();
+            let wanted = state.awaiting_room;
             let link = state.lrc.outbox();
             link.keep_time();
             let until = [deadline, link.next_due()].into_iter().flatten().min();
-            (until, link.is_blocked())
+            // Who waits for room learns of it by this thread, whichever writes what waits.
+            (until, link.is_blocked() || wanted)
         };
         let stream = read.reader.stream().clone();
         let mut watch = [Watch::new(&*stream, blocked)];
@@ -268,6 +205,7 @@ impl Links {
             }
         );
         if watch[0].writable {
+            state.awaiting_room = false;
             state.flush();
         }
         state.lrc.outbox().keep_time();
@@ -309,13 +247,20 @@ impl Links {
             self.look(now);
         }
         let full = pending > self.send_queue;
-        // It watches for room on the link from now on.
+        // Whoever reads or sleeps watches for room on the link from now on.
         if full || (blocked && !was_blocked) {
-            self.waker.wake();
+            self.turns.give_way();
         }
         if full {
             let limit = self.send_queue / 2;
-            self.pump(None, |state| state.flush() <= limit || state.is_overfull());
+            self.pump(None, |state| {
+                let goes_on = state.flush() <= limit || state.is_overfull();
+                if !goes_on && !state.awaiting_room {
+                    state.awaiting_room = true;
+                    self.turns.give_way();
+                }
+                goes_on
+            });
         }
     }
 
@@ -324,15 +269,12 @@ impl Links {
     fn look(&self, now: Instant) {
         /// Often enough for whoever waits, too seldom to be felt by the sender.
         const PAUSE: Duration = Duration::from_millis(1);
-        let Some(mut turn) = self.turn() else {
-            return; // Another thread reads.
-        };
-        let side = turn.side();
-        if now.saturating_duration_since(side.looked) >= PAUSE && !self.lock().is_full() {
-            side.looked = now;
-            self.read_once(side, Some(now), None);
-        }
-        turn.end();
+        self.turns.look(|side| {
+            if now.saturating_duration_since(side.looked) >= PAUSE && !self.lock().is_full() {
+                side.looked = now;
+                self.read_once(side, Some(now), None);
+            }
+        });
     }
 
     /// Whether a service may go on that sends and, where rtiexec does not take it, reads on.
@@ -352,75 +294,36 @@ impl Links {
         state.flush();
         state.lrc.close();
         state.lrc.outbox().shut_down();
+        drop(state);
         self.news();
     }
 
     /// Ends the connection: something has failed half-way, and nothing of it is used any more.
     pub(crate) fn break_down(&self, why: &str) {
-        self.lock().break_down(why);
-        self.news();
+        self.turns.break_down(why);
     }
 
-    /// The state has changed: whoever waits for that looks.
-    fn news(&self) {
-        self.waker.wake();
-        self.changed.notify_all();
+    /// The state has changed otherwise than by reading: whoever waits for that looks.
+    pub(crate) fn news(&self) {
+        self.turns.news();
     }
 }
 
-impl Deref for Locked<'_> {
-    type Target = State;
-    #[inline]
-    fn deref(&self) -> &State {
-        &self.state
+impl Wake for Waker {
+    fn wake(&self) {
+        Waker::wake(self);
     }
 }
 
-impl DerefMut for Locked<'_> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut State {
-        &mut self.state
-    }
-}
-
-impl Drop for Locked<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        if panicking() && !self.unwinding {
-            self.state.break_down("an error inside the RTI (a bug)");
-            self.links.news();
-        }
-    }
-}
-
-impl<'a> Turn<'a> {
-    fn side(&mut self) -> &mut ReadSide {
-        self.side.as_mut().expect("held until the turn ends")
+impl Ends for State {
+    fn is_over(&self) -> bool {
+        self.lrc.lost().is_some()
     }
 
-    /// Gives the read side back, and takes the state.
-    fn end(mut self) -> Locked<'a> {
-        self.give_back();
-        let state = self.links.lock();
-        self.links.changed.notify_all();
-        state
-    }
-
-    fn give_back(&mut self) {
-        self.side = None;
-        if self.links.awaited.swap(false, Ordering::AcqRel) {
-            self.links.waker.wake();
-        }
-    }
-}
-
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        if panicking() && !self.unwinding {
-            self.give_back();
-            self.links
-                .break_down("an error inside the RTI while it read (a bug)");
-        }
+    #[cold]
+    fn break_down(&mut self, why: &str) {
+        self.lrc.break_down(why);
+        self.lrc.outbox().shut_down();
     }
 }
 
@@ -553,12 +456,6 @@ impl State {
     /// The connection is over: Connection Lost, §4.4, behind what was queued before.
     fn end(&mut self, why: &str) {
         self.lrc.lose(why);
-        self.lrc.outbox().shut_down();
-    }
-
-    #[cold]
-    fn break_down(&mut self, why: &str) {
-        self.lrc.break_down(why);
         self.lrc.outbox().shut_down();
     }
 }

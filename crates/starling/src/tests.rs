@@ -3,8 +3,8 @@
 //! other's way.
 
 use crate::{
-    Callback, CallbackModel, ExceptionKind, FederateAmbassador, ResignAction, RtiAmbassador,
-    Service,
+    Callback, CallbackModel, ExceptionKind, FederateAmbassador, LogicalTime, LogicalTimeInterval,
+    ResignAction, RtiAmbassador, Service,
 };
 use starling_net::Endpoint;
 use starling_rid::Settings;
@@ -25,6 +25,10 @@ struct Rtiexec {
 
 impl Rtiexec {
     fn start() -> Self {
+        Rtiexec::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Config)) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("starling-faults-{}-{number}.sock", std::process::id());
@@ -32,6 +36,7 @@ impl Rtiexec {
         let mut config = Config::of(&Settings::default());
         config.listen = vec![Endpoint::Unix(path.clone())];
         config.hello_timeout = PATIENCE;
+        change(&mut config);
         let server = Server::new(config).unwrap();
         let stopper = server.stopper();
         std::thread::spawn(|| server.run().map(|_| ()));
@@ -74,9 +79,19 @@ fn connect(
     model: CallbackModel,
     panics: bool,
 ) -> (RtiAmbassador, Receiver<Callback>) {
+    connect_with(rtiexec, model, panics, "")
+}
+
+fn connect_with(
+    rtiexec: &Rtiexec,
+    model: CallbackModel,
+    panics: bool,
+    settings: &str,
+) -> (RtiAmbassador, Receiver<Callback>) {
     let (heard, hears) = channel();
     let rti = RtiAmbassador::new();
-    let settings = format!("unix:{};connect.timeout_s=3600", rtiexec.path.display());
+    let path = rtiexec.path.display();
+    let settings = format!("connect.address=unix:{path};connect.timeout_s=3600;{settings}");
     rti.connect(Box::new(Ears { heard, panics }), model, &settings)
         .unwrap();
     (rti, hears)
@@ -166,7 +181,7 @@ fn a_panic_of_the_background_thread_ends_the_connection() {
         let (rti, hears) = connect(&rtiexec, model, false);
         let links = rti.now(Service::ListFederationExecutions).unwrap().links;
         links.lock().fault = Some("background");
-        links.waker.wake();
+        links.news();
         // It takes over once the federate is absent, which only looks here.
         until("the background thread's end", || {
             std::thread::yield_now();
@@ -277,6 +292,57 @@ fn one_that_only_sends_hears_of_subscribers() {
         sender.send_interaction(class, &[], b"").unwrap();
         matches!(hears.try_recv(), Ok(Callback::ReceiveInteraction { .. }))
     });
+}
+
+/// What is here already is delivered when a service of another thread ends its withholding, not when
+/// something comes next: nothing comes here, not even a heartbeat.
+#[test]
+fn what_an_advance_releases_is_delivered_at_once() {
+    let rtiexec = Rtiexec::with(|config| {
+        let day = Duration::from_secs(24 * 3600);
+        (config.heartbeat, config.timeout) = (day, 3 * day);
+    });
+    let silent = "fault.heartbeat_s=86400;fault.timeout_s=86400";
+    let connect = || connect_with(&rtiexec, CallbackModel::Immediate, false, silent);
+    let ((sender, sender_hears), (receiver, hears)) = (connect(), connect());
+    let wait = |hears: &Receiver<Callback>, wanted: &str| {
+        until(wanted, || match hears.recv_timeout(PATIENCE) {
+            Ok(callback) => callback.name() == wanted,
+            Err(_) => panic!("{wanted} has not come"),
+        });
+    };
+    let wait_for = |wanted| wait(&hears, wanted);
+    let made = sender.create_federation_execution("F", &[FOM.into()], None, "");
+    made.unwrap();
+    for rti in [&sender, &receiver] {
+        rti.join_federation_execution(None, "t", "F", &[]).unwrap();
+    }
+    let class = sender.interaction_class_handle("Signal").unwrap();
+    sender.publish_interaction_class(class).unwrap();
+    let lookahead = LogicalTimeInterval::float64(1.0).unwrap();
+    sender.enable_time_regulation(lookahead).unwrap();
+    receiver.subscribe_interaction_class(class, true).unwrap();
+    receiver.enable_time_constrained().unwrap();
+    wait_for("timeConstrainedEnabled");
+    // Who hears of it knows what was subscribed to before.
+    let registered = receiver.register_federation_synchronization_point("subscribed", b"", &[]);
+    registered.unwrap();
+    wait(&sender_hears, "announceSynchronizationPoint");
+    wait_for("announceSynchronizationPoint");
+    for to in (10..=200).step_by(10) {
+        sender.send_interaction(class, &[], b"").unwrap();
+        // It comes behind the interaction, and is not withheld.
+        let label = to.to_string();
+        let registered = sender.register_federation_synchronization_point(&label, b"", &[]);
+        registered.unwrap();
+        wait_for("announceSynchronizationPoint");
+        let time = LogicalTime::float64(f64::from(to)).unwrap();
+        receiver.time_advance_request(time).unwrap();
+        wait_for("receiveInteraction");
+        sender.time_advance_request(time).unwrap();
+        wait(&sender_hears, "timeAdvanceGrant");
+        wait_for("timeAdvanceGrant");
+    }
 }
 
 /// Who answers a connection late holds up the thread that connects, and no other.
