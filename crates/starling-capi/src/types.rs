@@ -191,17 +191,28 @@ impl StarlingTime {
     pub(crate) fn time(self) -> Result<LogicalTime, Exception> {
         let time = self.time_type();
         let time = time.and_then(|of| LogicalTime::from_bits(of, self.bits));
-        time.ok_or_else(|| Exception::new(ExceptionKind::InvalidLogicalTime, NO_TIME))
+        time.ok_or_else(|| self.refused(ExceptionKind::InvalidLogicalTime))
     }
 
     pub(crate) fn interval(self) -> Result<LogicalTimeInterval, Exception> {
         let interval = self.time_type();
         let interval = interval.and_then(|of| LogicalTimeInterval::from_bits(of, self.bits));
-        interval.ok_or_else(|| Exception::new(ExceptionKind::InvalidLookahead, NO_TIME))
+        interval.ok_or_else(|| self.refused(ExceptionKind::InvalidLookahead))
+    }
+
+    /// Only a floating-point type has bits that are no value of it.
+    fn refused(self, kind: ExceptionKind) -> Exception {
+        let value = f64::from_bits(self.bits);
+        Exception::new(
+            kind,
+            match self.time_type() {
+                None => "it is of neither HLAinteger64Time nor HLAfloat64Time".to_owned(),
+                Some(_) if value.is_nan() => "it is NaN, not a number".to_owned(),
+                Some(_) => format!("it is {value}, beyond the final time (1516.1-2010, 12.4)"),
+            },
+        )
     }
 }
-
-const NO_TIME: &str = "it is of neither HLAinteger64Time nor HLAfloat64Time, or not a number";
 
 impl StarlingMessageTime {
     pub(crate) fn of(time: &MessageTime) -> Self {

@@ -9,8 +9,8 @@ use crate::{
     AttributeHandle, DimensionHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Owner, PeerId,
 };
-use starling_fom::ObjectModel;
-use std::collections::BTreeSet;
+use starling_fom::{ObjectModel, nearest};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Asked about a federate of this name, it panics.
 #[cfg(test)]
@@ -120,8 +120,9 @@ impl Execution {
                 (None, None) => walk.fails(
                     "exists",
                     format!(
-                        "'{subject}' is no object instance now, and no class of the FDD: {} instances are registered",
-                        self.objects.of_federates()
+                        "'{subject}' is no object instance now, and no class of the FDD: {} instances are registered{}",
+                        self.objects.of_federates(),
+                        self.nearest(subject)
                     ),
                 ),
             },
@@ -201,14 +202,15 @@ impl Execution {
         let both: Vec<_> = of_others
             .iter()
             .filter(|(a, _)| subscribed.contains(a))
+            .map(|both| **both)
             .collect();
-        let Some((first, owner)) = both.first() else {
+        if both.is_empty() {
             let why = format!(
                 "{} subscribes at '{at_name}' to {wanted} only, which no other federate owns",
                 self.federate_text(receiver)
             );
             return walk.fails("subscribed", why);
-        };
+        }
         let mut rates = self.subscriptions.rates_at(at);
         let rate = rates.find_map(|(f, a, rate)| {
             let at_it = f == receiver && subscribed.contains(&a) && !rate.is_empty();
@@ -216,27 +218,16 @@ impl Execution {
         });
         let reduced = rate.map_or(String::new(), |r| format!(", at update rate {r}"));
         walk.holds("subscribed", format!("at '{at_name}' to {wanted}{reduced}"));
-        let reached = both
-            .iter()
-            .any(|(a, owner)| self.reaches(handle, *a, *owner, receiver, at));
-        if !reached {
-            let of_owner = self.regions.updated_with(handle, *first, *owner);
-            let of_owner: Vec<_> = of_owner
-                .map(|(_, ranges)| self.ranges_text(*first, ranges))
-                .collect();
-            let mine = self.subscriptions.regions.regions(receiver, at, *first);
-            let mine = mine.filter_map(|r| self.regions.committed(r));
-            let mine: Vec<_> = mine
-                .map(|ranges| self.ranges_text(*first, ranges))
-                .collect();
-            let why = format!(
-                "{} updates with {}; {} subscribes with {}: they do not overlap",
-                self.owner_text(*owner),
-                of_owner.join(" and "),
-                self.federate_text(receiver),
-                mine.join(" and ")
-            );
-            return walk.fails("regions", why);
+        let reaches =
+            |(a, o): &(AttributeHandle, Owner)| self.reaches(handle, *a, *o, receiver, at);
+        let (reached, apart): (Vec<_>, Vec<_>) = both.into_iter().partition(reaches);
+        if !apart.is_empty() {
+            let why = self.apart_text(handle, &apart, receiver, at);
+            match reached.is_empty() {
+                true => return walk.fails("regions", why),
+                // The others are to be looked at, too.
+                false => walk.note("regions", false, why),
+            }
         }
         if known.is_none() {
             let why = format!(
@@ -246,21 +237,20 @@ impl Execution {
             return walk.fails("discovered", why);
         }
         walk.holds("discovered", format!("known as '{at_name}'"));
-        if instance.updates() == 0 {
-            let senders: Vec<_> = of_others.iter().map(|(_, o)| self.owner_text(*o)).collect();
-            return walk.fails(
+        let senders: BTreeSet<_> = reached.iter().map(|(_, o)| self.owner_text(*o)).collect();
+        let senders: Vec<_> = senders.into_iter().collect();
+        let senders = senders.join(" or ");
+        match instance.updates() {
+            0 => walk.fails(
                 "updated",
-                format!(
-                    "no update that anybody subscribes to has come from {} yet",
-                    senders.first().map_or("its owner", String::as_str)
-                ),
-            );
+                format!("no update that anybody subscribes to has come from {senders} yet"),
+            ),
+            updates => {
+                let come = format!("{updates} updates have come to the executive");
+                walk.holds("updated", come);
+                Ok(())
+            }
         }
-        walk.holds(
-            "updated",
-            format!("{} updates have come to the executive", instance.updates()),
-        );
-        Ok(())
     }
 
     fn why_class(
@@ -379,6 +369,49 @@ impl Execution {
         }
     }
 
+    /// Which regions keep values away: `x, y: 'A' updates with X 0..10; 'B' subscribes with X 20..30:
+    /// they do not overlap`.
+    fn apart_text(
+        &self,
+        instance: ObjectInstanceHandle,
+        attributes: &[(AttributeHandle, Owner)],
+        receiver: FederateHandle,
+        at: ObjectClassHandle,
+    ) -> String {
+        let mut alike: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (attribute, owner) in attributes {
+            let ranges = |ranges| self.ranges_text(*attribute, ranges);
+            let of_owner = self.regions.updated_with(instance, *attribute, *owner);
+            let of_owner: Vec<_> = of_owner.map(|(_, r)| ranges(r)).collect();
+            let mine = self.subscriptions.regions.regions(receiver, at, *attribute);
+            let mine = mine.filter_map(|r| self.regions.committed(r));
+            let mine: Vec<_> = mine.map(|r| ranges(r)).collect();
+            let regions = format!(
+                "{} updates with {}; {} subscribes with {}",
+                self.owner_text(*owner),
+                of_owner.join(" and "),
+                self.federate_text(receiver),
+                mine.join(" and ")
+            );
+            let name = self.model.attribute(*attribute).map_or("?", |a| &a.name);
+            alike.entry(regions).or_default().push(name);
+        }
+        let each = alike.iter();
+        let each = each.map(|(regions, names)| format!("{}: {regions}", names.join(", ")));
+        let each: Vec<_> = each.collect();
+        format!("{}: they do not overlap", each.join("; "))
+    }
+
+    /// What may have been meant by a name that is not there, as the end of a sentence.
+    fn nearest(&self, subject: &str) -> String {
+        let instance = nearest(subject, self.objects.chosen_names());
+        let class = || self.model.nearest_object_class(subject);
+        let interaction = || self.model.nearest_interaction_class(subject);
+        let found = |near: String| Some(near).filter(|near| !near.is_empty());
+        let all = found(instance).or_else(|| found(class()));
+        all.unwrap_or_else(interaction)
+    }
+
     /// What a federate subscribes to, as the end of a sentence.
     fn subscribed_elsewhere(&self, federate: FederateHandle) -> String {
         let classes = self.model.object_classes();
@@ -420,7 +453,6 @@ impl Execution {
         }
     }
 
-    /// Each federate once: `'A', 'B'`.
     /// Who publishes a class: the RTI is one of them where the class is the MOM's.
     fn publishers_text(
         &self,
@@ -433,6 +465,7 @@ impl Execution {
         all.chain(rti).collect::<Vec<_>>().join(", ")
     }
 
+    /// Each federate once: `'A', 'B'`.
     fn names_text(&self, federates: impl Iterator<Item = FederateHandle>) -> String {
         let federates: BTreeSet<_> = federates.collect();
         let names = federates.into_iter().map(|f| self.federate_text(f));

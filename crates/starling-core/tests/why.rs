@@ -169,6 +169,80 @@ fn regions_that_do_not_overlap() {
     .unwrap();
     assert_eq!(
         last(&mut f, "B", "HLAinstance-1-1"),
-        "FAIL regions: 'A' updates with D 0..10, E 0..10 by default; 'B' subscribes with D 20..30, E 0..10 by default: they do not overlap"
+        "FAIL regions: x: 'A' updates with D 0..10, E 0..10 by default; 'B' subscribes with D 20..30, E 0..10 by default: they do not overlap"
+    );
+    // Another attribute comes: that hides nothing.
+    let y = f.attributes(&["y"]);
+    f.call("A", |f| f.publish_object_class_attributes(class, &y))
+        .unwrap();
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &y, true, "")
+    })
+    .unwrap();
+    f.call("A", |f| {
+        f.register_object_instance_with_regions(class, &[with(of_a)], None)
+    })
+    .unwrap();
+    let lines = f.why("B", "HLAinstance-1-2");
+    assert_eq!(
+        lines[5..],
+        [
+            "FAIL regions: x: 'A' updates with D 0..10, E 0..10 by default; 'B' subscribes with D 20..30, E 0..10 by default: they do not overlap",
+            "ok discovered: known as 'HLAobjectRoot.A'",
+            "FAIL updated: no update that anybody subscribes to has come from 'A' yet",
+        ]
+    );
+}
+
+#[test]
+fn names_that_are_nearly_there() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let class = f.class("A");
+    let x = f.attributes(&["x"]);
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("A", |f| f.reserve_object_instance_name("FL0"))
+        .unwrap();
+    f.callbacks("A");
+    f.call("A", |f| f.register_object_instance(class, Some("FL0")))
+        .unwrap();
+    for (asked, nearest) in [
+        ("Fl0", "FL0"),
+        ("HLAobjectRoot.A.BC", "HLAobjectRoot.A.B"),
+        ("HLAinteractionRoot.I.K", "HLAinteractionRoot.I.J"),
+    ] {
+        assert_eq!(
+            last(&mut f, "A", asked),
+            format!(
+                "FAIL exists: '{asked}' is no object instance now, and no class of the FDD: 1 instances are registered; nearest is '{nearest}'"
+            )
+        );
+    }
+}
+
+#[test]
+fn what_the_rti_updates() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let class = f.class("HLAmanager.HLAfederate");
+    let name = f
+        .federate("B")
+        .attribute_handle(class, "HLAfederateName")
+        .unwrap();
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &[name], true, "")
+    })
+    .unwrap();
+    let updated = "FAIL updated: no update that anybody subscribes to has come from the RTI yet";
+    assert_eq!(last(&mut f, "B", "HLAmanager.HLAfederate"), updated);
+    f.call("B", |f| {
+        f.request_class_attribute_value_update(class, &[name], b"")
+    })
+    .unwrap();
+    assert_eq!(
+        last(&mut f, "B", "HLAmanager.HLAfederate"),
+        "ok updated: 1 updates have come to the executive"
     );
 }

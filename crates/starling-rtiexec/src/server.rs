@@ -524,7 +524,7 @@ impl Server {
         };
         if connection.member.is_some() {
             let (name, counters) = (connection.name(), &connection.counters);
-            warn!("lost: {name}: {why} without resigning; it had told: {counters}");
+            warn!("lost: {name}: {why} without resigning; it last told: {counters}");
         } else {
             debug!("disconnected: {}: {why}", connection.name());
         }

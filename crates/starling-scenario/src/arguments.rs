@@ -267,6 +267,9 @@ impl Call<'_> {
             TimeType::Integer64 => Some(LogicalTime::integer64(word.parse().ok()?)),
             TimeType::Float64 => LogicalTime::float64(word.parse().ok()?),
         };
+        if word.parse().is_ok_and(|time: f64| !time.is_finite()) {
+            return elsewhere("numbers that are no time");
+        }
         read().map_or_else(|| bad(format!("expected a time, not {word}")), Ok)
     }
 
@@ -277,6 +280,9 @@ impl Call<'_> {
             TimeType::Integer64 => Some(LogicalTimeInterval::integer64(word.parse().ok()?)),
             TimeType::Float64 => LogicalTimeInterval::float64(word.parse().ok()?),
         };
+        if word.parse().is_ok_and(f64::is_nan) {
+            return elsewhere("numbers that are no time");
+        }
         read().map_or_else(|| bad(format!("expected an interval, not {word}")), Ok)
     }
 

@@ -36,6 +36,7 @@ const ELSEWHERE: &[&str] = &[
     "evokeCallback",
     "evokeMultipleCallbacks",
     "numbers that are no enumerator",
+    "numbers that are no time",
     "only cut",
     "only immediate",
 ];

@@ -237,8 +237,10 @@ impl RtiAmbassador {
         start: impl FnOnce(&mut Lrc<Link>) -> Result<(), Exception>,
     ) -> Result<Answer, Exception> {
         let _one = self.asking.lock();
-        let answer = self.answer(service, start, |lrc, ()| lrc.answer());
-        answer.map_err(|e| e.in_service(service))
+        self.answer(service, start, |lrc, ()| {
+            let answer = lrc.answer()?;
+            Some(answer.map_err(|e| e.in_service(service)))
+        })
     }
 
     /// Starts a service and reads on, on the same connection, until its answer is there.

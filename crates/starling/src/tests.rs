@@ -196,6 +196,38 @@ const FOM: &str = concat!(
     "/../../tests/data/fom/fleet/Fleet.xml"
 );
 
+/// Refused before anything is sent, and by the executive's answer.
+#[test]
+fn a_refusal_names_its_service_once() {
+    let rtiexec = Rtiexec::start();
+    let (connected, _hears) = connect(&rtiexec, CallbackModel::Evoked, false);
+    for rti in [RtiAmbassador::new(), connected] {
+        let fom = [FOM.to_owned()];
+        let refusals = [
+            ("(1516.1-2010, 4.5)", {
+                let time = "no such time";
+                rti.create_federation_execution("None", &fom, None, time)
+            }),
+            (
+                "(1516.1-2010, 4.6)",
+                rti.destroy_federation_execution("None"),
+            ),
+            ("(1516.1-2010, 4.9)", {
+                let joined = rti.join_federation_execution(None, "kind", "None", &[]);
+                joined.map(|_| ())
+            }),
+            ("(1516.1-2010, 4.10)", {
+                rti.resign_federation_execution(ResignAction::NoAction)
+            }),
+        ];
+        for (clause, refusal) in refusals {
+            let text = refusal.unwrap_err().message;
+            assert_eq!(text.matches("(1516.1-2010, ").count(), 1, "{text}");
+            assert!(text.ends_with(clause), "{text}");
+        }
+    }
+}
+
 #[test]
 fn what_is_no_number_is_no_time_to_evoke() {
     let rtiexec = Rtiexec::start();

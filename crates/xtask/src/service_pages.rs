@@ -44,7 +44,7 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
         let mut out = String::from("| clause | | works | played in | |\n|---|---|---|---|---|\n");
         let mut seen = BTreeSet::new();
         for row in services.iter().filter(|r| r[0] == area && r[1] != "-") {
-            for name in row[4].split(' ').filter(|n| *n != "-") {
+            for name in row[4].split([' ', '/']).filter(|n| !matches!(*n, "" | "-")) {
                 if !seen.insert(name) {
                     continue;
                 }

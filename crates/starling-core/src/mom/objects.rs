@@ -306,6 +306,9 @@ impl Execution {
                 ranges,
             };
             self.log.tell(cause, &audience, update);
+            if let Some(instance) = self.objects.get_mut(handle) {
+                instance.note_own_update();
+            }
         }
     }
 

@@ -19,7 +19,7 @@ pub(crate) struct Instance {
     pub(super) name: Option<String>,
     /// Owner by slot of the registered class.
     pub(super) owners: Vec<Option<Owner>>,
-    /// Data frames that have come for it.
+    /// Data frames that have come for it, and updates that the RTI has told of its own.
     pub(super) updates: u64,
     /// Federates that know it (its registrar, and those told of it), with their known class.
     pub(super) known: BTreeMap<FederateHandle, ObjectClassHandle>,
@@ -53,9 +53,14 @@ impl Instance {
         *self.owners.get(slot)?
     }
 
-    /// Data frames that have come for it.
+    /// Updates of it that have come by here.
     pub(crate) fn updates(&self) -> u64 {
         self.updates
+    }
+
+    /// The RTI updates what it owns of it.
+    pub(crate) fn note_own_update(&mut self) {
+        self.updates += 1;
     }
 
     /// The class at which a federate knows it, if it does.
@@ -213,6 +218,16 @@ impl ExecutionObjects {
     /// The instance of this name.
     pub(crate) fn named(&self, name: &str) -> Option<(ObjectInstanceHandle, &Instance)> {
         self.iter().find(|(handle, i)| i.name(*handle) == name)
+    }
+
+    /// Names of instances that federates have chosen.
+    pub(crate) fn chosen_names(&self) -> impl Iterator<Item = &str> {
+        let is_registered = |used: &NameUse| matches!(used, NameUse::Instance(_));
+        let names = self
+            .names
+            .iter()
+            .filter(move |(_, used)| is_registered(used));
+        names.map(|(name, _)| name.as_str())
     }
 
     /// Deletions and updates by federates that do not own what it takes, dropped.

@@ -35,7 +35,7 @@ pub struct Instance {
     pub name: Option<String>,
     /// Owner by slot of the registered class.
     pub owners: Vec<Option<Owner>>,
-    /// Data frames that have come for it.
+    /// Data frames that have come for it, and updates that the RTI has told of its own.
     pub updates: u64,
     /// Federates that know it, with their known class.
     pub known: BTreeMap<FederateHandle, ObjectClassHandle>,

@@ -437,10 +437,8 @@ fn at_the_last_time_and_with_endless_lookahead_advances_are_granted() {
         assert!(!run(TimeType::Integer64, lookahead, last));
     }
     for (lookahead, at_once) in [(0.0, false), (1.0, false), (f64::INFINITY, true)] {
-        for last in [f64::MAX, f64::INFINITY] {
-            let lookahead = LogicalTimeInterval::float64(lookahead).unwrap();
-            let last = LogicalTime::float64(last).unwrap();
-            assert_eq!(run(TimeType::Float64, lookahead, last), at_once);
-        }
+        let lookahead = LogicalTimeInterval::float64(lookahead).unwrap();
+        let last = LogicalTime::float64(f64::MAX).unwrap();
+        assert_eq!(run(TimeType::Float64, lookahead, last), at_once);
     }
 }

@@ -3,7 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A number of one of the two types. All values are ordered: no NaN, one zero.
+/// A number of one of the two types. All values are ordered: no NaN, one zero. Intervals may be
+/// infinite, times are not.
 #[derive(Clone, Copy, Debug)]
 enum Number {
     Integer(i64),
@@ -93,11 +94,6 @@ macro_rules! values {
                 $type(Number::Integer(value))
             }
 
-            /// Of the floating-point type; none for what is not a number.
-            pub fn float64(value: f64) -> Option<Self> {
-                (!value.is_nan()).then_some($type(Number::Float(value + 0.0)))
-            }
-
             /// The value of the integer type.
             pub fn as_integer64(self) -> Option<i64> {
                 match self.0 {
@@ -130,7 +126,7 @@ macro_rules! values {
                 }
             }
 
-            /// Reads [`Self::to_bits`]; none for what is not a number.
+            /// Reads [`Self::to_bits`]; none where [`Self::float64`] has none.
             pub fn from_bits(of: TimeType, bits: u64) -> Option<Self> {
                 match of {
                     TimeType::Integer64 => Some(Self::integer64(bits as i64)),
@@ -143,6 +139,8 @@ macro_rules! values {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.0 {
                     Number::Integer(value) => value.fmt(f),
+                    // Beyond this not all digits that would be shown are its own.
+                    Number::Float(value) if value.abs() >= 1e16 => write!(f, "{value:e}"),
                     Number::Float(value) => value.fmt(f),
                 }
             }
@@ -152,6 +150,11 @@ macro_rules! values {
 values!(LogicalTime LogicalTimeInterval);
 
 impl LogicalTimeInterval {
+    /// Of the floating-point type, which has an infinite one; none for what is not a number.
+    pub fn float64(value: f64) -> Option<Self> {
+        (!value.is_nan()).then_some(LogicalTimeInterval(Number::Float(value + 0.0)))
+    }
+
     /// The longest of a type.
     pub(crate) fn longest(of: TimeType) -> Self {
         LogicalTimeInterval(match of {
@@ -172,12 +175,20 @@ impl LogicalTimeInterval {
 }
 
 impl LogicalTime {
+    /// Of the floating-point type; none for what is not a number, or beyond the final time, the
+    /// greatest finite value (§12.4).
+    pub fn float64(value: f64) -> Option<Self> {
+        value
+            .is_finite()
+            .then_some(LogicalTime(Number::Float(value + 0.0)))
+    }
+
     /// The time that much later; none beyond the last one of the type.
     pub(crate) fn plus(self, interval: LogicalTimeInterval) -> Option<LogicalTime> {
         let sum = match (self.0, interval.0) {
             (Number::Integer(t), Number::Integer(i)) => Number::Integer(t.checked_add(i)?),
             (Number::Float(t), Number::Float(i)) => {
-                Number::Float(Some(t + i).filter(|t| t.is_finite())?)
+                return LogicalTime::float64(t + i);
             }
             _ => return None,
         };
@@ -210,7 +221,7 @@ impl LogicalTime {
                 let exact = at.saturating_sub(by);
                 LogicalTime::integer64(exact.saturating_add(strict.into()))
             }
-            (Number::Float(at), Number::Float(by)) if by > 0.0 && at.is_finite() => {
+            (Number::Float(at), Number::Float(by)) if by > 0.0 => {
                 // A sum is rounded by half a unit of the target's last place at most.
                 let next = at.next_up();
                 let tries = [at, next, next.next_up()].map(|at| at - by);
@@ -339,16 +350,7 @@ mod tests {
     fn floats_are_ordered_and_have_one_zero() {
         assert_eq!(float(-0.0), float(0.0));
         assert_eq!(float(-0.0).to_bits(), 0);
-        assert!(LogicalTime::float64(f64::NAN).is_none());
-        let sorted = [
-            f64::NEG_INFINITY,
-            -1.0,
-            0.0,
-            f64::MIN_POSITIVE,
-            1.0,
-            f64::MAX,
-            f64::INFINITY,
-        ];
+        let sorted = [f64::MIN, -1.0, 0.0, f64::MIN_POSITIVE, 1.0, f64::MAX];
         assert!(sorted.windows(2).all(|w| float(w[0]) < float(w[1])));
         for value in sorted {
             let bits = float(value).to_bits();
@@ -357,6 +359,27 @@ mod tests {
                 Some(float(value))
             );
         }
+    }
+
+    #[test]
+    fn no_time_lies_beyond_the_final_one() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(LogicalTime::float64(value), None);
+            let bits = value.to_bits();
+            assert_eq!(LogicalTime::from_bits(TimeType::Float64, bits), None);
+        }
+        assert_eq!(LogicalTimeInterval::float64(f64::NAN), None);
+        let endless = LogicalTimeInterval::longest(TimeType::Float64);
+        assert_eq!(LogicalTimeInterval::float64(f64::INFINITY), Some(endless));
+    }
+
+    #[test]
+    fn times_are_shown_by_digits_that_are_theirs() {
+        let shown = |value| float(value).to_string();
+        assert_eq!(shown(f64::MAX), "1.7976931348623157e308");
+        assert_eq!(shown(-1e16), "-1e16");
+        assert_eq!(shown(9_007_199_254_740_993.0), "9007199254740992");
+        assert_eq!(shown(0.1), "0.1");
     }
 
     #[test]

@@ -195,7 +195,7 @@ impl Any for Range {
     }
 }
 
-/// Whole times; a floating-point one may also be infinite.
+/// Whole times; a floating-point interval may also be infinite.
 macro_rules! times {
     ($($type:ident),*) => {$(
         impl Any for $type {
