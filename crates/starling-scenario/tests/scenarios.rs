@@ -97,3 +97,38 @@ fn wrong_scenarios_fail() {
     }
     assert!(!scenarios.is_empty());
 }
+
+/// What a save and a restore may come to is shown value by value, as the C++ API lists them.
+#[test]
+fn every_reason_and_status_of_saves_and_restores_is_shown() {
+    let header = tests().join("../cpp/rti1516e/include/RTI/Enums.h");
+    let header = std::fs::read_to_string(header).expect("the header");
+    let text = |file: PathBuf| std::fs::read_to_string(file).expect("it is there");
+    let scenarios: String = files().into_iter().map(text).collect();
+    let words: BTreeSet<&str> = scenarios
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .collect();
+    let core = text(tests().join("../crates/starling-core/tests/save.rs"));
+    let mut missing = Vec::new();
+    let mut listed = 0;
+    for name in [
+        "SaveFailureReason",
+        "RestoreFailureReason",
+        "SaveStatus",
+        "RestoreStatus",
+    ] {
+        let (_, after) = header.split_once(&format!("enum {name} {{")).expect(name);
+        let (values, _) = after.split_once('}').expect("its end");
+        for value in values.split(',').filter_map(|v| v.split('=').next()) {
+            listed += 1;
+            // Scenarios can't order the joining of another federate before what a disk says.
+            let in_core = value.trim() == "RTI_UNABLE_TO_RESTORE"
+                && core.contains("RestoreFailure::RtiUnableToRestore");
+            if !words.contains(value.trim()) && !in_core {
+                missing.push(value.trim().to_owned());
+            }
+        }
+    }
+    assert_eq!(listed, 21);
+    assert_eq!(missing, Vec::<String>::new());
+}

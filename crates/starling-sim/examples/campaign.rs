@@ -1,7 +1,7 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
 //! With `ddm` behind them: programs of data distribution management; with `time`: of all rooms
-//! together with time management.
+//! together with time management; with `saves`: with saves and restores.
 #![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
@@ -18,7 +18,10 @@ fn main() {
         None => starling_sim::run,
         Some("ddm") => starling_sim::ddm::run,
         Some("time") => starling_sim::time::run,
-        Some(other) => panic!("there are no programs of '{other}'; there are 'ddm' and 'time'"),
+        Some("saves") => starling_sim::saves::run,
+        Some(other) => {
+            panic!("there are no programs of '{other}'; there are 'ddm', 'time' and 'saves'")
+        }
     };
     let (mut done, mut faults) = (starling_sim::Report::default(), 0u64);
     for seed in from..to {

@@ -15,6 +15,7 @@ mod network;
 mod ownership;
 mod points;
 mod program;
+pub mod saves;
 pub mod time;
 mod watch;
 

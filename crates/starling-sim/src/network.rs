@@ -5,8 +5,8 @@ use starling_core::message::{
     Data, DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
-    Answer, AttributeHandle, DataOut, DataPath, Executive, Federate, FederateHandle, Lrc,
-    ObjectInstanceHandle, Outbox, PeerId, Service,
+    Answer, Archived, AttributeHandle, DataOut, DataPath, ExceptionKind, Executive, Federate,
+    FederateHandle, Lrc, ObjectInstanceHandle, Outbox, PeerId, Service,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -259,6 +259,17 @@ impl Network {
         self.taken(checker);
     }
 
+    /// A task with a saved federation execution is done.
+    pub(crate) fn archived(
+        &mut self,
+        (execution, task): (u64, u64),
+        done: Result<Archived, String>,
+        checker: &mut dyn Watch,
+    ) {
+        self.executive.archived(execution, task, done);
+        self.taken(checker);
+    }
+
     /// The executive has taken an input.
     fn taken(&mut self, checker: &mut dyn Watch) {
         self.unsettled += 1;
@@ -294,6 +305,9 @@ impl Network {
             {
                 checker.notified(to, notice);
             }
+            if let FromExecutive::Restored(_) = &message {
+                checker.restored();
+            }
             let mut frame = Vec::new();
             put_from_executive(&mut frame, &message);
             self.put(Link::Down(peer), Item::Frame(frame));
@@ -317,6 +331,12 @@ impl Network {
                     checker.joined(handle, host.federate().model());
                     self.hosts.insert(peer, host);
                 }
+                Some(Err(e))
+                    if [
+                        ExceptionKind::SaveInProgress,
+                        ExceptionKind::RestoreInProgress,
+                    ]
+                    .contains(&e.kind) => {}
                 Some(other) => panic!("a join was answered by {other:?}"),
                 None => {
                     self.joining.insert(peer, lrc);
@@ -326,8 +346,10 @@ impl Network {
         }
         if let Some(host) = self.hosts.get_mut(&peer) {
             take(&mut host.lrc, frame);
-            if !host.lrc.is_member() {
-                self.remove(peer);
+            match host.lrc.federate() {
+                // A restore may have made it another.
+                Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
+                _ => self.remove(peer),
             }
         }
     }

@@ -23,6 +23,8 @@ pub(crate) trait Watch {
     fn notified(&mut self, _: FederateHandle, _: &time::Notice) {}
     /// The executive forwards a message with a time to these.
     fn forwarded(&mut self, _: FederateHandle, _: Stamp, _: &[FederateHandle]) {}
+    /// The executive has become what was saved.
+    fn restored(&mut self) {}
     /// All that an input brings about has been told.
     fn settled(&mut self) {}
 }

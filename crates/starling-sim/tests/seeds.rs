@@ -80,3 +80,37 @@ fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> Report {
     );
     done
 }
+
+/// Every stage of saves and restores, and every fault, is in a few hundred programs.
+#[test]
+fn seeds_of_saves_and_restores() {
+    let done = replay(400, starling_sim::saves::run);
+    let expected = [
+        "save at once",
+        "save at a time",
+        "initiateFederateSave",
+        "federationSaved",
+        "federationNotSaved",
+        "a save that can't be written",
+        "save aborted",
+        "requestFederationRestoreSucceeded",
+        "requestFederationRestoreFailed",
+        "federationRestoreBegun",
+        "initiateFederateRestore",
+        "federationRestored",
+        "federationNotRestored",
+        "restored",
+        "restore aborted",
+        "a federate reports failure",
+        "left while saving",
+        "left while restored",
+        "killed",
+        "resigned",
+        "late join",
+        "stopped",
+    ];
+    for what in expected {
+        let times = done.coverage.get(what).copied().unwrap_or_default();
+        assert!(times > 10, "'{what}' came {times} times");
+    }
+}

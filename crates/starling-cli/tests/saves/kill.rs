@@ -3,7 +3,10 @@
 use super::refused::reserve_much;
 use super::{FEDERATION, Federate, Rtiexec, save, store};
 use starling::Callback;
+use starling_rtiexec::saves::decode;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// How far a save has come, as rtiexec's log tells it.
@@ -61,20 +64,33 @@ fn kill_while_saving(random: &mut fastrand::Rng, aim: &str) -> &'static str {
     while let Ok(line) = rtiexec.log.recv() {
         log = log + &line + "\n";
     }
-    let mut stages = log.lines().filter_map(|l| Some(l.split_once("save: ")?.1));
-    let stage = stages.next_back().unwrap_or(STAGES[0]).trim();
-    let stage = STAGES.iter().find(|s| **s == stage).expect("a stage");
-    let saved = store(directory.path()).read(FEDERATION, "L").unwrap();
+    let saves = store(directory.path());
+    let saved = saves.read(FEDERATION, "L").unwrap();
     let has = |name: &str| saved.execution.object.reserved.contains_key(name);
+    let place = |stage: &str| STAGES.iter().position(|s| *s == stage).expect("a stage");
+    // The log may lag behind.
+    let mut stages = log.lines().filter_map(|l| Some(l.split_once("save: ")?.1));
+    let logged = place(stages.next_back().unwrap_or(STAGES[0]).trim());
+    let found = place(match left_beside(saves.directory()) {
+        _ if told => "done",
+        _ if has("second") => "renamed",
+        None => "not begun",
+        Some(bytes) if bytes.is_empty() => "created",
+        Some(bytes) if decode(&bytes).is_err() => "half written",
+        Some(_) => "written",
+    });
+    let stage = STAGES[found.max(logged)];
     assert!(has("first"), "killed when {stage}");
-    // Between the renaming and its line in the log it may be there or not.
-    let there = ["renamed", "done"].contains(stage);
-    assert!(has("second") || !(there || told), "lost when {stage}");
-    assert!(
-        !has("second") || there || *stage == "on the disk",
-        "there when {stage}"
-    );
+    let renamed = logged.max(found) >= place("renamed");
+    assert_eq!(has("second"), renamed, "killed when {stage}");
     stage
+}
+
+/// What a save that was being written has left beside its place.
+fn left_beside(directory: &Path) -> Option<Vec<u8>> {
+    let mut entries = fs::read_dir(directory).unwrap().flatten();
+    let left = entries.find(|e| e.path().extension().is_some_and(|e| e == "tmp"));
+    left.map(|left| fs::read(left.path()).unwrap())
 }
 
 /// How often each stage was hit.

@@ -1,0 +1,692 @@
+//! Random programs with saves and restores, deaths and late joiners.
+//!
+//! The model of what each federate has and waits for is kept by its handle, taken at the cut of a save
+//! (when the executive asks for the parts), and put back when the executive is restored. Invariants:
+//! - all federates that are told the outcome of a save are told the same, and what is told as saved was
+//!   written;
+//! - a restored executive has what it had at the save;
+//! - a message comes once at most, and none that was sent behind the save that is restored;
+//! - while it saves or is restored, a federate may call nothing else.
+//!
+//! And when faults stop, all are complete and all keep advancing: every save and restore ends, every
+//! advance is granted, what must have come has, what was under way at the save too, and each federate
+//! knows the instances that the executive says it knows.
+
+use crate::fom::source;
+use crate::network::Network;
+use crate::program::Report;
+use crate::watch::Watch;
+use starling_core::message::{EntryBody, Request, ResignAction, federation, save};
+use starling_core::{
+    Archive, Archived, Callback, DataPath, Exception, ExceptionKind, FederateHandle, LogicalTime,
+    LogicalTimeInterval, ObjectInstanceHandle, ObjectModel, PeerId, SavedFederation,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the network tells.
+#[derive(Default)]
+struct Seen {
+    joined: Vec<FederateHandle>,
+    cut: bool,
+    restored: bool,
+}
+
+impl Watch for Seen {
+    fn joined(&mut self, handle: FederateHandle, _: &ObjectModel) {
+        self.joined.push(handle);
+    }
+
+    fn died(&mut self, _: FederateHandle) {}
+
+    fn lost(&mut self, _: FederateHandle) {}
+
+    fn ordered(&mut self, _: FederateHandle, _: &Request) {}
+
+    fn told(&mut self, _: FederateHandle, body: &EntryBody) {
+        let part = federation::Entry::Save(save::Entry::TakePart);
+        self.cut |= *body == EntryBody::Federation(part);
+    }
+
+    fn restored(&mut self) {
+        self.restored = true;
+    }
+}
+
+/// How far a federate is, by its calls and the callbacks delivered to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    #[default]
+    None,
+    Told,
+    Begun,
+    Complete,
+}
+
+/// A federate as its program knows it.
+#[derive(Clone, Debug, Default)]
+struct Own {
+    known: BTreeSet<ObjectInstanceHandle>,
+    /// Messages that have come.
+    got: BTreeSet<u64>,
+    /// Messages that must.
+    must: BTreeSet<u64>,
+    /// All others have heard of its subscriptions.
+    settled: bool,
+    time: i64,
+    regulating: bool,
+    constrained: bool,
+    /// It waits for its regulation, its constraint, an advance to there.
+    enabling: (bool, bool),
+    advancing: Option<i64>,
+    saving: Option<String>,
+    save: Stage,
+    restore: Stage,
+}
+
+/// Everything of the model that is restored.
+#[derive(Clone, Default)]
+struct Model {
+    own: BTreeMap<FederateHandle, Own>,
+    /// Messages that were sent in what a restore has undone.
+    void: BTreeSet<u64>,
+    /// The last message that was sent.
+    last: u64,
+}
+
+struct Run {
+    draw: fastrand::Rng,
+    network: Network,
+    seen: Seen,
+    model: Model,
+    /// Of the save whose parts are on their way.
+    cut: Option<Model>,
+    /// By label.
+    kept: BTreeMap<String, (SavedFederation, Model)>,
+    tasks: Vec<Archive>,
+    /// The label that was read last.
+    read: String,
+    sent: BTreeMap<u64, (FederateHandle, Option<i64>)>,
+    outcomes: BTreeMap<String, bool>,
+    labels: u64,
+    /// The latest time that a save was asked for, or a message sent with.
+    latest: i64,
+    report: Report,
+}
+
+fn at(value: i64) -> LogicalTime {
+    LogicalTime::integer64(value)
+}
+
+fn whole(time: LogicalTime) -> i64 {
+    time.as_integer64().expect("its times are integers")
+}
+
+/// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
+pub fn run(seed: u64, actions: usize) -> Report {
+    let mut run = Run {
+        draw: fastrand::Rng::with_seed(seed),
+        network: Network::new(DataPath::Executive),
+        seen: Seen::default(),
+        model: Model::default(),
+        cut: None,
+        kept: BTreeMap::new(),
+        tasks: Vec::new(),
+        read: String::new(),
+        sent: BTreeMap::new(),
+        outcomes: BTreeMap::new(),
+        labels: 0,
+        latest: 0,
+        report: Report::default(),
+    };
+    run.network.batch = run.draw.u8(1..6);
+    let modules = vec![source("timed")];
+    let mim = Some(source("timed mim"));
+    run.network
+        .create_with_time(modules, mim, "HLAinteger64Time");
+    while run.step() {}
+    for _ in 0..3 {
+        run.network.join(vec![]);
+    }
+    let patience = run.draw.usize(1..30);
+    for _ in 0..actions {
+        run.act();
+        for _ in 0..run.draw.usize(..patience) {
+            run.step();
+        }
+        if run.draw.u8(..40) == 0 {
+            run.rest();
+        }
+    }
+    run.rest();
+    run.report
+}
+
+impl Run {
+    fn count(&mut self, what: &'static str) {
+        self.report.count(what, 1);
+    }
+
+    fn step(&mut self) -> bool {
+        self.report.steps += 1;
+        let mut moved = self.network.step(&mut self.draw, &mut self.seen);
+        self.look();
+        while let Some(task) = self.network.executive.poll_archive() {
+            self.tasks.push(task);
+        }
+        // The disk takes its time.
+        if !self.tasks.is_empty() && (!moved || self.draw.u8(..20) == 0) {
+            self.archive();
+            self.look();
+            moved = true;
+        }
+        moved
+    }
+
+    /// What the last input of the executive has brought about.
+    fn look(&mut self) {
+        for new in std::mem::take(&mut self.seen.joined) {
+            self.model.own.insert(new, Own::default());
+            self.begin(new);
+        }
+        if std::mem::take(&mut self.seen.cut) {
+            self.cut = Some(self.model.clone());
+        }
+        if std::mem::take(&mut self.seen.restored) {
+            self.restored();
+        }
+    }
+
+    fn archive(&mut self) {
+        let task = self.tasks.remove(0);
+        let done = match &task.write {
+            Some(_) if self.draw.u8(..8) == 0 => {
+                self.count("a save that can't be written");
+                Err("the disk is full".to_owned())
+            }
+            Some(saved) => {
+                let mut bytes = Vec::new();
+                starling_wire::put_save(&mut bytes, saved);
+                let saved = starling_wire::decode_save(&bytes).expect("what was just encoded");
+                let model = self.cut.take().expect("parts were asked for");
+                self.kept.insert(task.label.clone(), (saved, model));
+                Ok(Archived::Written)
+            }
+            None => match self.kept.get(&task.label) {
+                Some((saved, _)) => {
+                    self.read.clone_from(&task.label);
+                    Ok(Archived::Read(Box::new(saved.clone())))
+                }
+                None => Err("there is no such save".to_owned()),
+            },
+        };
+        let Archive {
+            execution, number, ..
+        } = task;
+        self.network
+            .archived((execution, number), done, &mut self.seen);
+    }
+
+    fn restored(&mut self) {
+        self.count("restored");
+        let (saved, model) = &self.kept[&self.read];
+        let now = self.network.executive.save("F").expect("it is there");
+        let then = &saved.execution;
+        assert_eq!(now.federation.members, then.federation.members);
+        let points = &now.federation.synchronization_points;
+        assert_eq!(*points, then.federation.synchronization_points);
+        assert_eq!(now.declaration, then.declaration);
+        assert_eq!(now.object, then.object);
+        assert_eq!(now.ownership, then.ownership);
+        assert_eq!(now.ddm, then.ddm);
+        assert_eq!(now.mom, then.mom);
+        let mut model = model.clone();
+        model.void.extend(model.last + 1..=self.model.last);
+        model.last = self.model.last;
+        for own in model.own.values_mut() {
+            (own.save, own.saving) = (Stage::None, None);
+            own.restore = Stage::Complete;
+        }
+        self.model = model;
+        self.cut = None;
+    }
+
+    fn host(&self, me: FederateHandle) -> Option<PeerId> {
+        let mut hosts = self.network.hosts.values();
+        Some(hosts.find(|h| h.handle == me)?.peer)
+    }
+
+    /// A joiner subscribes to everything, publishes it, and most take part in time.
+    fn begin(&mut self, me: FederateHandle) {
+        let Some(peer) = self.host(me) else { return };
+        let (regulates, is_constrained) = (self.draw.bool(), self.draw.bool());
+        let done = self.network.call(peer, |f| {
+            let class = f.object_class_handle("A")?;
+            let attributes = ["a1", "a2"].map(|n| f.attribute_handle(class, n));
+            let [a, b] = attributes;
+            let attributes = [a?, b?];
+            f.publish_object_class_attributes(class, &attributes)?;
+            f.subscribe_object_class_attributes(class, &attributes, true, "")?;
+            let interaction = f.interaction_class_handle("I")?;
+            f.publish_interaction_class(interaction)?;
+            f.subscribe_interaction_class(interaction, true)?;
+            if regulates {
+                f.enable_time_regulation(LogicalTimeInterval::integer64(1))?;
+            }
+            if is_constrained {
+                // So that receive order comes at rest, too.
+                f.enable_asynchronous_delivery()?;
+                f.enable_time_constrained()?;
+            }
+            f.register_object_instance(class, None)
+        });
+        let instance = done.unwrap_or_else(|e| panic!("{me} can't begin: {e}"));
+        let own = self.own(me);
+        own.known.insert(instance);
+        own.enabling = (regulates, is_constrained);
+    }
+
+    fn own(&mut self, me: FederateHandle) -> &mut Own {
+        self.model.own.get_mut(&me).expect("callers are there")
+    }
+
+    /// Whether a call that a save or a restore forbids was refused for that, and only then.
+    fn allowed<T>(&self, me: FederateHandle, done: Result<T, Exception>) -> Option<T> {
+        let own = &self.model.own[&me];
+        match done {
+            Err(e) if own.save != Stage::None => assert_eq!(e.kind, ExceptionKind::SaveInProgress),
+            Err(e) if own.restore != Stage::None => {
+                assert_eq!(e.kind, ExceptionKind::RestoreInProgress);
+            }
+            Err(e) => panic!("{me}: {e}"),
+            Ok(done) => {
+                let stages = (own.save, own.restore);
+                assert_eq!(stages, (Stage::None, Stage::None), "{me} may not call that");
+                return Some(done);
+            }
+        }
+        None
+    }
+
+    fn act(&mut self) {
+        let hosts = self.network.hosts.values().filter(|h| !h.resigning);
+        let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
+        let few = hosts.len() + self.network.joining.len() < 3;
+        if self.network.joining.is_empty() && (few || (hosts.len() < 5 && self.draw.u8(..80) == 0))
+        {
+            self.count("late join");
+            self.network.join(vec![]);
+        }
+        if hosts.is_empty() {
+            return;
+        }
+        let (peer, me) = hosts[self.draw.usize(..hosts.len())];
+        // One that has not heard yet that it is another now.
+        if !self.model.own.contains_key(&me) {
+            return;
+        }
+        match self.draw.u8(..128) {
+            0..50 => {
+                self.callbacks(peer, 4);
+            }
+            50..65 => self.send(peer, me),
+            65..72 => self.instances(peer, me),
+            72..80 => self.advance(peer, me),
+            80..100 => {
+                self.go_on(peer, me, true);
+            }
+            100..107 => self.request_save(peer, me),
+            107..116 => self.request_restore(peer, me),
+            116..118 => self.abort(peer, me),
+            118..121 => {
+                self.count("stopped");
+                self.network.stalled.insert(peer);
+            }
+            121..125 => self.network.stalled.clear(),
+            125 => self.resign(peer, me),
+            126 => self.kill(peer, me),
+            _ => self.register_point(peer, me),
+        }
+    }
+
+    fn send(&mut self, peer: PeerId, me: FederateHandle) {
+        let own = &self.model.own[&me];
+        let from = own.advancing.unwrap_or(own.time) + 1;
+        let stamp = own.regulating.then(|| from + self.draw.i64(0..9));
+        let id = (self.model.last + 1).to_le_bytes();
+        let done = self.network.call(peer, |f| {
+            let class = f.interaction_class_handle("I").expect("it is in the FOM");
+            let parameter = f.parameter_handle(class, "i1").expect("it is there");
+            let values = [(parameter, &id[..])];
+            match stamp {
+                Some(stamp) => f
+                    .send_interaction_at(class, &values, b"", at(stamp))
+                    .map(|_| ()),
+                None => f.send_interaction(class, &values, b""),
+            }
+        });
+        if self.allowed(me, done).is_none() {
+            return;
+        }
+        self.model.last += 1;
+        let id = self.model.last;
+        self.sent.insert(id, (me, stamp));
+        self.latest = self.latest.max(stamp.unwrap_or_default());
+        let others = self.model.own.iter_mut().filter(|(to, _)| **to != me);
+        for (_, own) in others.filter(|(_, own)| own.settled) {
+            own.must.insert(id);
+        }
+    }
+
+    fn instances(&mut self, peer: PeerId, me: FederateHandle) {
+        if self.draw.bool() {
+            let done = self.network.call(peer, |f| {
+                let class = f.object_class_handle("A").expect("it is in the FOM");
+                f.register_object_instance(class, None)
+            });
+            if let Some(instance) = self.allowed(me, done) {
+                self.own(me).known.insert(instance);
+            }
+            return;
+        }
+        let known = &self.model.own[&me].known;
+        let mine = known.iter().find(|i| i.registrar().federate() == Some(me));
+        let Some(instance) = mine.copied() else {
+            return;
+        };
+        let done = self
+            .network
+            .call(peer, |f| f.delete_object_instance(instance, b""));
+        if self.allowed(me, done).is_some() {
+            self.own(me).known.remove(&instance);
+        }
+    }
+
+    fn advance(&mut self, peer: PeerId, me: FederateHandle) {
+        let by = self.draw.i64(1..10);
+        let to = self.model.own[&me].time + by;
+        self.advance_to(peer, me, to);
+    }
+
+    /// Whether it may ask, and has.
+    fn advance_to(&mut self, peer: PeerId, me: FederateHandle, to: i64) -> bool {
+        let own = &self.model.own[&me];
+        let waits = own.advancing.is_some() || own.enabling != (false, false);
+        if waits || !(own.regulating || own.constrained) {
+            return false;
+        }
+        let done = self.network.call(peer, |f| f.time_advance_request(at(to)));
+        let asked = self.allowed(me, done).is_some();
+        if asked {
+            self.own(me).advancing = Some(to);
+        }
+        asked
+    }
+
+    fn register_point(&mut self, peer: PeerId, me: FederateHandle) {
+        self.labels += 1;
+        let label = format!("point {}", self.labels);
+        let done = self.network.call(peer, |f| {
+            f.register_federation_synchronization_point(&label, b"", &[])
+        });
+        self.allowed(me, done);
+    }
+
+    fn request_save(&mut self, peer: PeerId, me: FederateHandle) {
+        self.labels += 1;
+        let label = format!("save {}", self.labels);
+        let own = &self.model.own[&me];
+        let timed = (own.regulating || own.constrained) && self.draw.bool();
+        let time = timed.then(|| own.time + self.draw.i64(1..10));
+        let done = self
+            .network
+            .call(peer, |f| f.request_federation_save(&label, time.map(at)));
+        if self.allowed(me, done).is_some() {
+            self.count(if timed {
+                "save at a time"
+            } else {
+                "save at once"
+            });
+            // Who is constrained is told when it asks for more.
+            self.latest = self.latest.max(time.map_or(0, |time| time + 1));
+        }
+    }
+
+    fn request_restore(&mut self, peer: PeerId, me: FederateHandle) {
+        let labels: Vec<_> = self.kept.keys().cloned().collect();
+        let label = match labels.is_empty() || self.draw.u8(..20) == 0 {
+            true => "missing".to_owned(),
+            false => labels[self.draw.usize(..labels.len())].clone(),
+        };
+        let done = self
+            .network
+            .call(peer, |f| f.request_federation_restore(&label));
+        self.allowed(me, done);
+    }
+
+    fn abort(&mut self, peer: PeerId, me: FederateHandle) {
+        let own = &self.model.own[&me];
+        if own.save != Stage::None {
+            let done = self.network.call(peer, |f| f.abort_federation_save());
+            done.unwrap_or_else(|e| panic!("{me}: {e}"));
+            self.count("save aborted");
+        } else if own.restore != Stage::None {
+            let done = self.network.call(peer, |f| f.abort_federation_restore());
+            done.unwrap_or_else(|e| panic!("{me}: {e}"));
+            self.count("restore aborted");
+        }
+    }
+
+    /// The next service of a save or a restore that is in progress; whether there was one.
+    fn go_on(&mut self, peer: PeerId, me: FederateHandle, may_fail: bool) -> bool {
+        let fails = may_fail && self.draw.u8(..16) == 0;
+        let own = &self.model.own[&me];
+        let done = match (own.save, own.restore) {
+            (Stage::Told, _) => self.network.call(peer, |f| f.federate_save_begun()),
+            (Stage::Begun, _) if fails => {
+                self.network.call(peer, |f| f.federate_save_not_complete())
+            }
+            (Stage::Begun, _) => self.network.call(peer, |f| f.federate_save_complete()),
+            (_, Stage::Begun) if fails => self
+                .network
+                .call(peer, |f| f.federate_restore_not_complete()),
+            (_, Stage::Begun) => self.network.call(peer, |f| f.federate_restore_complete()),
+            _ => return false,
+        };
+        done.unwrap_or_else(|e| panic!("{me}: {e}"));
+        let own = self.own(me);
+        match own.save {
+            Stage::Told => own.save = Stage::Begun,
+            Stage::Begun => own.save = Stage::Complete,
+            _ => own.restore = Stage::Complete,
+        }
+        if fails {
+            self.count("a federate reports failure");
+        }
+        true
+    }
+
+    fn leaves(&mut self, me: FederateHandle) {
+        let own = &self.model.own[&me];
+        match (own.save, own.restore) {
+            (Stage::None, Stage::None) => {}
+            (_, Stage::None) => self.count("left while saving"),
+            _ => self.count("left while restored"),
+        }
+        self.model.own.remove(&me);
+    }
+
+    fn resign(&mut self, peer: PeerId, me: FederateHandle) {
+        let action = ResignAction::CancelThenDeleteThenDivest;
+        let done = self
+            .network
+            .call(peer, |f| f.resign_federation_execution(action));
+        done.unwrap_or_else(|e| panic!("{me} can't resign: {e}"));
+        self.leaves(me);
+        self.network
+            .hosts
+            .get_mut(&peer)
+            .expect("it has called")
+            .resigning = true;
+        self.count("resigned");
+    }
+
+    fn kill(&mut self, peer: PeerId, me: FederateHandle) {
+        self.leaves(me);
+        // What it had sent may be lost from any point on.
+        let sent = &self.sent;
+        for own in self.model.own.values_mut() {
+            own.must.retain(|id| sent[id].0 != me);
+        }
+        self.network.stalled.remove(&peer);
+        self.network.kill(peer, &mut self.draw, &mut self.seen);
+        self.count("killed");
+    }
+
+    /// Whether any was delivered.
+    fn callbacks(&mut self, peer: PeerId, most: usize) -> bool {
+        for n in 0..most {
+            let me = self.network.hosts[&peer].handle;
+            if !self.model.own.contains_key(&me) {
+                return n > 0;
+            }
+            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
+                return n > 0;
+            };
+            self.callback(me, callback);
+        }
+        true
+    }
+
+    fn callback(&mut self, me: FederateHandle, callback: Callback) {
+        self.report.callbacks += 1;
+        self.count(callback.name());
+        let mut outcome = None;
+        let void = &self.model.void;
+        let own = self.model.own.get_mut(&me).expect("callers are there");
+        match callback {
+            Callback::DiscoverObjectInstance { instance, .. } => {
+                assert!(own.known.insert(instance), "{me} knew {instance}");
+            }
+            Callback::RemoveObjectInstance { instance, .. } => {
+                assert!(own.known.remove(&instance), "{me} did not know {instance}");
+            }
+            Callback::ReceiveInteraction { values, .. } => {
+                let (_, id) = values.iter().next().expect("I has a parameter");
+                let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
+                assert!(!void.contains(&id), "{me} got {id} of what is undone");
+                assert!(own.got.insert(id), "{me} got {id} twice");
+                own.must.remove(&id);
+            }
+            Callback::TimeRegulationEnabled { time } => {
+                (own.regulating, own.enabling.0) = (true, false);
+                own.time = whole(time);
+            }
+            Callback::TimeConstrainedEnabled { time } => {
+                (own.constrained, own.enabling.1) = (true, false);
+                own.time = whole(time);
+            }
+            Callback::TimeAdvanceGrant { time } => {
+                assert_eq!(own.advancing.take(), Some(whole(time)), "{me} is granted");
+                own.time = whole(time);
+            }
+            Callback::InitiateFederateSave { label, .. } => {
+                assert_eq!((own.save, own.restore), (Stage::None, Stage::None));
+                (own.save, own.saving) = (Stage::Told, Some(label));
+            }
+            Callback::FederationSaved => {
+                assert_eq!(own.save, Stage::Complete, "{me} is told that it has saved");
+                own.save = Stage::None;
+                outcome = own.saving.take().map(|label| (label, true));
+            }
+            // Also to who has asked for one that can't be.
+            Callback::FederationNotSaved { .. } => {
+                own.save = Stage::None;
+                outcome = own.saving.take().map(|label| (label, false));
+            }
+            Callback::FederationRestoreBegun => own.restore = Stage::Told,
+            Callback::InitiateFederateRestore { .. } => {
+                assert_eq!(own.restore, Stage::Told);
+                own.restore = Stage::Begun;
+            }
+            Callback::FederationRestored => {
+                assert_eq!(
+                    own.restore,
+                    Stage::Complete,
+                    "{me} is told that it is restored"
+                );
+                own.restore = Stage::None;
+            }
+            Callback::FederationNotRestored { .. } => own.restore = Stage::None,
+            _ => {}
+        }
+        if let Some((label, saved)) = outcome {
+            let told = *self.outcomes.entry(label.clone()).or_insert(saved);
+            assert_eq!(told, saved, "'{label}' has two ends");
+            assert_eq!(self.kept.contains_key(&label), saved, "'{label}' was kept");
+        }
+    }
+
+    /// Faults stop, all are complete, and all who take part in time advance until all are at one time.
+    fn rest(&mut self) {
+        self.network.stalled.clear();
+        let mut to = 0;
+        loop {
+            let before = self.report.callbacks;
+            let mut moved = false;
+            while self.step() {
+                moved = true;
+            }
+            let hosts = self.network.hosts.values().filter(|h| !h.resigning);
+            let hosts: Vec<_> = hosts.map(|h| h.peer).collect();
+            for peer in &hosts {
+                moved |= self.callbacks(*peer, usize::MAX);
+                let me = self.network.hosts[peer].handle;
+                if self.model.own.contains_key(&me) {
+                    moved |= self.go_on(*peer, me, false);
+                }
+            }
+            // What an LRC has to say by itself travels with the next call.
+            if self.step() || moved || self.report.callbacks != before {
+                continue;
+            }
+            let times = self.model.own.values();
+            let times = times.map(|own| own.time.max(own.advancing.unwrap_or_default()));
+            to = times.fold(to.max(self.latest), i64::max);
+            for peer in hosts {
+                let me = self.network.hosts[&peer].handle;
+                if self.model.own[&me].time < to {
+                    moved |= self.advance_to(peer, me, to);
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+        self.at_rest();
+    }
+
+    fn at_rest(&mut self) {
+        self.count("came to rest");
+        let saved = self.network.executive.save("F").expect("it is there");
+        for host in self.network.hosts.values() {
+            let me = host.handle;
+            let own = self.model.own.get_mut(&me).expect("all have come to rest");
+            let stages = (own.save, own.restore);
+            assert_eq!(
+                stages,
+                (Stage::None, Stage::None),
+                "{me}: a save or restore has no end"
+            );
+            assert_eq!(own.advancing, None, "{me} waits for ever at {}", own.time);
+            assert_eq!(own.enabling, (false, false), "{me} waits for ever");
+            let missing = own.must.first();
+            let missing = missing.map(|id| (id, self.sent[id]));
+            assert_eq!(missing, None, "{me} at {} lacks a message", own.time);
+            let known = saved.object.instances.iter();
+            let known = known.filter(|(_, i)| i.known.contains_key(&me));
+            let known: BTreeSet<_> = known.map(|(instance, _)| *instance).collect();
+            assert_eq!(own.known, known, "{me} knows others");
+            own.settled = true;
+        }
+    }
+}
