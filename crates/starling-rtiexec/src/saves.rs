@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use starling_core::SavedFederation;
 use starling_net::{ProcessState, open_file, process_state, read_file, user_id};
 use starling_wire::{Description, decode_description, decode_save, put_description, put_save};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -88,12 +89,11 @@ impl SaveStore {
         self.make_own()?;
         let path = self.path(&saved.federation, &saved.label);
         let bytes = encode(saved);
-        let others: u64 = self
-            .list()?
-            .iter()
-            .filter(|s| s.path != path)
-            .map(|s| s.size)
-            .sum();
+        let mut others = self.list()?;
+        others.retain(|s| s.path != path);
+        let retired = self.retired(&saved.federation, &others);
+        let stay = others.iter().filter(|s| !retired.contains(&s.path));
+        let others: u64 = stay.map(|s| s.size).sum();
         let needed = others.saturating_add(bytes.len() as u64);
         if needed > self.bytes_max {
             return Err(format!(
@@ -106,7 +106,9 @@ impl SaveStore {
         }
         self.replace(&path, &bytes)
             .map_err(|e| format!("it can't be written to {}: {e}", self.directory.display()))?;
-        self.retire(&saved.federation, &path);
+        for old in retired {
+            let _ = fs::remove_file(old);
+        }
         Ok(())
     }
 
@@ -204,23 +206,21 @@ impl SaveStore {
         }
     }
 
-    /// Removes the oldest saves of a federation execution that are too many. The one just written
-    /// stays.
-    fn retire(&self, federation: &str, written: &Path) {
+    /// The files of the oldest `others` of a federation execution that are too many once one more is
+    /// there.
+    fn retired(&self, federation: &str, others: &[StoredSave]) -> BTreeSet<PathBuf> {
         if self.kept_max == 0 {
-            return;
+            return BTreeSet::new();
         }
-        let Ok(mut all) = self.list() else { return };
-        all.retain(|s| {
+        let of = others.iter().filter(|s| {
             let of = s.description.as_ref();
-            s.path != written && of.is_ok_and(|d| d.federation == federation)
+            of.is_ok_and(|d| d.federation == federation)
         });
-        all.sort_by_key(|s| s.written);
-        let most = usize::try_from(self.kept_max - 1).unwrap_or(usize::MAX);
-        let too_many = all.len().saturating_sub(most);
-        for old in &all[..too_many] {
-            let _ = fs::remove_file(&old.path);
-        }
+        let mut of: Vec<_> = of.collect();
+        of.sort_by_key(|s| s.written);
+        let kept = usize::try_from(self.kept_max - 1).unwrap_or(usize::MAX);
+        of.truncate(of.len().saturating_sub(kept));
+        of.into_iter().map(|s| s.path.clone()).collect()
     }
 
     /// What was kept under a label.
@@ -231,19 +231,26 @@ impl SaveStore {
         self.require_own()?;
         let path = self.path(federation, label);
         let most = usize::try_from(self.bytes_max).unwrap_or(usize::MAX);
-        let bytes = read_file(&path, most).map_err(|e| match e.kind() {
+        let unread = |e: io::Error| match e.kind() {
             ErrorKind::NotFound => format!(
                 "there is no save '{label}' of '{federation}' in {}",
                 self.directory.display()
             ),
             _ => format!("{} can't be read: {e}", path.display()),
-        })?;
-        if bytes.len() > most {
+        };
+        let mut file = open_file(&path).map_err(unread)?;
+        if file.metadata().map_err(unread)?.len() > self.bytes_max {
             return Err(format!(
                 "{} has more than {most} bytes (saves.bytes)",
                 path.display()
             ));
         }
+        // What is no save is not read to its end.
+        let mut head = [0; HEAD_BYTES];
+        if file.read_exact(&mut head).is_ok() {
+            lengths(&head).map_err(|e| format!("{}: {e}", path.display()))?;
+        }
+        let bytes = read_file(&path, most).map_err(unread)?;
         let saved = decode(&bytes).map_err(|e| format!("{}: {e}", path.display()))?;
         if saved.federation != federation || saved.label != label {
             return Err(format!(

@@ -256,3 +256,39 @@ fn saves_keep_keeps_the_latest_of_each_federation_execution() {
     save(&[&a], "Four");
     assert_eq!(labels(&saves), ["Four", "One", "Two"]);
 }
+
+#[test]
+fn a_save_that_is_retired_makes_room_for_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    let rtiexec = Rtiexec::start(directory.path());
+    let a = Federate::join(&rtiexec.address, "A");
+    save(&[&a], "One");
+    drop((a, rtiexec));
+    let saves = store(directory.path());
+    let room = (saves.list().unwrap()[0].size * 5 / 2).to_string();
+    let rtiexec = Rtiexec::start_with(
+        directory.path(),
+        &[
+            ("STARLING_SAVES_BYTES", &room),
+            ("STARLING_SAVES_KEEP", "2"),
+        ],
+    );
+    let a = Federate::join(&rtiexec.address, "A");
+    for label in ["Two", "Three", "Four"] {
+        save(&[&a], label);
+    }
+    assert_eq!(saves.list().unwrap().len(), 2);
+}
+
+#[test]
+fn what_is_no_save_is_not_read_to_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let saves = store(directory.path());
+    fs::create_dir_all(saves.directory()).unwrap();
+    let path = saves.path(FEDERATION, "Sparse");
+    // More than there is memory, and nothing on the disk.
+    let file = fs::File::create(path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let why = saves.read(FEDERATION, "Sparse").unwrap_err();
+    assert!(why.contains("it is no save"), "{why}");
+}

@@ -57,6 +57,8 @@ impl ExecutionMom {
         let periodic = self.federates.iter().filter(|(_, m)| m.period.is_some());
         self.periodic = periodic.map(|(handle, _)| *handle).collect();
         self.auto_provide = saved.auto_provide;
+        // The modules may stand in another order.
+        self.fdd = None;
     }
 }
 
