@@ -30,15 +30,22 @@ updates = 300
 samples = 2"""
 
 
+# A slow machine loses nothing and is not given up.
+PATIENT = {"join_timeout_s": 100, "data_timeout_s": 100, "loss_timeout_s": 100}
+# For tests that wait for a time-out to pass: nothing else in them takes so long.
+SHORT = "data_timeout_s = 10"
+
+
 def text(test: str = QUICK, fom: str | Path = FOM, extra: str = "", rti: str = "") -> str:
-    """A test sequence file. Time-outs are short where a test waits for one to pass."""
+    """A test sequence file. Time-outs are long, but for what `extra` says."""
+    limits = "\n".join(f"{key} = {value}" for key, value in PATIENT.items() if key not in extra)
     return f"""
 [[sequence]]
 name = "s"
 fom = "{fom}"
 master = "master"
-data_timeout_s = 3
 {extra}
+{limits}
 [sequence.rti]
 {rti}
 [[sequence.federate]]
@@ -61,7 +68,7 @@ class Run:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self.bmfed, self.rti_root = BMFED, RTI_ROOT
-        self.env: dict[str, str] = {}
+        self.env = {f"STARLING_{key}_TIMEOUT_S": "100" for key in ("CONNECT", "START")}
         self.out = "out"
         self.manager: subprocess.Popen | None = None
 

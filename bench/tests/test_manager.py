@@ -197,7 +197,13 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
 
 
 def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(conduct, "SLACK_S", 0.5)
+    monkeypatch.setattr(conduct, "SLACK_S", LIMIT_S)
+
+    def heard(event: dict) -> None:
+        # From here on it says nothing.
+        if event["event"] == "test" and event["test"] == 2:
+            monkeypatch.setattr(conduct, "SLACK_S", 0.5)
+
     shutil.copy(FOM, tmp_path / "f.xml")
     path = tmp_path / "t.tsf.toml"
     path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
@@ -205,7 +211,7 @@ def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     store = Store.create(tmp_path / "out", STUDY, {})
     me = identity.Run()
     conductor = conduct.Conductor(STUDY, tmp_path, None, None, me)
-    run = conductor.execute(store, one, one.execution[0], Adapter(), lambda event: None)
+    run = conductor.execute(store, one, one.execution[0], Adapter(), heard)
     with pytest.raises(BenchError) as told:
         asyncio.run(asyncio.wait_for(run, LIMIT_S))
     assert told.value.code == "STL-RUN-006"

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from runs import BMFED, RTI_ROOT, text
+from runs import BMFED, LIMIT_S, RTI_ROOT, Run, text
 from runs import run as run  # the fixture
 
 from starling_bench.identity import SPACES
@@ -40,13 +40,13 @@ def two(test: str, one: str = "", other: str = "", **more: str) -> str:
     return hosts + tsf.replace('name = "subordinate"\n', 'name = "subordinate"\nhost = "b"\n', 1)
 
 
-def spaces() -> set[str]:
-    return {p.name for p in SPACES.glob("*")} if SPACES.is_dir() else set()
+def spaces(run: Run) -> list[str]:
+    """Network namespaces of this run's manager; others may make some meanwhile."""
+    return [path.name for path in SPACES.glob(f"starling-bench-{run.manager.pid}-*")]
 
 
 @pytest.mark.parametrize("name", ["starling", "tcp", "udp", "multicast"])
 def test_federates_on_two_hosts(run, name):
-    before = spaces()
     transport = "best_effort" if name in ("udp", "multicast") else "reliable"
     test = TRIPS.format(transport=transport, updates=100)
     code, _, err = run.start(two(test, "rate_mbit = 100", rti=f'adapter = "{name}"')).end()
@@ -54,7 +54,7 @@ def test_federates_on_two_hosts(run, name):
     assert [(r["received"], r["lost"]) for r in run.rows()] == [("100", "0")]
     (summary,) = json.loads((run.directory / "out" / "summary.json").read_text())
     assert summary["hosts"] == "2 systems, emulated; a: 100 Mbit/s"
-    assert spaces() <= before
+    assert spaces(run) == []
 
 
 def test_nothing_passes_by_the_network(run):
@@ -78,16 +78,17 @@ def test_a_links_delay_is_in_every_round_trip(run):
 
 
 def test_a_links_loss_is_measured_as_such(run):
-    # Few enough in a sample for every queue on the way, so that nothing else loses any.
-    test = 'kind = "OWOT"\ntransport = "best_effort"\nupdates = 200\nsamples = 10'
+    # Few enough in a sample for every queue on the way, so that nothing else loses any. What comes
+    # after the time-out would be lost, too: each sample waits for it once.
+    test = 'kind = "OWOT"\ntransport = "best_effort"\nupdates = 200\nsamples = 3'
     # Reliable links between the federates repeat what is lost of them.
-    tsf = two(test, "loss = 0.1", rti='adapter = "udp"', extra="loss_timeout_s = 1.5")
+    tsf = two(test, "loss = 0.1", rti='adapter = "udp"', extra="loss_timeout_s = 10")
     code, _, err = run.start(tsf).end()
     assert (code, err) == (0, "")
     rows = run.rows()
-    assert [int(row["received"]) + int(row["lost"]) for row in rows] == [200] * 10
+    assert [int(row["received"]) + int(row["lost"]) for row in rows] == [200] * 3
     # Binomial, five deviations.
-    assert abs(sum(int(row["lost"]) for row in rows) - 200) < 5 * 13.5
+    assert abs(sum(int(row["lost"]) for row in rows) - 60) < 5 * 7.4
 
 
 def fates(rule: dict, count: int, seed: int) -> list[tuple[bool, bool, bool, float]]:
@@ -136,14 +137,14 @@ name = "two"
 
 
 def test_a_killed_managers_hosts_are_cleaned(run):
-    before = spaces()
     test = TRIPS.format(transport="reliable", updates=200).replace("samples = 1", "samples = 10000")
     run.start(two(test, "delay_ms = 0.1", rti='adapter = "tcp"')).halfway()
-    assert len(spaces() - before) == 3
+    mine = spaces(run)
+    assert len(mine) == 3
     run.manager.send_signal(signal.SIGKILL)
-    run.manager.communicate()
+    run.manager.communicate(timeout=LIMIT_S)
     said = subprocess.run(
         [*run.command(), "clean"], capture_output=True, text=True, env=run.environment()
     ).stdout
-    assert said.count("removed network namespace") == 3
-    assert spaces() <= before
+    assert [f"removed network namespace {space}\n" in said for space in mine] == [True] * 3
+    assert spaces(run) == []

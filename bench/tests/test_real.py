@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, text
+from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, SHORT, text
 from runs import run as run  # the fixture
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
@@ -75,7 +75,7 @@ def test_ignored_settings_are_noted_once(run):
 
 
 def test_an_unknown_field(run):
-    err = run.start(text(extra="data_timout_s = 1")).fails(2, "'data_timout_s'", "t.tsf.toml:7")
+    err = run.start(text(extra="data_timout_s = 1")).fails(2, "'data_timout_s'", "t.tsf.toml:6")
     assert "did you mean 'data_timeout_s'?" in err
     assert not (run.directory / "out").exists()
 
@@ -119,6 +119,7 @@ def test_an_address_where_something_else_listens(run):
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
+        run.env["STARLING_CONNECT_TIMEOUT_S"] = "5"  # it waits for that
         run.start(text(extra=f'rtiexec_host = "127.0.0.1:{port}"'))
         run.fails(3, "can't be reached", "does not answer: it is no rtiexec")
 
@@ -149,7 +150,7 @@ def test_a_federate_is_killed(run, name, test):
 @pytest.mark.parametrize("test", [ENDLESS, ENDLESS_ONE_WAY], ids=["round trip", "one way"])
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_federate_is_stopped(run, name, test):
-    run.start(text(test)).halfway()
+    run.start(text(test, extra=SHORT)).halfway()
     os.kill(run.pid(f"--name {name} "), signal.SIGSTOP)
     run.fails(1, f"federate '{name}' is stopped (SIGSTOP or a debugger) during test 1 of 1")
     run.kept()
@@ -163,7 +164,7 @@ def test_rtiexec_is_killed(run):
 
 
 def test_rtiexec_is_stopped(run):
-    run.start(text(ENDLESS)).halfway()
+    run.start(text(ENDLESS, extra=SHORT)).halfway()
     os.kill(run.pid("starling rtiexec"), signal.SIGSTOP)
     run.fails(1, "('starling'), of a federate, is stopped (SIGSTOP or a debugger)")
     run.kept()

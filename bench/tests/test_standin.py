@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from runs import BMFED, FOM, LIMIT_S, QUICK, STANDIN_ROOT, Run, text
+from runs import BMFED, FOM, LIMIT_S, QUICK, SHORT, STANDIN_ROOT, Run, text
 from runs import run as run  # the fixture
 
 pytestmark = pytest.mark.skipif(
@@ -73,7 +73,7 @@ def test_results_that_are_overtaken_are_waited_for(run, server):
 
 
 def test_results_that_never_come_leave_no_row(run, server):
-    start(run, server, ROUND_TRIPS, "lose=testResults:1")
+    start(run, server, ROUND_TRIPS, "lose=testResults:1", extra=SHORT)
     run.fails(1, "federate 'subordinate' has finished sample 1.1 but its results did not come")
     assert run.rows() == []
 
@@ -106,8 +106,8 @@ outstanding_max = 1
 updates = 20
 samples = 2"""
     )
-    start(run, server, test, "lose=sendObj:1")
-    run.fails(1, "STL-RUN-005", "s/e, test 1: reliable data stopped coming: nothing for 3 s at")
+    start(run, server, test, "lose=sendObj:1", extra=SHORT)
+    run.fails(1, "STL-RUN-005", "s/e, test 1: reliable data stopped coming: nothing for 10 s at")
     lost = [(r["test"], r["sent"], r["received"], r["lost"]) for r in run.rows()]
     assert lost == [("1", "1", "0", "1"), *[("2", "20", "20", "0")] * 2]
 
@@ -136,7 +136,7 @@ loop_version = 3
 updates = 2000
 samples = 1"""
     code, _, err = start(
-        run, server, test, "lose=best_effort:0.01", extra="loss_timeout_s = 0.5"
+        run, server, test, "lose=best_effort:0.01", extra="loss_timeout_s = 5"
     ).end()
     assert (code, err) == (0, "")
     rows = {r["kind"]: int(r["lost"]) for r in run.rows()}
@@ -154,16 +154,18 @@ def test_a_server_that_cannot_have_its_port_is_never_ready(run, server):
 local_settings = "standin://{server.at}"
 server = {command}
 server_port = {port}"""
-    run.start(text(ROUND_TRIPS, rti=rti, extra="join_timeout_s = 2"))
+    run.start(text(ROUND_TRIPS, rti=rti, extra="join_timeout_s = 10"))
     run.fails(1, "STL-RTI-004", "did not get ready in time", "Address already in use")
     assert run.rows() == []
 
 
 def test_a_server_is_ready_when_it_listens(run):
     run.rti_root = STANDIN_ROOT
+    # An address that no other process uses, so that nobody takes the port once it is free.
+    here = ".".join(map(str, (127, *os.getpid().to_bytes(3, "big"))))
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        at = f"127.0.0.1:{free.getsockname()[1]}"
+        free.bind((here, 0))
+        at = f"{here}:{free.getsockname()[1]}"
     rti = f'''adapter = "generic"
 local_settings = "standin://{at}"
 server = ["{{root}}/bin/standin-rti", "--listen", "{at}"]

@@ -45,10 +45,11 @@ inline std::chrono::steady_clock::time_point deadline() {
 /// An rtiexec with its own run directory, which ends with this object and leaves nothing behind.
 class Rtiexec {
 public:
-    Rtiexec() {
+    /// At an address of which no other process uses ports, it can be started again.
+    explicit Rtiexec(std::string const &host = "127.0.0.1") {
         char name[] = "/tmp/starling-test-XXXXXX";
         directory_ = mkdtemp(name);
-        start("127.0.0.1:0");
+        start(host + ":0");
     }
     ~Rtiexec() {
         stop(SIGTERM);
@@ -68,6 +69,13 @@ public:
         kill(process_, signal);
         waitpid(process_, nullptr, 0);
         process_ = 0;
+    }
+
+    /// An address of this process's own.
+    static std::string own() {
+        unsigned const id = static_cast<unsigned>(getpid());
+        return "127." + std::to_string(id >> 16 & 255) + "." + std::to_string(id >> 8 & 255) + "." +
+               std::to_string(id & 255);
     }
 
     /// Starts it again where it was.
@@ -116,6 +124,9 @@ class OneRtiexec : public testing::Environment {
 public:
     void SetUp() override {
         unsetenv("STARLING_NET_RUN_DIR");
+        // Only a slow machine could make these late.
+        setenv("STARLING_CONNECT_TIMEOUT_S", "3600", 1);
+        setenv("STARLING_LIMITS_HELLO_TIMEOUT_S", "3600", 1);
         rtiexec.reset(new Rtiexec);
         setenv("STARLING_NET_RUN_DIR", rtiexec->directory().c_str(), 1);
         setenv("STARLING_CONNECT_ADDRESS", rtiexec->address.c_str(), 1);

@@ -139,7 +139,7 @@ TEST_P(Lifecycle, AnAmbassadorMayBeDestroyedWithinItsOwnCallback) {
     auto const end = deadline();
     while (entries("/proc/self/task") > threads && std::chrono::steady_clock::now() < end)
         std::this_thread::yield();
-    EXPECT_EQ(entries("/proc/self/task"), threads);
+    EXPECT_LE(entries("/proc/self/task"), threads);
     EXPECT_EQ(a.heard(), 0u);
 }
 
@@ -172,7 +172,7 @@ TEST(Lifecycle, DisconnectWaitsForACallbackThatCallsServices) {
 }
 
 TEST_P(Lifecycle, AfterALostConnectionItMayConnectAgain) {
-    Rtiexec mortal;
+    Rtiexec mortal(Rtiexec::own());
     Federate a(GetParam());
     a.rti->connect(a, a.model, mortal.settings());
     a.enter(L"A");
@@ -215,7 +215,11 @@ TEST_P(Lifecycle, RoundsLeaveNothingBehind) {
     for (int i = 0; i < 100; ++i)
         round();
     EXPECT_EQ(entries("/proc/self/fd"), files);
-    EXPECT_EQ(entries("/proc/self/task"), threads);
+    // One that was joined may be shown for a moment, here as at the beginning.
+    auto const end = deadline();
+    while (entries("/proc/self/task") > threads && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+    EXPECT_LE(entries("/proc/self/task"), threads);
     EXPECT_EQ(entries(OneRtiexec::rtiexec->directory().c_str()), left);
 }
 

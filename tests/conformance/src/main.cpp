@@ -21,7 +21,7 @@ char const *const usage =
     "  --results FILE                        what was shown, as tab-separated lines\n"
     "  --sweep TABLE                         also the generic exceptions of all services in TABLE\n"
     "  --title TEXT                          only scenarios with TEXT in their title\n"
-    "  --wait SECONDS                        for what has to come (20)\n"
+    "  --wait SECONDS                        for what has to come (120)\n"
     "  --pause SECONDS                       before every step, random, at most (0)\n"
     "  --texts                               exceptions name service and clause, in ASCII\n"
     "  --cut COMMAND                         kills the RTI's server process, for `cut` in "

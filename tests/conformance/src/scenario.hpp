@@ -40,7 +40,7 @@ struct Run {
     Placement placement = Placement::OneThread;
     std::string program, foms;
     std::string cut;    // command that kills the RTI's process
-    double wait = 20;   // seconds for anything that has to come
+    double wait = 120;  // seconds for anything that has to come
     double pause = 0;   // seconds before a step, random, at most: no outcome may depend on haste
     bool texts = false; // exceptions must name service and clause
     bool verbose = false;
