@@ -46,7 +46,7 @@ test: setup-tests lint unit models sanitize sim cpp-test bmfed bench-python
 	@echo "all tests passed"
 
 setup:
-	@scripts/setup
+	@scripts/setup rti
 
 setup-bench:
 	@scripts/setup bench

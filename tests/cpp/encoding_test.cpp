@@ -197,6 +197,14 @@ TEST(Times, EncodeCompareAndRefuse) {
     EXPECT_EQ(hex(f.encode()), "3ff8000000000000");
     EXPECT_THROW(f.decode(octets("3ff8")), CouldNotDecode);
     EXPECT_THROW(f.decode(octets("7ff8000000000000")), CouldNotDecode);
+    // HLAlogicalTime of the MOM.
+    try {
+        f.decode(octets("000000083ff8000000000000"));
+        FAIL() << "the count of its bytes was read as part of it";
+    } catch (CouldNotDecode const &e) {
+        EXPECT_NE(e.what().find(L"count of its bytes"), std::wstring::npos) << e.what().c_str();
+    }
+    EXPECT_THROW(f.decode(octets("3ff800000000000000")), CouldNotDecode);
     EXPECT_EQ(HLAinteger64Interval().implementationName(), t.implementationName());
     EXPECT_EQ(HLAfloat64Interval().implementationName(), f.implementationName());
     for (std::wstring const &name : {t.implementationName(), f.implementationName()})

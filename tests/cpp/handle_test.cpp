@@ -98,6 +98,15 @@ TYPED_TEST(Handles, AreEncodedAndDecoded) {
                 std::string const wrong(size, '\1');
                 EXPECT_THROW(TypeParam::decode(rti, text(wrong)), CouldNotDecode) << size;
             }
+        // HLAhandle of the MOM.
+        std::string counted{'\0', '\0', '\0', static_cast<char>(data.size())};
+        counted.append(static_cast<char const *>(data.data()), data.size());
+        try {
+            TypeParam::decode(rti, text(counted));
+            FAIL() << "a handle was read from its count";
+        } catch (CouldNotDecode const &e) {
+            EXPECT_NE(e.what().find(L"HLAhandle"), std::wstring::npos) << e.what().c_str();
+        }
     }
     federate.leave();
 }

@@ -12,15 +12,23 @@ void store(std::uint64_t number, size_t size, unsigned char *to) {
         to[i] = static_cast<unsigned char>(number >> (8 * (size - 1 - i)));
 }
 
-std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const *kind) {
-    if (encoded.size() != size)
-        throw CouldNotDecode(std::wstring(kind) + L": encoded in " + std::to_wstring(size) +
-                             L" bytes, not " + std::to_wstring(encoded.size()));
-    auto const *bytes = static_cast<unsigned char const *>(encoded.data());
+std::uint64_t number(unsigned char const *bytes, size_t size) {
     std::uint64_t number = 0;
     for (size_t i = 0; i < size; ++i)
         number = number << 8 | bytes[i];
     return number;
+}
+
+std::uint64_t load(VariableLengthData const &encoded, size_t size, wchar_t const *kind) {
+    auto const *bytes = static_cast<unsigned char const *>(encoded.data());
+    if (encoded.size() == size)
+        return number(bytes, size);
+    std::wstring why = std::wstring(kind) + L": encoded in " + std::to_wstring(size) +
+                       L" bytes, not " + std::to_wstring(encoded.size());
+    if (encoded.size() == size + 4 && number(bytes, 4) == size)
+        why += L"; it is an HLAhandle of the MOM, which begins with the count of its bytes, "
+               L"in 4: decode what comes after";
+    throw CouldNotDecode(why);
 }
 
 /// As in the RTI's messages: what federates make themselves is numbered by federate.

@@ -43,6 +43,18 @@ template <class Value> Value load(void const *data, size_t size, wchar_t const *
     return value;
 }
 
+/// A value of the MOM would give another number, were the bytes beyond the eighth passed over.
+template <class Value> Value whole(VariableLengthData const &encoded, wchar_t const *name) {
+    if (encoded.size() == 12)
+        throw CouldNotDecode(std::wstring(name) +
+                             L" is encoded in 8 bytes, not 12; an HLAlogicalTime of the MOM begins "
+                             L"with the count of its bytes, in 4: decode what comes after");
+    if (encoded.size() > 8)
+        throw CouldNotDecode(std::wstring(name) + L" is encoded in 8 bytes, not " +
+                             std::to_wstring(encoded.size()));
+    return load<Value>(encoded.data(), encoded.size(), name);
+}
+
 Integer64 sum(Integer64 a, Integer64 b) {
     Integer64 result;
     if (__builtin_add_overflow(a, b, &result))
@@ -109,7 +121,7 @@ template <class To, class Wrong, class From> To const &as(From const &value, wch
     }                                                                                              \
     size_t Class::encodedLength() const { return 8; }                                              \
     void Class::decode(VariableLengthData const &encoded) {                                        \
-        _impl->value = load<Value>(encoded.data(), encoded.size(), L"" #Class);                    \
+        _impl->value = whole<Value>(encoded, L"" #Class);                                          \
     }                                                                                              \
     void Class::decode(void *buffer, size_t bufferSize) {                                          \
         _impl->value = load<Value>(buffer, bufferSize, L"" #Class);                                \

@@ -8,16 +8,16 @@ use starling_rtiexec::save_store;
 use starling_rtiexec::saves::{SaveStore, StoredSave};
 use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Subcommands of `starling saves`.
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// List saved federation executions
     List(List),
-    /// Show one: its federates, when it was saved, and whether it can be restored
+    /// Show one, by FEDERATION and LABEL: its federates, when it was saved, whether it can be restored
     Show(Which),
-    /// Remove one
+    /// Remove one, by FEDERATION and LABEL
     Remove(Which),
 }
 
@@ -74,12 +74,12 @@ fn show_all(store: &SaveStore, json: bool) -> Result<String, String> {
     }
     let mut text = String::new();
     for save in &saves {
-        let age = Duration::from_secs(age_s(save));
+        let age = age_text(age_s(save));
         let size = save.size;
         let _ = match &save.description {
             Ok(d) => writeln!(
                 text,
-                "{:?} of {:?}: {size} bytes, {age:?} old, {} federates, Starling {}",
+                "{:?} of {:?}: {size} bytes, {age} old, {} federates, Starling {}",
                 d.label,
                 d.federation,
                 d.federates.len(),
@@ -87,12 +87,22 @@ fn show_all(store: &SaveStore, json: bool) -> Result<String, String> {
             ),
             Err(why) => writeln!(
                 text,
-                "{}: {size} bytes, {age:?} old: {why}",
+                "{}: {size} bytes, {age} old: {why}",
                 save.path.display()
             ),
         };
     }
     Ok(text)
+}
+
+/// In the largest unit of which there are two at least.
+fn age_text(seconds: u64) -> String {
+    let units = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
+    let fits = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    match fits {
+        Some((unit, name)) => format!("{} {name}", seconds / unit),
+        None => format!("{seconds} s"),
+    }
 }
 
 fn age_s(save: &StoredSave) -> u64 {
@@ -168,4 +178,24 @@ fn remove(store: &SaveStore, which: &Which) -> Result<String, String> {
         "{:?} of {:?} is removed\n",
         which.label, which.federation
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::age_text;
+
+    #[test]
+    fn ages_are_in_words() {
+        let shown = [0, 119, 120, 7_199, 7_200, 172_799, 172_800].map(age_text);
+        let expected = [
+            "0 s",
+            "119 s",
+            "2 minutes",
+            "119 minutes",
+            "2 hours",
+            "47 hours",
+            "2 days",
+        ];
+        assert_eq!(shown, expected);
+    }
 }

@@ -169,9 +169,13 @@ fn callbacks(api: &Api) -> Result<String> {
     );
     for row in &api.callbacks {
         let (snake, variant) = (row.snake(), row.variant());
+        let event = match row.by_hand("cpp") || !row.arguments.is_empty() {
+            true => "*e",
+            false => "*",
+        };
         writeln!(
             t,
-            "    t.{snake} = [](void *context, Starling{variant} const *e) {{\n        return guarded(context, [&](Callbacks &c) {{"
+            "    t.{snake} = [](void *context, Starling{variant} const {event}) {{\n        return guarded(context, [&](Callbacks &c) {{"
         )?;
         if row.by_hand("cpp") {
             writeln!(t, "            c.{}(*e);", row.name)?;

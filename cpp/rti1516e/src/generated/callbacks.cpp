@@ -180,7 +180,7 @@ void Callbacks::fillIn(StarlingCallbacks &t) {
             c.initiateFederateSave(*e);
         });
     };
-    t.federation_saved = [](void *context, StarlingFederationSaved const *e) {
+    t.federation_saved = [](void *context, StarlingFederationSaved const *) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.federationSaved();
         });
@@ -200,7 +200,7 @@ void Callbacks::fillIn(StarlingCallbacks &t) {
             c.restoreRequested(*e);
         });
     };
-    t.federation_restore_begun = [](void *context, StarlingFederationRestoreBegun const *e) {
+    t.federation_restore_begun = [](void *context, StarlingFederationRestoreBegun const *) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.federationRestoreBegun();
         });
@@ -210,7 +210,7 @@ void Callbacks::fillIn(StarlingCallbacks &t) {
             c.federate_.initiateFederateRestore(wide(e->label), wide(e->name), make<FederateHandle>(e->federate));
         });
     };
-    t.federation_restored = [](void *context, StarlingFederationRestored const *e) {
+    t.federation_restored = [](void *context, StarlingFederationRestored const *) {
         return guarded(context, [&](Callbacks &c) {
             c.federate_.federationRestored();
         });

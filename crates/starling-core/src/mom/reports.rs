@@ -87,8 +87,14 @@ impl<'a> Given<'a> {
         match Decoder::whole(bytes, read) {
             Some(value) => Ok(Some(value)),
             None => Err(Fault::malformed(format!(
-                "parameter {name} is no value of its data type in the MIM ({} bytes)",
-                bytes.len()
+                "parameter {name} is no value of its data type in the MIM ({} bytes){}",
+                bytes.len(),
+                match bytes.split_first_chunk() {
+                    Some((count, rest)) if u32::from_be_bytes(*count) as usize > rest.len() => {
+                        "; an HLAhandle or HLAlogicalTime begins with the count of its bytes, in 4"
+                    }
+                    _ => "",
+                }
             ))),
         }
     }
