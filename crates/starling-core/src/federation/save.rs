@@ -5,7 +5,7 @@
 //! and nothing up to S can come to it any more; the others when all constrained ones are. When all
 //! have said that they are complete the executive takes its own state and asks each federate for
 //! its part; what was sent before has come by then, because nobody sends anything while it saves.
-//! From then on the save is decided: only its writing can fail.
+//! Once all parts are there the save is decided: only its writing can fail.
 //!
 //! Invariants:
 //! - `stages` has exactly the joined federates that were instructed;
