@@ -222,6 +222,14 @@ campaign-saves:
 time-faults:
 	cargo xtask time-faults $(FAULTS)
 
+# kill -9, SIGSTOP and cut links of federates in processes of their own, at MOMENTS random moments while they
+# wait for grants, save and are restored; prints how often each was hit.
+.PHONY: campaign-processes
+MOMENTS ?= 300
+campaign-processes:
+	MOMENTS=$(MOMENTS) cargo test --locked -p starling-cli --test campaign_processes campaign -- \
+	    --exact --ignored --nocapture
+
 # Every fuzz target for SECONDS; new inputs stay in fuzz/corpus, those kept for good in fuzz/seeds are
 # run by every `make test`. Needs `cargo install cargo-fuzz --locked`; stable Rust serves. Nothing of it
 # is unsafe code: without sanitizers it runs five times as often.
