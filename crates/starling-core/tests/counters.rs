@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Federation;
+use common::{Federation, counted};
 use starling_core::Counters;
 use starling_core::message::ResignAction;
 
@@ -78,7 +78,7 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
     let last = f.call("B", |f| {
         f.resign_federation_execution(ResignAction::NoAction)
             .unwrap();
-        f.outbox().counted()
+        counted(f.outbox())
     });
     assert_eq!(last.expect("its last counts").unsubscribed, 1);
 }

@@ -3,16 +3,17 @@
 //! ([`Federation::direct`]) waits until a test lets it arrive.
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub use starling_bed::Sent;
+use starling_bed::{Bed, Link, Message};
 use starling_core::message::{
     After, Data, DataBody, FederationStatus, Finding, FromExecutive, ModuleSource, OwnedData,
-    PeerInfo, Question, Request, RequestBody, ResignAction, ToExecutive,
+    Question, Request, RequestBody, ResignAction, ToExecutive,
 };
 use starling_core::{
-    Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataOut, DataPath, Exception,
-    Executive, Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, Outbox,
-    PeerId, Why,
+    Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
+    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Why,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// Object classes A (attributes x, y), A.B (z); interaction classes I (p), I.J (q); update rate
 /// Low; dimensions D (0..100, excluded where left out) on x, z and I,
@@ -58,40 +59,12 @@ pub fn fom(switches: &str) -> String {
     )
 }
 
-/// What an LRC has sent, until the federation takes it.
-#[derive(Default)]
-pub struct Sent(Vec<Message>);
-
-enum Message {
-    ToExecutive(ToExecutive),
-    /// On links of their own to these, or to the executive.
-    Data(Option<Vec<FederateHandle>>, OwnedData),
-    Fence(FederateHandle, OwnedData),
-}
-
-impl Sent {
-    /// The counts that it holds.
-    pub fn counted(&self) -> Option<Counters> {
-        self.0.iter().find_map(|message| match message {
-            Message::ToExecutive(ToExecutive::Counted { counters, .. }) => Some(**counters),
-            _ => None,
-        })
-    }
-}
-
-impl Outbox for Sent {
-    fn to_executive(&mut self, message: ToExecutive) {
-        self.0.push(Message::ToExecutive(message));
-    }
-
-    fn data(&mut self, frame: DataOut<'_>) {
-        let to = (frame.path == DataPath::Direct).then(|| frame.to.to_vec());
-        self.0.push(Message::Data(to, frame.data.to_owned()));
-    }
-
-    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
-        self.0.push(Message::Fence(to, fence.to_owned()));
-    }
+/// The counts that an LRC has sent, if it has.
+pub fn counted(sent: &Sent) -> Option<Counters> {
+    sent.messages().find_map(|message| match message {
+        Message::ToExecutive(ToExecutive::Counted { counters, .. }) => Some(**counters),
+        _ => None,
+    })
 }
 
 fn line(found: Finding) -> String {
@@ -99,19 +72,10 @@ fn line(found: Finding) -> String {
     format!("{verdict} {}: {}", found.link, found.detail)
 }
 
-struct Member {
-    peer: PeerId,
-    lrc: Lrc<Sent>,
-}
-
 /// One federation execution `F` and its federates by name.
 pub struct Federation {
-    executive: Executive,
-    members: BTreeMap<String, Member>,
-    last_peer: u64,
-    path: DataPath,
-    /// What is on the links of their own, by sender and receiver.
-    links: BTreeMap<(FederateHandle, FederateHandle), VecDeque<OwnedData>>,
+    bed: Bed,
+    names: BTreeMap<String, PeerId>,
     /// Data frames that the executive has forwarded.
     pub forwarded: usize,
     /// Other messages that the executive has got, and has sent.
@@ -126,16 +90,12 @@ impl Federation {
 
     fn on(executive: Executive, switches: &str) -> Self {
         let mut new = Federation {
-            executive,
-            members: BTreeMap::new(),
-            last_peer: 0,
-            path: DataPath::Executive,
-            links: BTreeMap::new(),
+            bed: Bed::new(executive, DataPath::Executive, std::convert::identity),
+            names: BTreeMap::new(),
             forwarded: 0,
             control: (0, 0),
         };
-        let member = new.connect();
-        new.members.insert("creator".into(), member);
+        new.connect("creator");
         let module = ModuleSource {
             designator: "test.xml".into(),
             text: fom(switches).into_bytes().into(),
@@ -144,15 +104,16 @@ impl Federation {
             lrc.create_federation_execution("F", vec![module], None, "")
         });
         assert_eq!(created, Ok(Answer::Done));
-        new.members.remove("creator");
+        let creator = new.names.remove("creator").expect("just connected");
+        new.bed.members.remove(&creator);
         new
     }
 
     /// A federation execution with data on links of its own, where it stays until [`Federation::arrive`].
     pub fn direct(switches: &str) -> Self {
         let mut new = Federation::new(switches);
-        new.path = DataPath::Direct;
-        new.executive.allow_direct_links();
+        new.bed.path = DataPath::Direct;
+        new.bed.executive.allow_direct_links();
         new
     }
 
@@ -170,12 +131,9 @@ impl Federation {
         Federation::on(executive, "")
     }
 
-    fn connect(&mut self) -> Member {
-        self.last_peer += 1;
-        let peer = PeerId(self.last_peer);
-        self.executive.connected(peer, PeerInfo::default());
-        let lrc = Lrc::new(Sent::default(), self.path);
-        Member { peer, lrc }
+    fn connect(&mut self, name: &str) {
+        let peer = self.bed.connect();
+        self.names.insert(name.into(), peer);
     }
 
     /// A service that waits for the executive's answer.
@@ -200,8 +158,7 @@ impl Federation {
         name: &str,
         modules: Vec<ModuleSource>,
     ) -> Result<FederateHandle, Exception> {
-        let member = self.connect();
-        self.members.insert(name.into(), member);
+        self.connect(name);
         let joined = self.ask(name, |lrc| {
             lrc.join_federation_execution(Some(name), "test", "F", modules)
         });
@@ -213,13 +170,15 @@ impl Federation {
 
     /// Whether a federate of this name is joined.
     pub fn is_joined(&self, name: &str) -> bool {
-        self.members.get(name).is_some_and(|m| m.lrc.is_member())
+        let peer = self.names.get(name);
+        let member = peer.and_then(|peer| self.bed.members.get(peer));
+        member.is_some_and(Lrc::is_member)
     }
 
     /// The LRC of a federate.
     pub fn federate(&mut self, name: &str) -> &mut Lrc<Sent> {
-        let member = self.members.get_mut(name).expect("it has connected");
-        &mut member.lrc
+        let peer = *self.names.get(name).expect("it has connected");
+        self.bed.member(peer)
     }
 
     /// A joined federate, to look at.
@@ -241,86 +200,66 @@ impl Federation {
 
     /// Hands what a federate has sent to the executive and to the links of its own.
     fn send(&mut self, name: &str) {
-        let Some(member) = self.members.get_mut(name) else {
+        let Some(peer) = self.names.get(name).copied() else {
             return;
         };
-        let (peer, me) = (member.peer, member.lrc.federate().map(Federate::handle));
-        for message in std::mem::take(&mut member.lrc.outbox().0) {
+        self.bed.collect(peer);
+        while let Some(message) = self.bed.take(Link::Up(peer)) {
             match message {
-                Message::ToExecutive(message) => {
+                Message::Data(data) => self.forward(peer, data),
+                message => {
                     self.control.0 += 1;
-                    self.executive.receive(peer, message).unwrap();
-                }
-                Message::Data(None, data) => self.forward(peer, &data),
-                Message::Data(Some(to), data) => {
-                    for to in to {
-                        self.link(me, to).push_back(data.clone());
-                    }
-                }
-                Message::Fence(to, fence) => {
-                    self.link(Some(fence.borrow().sender), to).push_back(fence)
+                    self.bed.reach_executive(peer, message).unwrap();
                 }
             }
         }
     }
 
-    fn link(
-        &mut self,
-        from: Option<FederateHandle>,
-        to: FederateHandle,
-    ) -> &mut VecDeque<OwnedData> {
-        let from = from.expect("members send data");
-        self.links.entry((from, to)).or_default()
-    }
-
-    fn forward(&mut self, peer: PeerId, data: &OwnedData) {
-        let mut to = Vec::new();
-        self.executive.data(peer, &data.borrow(), &mut to).unwrap();
+    fn forward(&mut self, peer: PeerId, data: OwnedData) {
+        self.bed.reach_executive(peer, Message::Data(data)).unwrap();
         self.deliver();
-        for receiver in to {
-            self.forwarded += 1;
-            let mut members = self.members.values_mut();
-            let member = members.find(|m| m.peer == receiver).expect("a member");
-            member.lrc.receive_data(&data.borrow()).unwrap();
-        }
     }
 
     fn deliver(&mut self) {
-        while let Some((peer, message)) = self.executive.poll_output() {
-            self.control.1 += 1;
-            let mut members = self.members.values_mut();
-            if let Some(member) = members.find(|m| m.peer == peer) {
-                member.lrc.receive(message).unwrap();
+        self.bed.collect_from_executive();
+        for peer in self.names.values() {
+            while let Some(message) = self.bed.take(Link::Down(*peer)) {
+                match message {
+                    Message::Data(_) => self.forwarded += 1,
+                    _ => self.control.1 += 1,
+                }
+                self.bed.reach_member(*peer, message).unwrap();
             }
         }
     }
 
     /// Lets everything arrive, until nobody has anything more to send.
     pub fn run(&mut self) {
-        let names: Vec<_> = self.members.keys().cloned().collect();
+        let names: Vec<_> = self.names.keys().cloned().collect();
         for _ in 0..3 {
             for name in &names {
                 self.send(name);
             }
-            self.executive.settle();
+            self.bed.executive.settle();
             self.deliver();
         }
     }
 
     /// Lets what the executive has said arrive; nothing of anybody's arrives there.
     pub fn hear(&mut self) {
-        self.executive.settle();
+        self.bed.executive.settle();
         self.deliver();
     }
 
     /// What the executive's process is to do with saved federation executions.
     pub fn archives(&mut self) -> Vec<Archive> {
-        std::iter::from_fn(|| self.executive.poll_archive()).collect()
+        std::iter::from_fn(|| self.bed.executive.poll_archive()).collect()
     }
 
     /// What the executive's process was to do is done.
     pub fn archived(&mut self, task: &Archive, done: Archived) {
-        self.executive
+        self.bed
+            .executive
             .archived(task.execution, task.number, Ok(done));
         self.run();
     }
@@ -328,18 +267,24 @@ impl Federation {
     /// Lets arrive what has been sent on the link of its own from one federate to another, who is
     /// there; returns how many frames.
     pub fn arrive(&mut self, from: FederateHandle, to: &str) -> usize {
-        let link = (from, self.member(to).handle());
-        let frames = self.links.remove(&link).unwrap_or_default();
-        for frame in &frames {
-            self.federate(to).receive_data(&frame.borrow()).unwrap();
+        let (link, to) = self.own_link(from, to);
+        let mut frames = 0;
+        while let Some(frame) = self.bed.take(link) {
+            self.bed.reach_member(to, frame).unwrap();
+            frames += 1;
         }
-        frames.len()
+        frames
+    }
+
+    fn own_link(&mut self, from: FederateHandle, to: &str) -> (Link, PeerId) {
+        let handle = self.member(to).handle();
+        (Link::Data(from, handle), self.names[to])
     }
 
     /// The link of its own from a federate ends, what it carried being lost from `frames` on.
     pub fn end_link(&mut self, from: FederateHandle, to: &str, frames: usize) {
-        let link = (from, self.member(to).handle());
-        self.links.entry(link).or_default().truncate(frames);
+        let (link, _) = self.own_link(from, to);
+        self.bed.truncate(link, frames);
         self.arrive(from, to);
         self.federate(to).link_ended(from).unwrap();
     }
@@ -357,9 +302,9 @@ impl Federation {
 
     /// Nobody is told anything now.
     pub fn quiet(&mut self) {
-        let names: Vec<_> = self.members.keys().cloned().collect();
+        let names: Vec<_> = self.names.keys().cloned().collect();
         for name in names {
-            if self.members[&name].lrc.is_member() {
+            if self.is_joined(&name) {
                 assert_eq!(self.callbacks(&name), [], "for {name}");
             }
         }
@@ -374,9 +319,11 @@ impl Federation {
 
     /// The connection of a federate ends.
     pub fn lose(&mut self, name: &str) {
-        let gone = self.members.remove(name).expect("it has joined");
-        self.executive
-            .disconnected(gone.peer, "its connection ended");
+        let gone = self.names.remove(name).expect("it has joined");
+        self.bed.lose(gone);
+        while let Some(message) = self.bed.take(Link::Up(gone)) {
+            self.bed.reach_executive(gone, message).unwrap();
+        }
         self.run();
     }
 
@@ -394,8 +341,11 @@ impl Federation {
             fenced: fenced.to_vec(),
             body: body.into(),
         };
-        let peer = self.members[name].peer;
-        let served = self.executive.receive(peer, ToExecutive::Request(request));
+        let peer = self.names[name];
+        let served = self
+            .bed
+            .executive
+            .receive(peer, ToExecutive::Request(request));
         self.deliver();
         if served.is_err() {
             self.lose(name);
@@ -407,7 +357,10 @@ impl Federation {
     pub fn forge(&mut self, name: &str, body: DataBody<'_>) -> Vec<PeerId> {
         let (peer, data) = self.forged(name, body);
         let mut to = Vec::new();
-        self.executive.data(peer, &data.borrow(), &mut to).unwrap();
+        self.bed
+            .executive
+            .data(peer, &data.borrow(), &mut to)
+            .unwrap();
         self.deliver();
         to
     }
@@ -415,13 +368,16 @@ impl Federation {
     /// The same, and it arrives.
     pub fn forge_arriving(&mut self, name: &str, body: DataBody<'_>) {
         let (peer, data) = self.forged(name, body);
-        self.forward(peer, &data);
+        self.forward(peer, data);
     }
 
     /// Sends a data frame as it is; one that is refused ends the connection; why it was.
     pub fn forge_refused(&mut self, name: &str, body: DataBody<'_>) -> Result<(), String> {
         let (peer, data) = self.forged(name, body);
-        let served = self.executive.data(peer, &data.borrow(), &mut Vec::new());
+        let served = self
+            .bed
+            .executive
+            .data(peer, &data.borrow(), &mut Vec::new());
         self.deliver();
         if served.is_err() {
             self.lose(name);
@@ -440,17 +396,19 @@ impl Federation {
             after,
             body,
         };
-        (self.members[name].peer, data.to_owned())
+        (self.names[name], data.to_owned())
     }
 
     /// What `starling ps` is told.
     pub fn status(&mut self) -> FederationStatus {
-        let peer = self.connect().peer;
-        self.executive
+        let peer = self.bed.connect();
+        self.bed.members.remove(&peer);
+        self.bed
+            .executive
             .receive(peer, ToExecutive::QueryStatus)
             .unwrap();
         loop {
-            match self.executive.poll_output() {
+            match self.bed.executive.poll_output() {
                 Some((_, FromExecutive::Status(mut list))) => return list.remove(0),
                 Some(_) => {}
                 None => panic!("no answer"),
@@ -475,14 +433,14 @@ impl Federation {
     pub fn set_time(&mut self, seconds: u64) {
         self.run();
         let now = std::time::Duration::from_secs(seconds);
-        self.executive.set_time(now);
+        self.bed.executive.set_time(now);
     }
 
     /// Who has waited longer than this and was not named yet: why, and whose turn it is.
     pub fn long_waits(&mut self, seconds: u64) -> Vec<(String, Option<String>)> {
         self.run();
         let longer = std::time::Duration::from_secs(seconds);
-        let waits = self.executive.take_long_waits(longer).into_iter();
+        let waits = self.bed.executive.take_long_waits(longer).into_iter();
         waits.map(|w| (w.why, w.turn.map(|(_, n)| n))).collect()
     }
 
@@ -493,7 +451,7 @@ impl Federation {
             federate: federate.into(),
             subject: subject.map(str::to_owned),
         };
-        self.executive.why(&question)
+        self.bed.executive.why(&question)
     }
 
     /// A class by its name.
@@ -514,7 +472,7 @@ impl Federation {
     }
 
     fn any(&mut self) -> &mut Lrc<Sent> {
-        let mut joined = self.members.values_mut().map(|m| &mut m.lrc);
+        let mut joined = self.bed.members.values_mut();
         joined
             .find(|lrc| lrc.is_member())
             .expect("somebody is joined")

@@ -1,0 +1,222 @@
+//! A federation in memory, for tests: the executive, the federates' LRCs, and links between them that
+//! keep their own order and nothing else. When what is on a link arrives, its user says, and what may
+//! happen to it on the way.
+#![warn(missing_docs)]
+#![forbid(unsafe_code)]
+
+use starling_core::message::{Data, FromExecutive, OwnedData, PeerInfo, ToExecutive};
+use starling_core::{
+    DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId, ProtocolError,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// One message, as its receiver gets it.
+#[derive(Clone, Debug)]
+pub enum Message {
+    /// From an LRC.
+    ToExecutive(ToExecutive),
+    /// To an LRC.
+    FromExecutive(FromExecutive),
+    /// By the executive, or on a link of its own; a fence, too.
+    Data(OwnedData),
+    /// The connection has ended.
+    End,
+}
+
+/// Where a link leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Link {
+    /// To the executive.
+    Up(PeerId),
+    /// From the executive.
+    Down(PeerId),
+    /// From one federate to another.
+    Data(FederateHandle, FederateHandle),
+}
+
+/// What an LRC has sent, until it is put on the links: to the executive, or on links of their own to
+/// these federates.
+#[derive(Default)]
+pub struct Sent(Vec<(Option<Vec<FederateHandle>>, Message)>);
+
+impl Sent {
+    /// What it holds.
+    pub fn messages(&self) -> impl Iterator<Item = &Message> {
+        self.0.iter().map(|(_, message)| message)
+    }
+}
+
+impl Outbox for Sent {
+    fn to_executive(&mut self, message: ToExecutive) {
+        self.0.push((None, Message::ToExecutive(message)));
+    }
+
+    fn data(&mut self, frame: DataOut<'_>) {
+        let to = (frame.path == DataPath::Direct).then(|| frame.to.to_vec());
+        self.0.push((to, Message::Data(frame.data.to_owned())));
+    }
+
+    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
+        self.0
+            .push((Some(vec![to]), Message::Data(fence.to_owned())));
+    }
+}
+
+/// What a link to or from the executive makes of messages that are sent on it together.
+pub type Carry = fn(Vec<Message>) -> Vec<Message>;
+
+/// Executive, LRCs and links.
+pub struct Bed {
+    /// All federation executions.
+    pub executive: Executive,
+    /// Who is connected, by the connection's number.
+    pub members: BTreeMap<PeerId, Lrc<Sent>>,
+    /// How data travels for those who connect from now on.
+    pub path: DataPath,
+    carry: Carry,
+    /// None is empty.
+    links: BTreeMap<Link, VecDeque<Message>>,
+    last_peer: u64,
+}
+
+impl Bed {
+    /// Nobody is connected.
+    pub fn new(executive: Executive, path: DataPath, carry: Carry) -> Self {
+        Bed {
+            executive,
+            members: BTreeMap::new(),
+            path,
+            carry,
+            links: BTreeMap::new(),
+            last_peer: 0,
+        }
+    }
+
+    /// A new connection's LRC; the number is never used again.
+    pub fn connect(&mut self) -> PeerId {
+        self.last_peer += 1;
+        let peer = PeerId(self.last_peer);
+        self.executive.connected(peer, PeerInfo::default());
+        self.members
+            .insert(peer, Lrc::new(Sent::default(), self.path));
+        peer
+    }
+
+    /// The LRC of a connection that is there.
+    pub fn member(&mut self, peer: PeerId) -> &mut Lrc<Sent> {
+        self.members.get_mut(&peer).expect("it has connected")
+    }
+
+    /// A process ends: what is on its way to the executive arrives, nothing more reaches it.
+    pub fn lose(&mut self, peer: PeerId) {
+        self.members.remove(&peer);
+        self.links.remove(&Link::Down(peer));
+        self.put(Link::Up(peer), vec![Message::End]);
+    }
+
+    /// What an LRC has sent is on its way.
+    pub fn collect(&mut self, peer: PeerId) {
+        let Some(member) = self.members.get_mut(&peer) else {
+            return;
+        };
+        let mut up = Vec::new();
+        for (to, message) in std::mem::take(&mut member.outbox().0) {
+            // Whoever has resigned may have sent it: what was sent knows its sender.
+            if let (Some(to), Message::Data(data)) = (to, &message) {
+                let sender = data.borrow().sender;
+                for to in to {
+                    self.put(Link::Data(sender, to), vec![message.clone()]);
+                }
+            } else {
+                up.push(message);
+            }
+        }
+        self.put(Link::Up(peer), (self.carry)(up));
+    }
+
+    /// What the executive has said is on its way.
+    pub fn collect_from_executive(&mut self) {
+        let mut said: BTreeMap<PeerId, Vec<Message>> = BTreeMap::new();
+        while let Some((peer, message)) = self.executive.poll_output() {
+            let message = Message::FromExecutive(message);
+            said.entry(peer).or_default().push(message);
+        }
+        for (peer, messages) in said {
+            self.send_down(peer, messages);
+        }
+    }
+
+    /// The links that carry something.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = Link> + '_ {
+        self.links.keys().copied()
+    }
+
+    /// Takes the next message off a link; none: it carries nothing.
+    pub fn take(&mut self, link: Link) -> Option<Message> {
+        let queue = self.links.get_mut(&link)?;
+        let message = queue.pop_front();
+        if queue.is_empty() {
+            self.links.remove(&link);
+        }
+        message
+    }
+
+    /// What a link carries is lost from this message on.
+    pub fn truncate(&mut self, link: Link, messages: usize) {
+        if let Some(queue) = self.links.get_mut(&link) {
+            queue.truncate(messages);
+            if queue.is_empty() {
+                self.links.remove(&link);
+            }
+        }
+    }
+
+    /// A message arrives at the executive. Data is on its way on afterwards, behind all that the
+    /// executive has said before; what else it says is on its way once it is collected.
+    ///
+    /// # Errors
+    /// What the executive refuses; then the connection is to be ended.
+    pub fn reach_executive(&mut self, from: PeerId, message: Message) -> Result<(), ProtocolError> {
+        match message {
+            Message::ToExecutive(message) => self.executive.receive(from, message)?,
+            Message::Data(data) => {
+                let mut to = Vec::new();
+                self.executive.data(from, &data.borrow(), &mut to)?;
+                self.collect_from_executive();
+                for receiver in to {
+                    self.send_down(receiver, vec![Message::Data(data.clone())]);
+                }
+            }
+            Message::End => self.executive.disconnected(from, "its connection ended"),
+            Message::FromExecutive(_) => panic!("the wrong way"),
+        }
+        Ok(())
+    }
+
+    /// A message arrives at a federate, if that is still there.
+    ///
+    /// # Errors
+    /// What the LRC refuses.
+    pub fn reach_member(&mut self, to: PeerId, message: Message) -> Result<(), ProtocolError> {
+        let Some(member) = self.members.get_mut(&to) else {
+            return Ok(());
+        };
+        match message {
+            Message::FromExecutive(message) => member.receive(message),
+            Message::Data(data) => member.receive_data(&data.borrow()),
+            Message::ToExecutive(_) | Message::End => panic!("the wrong way"),
+        }
+    }
+
+    fn send_down(&mut self, to: PeerId, messages: Vec<Message>) {
+        if self.members.contains_key(&to) {
+            self.put(Link::Down(to), (self.carry)(messages));
+        }
+    }
+
+    fn put(&mut self, link: Link, messages: Vec<Message>) {
+        if !messages.is_empty() {
+            self.links.entry(link).or_default().extend(messages);
+        }
+    }
+}
