@@ -130,9 +130,11 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "time": {
                 "logical_time": of.time.time.to_string(),
                 "galt": of.time.galt.map(|t| t.to_string()),
+                "galt_passed": of.time.galt_passed,
                 "lits": of.time.lits.map(|t| t.to_string()),
                 "lookahead": of.time.lookahead.map(|l| l.to_string()),
                 "constrained": of.time.constrained,
+                "asked": of.time.asked.map(|a| a.name()),
                 "advancing_to": of.time.advancing_to.map(|t| t.to_string()),
                 "in_state_ms": of.time.in_state_ms,
                 "queued": of.time.queued,

@@ -103,6 +103,7 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
             "WAITING",
             "TSO",
             "TIME",
+            "LOOKAHEAD",
             "GALT",
             "LITS",
             "STATE",
@@ -124,7 +125,11 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
                 of.counters.waiting.to_string(),
                 of.time.queued.to_string(),
                 of.time.time.to_string(),
-                shown(of.time.galt),
+                shown(of.time.lookahead),
+                match of.time.galt_passed {
+                    true => format!(">{}", shown(of.time.galt)),
+                    false => shown(of.time.galt),
+                },
                 shown(of.time.lits),
                 state(of, &federation.federates),
             ]);
@@ -150,8 +155,8 @@ pub(crate) fn state(of: &FederateStatus, all: &[FederateStatus]) -> String {
         (false, true) => "constrained",
         (false, false) => "no time management",
     };
-    match time.advancing_to {
-        Some(to) => {
+    match time.advancing_to.zip(time.asked) {
+        Some((to, asked)) => {
             let waits = time.in_state_ms as f64 / 1000.0;
             let others = all.iter().map(|f| &f.federate);
             let mut others = others.filter(|f| time.waits_for == Some(f.handle));
@@ -159,7 +164,8 @@ pub(crate) fn state(of: &FederateStatus, all: &[FederateStatus]) -> String {
                 .next()
                 .map(|f| format!(", for {}", printable(&f.name)));
             format!(
-                "{is}; waits {waits:.1} s for {to}{}",
+                "{is}; waits {waits:.1} s for {to} ({}){}",
+                asked.name(),
                 whom.unwrap_or_default()
             )
         }

@@ -451,7 +451,14 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     assert_eq!(of("Slow")["time"]["waits_for"], serde_json::Value::Null);
     let top = starling(&["top", "--times", "1", &unix]);
     let top = String::from_utf8(top.stdout).unwrap();
-    assert!(top.contains(" s for 10, for Slow\n"), "{top}");
+    let waits = " s for 10 (Time Advance Request), for Slow\n";
+    assert!(top.contains(waits), "{top}");
+    // Its lookahead, its GALT and its LITS.
+    let line = top.lines().find(|line| line.trim().starts_with("Fast"));
+    let columns: Vec<_> = line.unwrap_or_default().split_whitespace().collect();
+    assert_eq!(columns.get(5..9), Some(&["0", "1", "1", "1"][..]), "{top}");
+    assert_eq!(of("Fast")["time"]["asked"], "Time Advance Request");
+    assert_eq!(of("Fast")["time"]["galt_passed"], false);
     signal(&slow.0, "-STOP");
     until("it is the turn of 'Slow': its process is stopped; nothing has come from it for ");
     let json: serde_json::Value = serde_json::from_str(&why(&["--json"])).unwrap();

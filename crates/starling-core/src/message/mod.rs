@@ -25,7 +25,9 @@ pub(crate) use sets::require_pairs;
 pub use time::{Stamp, TimeRequest};
 
 use crate::saved;
-use crate::{Counters, Exception, FederateHandle, LogicalTime, LogicalTimeInterval, ProtocolError};
+use crate::{
+    Advance, Counters, Exception, FederateHandle, LogicalTime, LogicalTimeInterval, ProtocolError,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -315,12 +317,16 @@ pub struct TimeStatus {
     pub time: LogicalTime,
     /// Greatest available logical time; none: undefined.
     pub galt: Option<LogicalTime>,
+    /// No message with that time stamp itself can come any more, only later ones.
+    pub galt_passed: bool,
     /// Least incoming time stamp; none: undefined.
     pub lits: Option<LogicalTime>,
     /// Of one that regulates time.
     pub lookahead: Option<LogicalTimeInterval>,
     /// Whether it is time-constrained.
     pub constrained: bool,
+    /// By this service it has asked for an advance, and waits.
+    pub asked: Option<Advance>,
     /// It has asked for this time, and waits.
     pub advancing_to: Option<LogicalTime>,
     /// For how many milliseconds it has waited, or not waited.

@@ -176,13 +176,17 @@ impl Execution {
         let managed = self.mom.federates.get(&federate);
         let since = managed.map_or(self.mom.now, |m| m.spent.since);
         let in_state = self.mom.now.saturating_sub(since).as_millis();
+        let galt = times.galt(federate);
+        let advance = clock.and_then(|c| c.advance());
         TimeStatus {
             time: clock.map_or_else(|| times.time_type().initial(), |c| c.time()),
-            galt: times.galt(federate).time(),
+            galt: galt.time(),
+            galt_passed: galt.is_strict(),
             lits: times.lits(federate),
             lookahead: clock.and_then(|c| c.lookahead()),
             constrained: times.is_constrained(federate),
-            advancing_to: clock.and_then(|c| c.advance()).map(|(_, to)| to),
+            asked: advance.map(|(kind, _)| kind),
+            advancing_to: advance.map(|(_, to)| to),
             in_state_ms: u64::try_from(in_state).unwrap_or(u64::MAX),
             queued: times.queued(federate) as u64,
             waits_for: times.waits_for(federate),

@@ -140,7 +140,7 @@ impl ExecutionTime {
                 constrained: times.is_constrained(federate),
                 advance: clock.advance(),
                 galt: galt.time(),
-                galt_passed: matches!(galt, Bound::At { strict: true, .. }),
+                galt_passed: galt.is_strict(),
                 lits: times.lits(federate),
                 queued: times.queued(federate),
             })

@@ -31,6 +31,17 @@ pub enum Advance {
 }
 
 impl Advance {
+    /// The service by its name in the standard.
+    pub fn name(self) -> &'static str {
+        match self {
+            Advance::Time => "Time Advance Request",
+            Advance::TimeAvailable => "Time Advance Request Available",
+            Advance::NextMessage => "Next Message Request",
+            Advance::NextMessageAvailable => "Next Message Request Available",
+            Advance::FlushQueue => "Flush Queue Request",
+        }
+    }
+
     /// Whether all messages at the time that is granted have come by then (§8.8, §8.10).
     fn is_exclusive(self) -> bool {
         matches!(self, Advance::Time | Advance::NextMessage)

@@ -276,6 +276,11 @@ impl Bound {
         }
     }
 
+    /// Whether its time itself is too early.
+    pub(crate) fn is_strict(self) -> bool {
+        matches!(self, Bound::At { strict: true, .. })
+    }
+
     /// Whether a time stamp lies within it.
     pub(crate) fn admits(self, stamp: LogicalTime) -> bool {
         match self {

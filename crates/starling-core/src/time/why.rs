@@ -5,7 +5,7 @@
 //! ends there: it has asked for nothing, or a save or a restore holds all.
 
 use super::execution::Since;
-use super::galt::{Advance, Wait};
+use super::galt::Wait;
 use crate::execution::Execution;
 use crate::why::{Broken, Walk};
 use crate::{FederateHandle, PeerId};
@@ -122,9 +122,9 @@ impl Execution {
         }
         match times.clock(of).and_then(|c| c.advance()) {
             Some((kind, to)) if wait.at != to => {
-                format!("{} up to {to}, next {}", service(kind), wait.at)
+                format!("{} up to {to}, next {}", kind.name(), wait.at)
             }
-            Some((kind, to)) => format!("{} to {to}", service(kind)),
+            Some((kind, to)) => format!("{} to {to}", kind.name()),
             None => format!("time constraint at {}", wait.at),
         }
     }
@@ -174,16 +174,5 @@ impl Execution {
             }
             None => "before a restore".to_owned(),
         }
-    }
-}
-
-/// A service by its name in the standard.
-fn service(kind: Advance) -> &'static str {
-    match kind {
-        Advance::Time => "Time Advance Request",
-        Advance::TimeAvailable => "Time Advance Request Available",
-        Advance::NextMessage => "Next Message Request",
-        Advance::NextMessageAvailable => "Next Message Request Available",
-        Advance::FlushQueue => "Flush Queue Request",
     }
 }

@@ -200,7 +200,10 @@ fields! {
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
     FederateStatus { federate, peer, counters, doing, time }
-    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued, waits_for }
+    TimeStatus {
+        time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
+        waits_for
+    }
     Counters {
         sent, unwanted, reduced, of_deleted, queued, unknown, unsubscribed, retracted, dropped,
         from_removed, outdated, conflated, held, withheld, waiting

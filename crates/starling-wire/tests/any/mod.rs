@@ -299,7 +299,10 @@ structs! {
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
     FederateStatus { federate, peer, counters, doing, time }
-    TimeStatus { time, galt, lits, lookahead, constrained, advancing_to, in_state_ms, queued, waits_for }
+    TimeStatus {
+        time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
+        waits_for
+    }
     Cause { sender, request }
     Entry { index, cause, body }
     Watermark { index, requests }
