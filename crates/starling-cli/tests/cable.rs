@@ -1,4 +1,4 @@
-//! Processes that are stopped and cables that are cut: a stopped process is told from a lost host,
+//! Processes that are stopped and cables that are cut: a stopped process is distinguished from a lost host,
 //! though neither connection is closed. Two hosts are network namespaces of this machine, which
 //! needs root and iproute2. Elsewhere the tests say that they were left out; where the variable CI
 //! is set they fail.

@@ -231,7 +231,7 @@ impl Execution {
         }
         if known.is_none() {
             let why = format!(
-                "{} has deleted '{name}' locally; it discovers it again with its next update, or when it subscribes anew",
+                "{} has deleted '{name}' locally; it discovers it again with its next update, or when it subscribes again",
                 self.federate_text(receiver)
             );
             return walk.fails("discovered", why);

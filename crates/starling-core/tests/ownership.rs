@@ -422,7 +422,7 @@ fn a_denial_on_its_way_when_the_acquisition_is_cancelled_is_not_told() {
     s.deny("A", &[x]);
     s.cancel_acquisition("B", &[x]);
     s.told("B", &[s.cancelled(&[x])]);
-    // And again for one that is asked for anew before the confirmation comes.
+    // And again for one that is asked for again before the confirmation comes.
     s.acquire("B", &[x]);
     s.told("A", &[s.release(&[x])]);
     s.cancel_acquisition("B", &[x]);
@@ -450,7 +450,7 @@ fn nobody_acquires_any_more_when_the_owner_confirms() {
     assert!(refused.message.contains("'x'"), "{refused}");
     assert_eq!(s.owner_of(y), ["A"], "all or none");
     s.told("B", &[s.cancelled(&[x])]);
-    // The others are offered it anew, and the owner is asked anew.
+    // The others are offered it again, and the owner is asked again.
     s.told("C", &[s.assumption(&[x], b"offer")]);
     s.if_available("C", &[x]);
     s.told("A", &[s.confirmation(&[x])]);

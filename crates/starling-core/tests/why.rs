@@ -89,7 +89,7 @@ fn the_chain_of_an_object_instance() {
         .unwrap();
     assert_eq!(
         last(&mut f, "B", name),
-        "FAIL discovered: 'B' has deleted 'HLAinstance-1-1' locally; it discovers it again with its next update, or when it subscribes anew"
+        "FAIL discovered: 'B' has deleted 'HLAinstance-1-1' locally; it discovers it again with its next update, or when it subscribes again"
     );
 }
 

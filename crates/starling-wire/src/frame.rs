@@ -10,7 +10,7 @@ pub const VERSION: u32 = 1;
 /// The largest frame. What comes in takes memory as it comes, not as it is announced.
 pub const FRAME_BYTES_MAX: usize = 1 << 30;
 
-/// The first bytes of a connection, so that a stranger is told from a federate at once.
+/// The first bytes of a connection, so that a stranger is recognized at once.
 const MAGIC: &[u8; 4] = b"STRL";
 
 const HELLO: u8 = 1;

@@ -251,7 +251,7 @@ fn saves_keep_keeps_the_latest_of_each_federation_execution() {
     assert_eq!(labels(&saves), ["One", "Three", "Two"]);
     assert!(saves.read("Another", "One").is_ok());
     age("Three", 25);
-    // Written anew, it is the latest.
+    // Written again, it is the latest.
     save(&[&a], "Two");
     save(&[&a], "Four");
     assert_eq!(labels(&saves), ["Four", "One", "Two"]);

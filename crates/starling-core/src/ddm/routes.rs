@@ -316,7 +316,7 @@ impl Federate {
     }
 
     /// Subscription regions of another federate's have new ranges: routes of what overlaps the
-    /// former or the new ones are found anew.
+    /// former or the new ones are found again.
     pub(crate) fn apply_region_commits(&mut self, list: Vec<RegionSpecification>) {
         for specification in list {
             let RegionSpecification { region, ranges } = specification;

@@ -126,7 +126,7 @@ impl UpdateRegions {
         }
     }
 
-    /// A region was committed anew; it may not be used here.
+    /// A region was committed again; it may not be used here.
     pub(crate) fn commit(&mut self, region: RegionHandle, ranges: &Ranges) {
         if self.is_used(region) {
             self.index.set(region, ranges.clone());

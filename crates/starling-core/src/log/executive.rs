@@ -61,7 +61,7 @@ impl Log {
 
     /// Takes an index for a member's request. Its fences come first, so that all that it brings
     /// about stands behind them. None if it is of an older epoch: it has neither index nor
-    /// number, since its sender counts anew, and nothing comes of it.
+    /// number, since its sender counts from 1 again, and nothing comes of it.
     pub(crate) fn request(
         &mut self,
         sender: FederateHandle,
@@ -279,7 +279,7 @@ impl Log {
         sender: FederateHandle,
         after: &After,
     ) -> Result<bool, ProtocolError> {
-        // Before anything else: its sender's requests are numbered anew.
+        // Before anything else: its sender's requests are numbered from 1 again.
         if self.is_outdated(after.index) {
             return Ok(false);
         }

@@ -11,12 +11,12 @@
 //!   being lost. Whoever acquires only asks;
 //! - an attribute that is unowned or whose owner waits for a new one is offered once to each
 //!   federate that could acquire it (knows the instance, publishes the attribute at the known
-//!   class), also to those who come to that later; a new divestiture offers anew;
+//!   class), also to those who come to that later; a new divestiture offers again;
 //! - an unowned attribute has no acquisition waiting: the first asker gets it at once.
 //!
 //! Races are decided by the order of the log. A queued callback remembers which of the federate's
 //! own requests were in the log when its entry was made (`as_of`), so one that a later request
-//! has overtaken is told from one that answers it.
+//! has overtaken can be distinguished from one that answers it.
 
 pub(crate) mod execution;
 pub(crate) mod federate;
