@@ -363,6 +363,19 @@ fn require_valid(handle: FederateHandle) -> Result<(), Exception> {
     throw!(InvalidFederateHandle, "the handle is not valid")
 }
 
+/// What one reads who decodes a value of the MOM with its count, as the end of a sentence.
+fn counted(encoded: &[u8], size: usize) -> &'static str {
+    match encoded.split_first_chunk() {
+        Some((count, rest))
+            if u32::from_be_bytes(*count) as usize == size && rest.len() == size =>
+        {
+            "; it is an HLAhandle of the MOM, which begins with the count of its bytes, in 4: decode \
+             what comes after"
+        }
+        _ => "",
+    }
+}
+
 /// Services that make a handle of what it was encoded as: its number, the highest byte first.
 macro_rules! decode {
     ($($(#[$doc:meta])* $method:ident $handle:ident($number:ty) $make:expr;)*) => {
@@ -373,10 +386,11 @@ macro_rules! decode {
                     Ok(bytes) => Ok($make(<$number>::from_be_bytes(bytes))),
                     Err(_) => throw!(
                         CouldNotDecode,
-                        "{} is encoded in {} bytes, not {}",
+                        "{} is encoded in {} bytes, not {}{}",
                         stringify!($handle),
                         size_of::<$number>(),
-                        encoded.len()
+                        encoded.len(),
+                        counted(encoded, size_of::<$number>())
                     ),
                 }
             }
