@@ -243,12 +243,11 @@ impl Network {
                 taken.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
                 self.flush_executive(checker);
                 if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } =
-                    data.body
-                    && let Some(stamp) = payload.stamp
+                    &data.body
                 {
                     let member = |p: &PeerId| Some(self.executive.member(*p)?.2);
                     let members: Vec<_> = to.iter().filter_map(member).collect();
-                    checker.forwarded(data.sender, stamp, &members);
+                    checker.forwarded(data.sender, payload, &members);
                 }
                 for peer in to {
                     self.put(Link::Down(peer), Item::Frame(bytes.to_vec()));

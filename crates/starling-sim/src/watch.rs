@@ -1,6 +1,6 @@
 //! What the network tells the checker of a run.
 
-use starling_core::message::{EntryBody, Request, Stamp, time};
+use starling_core::message::{EntryBody, Payload, Request, time};
 use starling_core::{FederateHandle, ObjectModel};
 
 /// Keeps a model from what happens, in the order in which it happens at the executive.
@@ -21,8 +21,8 @@ pub(crate) trait Watch {
     fn timed(&mut self, _: FederateHandle, _: &time::Request) {}
     /// The executive tells a federate something about time.
     fn notified(&mut self, _: FederateHandle, _: &time::Notice) {}
-    /// The executive forwards a message with a time to these.
-    fn forwarded(&mut self, _: FederateHandle, _: Stamp, _: &[FederateHandle]) {}
+    /// The executive forwards what a federate has sent to these.
+    fn forwarded(&mut self, _: FederateHandle, _: &Payload<'_>, _: &[FederateHandle]) {}
     /// The executive has become what was saved.
     fn restored(&mut self) {}
     /// All that an input brings about has been told.

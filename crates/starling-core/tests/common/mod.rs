@@ -198,13 +198,28 @@ impl Federation {
         work(self.federate(name))
     }
 
+    /// A service call; the first message that it sends arrives at the executive, the others stay on
+    /// their way until the next call or `run`.
+    pub fn call_in_part<T>(&mut self, name: &str, work: impl FnOnce(&mut Lrc<Sent>) -> T) -> T {
+        let result = work(self.federate(name));
+        self.send_some(name, 1);
+        result
+    }
+
     /// Hands what a federate has sent to the executive and to the links of its own.
     fn send(&mut self, name: &str) {
+        self.send_some(name, usize::MAX);
+    }
+
+    fn send_some(&mut self, name: &str, most: usize) {
         let Some(peer) = self.names.get(name).copied() else {
             return;
         };
         self.bed.collect(peer);
-        while let Some(message) = self.bed.take(Link::Up(peer)) {
+        for _ in 0..most {
+            let Some(message) = self.bed.take(Link::Up(peer)) else {
+                break;
+            };
             match message {
                 Message::Data(data) => self.forward(peer, data),
                 message => {

@@ -190,6 +190,33 @@ fn all_parts_of_an_update_are_retracted() {
     assert_eq!(f.told("b"), "grant 20");
 }
 
+/// A flush (§8.12) may come between the frames of one update: a simulated federation found it.
+#[test]
+fn an_update_is_flushed_in_part_and_retracted() {
+    let (mut f, instance, xy) = known_instance();
+    let values = [(xy[0], &b"1"[..]), (xy[1], &b"2"[..])];
+    let flushed_in_part = |f: &mut Federation| {
+        let sent = f.call_in_part("a", |f| {
+            f.update_attribute_values_at(instance, &values, b"u", at(9.0))
+        });
+        f.call("b", |f| f.flush_queue_request(at(3.0))).unwrap();
+        f.hear();
+        assert_eq!(f.told("b"), "u@9TT, grant 1");
+        sent.unwrap()
+    };
+    flushed_in_part(&mut f);
+    f.call("b", |f| f.flush_queue_request(at(3.0))).unwrap();
+    assert_eq!(f.told("b"), "u@9TT, grant 1", "the other part");
+
+    // What had come is asked back, once, and the rest does not come.
+    let sent = flushed_in_part(&mut f);
+    f.call("a", |f| f.retract(sent)).unwrap();
+    assert_eq!(f.told("b"), format!("retract {}", sent.number()));
+    f.tar("b", 20.0);
+    f.tar("a", 30.0);
+    assert_eq!(f.told("b"), "grant 20");
+}
+
 #[test]
 fn what_is_retracted_or_waits_at_resigning_is_counted() {
     let mut f = federation(&["a", "b"]);

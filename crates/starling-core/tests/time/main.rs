@@ -279,6 +279,26 @@ fn enabling_constraint_waits_for_galt_and_regulation_moves_time() {
     assert_eq!(f.bounds("b").0, Some(at(7.0)));
 }
 
+/// Constrained with GALT at its own time, a federate may yet get messages of this time, with an
+/// advance to it.
+#[test]
+fn messages_of_the_time_at_which_it_is_constrained_come_with_an_advance_to_it() {
+    let mut f = federation(&["a", "b"]);
+    f.regulate("a", 1.0);
+    f.tar("a", 6.0);
+    assert_eq!(f.told("a"), "grant 6");
+    f.tar("b", 7.0);
+    assert_eq!(f.told("b"), "grant 7");
+    f.call("b", |f| f.enable_time_constrained()).unwrap();
+    assert_eq!(f.told("b"), "constrained 7");
+    f.send("a", "now", 7.0);
+    assert_eq!(f.told("b"), "", "it does not advance");
+    f.tar("b", 7.0);
+    assert_eq!(f.told("b"), "", "more of this time may come");
+    f.tar("a", 8.0);
+    assert_eq!(f.told("b"), "now@7TT, grant 7");
+}
+
 #[test]
 fn galt_and_lits() {
     let mut f = federation(&["a", "b"]);

@@ -218,10 +218,8 @@ impl Run {
         assert_eq!(sent.source, source, "{me} got {id} as something else");
         assert_ne!(sent.sender, me, "{me} hears itself");
         let timely = time.is_some_and(|t| t.received == Order::TimeStamp);
-        if let Some(message) = sent.message.filter(|_| timely) {
-            let withdrawn = self.seen.times.withdrawn.contains(&(me, message));
-            assert!(!withdrawn, "{me} got {id}, which was retracted: {sent:?}");
-        }
+        let withdrawn = timely && self.seen.times.withdrawn.contains(&(me, id));
+        assert!(!withdrawn, "{me} got {id}, which was retracted: {sent:?}");
         let own = self.own.get_mut(&me).expect("callbacks come to the living");
         own.got(me, id, sent, time);
     }
@@ -229,18 +227,9 @@ impl Run {
     /// What a grant brings has come by now.
     fn brought(&mut self, me: FederateHandle) {
         let brought = self.seen.times.take_brought(me);
-        let sent = &self.sent;
-        let own = &self.own[&me];
-        // By the others it may be granted before all parts of one message have come.
-        let whole = matches!(own.view.request, Some((Kind::Tar | Kind::Nmr, _)));
-        let missing = own.must.iter().filter(|id| {
-            let message = sent[id].message;
-            let open = |m: &Message| {
-                self.retracted.contains(m) || (!whole && own.messages.contains_key(m))
-            };
-            message.is_some_and(|m| brought.contains(&m) && !open(&m))
-        });
-        let missing: Vec<_> = missing.map(|id| &sent[id]).collect();
+        let must = &self.own[&me].must;
+        let missing = brought.iter().filter(|id| must.contains(id));
+        let missing: Vec<_> = missing.map(|id| &self.sent[id]).collect();
         assert!(missing.is_empty(), "{me} is granted before {missing:?}");
     }
 
@@ -397,8 +386,10 @@ impl Run {
                 let f = &own.view;
                 let waits = f.request.is_some() || own.enabling.is_some() || own.constraining;
                 let partakes = f.regulating || f.constrained;
-                // At that time, too, it goes on to where nothing more can come to others.
-                if !waits && partakes && (f.time < to || !f.spent) {
+                // At that time, too, it goes on to where nothing more can come to others, and
+                // nothing more to it: once constrained at a time, it may get messages of this time.
+                let open = !f.spent || (f.constrained && !f.over);
+                if !waits && partakes && (f.time < to || open) {
                     let nmr = f.time < to && self.draw.bool();
                     self.ask(peer, me, if nmr { Kind::Nmr } else { Kind::Tar }, to);
                     asked = true;

@@ -4,7 +4,7 @@
 use crate::ddm::model::World;
 use crate::watch::Watch;
 use starling_core::message::time::{Notice, Request as TimeRequest};
-use starling_core::message::{EntryBody, Request, RequestBody, Stamp, federation, object};
+use starling_core::message::{EntryBody, Payload, Request, RequestBody, Stamp, federation, object};
 use starling_core::{
     Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel, TimeStatus,
 };
@@ -33,21 +33,32 @@ pub(crate) fn kind(of: Advance) -> Kind {
     }
 }
 
-/// What stands in one federate's stream and was not granted.
-type Waiting = Vec<(i64, Message)>;
+/// What stands in one federate's stream and was not granted, frame by frame: the values of one update
+/// are one message to retract, and come in several frames if their transportation differs.
+struct Waiting {
+    time: i64,
+    message: Message,
+    /// The numbers that it carries.
+    numbers: Vec<u64>,
+}
+
+/// The number at the end of a value or of a deletion's tag.
+fn number_of(bytes: &[u8]) -> u64 {
+    u64::from_le_bytes(*bytes.last_chunk().expect("it ends in 8 bytes"))
+}
 
 /// The executive's view of time.
 #[derive(Default)]
 pub(crate) struct Times {
     handles: Vec<FederateHandle>,
     all: Vec<oracle::Federate>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<Vec<Waiting>>,
     /// The first point that a federate may use once it regulates.
     first: BTreeMap<FederateHandle, i64>,
-    /// By federate: the messages that each grant on its way must bring.
-    brought: BTreeMap<FederateHandle, VecDeque<Vec<Message>>>,
-    /// Messages that a federate must not get in time-stamp order any more.
-    pub(crate) withdrawn: BTreeSet<(FederateHandle, Message)>,
+    /// By federate: the numbers that each grant on its way must bring.
+    brought: BTreeMap<FederateHandle, VecDeque<Vec<u64>>>,
+    /// Numbers that a federate must not get in time-stamp order any more.
+    pub(crate) withdrawn: BTreeSet<(FederateHandle, u64)>,
     /// Something has changed since the last comparison.
     changed: bool,
     pub(crate) grants: u64,
@@ -63,8 +74,8 @@ impl Times {
         self.first[&federate]
     }
 
-    /// The messages of the next grant that comes to a federate, or of its regulation.
-    pub(crate) fn take_brought(&mut self, federate: FederateHandle) -> Vec<Message> {
+    /// The numbers that the next grant that comes to a federate brings, or its regulation.
+    pub(crate) fn take_brought(&mut self, federate: FederateHandle) -> Vec<u64> {
         let of = self.brought.get_mut(&federate);
         let next = of.and_then(VecDeque::pop_front);
         next.unwrap_or_else(|| panic!("{federate} is told of a grant that nobody made"))
@@ -87,7 +98,8 @@ impl Times {
         self.changed = true;
     }
 
-    fn push(&mut self, to: FederateHandle, time: i64, message: Message) {
+    fn push(&mut self, to: FederateHandle, frame: Waiting) {
+        let Waiting { time, message, .. } = frame;
         let at = self.of(to);
         let f = &mut self.all[at];
         if !f.constrained {
@@ -100,7 +112,7 @@ impl Times {
             f.time
         );
         f.queue.push(time);
-        self.waiting[at].push((time, message));
+        self.waiting[at].push(frame);
         self.changed = true;
     }
 
@@ -118,14 +130,12 @@ impl Times {
     fn bring(&mut self, federate: FederateHandle, up_to: Option<i64>) {
         let at = self.of(federate);
         let comes = |time: i64| up_to.is_none_or(|t| time <= t);
-        let (come, stay): (Waiting, _) = self.waiting[at].iter().partition(|(t, _)| comes(*t));
+        let frames = std::mem::take(&mut self.waiting[at]).into_iter();
+        let (come, stay): (Vec<_>, _) = frames.partition(|frame| comes(frame.time));
         self.waiting[at] = stay;
         self.all[at].queue.retain(|time| !comes(*time));
-        let messages = come.into_iter().map(|(_, message)| message).collect();
-        self.brought
-            .entry(federate)
-            .or_default()
-            .push_back(messages);
+        let numbers = come.into_iter().flat_map(|frame| frame.numbers).collect();
+        self.brought.entry(federate).or_default().push_back(numbers);
     }
 
     fn request(&mut self, origin: FederateHandle, request: &TimeRequest) {
@@ -168,12 +178,12 @@ impl Times {
 
     fn retract(&mut self, message: Message) {
         for (at, waiting) in self.waiting.iter_mut().enumerate() {
-            let before = waiting.len();
-            waiting.retain(|(_, m)| *m != message);
-            if waiting.len() < before {
-                self.withdrawn.insert((self.handles[at], message));
-                self.all[at].queue = waiting.iter().map(|(time, _)| *time).collect();
+            let me = self.handles[at];
+            for frame in waiting.extract_if(.., |frame| frame.message == message) {
+                let numbers = frame.numbers.into_iter();
+                self.withdrawn.extend(numbers.map(|number| (me, number)));
             }
+            self.all[at].queue = waiting.iter().map(|frame| frame.time).collect();
         }
     }
 
@@ -264,7 +274,7 @@ impl Watch for Seen {
     fn entered(&mut self, handle: FederateHandle) {
         self.times.handles.push(handle);
         self.times.all.push(oracle::Federate::default());
-        self.times.waiting.push(Waiting::new());
+        self.times.waiting.push(Vec::new());
         self.times.changed = true;
     }
 
@@ -291,13 +301,18 @@ impl Watch for Seen {
     fn told(&mut self, to: FederateHandle, body: &EntryBody) {
         if let EntryBody::Object(object::Entry::Remove {
             producer,
+            tag,
             stamp: Some(stamp),
             ..
         }) = body
             && let Some(number) = stamp.retraction
         {
-            let message = (*producer, number);
-            self.times.push(to, whole(stamp.time), message);
+            let frame = Waiting {
+                time: whole(stamp.time),
+                message: (*producer, number),
+                numbers: vec![number_of(tag)],
+            };
+            self.times.push(to, frame);
         }
     }
 
@@ -309,15 +324,23 @@ impl Watch for Seen {
         self.times.notice(to, notice);
     }
 
-    fn forwarded(&mut self, sender: FederateHandle, stamp: Stamp, to: &[FederateHandle]) {
+    fn forwarded(&mut self, sender: FederateHandle, payload: &Payload<'_>, to: &[FederateHandle]) {
+        let Some(stamp) = payload.stamp else {
+            return;
+        };
         let Some(number) = stamp.retraction else {
             return;
         };
         self.times.require_admitted(sender, stamp);
         for receiver in to {
             assert_ne!(*receiver, sender, "{sender} hears itself");
-            let time = whole(stamp.time);
-            self.times.push(*receiver, time, (sender, number));
+            let values = payload.values.iter();
+            let frame = Waiting {
+                time: whole(stamp.time),
+                message: (sender, number),
+                numbers: values.map(|(_, value)| number_of(value)).collect(),
+            };
+            self.times.push(*receiver, frame);
         }
     }
 }
