@@ -5,7 +5,7 @@ use super::order::Ordering;
 use crate::message::time;
 use crate::message::{
     After, Cause, Data, DataBody, FromExecutive, LogIndex, Request, RequestBody, RequestNumber,
-    TimeRequest,
+    Sets, TimeRequest,
 };
 use crate::saved;
 use crate::{FederateHandle, ProtocolError};

@@ -1,142 +1,134 @@
 //! Data distribution management, chapter 9.
 
-use crate::held::holds;
 use crate::{
     AttributeHandle, DimensionHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, RegionHandle,
 };
 
-/// What a joined federate asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// Commit Region Modifications, §9.3, of regions that the executive is to know, ascending.
-    CommitRegions(Vec<RegionSpecification>),
-    /// Delete Region, §9.4, of a region that the executive knows.
-    DeleteRegion(RegionHandle),
-    /// Register Object Instance With Regions, §9.5.
-    RegisterObjectWithRegions {
-        /// From the federate's own block.
-        instance: ObjectInstanceHandle,
-        /// The registered class.
-        class: ObjectClassHandle,
-        /// A reserved name, or none: the RTI makes one.
-        name: Option<String>,
-        /// Associations for updates.
-        regions: Vec<AttributeRegions>,
-    },
-    /// Associate Regions For Updates, §9.6.
-    AssociateRegions {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// Attributes with regions to associate, besides those associated already.
-        regions: Vec<AttributeRegions>,
-    },
-    /// Unassociate Regions For Updates, §9.7.
-    UnassociateRegions {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// Attributes with regions whose association ends, where there is one.
-        regions: Vec<AttributeRegions>,
-    },
-    /// Subscribe Object Class Attributes With Regions, §9.8.
-    SubscribeObjectClassWithRegions {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// Attributes with regions to subscribe, besides those subscribed already.
-        regions: Vec<AttributeRegions>,
-        /// False for a passive subscription.
-        active: bool,
-        /// Update rate designator, empty for none.
-        rate: String,
-    },
-    /// Unsubscribe Object Class Attributes With Regions, §9.9.
-    UnsubscribeObjectClassWithRegions {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// Attributes with regions whose subscription ends, where there is one.
-        regions: Vec<AttributeRegions>,
-    },
-    /// Subscribe Interaction Class With Regions, §9.10.
-    SubscribeInteractionWithRegions {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Regions to subscribe with, besides those subscribed with already.
-        regions: Vec<RegionHandle>,
-        /// False for a passive subscription.
-        active: bool,
-    },
-    /// Unsubscribe Interaction Class With Regions, §9.11.
-    UnsubscribeInteractionWithRegions {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Regions with which the subscription ends, where there is one.
-        regions: Vec<RegionHandle>,
-    },
-    /// Request Attribute Value Update With Regions, §9.13.
-    RequestClassUpdateWithRegions {
-        /// The object class; instances of its subclasses count, too.
-        class: ObjectClassHandle,
-        /// The attributes whose values are wanted, where their update regions overlap these.
-        regions: Vec<AttributeRegions>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-    },
-}
+messages! {
+    ($) ddm_messages
 
-/// What the log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// Regions that are subscribed with have new ranges. Audience: all.
-    RegionsCommitted(Vec<RegionSpecification>),
-    /// The sender now subscribes at this class with these regions, too. Audience: all.
-    ObjectRegionSubscription {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// All regions that are named.
-        specifications: Vec<RegionSpecification>,
-        /// Attributes with regions.
-        regions: Vec<AttributeRegions>,
-        /// False for a passive subscription.
-        active: bool,
-        /// Update rate designator, empty for none.
-        rate: String,
-    },
-    /// The sender no longer subscribes at this class with these regions. Audience: all.
-    ObjectRegionUnsubscription {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// Attributes with regions.
-        regions: Vec<AttributeRegions>,
-    },
-    /// The sender now subscribes to this interaction class with these regions, too. Audience: all.
-    InteractionRegionSubscription {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// The regions.
-        specifications: Vec<RegionSpecification>,
-        /// False for a passive subscription.
-        active: bool,
-    },
-    /// The sender no longer subscribes to this interaction class with these regions. Audience: all.
-    InteractionRegionUnsubscription {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// The regions.
-        regions: Vec<RegionHandle>,
-    },
-    /// Its creator has deleted a region that may have been conveyed. Audience: all others, with
-    /// the switch Convey Region Designator Sets.
-    RegionDeleted(RegionHandle),
-}
+    /// What a joined federate asks for.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Request "request of data distribution management" {
+        /// Commit Region Modifications, §9.3, of regions that the executive is to know, ascending.
+        1 CommitRegions(list: Vec<RegionSpecification>),
+        /// Delete Region, §9.4, of a region that the executive knows.
+        2 DeleteRegion(region: RegionHandle),
+        /// Register Object Instance With Regions, §9.5.
+        3 RegisterObjectWithRegions {
+            /// From the federate's own block.
+            instance: ObjectInstanceHandle,
+            /// The registered class.
+            class: ObjectClassHandle,
+            /// A reserved name, or none: the RTI makes one.
+            name: Option<String>,
+            /// Associations for updates.
+            regions: Vec<AttributeRegions>,
+        },
+        /// Associate Regions For Updates, §9.6.
+        4 AssociateRegions {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// Attributes with regions to associate, besides those associated already.
+            regions: Vec<AttributeRegions>,
+        },
+        /// Unassociate Regions For Updates, §9.7.
+        5 UnassociateRegions {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// Attributes with regions whose association ends, where there is one.
+            regions: Vec<AttributeRegions>,
+        },
+        /// Subscribe Object Class Attributes With Regions, §9.8.
+        6 SubscribeObjectClassWithRegions {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// Attributes with regions to subscribe, besides those subscribed already.
+            regions: Vec<AttributeRegions>,
+            /// False for a passive subscription.
+            active: bool,
+            /// Update rate designator, empty for none.
+            rate: String,
+        },
+        /// Unsubscribe Object Class Attributes With Regions, §9.9.
+        7 UnsubscribeObjectClassWithRegions {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// Attributes with regions whose subscription ends, where there is one.
+            regions: Vec<AttributeRegions>,
+        },
+        /// Subscribe Interaction Class With Regions, §9.10.
+        8 SubscribeInteractionWithRegions {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Regions to subscribe with, besides those subscribed with already.
+            regions: Vec<RegionHandle>,
+            /// False for a passive subscription.
+            active: bool,
+        },
+        /// Unsubscribe Interaction Class With Regions, §9.11.
+        9 UnsubscribeInteractionWithRegions {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Regions with which the subscription ends, where there is one.
+            regions: Vec<RegionHandle>,
+        },
+        /// Request Attribute Value Update With Regions, §9.13.
+        10 RequestClassUpdateWithRegions {
+            /// The object class; instances of its subclasses count, too.
+            class: ObjectClassHandle,
+            /// The attributes whose values are wanted, where their update regions overlap these.
+            regions: Vec<AttributeRegions>,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+        },
+    }
 
-holds! {
-    Entry {
-        RegionsCommitted(list),
-        ObjectRegionSubscription { class, specifications, regions, active, rate },
-        ObjectRegionUnsubscription { class, regions },
-        InteractionRegionSubscription { class, specifications, active },
-        InteractionRegionUnsubscription { class, regions },
-        RegionDeleted(region)
+    /// What the log says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Entry "entry of data distribution management" {
+        /// Regions that are subscribed with have new ranges. Audience: all.
+        1 RegionsCommitted(list: Vec<RegionSpecification>),
+        /// The sender now subscribes at this class with these regions, too. Audience: all.
+        2 ObjectRegionSubscription {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// All regions that are named.
+            specifications: Vec<RegionSpecification>,
+            /// Attributes with regions.
+            regions: Vec<AttributeRegions>,
+            /// False for a passive subscription.
+            active: bool,
+            /// Update rate designator, empty for none.
+            rate: String,
+        },
+        /// The sender no longer subscribes at this class with these regions. Audience: all.
+        3 ObjectRegionUnsubscription {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// Attributes with regions.
+            regions: Vec<AttributeRegions>,
+        },
+        /// The sender now subscribes to this interaction class with these regions, too. Audience: all.
+        4 InteractionRegionSubscription {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// The regions.
+            specifications: Vec<RegionSpecification>,
+            /// False for a passive subscription.
+            active: bool,
+        },
+        /// The sender no longer subscribes to this interaction class with these regions. Audience: all.
+        5 InteractionRegionUnsubscription {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// The regions.
+            regions: Vec<RegionHandle>,
+        },
+        /// Its creator has deleted a region that may have been conveyed. Audience: all others, with
+        /// the switch Convey Region Designator Sets.
+        6 RegionDeleted(region: RegionHandle),
     }
 }
 

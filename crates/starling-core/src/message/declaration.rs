@@ -1,65 +1,61 @@
 //! Declaration management, chapter 5.
 
 use super::ddm;
-use crate::held::holds;
 use crate::{AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle};
 
-/// What a joined federate asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// The class attributes now published, replacing the former ones; none ends publication (§5.2, §5.3).
-    PublishObjectClass {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// All that are published now.
-        attributes: Vec<AttributeHandle>,
-    },
-    /// Interaction class published or not (§5.4, §5.5).
-    PublishInteraction {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// On or off.
-        published: bool,
-    },
-    /// The class attributes now subscribed, replacing the former ones (§5.6, §5.7).
-    SubscribeObjectClass {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// All that are subscribed now.
-        attributes: Vec<SubscribedAttribute>,
-    },
-    /// Interaction class subscribed or not (§5.8, §5.9).
-    SubscribeInteraction {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Not at all, passively or actively.
-        subscription: Subscription,
-    },
-}
+messages! {
+    ($) declaration_messages
 
-/// What the log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// The sender now subscribes to these attributes at this class. Audience: all.
-    ObjectSubscription {
-        /// The object class.
-        class: ObjectClassHandle,
-        /// All class attributes subscribed now; none ends the subscription.
-        attributes: Vec<SubscribedAttribute>,
-    },
-    /// The sender now subscribes so to this interaction class. Audience: all.
-    InteractionSubscription {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Not at all, passively or actively.
-        subscription: Subscription,
-    },
-}
+    /// What a joined federate asks for.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Request "request of declaration management" {
+        /// The class attributes now published, replacing the former ones; none ends publication (§5.2, §5.3).
+        1 PublishObjectClass {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// All that are published now.
+            attributes: Vec<AttributeHandle>,
+        },
+        /// Interaction class published or not (§5.4, §5.5).
+        2 PublishInteraction {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// On or off.
+            published: bool,
+        },
+        /// The class attributes now subscribed, replacing the former ones (§5.6, §5.7).
+        3 SubscribeObjectClass {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// All that are subscribed now.
+            attributes: Vec<SubscribedAttribute>,
+        },
+        /// Interaction class subscribed or not (§5.8, §5.9).
+        4 SubscribeInteraction {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Not at all, passively or actively.
+            subscription: Subscription,
+        },
+    }
 
-holds! {
-    Entry {
-        ObjectSubscription { class, attributes },
-        InteractionSubscription { class, subscription }
+    /// What the log says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Entry "entry of declaration management" {
+        /// The sender now subscribes to these attributes at this class. Audience: all.
+        1 ObjectSubscription {
+            /// The object class.
+            class: ObjectClassHandle,
+            /// All class attributes subscribed now; none ends the subscription.
+            attributes: Vec<SubscribedAttribute>,
+        },
+        /// The sender now subscribes so to this interaction class. Audience: all.
+        2 InteractionSubscription {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Not at all, passively or actively.
+            subscription: Subscription,
+        },
     }
 }
 

@@ -1,86 +1,78 @@
 //! Federation management, chapter 4.
 
-use crate::held::holds;
 use crate::{FederateHandle, SynchronizationPointFailure};
 use std::sync::Arc;
 
-/// What a joined federate asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// Register Federation Synchronization Point, §4.11.
-    RegisterSynchronizationPoint {
-        /// Its label.
-        label: String,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-        /// Who is to achieve it; none: all.
-        set: Vec<FederateHandle>,
-    },
-    /// Synchronization Point Achieved, §4.14.
-    AchieveSynchronizationPoint {
-        /// The synchronization point's label.
-        label: String,
-        /// False if the federate has failed to achieve it.
-        successfully: bool,
-    },
-    /// Set Automatic Resign Directive, §10.3.
-    SetResignDirective(ResignAction),
-    /// Resign Federation Execution, §4.10.
-    Resign(ResignAction),
-    /// Save and restore, §4.16 to §4.32.
-    Save(super::save::Request),
-}
+messages! {
+    ($) federation_messages
 
-/// What the log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// A federate joined, bringing modules. Audience: all.
-    FederateJoined {
-        /// The new member.
-        federate: FederateInformation,
-        /// FOM modules that it added to the FDD.
-        modules: Vec<ModuleSource>,
-    },
-    /// A federate is no longer a member. Audience: all, itself too.
-    FederateResigned {
-        /// The former member.
-        federate: FederateHandle,
-        /// Why, if it did not resign of itself.
-        fault: Option<String>,
-    },
-    /// A synchronization point is registered, or not. Audience: who asked.
-    SynchronizationPointRegistered {
-        /// The synchronization point's label.
-        label: String,
-        /// Why not.
-        failure: Option<SynchronizationPointFailure>,
-    },
-    /// A synchronization point is to be achieved. Audience: who is to.
-    SynchronizationPointAnnounced {
-        /// The synchronization point's label.
-        label: String,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-    },
-    /// All have achieved a synchronization point. Audience: who has.
-    FederationSynchronized {
-        /// The synchronization point's label.
-        label: String,
-        /// Those who did so unsuccessfully.
-        failed: Vec<FederateHandle>,
-    },
-    /// Save and restore, §4.16 to §4.32.
-    Save(super::save::Entry),
-}
+    /// What a joined federate asks for.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Request "request of federation management" {
+        /// Register Federation Synchronization Point, §4.11.
+        1 RegisterSynchronizationPoint {
+            /// Its label.
+            label: String,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+            /// Who is to achieve it; none: all.
+            set: Vec<FederateHandle>,
+        },
+        /// Synchronization Point Achieved, §4.14.
+        2 AchieveSynchronizationPoint {
+            /// The synchronization point's label.
+            label: String,
+            /// False if the federate has failed to achieve it.
+            successfully: bool,
+        },
+        /// Set Automatic Resign Directive, §10.3.
+        3 SetResignDirective(action: ResignAction),
+        /// Resign Federation Execution, §4.10.
+        4 Resign(action: ResignAction),
+        /// Save and restore, §4.16 to §4.32.
+        5 Save(request: super::save::Request),
+    }
 
-holds! {
-    Entry {
-        FederateJoined { federate, modules },
-        FederateResigned { federate, fault },
-        SynchronizationPointRegistered { label, failure },
-        SynchronizationPointAnnounced { label, tag },
-        FederationSynchronized { label, failed },
-        Save(entry)
+    /// What the log says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Entry "entry of federation management" {
+        /// A federate joined, bringing modules. Audience: all.
+        1 FederateJoined {
+            /// The new member.
+            federate: FederateInformation,
+            /// FOM modules that it added to the FDD.
+            modules: Vec<ModuleSource>,
+        },
+        /// A federate is no longer a member. Audience: all, itself too.
+        2 FederateResigned {
+            /// The former member.
+            federate: FederateHandle,
+            /// Why, if it did not resign of itself.
+            fault: Option<String>,
+        },
+        /// A synchronization point is registered, or not. Audience: who asked.
+        3 SynchronizationPointRegistered {
+            /// The synchronization point's label.
+            label: String,
+            /// Why not.
+            failure: Option<SynchronizationPointFailure>,
+        },
+        /// A synchronization point is to be achieved. Audience: who is to.
+        4 SynchronizationPointAnnounced {
+            /// The synchronization point's label.
+            label: String,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+        },
+        /// All have achieved a synchronization point. Audience: who has.
+        5 FederationSynchronized {
+            /// The synchronization point's label.
+            label: String,
+            /// Those who did so unsuccessfully.
+            failed: Vec<FederateHandle>,
+        },
+        /// Save and restore, §4.16 to §4.32.
+        6 Save(entry: super::save::Entry),
     }
 }
 

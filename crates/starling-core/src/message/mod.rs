@@ -3,6 +3,9 @@
 //! What a joined federate asks for and what the log says stand in one file per room. Here is what
 //! they travel in, and what is said before a federate joins.
 
+#[macro_use]
+mod table;
+
 mod data;
 pub mod ddm;
 pub mod declaration;
@@ -21,7 +24,7 @@ pub use ddm::{AttributeRegions, Range, RegionSpecification, RegionSubscription};
 pub use declaration::{SubscribedAttribute, Subscription};
 pub use federation::{FederateInformation, ModuleSource, ResignAction};
 pub use object::{Discovery, default_instance_name};
-pub(crate) use sets::require_pairs;
+pub(crate) use sets::{Sets, require_pairs};
 pub use time::{Stamp, TimeRequest};
 
 use crate::saved;

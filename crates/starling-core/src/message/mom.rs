@@ -1,6 +1,5 @@
 //! Management object model, chapter 11.
 
-use crate::held::holds;
 use crate::message::Range;
 use crate::{
     AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle,
@@ -11,86 +10,79 @@ use starling_fom::ObjectModel;
 /// Values by slot of their class.
 pub type SlotValues = Vec<(u32, Vec<u8>)>;
 
-/// What a joined federate tells the RTI.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// It has sent an interaction that the RTI acts on: HLAadjust, HLArequest or HLAservice.
-    Sent {
-        /// The sent class.
-        class: InteractionClassHandle,
-        /// Values by slot of the sent class.
-        values: SlotValues,
-    },
-    /// Answer to [`Entry::Ask`].
-    Counts(Box<Counts>),
-    /// Whether asynchronous delivery is enabled from now on, §8.14, §8.15.
-    AsynchronousDelivery(bool),
-    /// What [`Entry::Act`] asked for was not done.
-    Refused {
-        /// The class of the interaction.
-        class: InteractionClassHandle,
-        /// Why, as a sentence.
-        why: String,
-        /// A parameter is missing or malformed.
-        parameter: bool,
-    },
-    /// It has called a service, or the RTI has called it.
-    Invoked(Box<Invocation>),
-}
+messages! {
+    ($) mom_messages
 
-/// What the log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// The RTI updates attributes of an instance of its own. Audience: those who know it and
-    /// subscribe.
-    Update {
-        /// The instance.
-        instance: ObjectInstanceHandle,
-        /// Values by slot of the registered class.
-        values: SlotValues,
-        /// What they are sent with; none: the default region.
-        ranges: Vec<Range>,
-    },
-    /// The RTI sends an interaction. Audience: those who subscribe.
-    Interaction {
-        /// The sent class.
-        class: InteractionClassHandle,
-        /// Values by slot of the sent class.
-        values: SlotValues,
-        /// What it is sent with; none: the default region.
-        ranges: Vec<Range>,
-    },
-    /// The receiver is to tell what it has counted.
-    Ask,
-    /// The receiver is to do what an HLAservice interaction asks of it.
-    Act {
-        /// The class of the interaction.
-        class: InteractionClassHandle,
-        /// Values by slot of that class.
-        values: SlotValues,
-    },
-    /// The receiver's switches from now on.
-    Switches(Switches),
-    /// An instance attribute is the receiver's, or no longer, and it is not notified
-    /// (HLAmodifyAttributeState).
-    AttributeState {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// The attribute.
-        attribute: AttributeHandle,
-        /// Whether the receiver owns it.
-        owned: bool,
-    },
-}
+    /// What a joined federate tells the RTI.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Request "request of the management object model" {
+        /// It has sent an interaction that the RTI acts on: HLAadjust, HLArequest or HLAservice.
+        1 Sent {
+            /// The sent class.
+            class: InteractionClassHandle,
+            /// Values by slot of the sent class.
+            values: SlotValues,
+        },
+        /// Answer to [`Entry::Ask`].
+        2 Counts(counts: Box<Counts>),
+        /// Whether asynchronous delivery is enabled from now on, §8.14, §8.15.
+        3 AsynchronousDelivery(on: bool),
+        /// What [`Entry::Act`] asked for was not done.
+        4 Refused {
+            /// The class of the interaction.
+            class: InteractionClassHandle,
+            /// Why, as a sentence.
+            why: String,
+            /// A parameter is missing or malformed.
+            parameter: bool,
+        },
+        /// It has called a service, or the RTI has called it.
+        5 Invoked(invocation: Box<Invocation>),
+    }
 
-holds! {
-    Entry {
-        Update { instance, values, ranges },
-        Interaction { class, values, ranges },
-        Ask,
-        Act { class, values },
-        Switches(switches),
-        AttributeState { instance, attribute, owned },
+    /// What the log says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Entry "entry of the management object model" {
+        /// The RTI updates attributes of an instance of its own. Audience: those who know it and
+        /// subscribe.
+        1 Update {
+            /// The instance.
+            instance: ObjectInstanceHandle,
+            /// Values by slot of the registered class.
+            values: SlotValues,
+            /// What they are sent with; none: the default region.
+            ranges: Vec<Range>,
+        },
+        /// The RTI sends an interaction. Audience: those who subscribe.
+        2 Interaction {
+            /// The sent class.
+            class: InteractionClassHandle,
+            /// Values by slot of the sent class.
+            values: SlotValues,
+            /// What it is sent with; none: the default region.
+            ranges: Vec<Range>,
+        },
+        /// The receiver is to tell what it has counted.
+        3 Ask,
+        /// The receiver is to do what an HLAservice interaction asks of it.
+        6 Act {
+            /// The class of the interaction.
+            class: InteractionClassHandle,
+            /// Values by slot of that class.
+            values: SlotValues,
+        },
+        /// The receiver's switches from now on.
+        4 Switches(switches: Switches),
+        /// An instance attribute is the receiver's, or no longer, and it is not notified
+        /// (HLAmodifyAttributeState).
+        5 AttributeState {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// The attribute.
+            attribute: AttributeHandle,
+            /// Whether the receiver owns it.
+            owned: bool,
+        },
     }
 }
 

@@ -1,200 +1,188 @@
 //! Object management, chapter 6.
 
 use super::Stamp;
-use crate::held::holds;
 use crate::{
     AttributeHandle, FederateHandle, InstanceSwitches, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Transportation,
 };
 
-/// What a joined federate asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Request {
-    /// Reserve (Multiple) Object Instance Name(s), §6.2, §6.5: all or none.
-    ReserveNames {
-        /// The names.
-        names: Vec<String>,
-        /// Whether the multiple form was called.
-        multiple: bool,
-    },
-    /// Release (Multiple) Object Instance Name(s), §6.4, §6.7.
-    ReleaseNames {
-        /// The names.
-        names: Vec<String>,
-    },
-    /// Register Object Instance, §6.8.
-    RegisterObject {
-        /// From the federate's own block.
-        instance: ObjectInstanceHandle,
-        /// The registered class.
-        class: ObjectClassHandle,
-        /// A reserved name, or none: the RTI makes one.
-        name: Option<String>,
-    },
-    /// Delete Object Instance, §6.14.
-    DeleteObject {
-        /// The instance to delete; the sender owns its privilege to delete.
-        instance: ObjectInstanceHandle,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-        /// Its time, if it was given one.
-        stamp: Option<Stamp>,
-    },
-    /// Local Delete Object Instance, §6.16.
-    LocalDeleteObject {
-        /// The instance that the sender forgets.
-        instance: ObjectInstanceHandle,
-    },
-    /// Request Attribute Value Update of an instance, §6.19.
-    RequestInstanceUpdate {
-        /// The instance whose values are wanted.
-        instance: ObjectInstanceHandle,
-        /// The attributes whose values are wanted.
-        attributes: Vec<AttributeHandle>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-    },
-    /// Request Attribute Value Update of a class, §6.19.
-    RequestClassUpdate {
-        /// The object class; instances of its subclasses count, too.
-        class: ObjectClassHandle,
-        /// The attributes whose values are wanted.
-        attributes: Vec<AttributeHandle>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-    },
-    /// Request Attribute Transportation Type Change, §6.23.
-    ChangeAttributeTransportation {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// The attributes whose transportation type changes; the sender owns them.
-        attributes: Vec<AttributeHandle>,
-        /// The new transportation type.
-        transportation: Transportation,
-    },
-    /// Query Attribute Transportation Type, §6.25.
-    QueryAttributeTransportation {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// The attribute.
-        attribute: AttributeHandle,
-    },
-    /// Request Interaction Transportation Type Change, §6.27.
-    ChangeInteractionTransportation {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// The new transportation type.
-        transportation: Transportation,
-    },
-    /// Query Interaction Transportation Type, §6.29.
-    QueryInteractionTransportation {
-        /// As this one sends it.
-        federate: FederateHandle,
-        /// The interaction class.
-        class: InteractionClassHandle,
-    },
-    /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
-    SetInstanceSwitches(InstanceSwitches),
-}
+messages! {
+    ($) object_messages
 
-/// What the log says.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Entry {
-    /// Names reserved, or not. Audience: who asked.
-    NamesReserved {
-        /// All that were asked for.
-        names: Vec<String>,
-        /// Whether the multiple form was called.
-        multiple: bool,
-        /// Whether they are reserved now.
-        succeeded: bool,
-    },
-    /// Instances that the receiver discovers. Audience: as the executive computed.
-    Discover(Vec<Discovery>),
-    /// An instance was deleted. Audience: those who know it.
-    Remove {
-        /// The instance that was deleted.
-        instance: ObjectInstanceHandle,
-        /// Who deleted it.
-        producer: FederateHandle,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-        /// Its time, if it was given one.
-        stamp: Option<Stamp>,
-    },
-    /// Somebody wants values of attributes that the receiver owns.
-    ProvideUpdate {
-        /// Of each instance, the attributes whose values are wanted.
-        wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
-        /// User-supplied tag.
-        tag: Vec<u8>,
-    },
-    /// Attributes have come into scope, or left it (§6.17, §6.18). Audience: whose scope it is.
-    AttributesScope {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// In scope now.
-        entered: Vec<AttributeHandle>,
-        /// Out of scope now.
-        left: Vec<AttributeHandle>,
-    },
-    /// Attributes are wanted, or no longer (§6.21, §6.22). Audience: their owner.
-    AttributesRelevance {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// Wanted now, by update rate designator (empty for none).
-        on: Vec<(String, Vec<AttributeHandle>)>,
-        /// Wanted by nobody now.
-        off: Vec<AttributeHandle>,
-    },
-    /// The sender's attributes travel so from now on. Audience: who asked.
-    AttributeTransportationChanged {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// The attributes whose transportation type has changed.
-        attributes: Vec<AttributeHandle>,
-        /// Their transportation type from now on.
-        transportation: Transportation,
-    },
-    /// How an attribute travels. Audience: who asked.
-    AttributeTransportation {
-        /// The object instance.
-        instance: ObjectInstanceHandle,
-        /// The attribute.
-        attribute: AttributeHandle,
-        /// Its transportation type.
-        transportation: Transportation,
-    },
-    /// The sender's interactions travel so from now on. Audience: who asked.
-    InteractionTransportationChanged {
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Its transportation type from now on.
-        transportation: Transportation,
-    },
-    /// How a federate's interactions travel. Audience: who asked.
-    InteractionTransportation {
-        /// The federate that sends it.
-        federate: FederateHandle,
-        /// The interaction class.
-        class: InteractionClassHandle,
-        /// Its transportation type, as that federate sends it.
-        transportation: Transportation,
-    },
-}
+    /// What a joined federate asks for.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Request "request of object management" {
+        /// Reserve (Multiple) Object Instance Name(s), §6.2, §6.5: all or none.
+        1 ReserveNames {
+            /// The names.
+            names: Vec<String>,
+            /// Whether the multiple form was called.
+            multiple: bool,
+        },
+        /// Release (Multiple) Object Instance Name(s), §6.4, §6.7.
+        2 ReleaseNames {
+            /// The names.
+            names: Vec<String>,
+        },
+        /// Register Object Instance, §6.8.
+        3 RegisterObject {
+            /// From the federate's own block.
+            instance: ObjectInstanceHandle,
+            /// The registered class.
+            class: ObjectClassHandle,
+            /// A reserved name, or none: the RTI makes one.
+            name: Option<String>,
+        },
+        /// Delete Object Instance, §6.14.
+        4 DeleteObject {
+            /// The instance to delete; the sender owns its privilege to delete.
+            instance: ObjectInstanceHandle,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+            /// Its time, if it was given one.
+            stamp: Option<Stamp>,
+        },
+        /// Local Delete Object Instance, §6.16.
+        5 LocalDeleteObject {
+            /// The instance that the sender forgets.
+            instance: ObjectInstanceHandle,
+        },
+        /// Request Attribute Value Update of an instance, §6.19.
+        6 RequestInstanceUpdate {
+            /// The instance whose values are wanted.
+            instance: ObjectInstanceHandle,
+            /// The attributes whose values are wanted.
+            attributes: Vec<AttributeHandle>,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+        },
+        /// Request Attribute Value Update of a class, §6.19.
+        7 RequestClassUpdate {
+            /// The object class; instances of its subclasses count, too.
+            class: ObjectClassHandle,
+            /// The attributes whose values are wanted.
+            attributes: Vec<AttributeHandle>,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+        },
+        /// Request Attribute Transportation Type Change, §6.23.
+        8 ChangeAttributeTransportation {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// The attributes whose transportation type changes; the sender owns them.
+            attributes: Vec<AttributeHandle>,
+            /// The new transportation type.
+            transportation: Transportation,
+        },
+        /// Query Attribute Transportation Type, §6.25.
+        9 QueryAttributeTransportation {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// The attribute.
+            attribute: AttributeHandle,
+        },
+        /// Request Interaction Transportation Type Change, §6.27.
+        10 ChangeInteractionTransportation {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// The new transportation type.
+            transportation: Transportation,
+        },
+        /// Query Interaction Transportation Type, §6.29.
+        11 QueryInteractionTransportation {
+            /// As this one sends it.
+            federate: FederateHandle,
+            /// The interaction class.
+            class: InteractionClassHandle,
+        },
+        /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
+        12 SetInstanceSwitches(switches: InstanceSwitches),
+    }
 
-holds! {
-    Entry {
-        NamesReserved { names, multiple, succeeded },
-        Discover(list),
-        Remove { instance, producer, tag, stamp },
-        AttributeTransportationChanged { instance, attributes, transportation },
-        AttributeTransportation { instance, attribute, transportation },
-        InteractionTransportationChanged { class, transportation },
-        InteractionTransportation { federate, class, transportation },
-        AttributesScope { instance, entered, left },
-        AttributesRelevance { instance, on, off },
-        ProvideUpdate { wanted, tag }
+    /// What the log says.
+    #[derive(Clone, Debug, PartialEq)]
+    pub enum Entry "entry of object management" {
+        /// Names reserved, or not. Audience: who asked.
+        1 NamesReserved {
+            /// All that were asked for.
+            names: Vec<String>,
+            /// Whether the multiple form was called.
+            multiple: bool,
+            /// Whether they are reserved now.
+            succeeded: bool,
+        },
+        /// Instances that the receiver discovers. Audience: as the executive computed.
+        2 Discover(list: Vec<Discovery>),
+        /// An instance was deleted. Audience: those who know it.
+        3 Remove {
+            /// The instance that was deleted.
+            instance: ObjectInstanceHandle,
+            /// Who deleted it.
+            producer: FederateHandle,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+            /// Its time, if it was given one.
+            stamp: Option<Stamp>,
+        },
+        /// Somebody wants values of attributes that the receiver owns.
+        4 ProvideUpdate {
+            /// Of each instance, the attributes whose values are wanted.
+            wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
+            /// User-supplied tag.
+            tag: Vec<u8>,
+        },
+        /// Attributes have come into scope, or left it (§6.17, §6.18). Audience: whose scope it is.
+        5 AttributesScope {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// In scope now.
+            entered: Vec<AttributeHandle>,
+            /// Out of scope now.
+            left: Vec<AttributeHandle>,
+        },
+        /// Attributes are wanted, or no longer (§6.21, §6.22). Audience: their owner.
+        6 AttributesRelevance {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// Wanted now, by update rate designator (empty for none).
+            on: Vec<(String, Vec<AttributeHandle>)>,
+            /// Wanted by nobody now.
+            off: Vec<AttributeHandle>,
+        },
+        /// The sender's attributes travel so from now on. Audience: who asked.
+        7 AttributeTransportationChanged {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// The attributes whose transportation type has changed.
+            attributes: Vec<AttributeHandle>,
+            /// Their transportation type from now on.
+            transportation: Transportation,
+        },
+        /// How an attribute travels. Audience: who asked.
+        8 AttributeTransportation {
+            /// The object instance.
+            instance: ObjectInstanceHandle,
+            /// The attribute.
+            attribute: AttributeHandle,
+            /// Its transportation type.
+            transportation: Transportation,
+        },
+        /// The sender's interactions travel so from now on. Audience: who asked.
+        9 InteractionTransportationChanged {
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Its transportation type from now on.
+            transportation: Transportation,
+        },
+        /// How a federate's interactions travel. Audience: who asked.
+        10 InteractionTransportation {
+            /// The federate that sends it.
+            federate: FederateHandle,
+            /// The interaction class.
+            class: InteractionClassHandle,
+            /// Its transportation type, as that federate sends it.
+            transportation: Transportation,
+        },
     }
 }
 

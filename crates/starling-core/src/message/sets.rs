@@ -1,12 +1,17 @@
-//! Sets travel as lists: ascending, each member once. Who sends a request sorts them; the executive
+//! Sets travel as lists: ascending, each member once. The sender of a request sorts them; the executive
 //! refuses lists that are not so, since a repetition would be served twice, and bounds what a
-//! request multiplies.
+//! request multiplies. Which lists are sets is said by the types of their members.
 
 use super::{
-    AttributeRegions, Request, RequestBody, ddm, declaration, federation, object, ownership,
+    AttributeRegions, LogIndex, Range, RegionSpecification, Request, RequestBody, ResignAction,
+    Stamp, SubscribedAttribute, Subscription, ddm, mom,
 };
 use crate::exception::throw;
-use crate::{AttributeHandle, Exception, ProtocolError, RegionHandle};
+use crate::{
+    Advance, AttributeHandle, Divestiture, Exception, FederateHandle, InstanceSwitches,
+    InteractionClassHandle, LogicalTime, LogicalTimeInterval, ObjectClassHandle,
+    ObjectInstanceHandle, ProtocolError, RegionHandle, Transportation,
+};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,29 +26,31 @@ impl Request {
         if pairs > PAIRS_MAX {
             return Err(ProtocolError(too_many_pairs(pairs)));
         }
-        let sorted = sort_set(&mut self.fenced) & self.body.sort_sets();
-        match sorted {
-            true => Ok(()),
-            false => Err(ProtocolError(
+        if self.fenced.sort_sets() & self.body.sort_sets() {
+            Ok(())
+        } else {
+            Err(ProtocolError(
                 "a set in a request does not ascend, or names something twice".into(),
-            )),
+            ))
         }
     }
 }
 
-impl RequestBody {
-    /// Sorts the sets in it and takes repetitions out; whether there was nothing to do.
-    pub(crate) fn sort_sets(&mut self) -> bool {
+impl Sets for RequestBody {
+    fn sort_sets(&mut self) -> bool {
         match self {
             RequestBody::Federation(request) => request.sort_sets(),
             RequestBody::Declaration(request) => request.sort_sets(),
             RequestBody::Object(request) => request.sort_sets(),
             RequestBody::Ownership(request) => request.sort_sets(),
             RequestBody::Ddm(request) => request.sort_sets(),
-            RequestBody::PathChanged | RequestBody::Mom(_) => true,
+            RequestBody::Mom(request) => request.sort_sets(),
+            RequestBody::PathChanged => true,
         }
     }
+}
 
+impl RequestBody {
     fn pairs(&self) -> &[AttributeRegions] {
         use ddm::Request::*;
         match self {
@@ -60,109 +67,157 @@ impl RequestBody {
     }
 }
 
-impl federation::Request {
-    fn sort_sets(&mut self) -> bool {
-        use federation::Request::*;
-        match self {
-            RegisterSynchronizationPoint { set, .. } => sort_set(set),
-            AchieveSynchronizationPoint { .. } | SetResignDirective(_) | Resign(_) | Save(_) => {
+/// What a field of a request is. Its type says whether it is a set, so a list of what nothing is said
+/// of here does not compile in a request.
+pub(crate) trait Sets {
+    /// Sorts the sets in it and takes repetitions out; whether there was nothing to do.
+    fn sort_sets(&mut self) -> bool;
+}
+
+macro_rules! sets {
+    ($name:ident {
+        $($variant:ident $({ $($field:ident),* })? $(($inner:ident))?),* $(,)?
+    }) => {
+        impl crate::message::sets::Sets for $name {
+            fn sort_sets(&mut self) -> bool {
+                match self {
+                    $($name::$variant $({ $($field),* })? $(($inner))? => {
+                        true $($(& crate::message::sets::Sets::sort_sets($field))*)?
+                            $(& crate::message::sets::Sets::sort_sets($inner))?
+                    })*
+                }
+            }
+        }
+    };
+}
+pub(super) use sets;
+
+/// What holds no set.
+macro_rules! no_sets {
+    ($($type:ty),* $(,)?) => {$(
+        impl Sets for $type {
+            fn sort_sets(&mut self) -> bool {
                 true
             }
         }
+    )*};
+}
+no_sets!(
+    bool,
+    u64,
+    String,
+    Advance,
+    AttributeHandle,
+    Divestiture,
+    FederateHandle,
+    InstanceSwitches,
+    InteractionClassHandle,
+    LogIndex,
+    LogicalTime,
+    LogicalTimeInterval,
+    ObjectClassHandle,
+    ObjectInstanceHandle,
+    RegionHandle,
+    ResignAction,
+    Stamp,
+    Subscription,
+    Transportation,
+    mom::Counts,
+    mom::Invocation,
+);
+
+impl<T: Sets> Sets for Box<T> {
+    fn sort_sets(&mut self) -> bool {
+        T::sort_sets(self)
     }
 }
 
-impl declaration::Request {
+/// Bytes: a tag.
+impl Sets for Vec<u8> {
     fn sort_sets(&mut self) -> bool {
-        use declaration::Request::*;
-        match self {
-            PublishObjectClass { attributes, .. } => sort_set(attributes),
-            SubscribeObjectClass { attributes, .. } => {
-                sort_by(attributes, |a, b| a.attribute.cmp(&b.attribute))
+        true
+    }
+}
+
+/// Values by slot, as they were sent.
+impl Sets for Vec<(u32, Vec<u8>)> {
+    fn sort_sets(&mut self) -> bool {
+        true
+    }
+}
+
+impl<T: Sets> Sets for Option<T> {
+    fn sort_sets(&mut self) -> bool {
+        self.as_mut().is_none_or(T::sort_sets)
+    }
+}
+
+/// What a set is made of.
+trait Member: Sized {
+    /// By what it ascends.
+    fn order(&self, other: &Self) -> Ordering;
+    /// Sorts the sets that it has itself; whether there was nothing to do.
+    fn sort_sets(&mut self) -> bool {
+        true
+    }
+}
+
+macro_rules! members {
+    ($($type:ty),*) => {$(
+        impl Member for $type {
+            fn order(&self, other: &Self) -> Ordering {
+                self.cmp(other)
             }
-            PublishInteraction { .. } | SubscribeInteraction { .. } => true,
         }
+    )*};
+}
+members!(AttributeHandle, FederateHandle, RegionHandle, String);
+
+impl Member for SubscribedAttribute {
+    fn order(&self, other: &Self) -> Ordering {
+        self.attribute.cmp(&other.attribute)
     }
 }
 
-impl object::Request {
+impl Member for RegionSpecification {
+    fn order(&self, other: &Self) -> Ordering {
+        self.region.cmp(&other.region)
+    }
     fn sort_sets(&mut self) -> bool {
-        use object::Request::*;
-        match self {
-            ReserveNames { names, .. } | ReleaseNames { names } => sort_set(names),
-            RequestInstanceUpdate { attributes, .. }
-            | RequestClassUpdate { attributes, .. }
-            | ChangeAttributeTransportation { attributes, .. } => sort_set(attributes),
-            RegisterObject { .. }
-            | DeleteObject { .. }
-            | LocalDeleteObject { .. }
-            | QueryAttributeTransportation { .. }
-            | ChangeInteractionTransportation { .. }
-            | QueryInteractionTransportation { .. }
-            | SetInstanceSwitches(_) => true,
-        }
+        self.ranges.sort_sets()
     }
 }
 
-impl ownership::Request {
-    fn sort_sets(&mut self) -> bool {
-        use ownership::Request::*;
-        match self {
-            DivestOwnership { attributes, .. }
-            | AcquireOwnership { attributes, .. }
-            | DenyOwnershipRelease { attributes, .. }
-            | CancelOwnershipDivestiture { attributes, .. }
-            | CancelOwnershipAcquisition { attributes, .. }
-            | QueryOwnership { attributes, .. } => sort_set(attributes),
-        }
-    }
-}
-
-impl ddm::Request {
-    fn sort_sets(&mut self) -> bool {
-        use ddm::Request::*;
-        match self {
-            CommitRegions(list) => {
-                let ranges = list.iter_mut();
-                let sorted = ranges.fold(true, |sorted, specification| {
-                    let by_dimension =
-                        |a: &ddm::Range, b: &ddm::Range| a.dimension.cmp(&b.dimension);
-                    sort_by(&mut specification.ranges, by_dimension) & sorted
-                });
-                sort_by(list, |a, b| a.region.cmp(&b.region)) & sorted
-            }
-            RegisterObjectWithRegions { regions, .. }
-            | AssociateRegions { regions, .. }
-            | UnassociateRegions { regions, .. }
-            | SubscribeObjectClassWithRegions { regions, .. }
-            | UnsubscribeObjectClassWithRegions { regions, .. }
-            | RequestClassUpdateWithRegions { regions, .. } => sort_pairs(regions),
-            SubscribeInteractionWithRegions { regions, .. }
-            | UnsubscribeInteractionWithRegions { regions, .. } => sort_set(regions),
-            DeleteRegion(_) => true,
-        }
+impl Member for Range {
+    fn order(&self, other: &Self) -> Ordering {
+        self.dimension.cmp(&other.dimension)
     }
 }
 
 /// Makes a list ascend, each member once; whether it did.
-fn sort_set<T: Ord>(list: &mut Vec<T>) -> bool {
-    sort_by(list, T::cmp)
-}
-
-fn sort_by<T>(list: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) -> bool {
-    let ascends = list.windows(2).all(|w| order(&w[0], &w[1]).is_lt());
-    if !ascends {
-        list.sort_by(&order);
-        list.dedup_by(|b, a| order(a, b).is_eq());
+impl<T: Member> Sets for Vec<T> {
+    fn sort_sets(&mut self) -> bool {
+        let inner = self.iter_mut().fold(true, |all, m| m.sort_sets() & all);
+        let ascends = self.windows(2).all(|w| w[0].order(&w[1]).is_lt());
+        if !ascends {
+            self.sort_by(T::order);
+            self.dedup_by(|b, a| a.order(b).is_eq());
+        }
+        inner & ascends
     }
-    ascends
 }
 
-/// The same for a set of pairs: no attribute stands in two items, and no item says nothing.
+/// A set of pairs: no attribute stands in two items, and no item says nothing.
+impl Sets for Vec<AttributeRegions> {
+    fn sort_sets(&mut self) -> bool {
+        sort_pairs(self)
+    }
+}
+
 fn sort_pairs(list: &mut Vec<AttributeRegions>) -> bool {
     let is_set = |item: &mut AttributeRegions| {
         let said = !item.attributes.is_empty() && !item.regions.is_empty();
-        sort_set(&mut item.attributes) & sort_set(&mut item.regions) & said
+        item.attributes.sort_sets() & item.regions.sort_sets() & said
     };
     let sets = list.iter_mut().fold(true, |sets, item| is_set(item) & sets);
     let mut attributes: Vec<_> = list.iter().flat_map(|i| &i.attributes).copied().collect();

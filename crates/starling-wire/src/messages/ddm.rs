@@ -79,25 +79,4 @@ fields! {
     AttributeRegions { attributes, regions }
 }
 
-variants! {
-    Request "request of data distribution management" {
-        1 CommitRegions(list),
-        2 DeleteRegion(region),
-        3 RegisterObjectWithRegions { instance, class, name, regions },
-        4 AssociateRegions { instance, regions },
-        5 UnassociateRegions { instance, regions },
-        6 SubscribeObjectClassWithRegions { class, regions, active, rate },
-        7 UnsubscribeObjectClassWithRegions { class, regions },
-        8 SubscribeInteractionWithRegions { class, regions, active },
-        9 UnsubscribeInteractionWithRegions { class, regions },
-        10 RequestClassUpdateWithRegions { class, regions, tag },
-    }
-    Entry "entry of data distribution management" {
-        1 RegionsCommitted(list),
-        2 ObjectRegionSubscription { class, specifications, regions, active, rate },
-        3 ObjectRegionUnsubscription { class, regions },
-        4 InteractionRegionSubscription { class, specifications, active },
-        5 InteractionRegionUnsubscription { class, regions },
-        6 RegionDeleted(region),
-    }
-}
+starling_core::ddm_messages!(variants);

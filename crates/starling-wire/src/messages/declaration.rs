@@ -26,14 +26,6 @@ fields! {
 
 variants! {
     Subscription "subscription" { 0 None, 1 Passive, 2 Active }
-    Request "request of declaration management" {
-        1 PublishObjectClass { class, attributes },
-        2 PublishInteraction { class, published },
-        3 SubscribeObjectClass { class, attributes },
-        4 SubscribeInteraction { class, subscription },
-    }
-    Entry "entry of declaration management" {
-        1 ObjectSubscription { class, attributes },
-        2 InteractionSubscription { class, subscription },
-    }
 }
+
+starling_core::declaration_messages!(variants);

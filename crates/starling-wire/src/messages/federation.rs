@@ -42,19 +42,6 @@ variants! {
     SynchronizationPointFailure "failure of a synchronization point" {
         0 LabelNotUnique, 1 SetMemberNotJoined,
     }
-    Request "request of federation management" {
-        1 RegisterSynchronizationPoint { label, tag, set },
-        2 AchieveSynchronizationPoint { label, successfully },
-        3 SetResignDirective(action),
-        4 Resign(action),
-        5 Save(request),
-    }
-    Entry "entry of federation management" {
-        1 FederateJoined { federate, modules },
-        2 FederateResigned { federate, fault },
-        3 SynchronizationPointRegistered { label, failure },
-        4 SynchronizationPointAnnounced { label, tag },
-        5 FederationSynchronized { label, failed },
-        6 Save(entry),
-    }
 }
+
+starling_core::federation_messages!(variants);

@@ -13,20 +13,4 @@ fields! {
     }
 }
 
-variants! {
-    Request "request of the management object model" {
-        1 Sent { class, values },
-        2 Counts(counts),
-        3 AsynchronousDelivery(on),
-        4 Refused { class, why, parameter },
-        5 Invoked(invocation),
-    }
-    Entry "entry of the management object model" {
-        1 Update { instance, values, ranges },
-        2 Interaction { class, values, ranges },
-        3 Ask,
-        4 Switches(switches),
-        5 AttributeState { instance, attribute, owned },
-        6 Act { class, values },
-    }
-}
+starling_core::mom_messages!(variants);

@@ -37,27 +37,6 @@ variants! {
         4 FederateRestoring,
         5 FederateWaitingForFederationToRestore,
     }
-    Request "request of save and restore" {
-        1 Save { label, time },
-        2 SaveBegun { save },
-        3 SaveEnded { save, successfully },
-        4 AbortSave { save },
-        5 QuerySave,
-        6 Restore { label },
-        7 Prepared { restore },
-        8 RestoreEnded { restore, successfully },
-        9 AbortRestore { restore },
-        10 QueryRestore,
-    }
-    Entry "entry of save and restore" {
-        1 InitiateSave { label, time, save },
-        2 TakePart,
-        3 SaveEnded { failure },
-        4 SaveStatus(list),
-        5 RestoreRequested { label, failure, restore },
-        6 RestoreBegun { restore },
-        7 InitiateRestore { label, name, federate },
-        8 NotRestored(reason),
-        9 RestoreStatus(list),
-    }
 }
+
+starling_core::save_messages!(variants);

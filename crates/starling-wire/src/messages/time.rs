@@ -14,23 +14,6 @@ variants! {
     Advance "advance of logical time" {
         0 Time, 1 TimeAvailable, 2 NextMessage, 3 NextMessageAvailable, 4 FlushQueue
     }
-    Request "request of time management" {
-        1 EnableRegulation(lookahead),
-        2 DisableRegulation,
-        3 EnableConstrained,
-        4 DisableConstrained,
-        5 Advance { kind, to },
-        6 ModifyLookahead(lookahead),
-        7 QueryBounds,
-        8 Retract { number, time },
-    }
-    Notice "notice of time management" {
-        1 Regulating { time, strict },
-        2 Constrained,
-        3 Granted { time, flush },
-        4 Bounds { galt, lits },
-        5 Retracted { sender, number, time },
-    }
 }
 
 /// The type, then the 64 bits in the order of the least significant byte first.
@@ -72,3 +55,5 @@ impl Wire for Stamp {
         })
     }
 }
+
+starling_core::time_messages!(variants);

@@ -1,6 +1,6 @@
-//! Any message, for property tests. Complete by construction: a struct is made of all its fields,
-//! and a variant that is not listed leaves a `match` without an arm, so a message that is new to
-//! `starling_core::message` does not compile before it stands here.
+//! Any message, for property tests. Complete by construction: the rooms' messages are made from their
+//! declarations in `starling_core::message`, a struct of all its fields, and another enum's variant
+//! that is not listed leaves a `match` without an arm.
 
 use proptest::collection::vec;
 use proptest::option::of;
@@ -289,6 +289,35 @@ macro_rules! variant {
     };
 }
 
+/// The messages of the rooms, as `starling-core` declares them: none can be missing.
+macro_rules! rooms {
+    ($($room:ident { $($name:ident),* } $messages:ident)*) => {$(
+        const _: () = {
+            use starling_core::message::$room::{$($name),*};
+            starling_core::$messages!(numbered);
+        };
+    )*};
+}
+
+macro_rules! numbered {
+    ($($name:ident $what:literal {
+        $($number:literal $variant:ident $({ $($field:ident),* })? $(($inner:ident))?,)*
+    })*) => {
+        enums! { $($name { $($variant $({ $($field),* })? $(($inner))?),* })* }
+    };
+}
+
+rooms! {
+    federation { Request, Entry } federation_messages
+    save { Request, Entry } save_messages
+    declaration { Request, Entry } declaration_messages
+    object { Request, Entry } object_messages
+    ownership { Request, Entry } ownership_messages
+    time { Request, Notice } time_messages
+    ddm { Request, Entry } ddm_messages
+    mom { Request, Entry } mom_messages
+}
+
 structs! {
     PeerInfo { pid, host, program, version, path }
     Request { applied, fenced, body }
@@ -386,21 +415,6 @@ enums! {
         NoAction
     }
     SynchronizationPointFailure { LabelNotUnique, SetMemberNotJoined }
-    federation::Request {
-        RegisterSynchronizationPoint { label, tag, set },
-        AchieveSynchronizationPoint { label, successfully },
-        SetResignDirective(action),
-        Resign(action),
-        Save(request)
-    }
-    federation::Entry {
-        FederateJoined { federate, modules },
-        FederateResigned { federate, fault },
-        SynchronizationPointRegistered { label, failure },
-        SynchronizationPointAnnounced { label, tag },
-        FederationSynchronized { label, failed },
-        Save(entry)
-    }
 
     SaveFailure {
         RtiUnableToSave,
@@ -431,79 +445,10 @@ enums! {
         FederateRestoring,
         FederateWaitingForFederationToRestore
     }
-    save::Request {
-        Save { label, time },
-        SaveBegun { save },
-        SaveEnded { save, successfully },
-        AbortSave { save },
-        QuerySave,
-        Restore { label },
-        Prepared { restore },
-        RestoreEnded { restore, successfully },
-        AbortRestore { restore },
-        QueryRestore
-    }
-    save::Entry {
-        InitiateSave { label, time, save },
-        TakePart,
-        SaveEnded { failure },
-        SaveStatus(list),
-        RestoreRequested { label, failure, restore },
-        RestoreBegun { restore },
-        InitiateRestore { label, name, federate },
-        NotRestored(reason),
-        RestoreStatus(list)
-    }
 
     Subscription { None, Passive, Active }
-    declaration::Request {
-        PublishObjectClass { class, attributes },
-        PublishInteraction { class, published },
-        SubscribeObjectClass { class, attributes },
-        SubscribeInteraction { class, subscription }
-    }
-    declaration::Entry {
-        ObjectSubscription { class, attributes },
-        InteractionSubscription { class, subscription }
-    }
 
     Transportation { Reliable, BestEffort }
-    object::Request {
-        ReserveNames { names, multiple },
-        ReleaseNames { names },
-        RegisterObject { instance, class, name },
-        DeleteObject { instance, tag, stamp },
-        LocalDeleteObject { instance },
-        RequestInstanceUpdate { instance, attributes, tag },
-        RequestClassUpdate { class, attributes, tag },
-        ChangeAttributeTransportation { instance, attributes, transportation },
-        QueryAttributeTransportation { instance, attribute },
-        ChangeInteractionTransportation { class, transportation },
-        QueryInteractionTransportation { federate, class },
-        SetInstanceSwitches(switches)
-    }
-    object::Entry {
-        NamesReserved { names, multiple, succeeded },
-        Discover(list),
-        Remove { instance, producer, tag, stamp },
-        AttributeTransportationChanged { instance, attributes, transportation },
-        AttributeTransportation { instance, attribute, transportation },
-        InteractionTransportationChanged { class, transportation },
-        InteractionTransportation { federate, class, transportation },
-        AttributesScope { instance, entered, left },
-        AttributesRelevance { instance, on, off },
-        ProvideUpdate { wanted, tag }
-    }
-
-    mom::Request { Sent { class, values }, Counts(counts), AsynchronousDelivery(on), Refused { class, why, parameter }, Invoked(invocation) }
-    mom::Entry {
-        Update { instance, values, ranges },
-        Interaction { class, values, ranges },
-        Ask,
-        Switches(switches),
-        AttributeState { instance, attribute, owned },
-        Act { class, values }
-    }
 
     Owner { Rti, Federate(federate) }
     Divestiture { Unconditional, Negotiated, Confirmed, IfWanted }
@@ -515,59 +460,8 @@ enums! {
         ReleaseRequested,
         AssumptionRequested
     }
-    ownership::Request {
-        DivestOwnership { how, instance, attributes, tag },
-        AcquireOwnership { if_available, instance, attributes, tag },
-        DenyOwnershipRelease { instance, attributes, seen, tag },
-        CancelOwnershipDivestiture { instance, attributes },
-        CancelOwnershipAcquisition { instance, attributes },
-        QueryOwnership { instance, attributes }
-    }
-    ownership::Entry {
-        Ownership { notice, instance, attributes, tag },
-        Divested { instance, attributes, unwanted },
-        OwnershipReport { instance, owners }
-    }
 
     Advance { Time, TimeAvailable, NextMessage, NextMessageAvailable, FlushQueue }
-    time::Request {
-        EnableRegulation(lookahead),
-        DisableRegulation,
-        EnableConstrained,
-        DisableConstrained,
-        Advance { kind, to },
-        ModifyLookahead(lookahead),
-        QueryBounds,
-        Retract { number, time }
-    }
-    time::Notice {
-        Regulating { time, strict },
-        Constrained,
-        Granted { time, flush },
-        Bounds { galt, lits },
-        Retracted { sender, number, time }
-    }
-
-    ddm::Request {
-        CommitRegions(list),
-        DeleteRegion(region),
-        RegisterObjectWithRegions { instance, class, name, regions },
-        AssociateRegions { instance, regions },
-        UnassociateRegions { instance, regions },
-        SubscribeObjectClassWithRegions { class, regions, active, rate },
-        UnsubscribeObjectClassWithRegions { class, regions },
-        SubscribeInteractionWithRegions { class, regions, active },
-        UnsubscribeInteractionWithRegions { class, regions },
-        RequestClassUpdateWithRegions { class, regions, tag }
-    }
-    ddm::Entry {
-        RegionsCommitted(list),
-        ObjectRegionSubscription { class, specifications, regions, active, rate },
-        ObjectRegionUnsubscription { class, regions },
-        InteractionRegionSubscription { class, specifications, active },
-        InteractionRegionUnsubscription { class, regions },
-        RegionDeleted(region)
-    }
 }
 
 mod saved;
