@@ -331,33 +331,16 @@ impl Callback {
     /// The callback's name in the C++ and Java APIs.
     pub fn name(&self) -> &'static str {
         match self {
-            Callback::ConnectionLost { .. } => "connectionLost",
-            Callback::ReportFederationExecutions(_) => "reportFederationExecutions",
             Callback::SynchronizationPointRegistered { failure: None, .. } => {
                 "synchronizationPointRegistrationSucceeded"
             }
             Callback::SynchronizationPointRegistered { .. } => {
                 "synchronizationPointRegistrationFailed"
             }
-            Callback::AnnounceSynchronizationPoint { .. } => "announceSynchronizationPoint",
-            Callback::FederationSynchronized { .. } => "federationSynchronized",
-            Callback::InitiateFederateSave { .. } => "initiateFederateSave",
-            Callback::FederationSaved => "federationSaved",
-            Callback::FederationNotSaved { .. } => "federationNotSaved",
-            Callback::FederationSaveStatusResponse(_) => "federationSaveStatusResponse",
             Callback::RestoreRequested {
                 succeeded: true, ..
             } => "requestFederationRestoreSucceeded",
             Callback::RestoreRequested { .. } => "requestFederationRestoreFailed",
-            Callback::FederationRestoreBegun => "federationRestoreBegun",
-            Callback::InitiateFederateRestore { .. } => "initiateFederateRestore",
-            Callback::FederationRestored => "federationRestored",
-            Callback::FederationNotRestored { .. } => "federationNotRestored",
-            Callback::FederationRestoreStatusResponse(_) => "federationRestoreStatusResponse",
-            Callback::StartRegistrationForObjectClass(_) => "startRegistrationForObjectClass",
-            Callback::StopRegistrationForObjectClass(_) => "stopRegistrationForObjectClass",
-            Callback::TurnInteractionsOn(_) => "turnInteractionsOn",
-            Callback::TurnInteractionsOff(_) => "turnInteractionsOff",
             Callback::NamesReserved {
                 multiple,
                 succeeded,
@@ -368,99 +351,13 @@ impl Callback {
                 (true, true) => "multipleObjectInstanceNameReservationSucceeded",
                 (true, false) => "multipleObjectInstanceNameReservationFailed",
             },
-            Callback::DiscoverObjectInstance { .. } => "discoverObjectInstance",
-            Callback::ReflectAttributeValues { .. } => "reflectAttributeValues",
-            Callback::ReceiveInteraction { .. } => "receiveInteraction",
-            Callback::RemoveObjectInstance { .. } => "removeObjectInstance",
-            Callback::ConfirmAttributeTransportationTypeChange { .. } => {
-                "confirmAttributeTransportationTypeChange"
-            }
-            Callback::ReportAttributeTransportationType { .. } => {
-                "reportAttributeTransportationType"
-            }
-            Callback::ConfirmInteractionTransportationTypeChange { .. } => {
-                "confirmInteractionTransportationTypeChange"
-            }
-            Callback::ReportInteractionTransportationType { .. } => {
-                "reportInteractionTransportationType"
-            }
-            Callback::AttributesInScope { .. } => "attributesInScope",
-            Callback::AttributesOutOfScope { .. } => "attributesOutOfScope",
-            Callback::TurnUpdatesOnForObjectInstance { .. } => "turnUpdatesOnForObjectInstance",
-            Callback::TurnUpdatesOffForObjectInstance { .. } => "turnUpdatesOffForObjectInstance",
-            Callback::ProvideAttributeValueUpdate { .. } => "provideAttributeValueUpdate",
-            Callback::RequestAttributeOwnershipAssumption { .. } => {
-                "requestAttributeOwnershipAssumption"
-            }
-            Callback::RequestDivestitureConfirmation { .. } => "requestDivestitureConfirmation",
-            Callback::AttributeOwnershipAcquisitionNotification { .. } => {
-                "attributeOwnershipAcquisitionNotification"
-            }
-            Callback::AttributeOwnershipUnavailable { .. } => "attributeOwnershipUnavailable",
-            Callback::RequestAttributeOwnershipRelease { .. } => "requestAttributeOwnershipRelease",
-            Callback::ConfirmAttributeOwnershipAcquisitionCancellation { .. } => {
-                "confirmAttributeOwnershipAcquisitionCancellation"
-            }
-            Callback::InformAttributeOwnership { owner, .. } => match *owner {
-                None => "attributeIsNotOwned",
-                Some(Owner::Rti) => "attributeIsOwnedByRTI",
-                Some(_) => "informAttributeOwnership",
-            },
-            Callback::TimeRegulationEnabled { .. } => "timeRegulationEnabled",
-            Callback::TimeConstrainedEnabled { .. } => "timeConstrainedEnabled",
-            Callback::TimeAdvanceGrant { .. } => "timeAdvanceGrant",
-            Callback::RequestRetraction { .. } => "requestRetraction",
-        }
-    }
-
-    /// The chapter of 1516.1-2010 that it is of.
-    pub(crate) fn chapter(&self) -> u8 {
-        match self {
-            Callback::ConnectionLost { .. }
-            | Callback::ReportFederationExecutions(_)
-            | Callback::SynchronizationPointRegistered { .. }
-            | Callback::AnnounceSynchronizationPoint { .. }
-            | Callback::FederationSynchronized { .. } => 4,
-            Callback::StartRegistrationForObjectClass(_)
-            | Callback::StopRegistrationForObjectClass(_)
-            | Callback::TurnInteractionsOn(_)
-            | Callback::TurnInteractionsOff(_) => 5,
-            Callback::RequestAttributeOwnershipAssumption { .. }
-            | Callback::RequestDivestitureConfirmation { .. }
-            | Callback::AttributeOwnershipAcquisitionNotification { .. }
-            | Callback::AttributeOwnershipUnavailable { .. }
-            | Callback::RequestAttributeOwnershipRelease { .. }
-            | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { .. }
-            | Callback::InformAttributeOwnership { .. } => 7,
-            Callback::TimeRegulationEnabled { .. }
-            | Callback::TimeConstrainedEnabled { .. }
-            | Callback::TimeAdvanceGrant { .. }
-            | Callback::RequestRetraction { .. } => 8,
-            _ => 6,
-        }
-    }
-
-    /// The object instance that it is about, if any.
-    pub fn instance(&self) -> Option<ObjectInstanceHandle> {
-        match self {
-            Callback::DiscoverObjectInstance { instance, .. }
-            | Callback::ReflectAttributeValues { instance, .. }
-            | Callback::RemoveObjectInstance { instance, .. }
-            | Callback::ConfirmAttributeTransportationTypeChange { instance, .. }
-            | Callback::ReportAttributeTransportationType { instance, .. }
-            | Callback::AttributesInScope { instance, .. }
-            | Callback::AttributesOutOfScope { instance, .. }
-            | Callback::TurnUpdatesOnForObjectInstance { instance, .. }
-            | Callback::TurnUpdatesOffForObjectInstance { instance, .. }
-            | Callback::ProvideAttributeValueUpdate { instance, .. }
-            | Callback::RequestAttributeOwnershipAssumption { instance, .. }
-            | Callback::RequestDivestitureConfirmation { instance, .. }
-            | Callback::AttributeOwnershipAcquisitionNotification { instance, .. }
-            | Callback::AttributeOwnershipUnavailable { instance, .. }
-            | Callback::RequestAttributeOwnershipRelease { instance, .. }
-            | Callback::ConfirmAttributeOwnershipAcquisitionCancellation { instance, .. }
-            | Callback::InformAttributeOwnership { instance, .. } => Some(*instance),
-            _ => None,
+            Callback::InformAttributeOwnership { owner: None, .. } => "attributeIsNotOwned",
+            Callback::InformAttributeOwnership {
+                owner: Some(Owner::Rti),
+                ..
+            } => "attributeIsOwnedByRTI",
+            // One callback of the API.
+            other => other.row_name(),
         }
     }
 }
@@ -577,5 +474,26 @@ impl<H: Copy> NamedValues<H> {
 impl<H: Copy + PartialEq> PartialEq for NamedValues<H> {
     fn eq(&self, other: &Self) -> bool {
         self.tag() == other.tag() && self.iter().eq(other.iter())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_is_of_the_chapter_that_its_room_is() {
+        assert_eq!(Callback::FederationSaved.chapter(), 4);
+        let label = "save".to_owned();
+        let restore = Callback::RestoreRequested {
+            label,
+            succeeded: true,
+        };
+        assert_eq!(restore.chapter(), 4);
+        let class = ObjectClassHandle::from_raw(1);
+        assert_eq!(
+            Callback::StartRegistrationForObjectClass(class).chapter(),
+            5
+        );
     }
 }

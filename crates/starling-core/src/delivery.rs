@@ -586,7 +586,7 @@ mod tests {
                 .into(),
                 QueuedObject::Remove { .. } => QueuedObject::Provide((instance, tag, 0)).into(),
                 QueuedObject::Provide(_) => QueuedObject::Transportation(Box::new(
-                    Callback::ConfirmAttributeTransportationTypeChange {
+                    crate::message::object::Entry::AttributeTransportationChanged {
                         instance,
                         attributes,
                         transportation: Transportation::Reliable,

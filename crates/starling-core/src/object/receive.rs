@@ -51,7 +51,7 @@ pub(crate) enum QueuedObject {
     /// Of those in `FederateObjects::wanted`.
     Provide(Wanted),
     /// Confirmation or report of a transportation type.
-    Transportation(Box<Callback>),
+    Transportation(Box<Entry>),
     /// Attributes In or Out Of Scope.
     Scope {
         instance: ObjectInstanceHandle,
@@ -96,7 +96,7 @@ impl QueuedObject {
             // As long as it waits, `FederateObjects::wanted` has its tag once more, and attributes of one
             // class.
             QueuedObject::Provide((_, tag, _)) => 2 * (size_of::<Wanted>() + tag.held()),
-            QueuedObject::Transportation(callback) => callback.held(),
+            QueuedObject::Transportation(entry) => entry.held(),
             QueuedObject::Scope { attributes, .. } => attributes.held(),
             QueuedObject::Updates {
                 attributes, rate, ..
@@ -207,47 +207,12 @@ impl Federate {
                 tag,
                 stamp,
             } => self.apply_removal(instance, producer, tag, stamp)?,
-            Entry::AttributeTransportationChanged {
-                instance,
-                attributes,
-                transportation,
-            } => self.apply_attribute_transportation(instance, attributes, transportation),
-            Entry::AttributeTransportation {
-                instance,
-                attribute,
-                transportation,
-            } => {
-                let callback = Callback::ReportAttributeTransportationType {
-                    instance,
-                    attribute,
-                    transportation,
-                };
-                self.delivery
-                    .push(QueuedObject::Transportation(Box::new(callback)));
-            }
-            Entry::InteractionTransportationChanged {
-                class,
-                transportation,
-            } => {
-                let callback = Callback::ConfirmInteractionTransportationTypeChange {
-                    class,
-                    transportation,
-                };
-                self.delivery
-                    .push(QueuedObject::Transportation(Box::new(callback)));
-            }
-            Entry::InteractionTransportation {
-                federate,
-                class,
-                transportation,
-            } => {
-                let callback = Callback::ReportInteractionTransportationType {
-                    federate,
-                    class,
-                    transportation,
-                };
-                self.delivery
-                    .push(QueuedObject::Transportation(Box::new(callback)));
+            Entry::AttributeTransportationChanged { .. }
+            | Entry::AttributeTransportation { .. }
+            | Entry::InteractionTransportationChanged { .. }
+            | Entry::InteractionTransportation { .. } => {
+                let waits = QueuedObject::Transportation(Box::new(entry));
+                self.delivery.push(waits);
             }
             Entry::AttributesScope {
                 instance,
@@ -435,7 +400,7 @@ impl Federate {
                     succeeded,
                 })
             }
-            QueuedObject::Transportation(callback) => self.deliver_transportation(*callback),
+            QueuedObject::Transportation(entry) => self.deliver_transportation(*entry),
             QueuedObject::Scope {
                 instance,
                 attributes,

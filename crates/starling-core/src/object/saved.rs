@@ -3,7 +3,6 @@
 use super::known::{self, FederateObjects};
 use super::receive::{QueuedObject, Received};
 use super::registered::{self, ExecutionObjects, NameUse, name_bytes};
-use crate::callback::Callback;
 use crate::kept::Kept;
 use crate::message::object::Entry;
 use crate::message::{After, OwnedBody, OwnedData, RequestNumber};
@@ -293,7 +292,7 @@ impl QueuedObject {
                 order: *order,
             },
             QueuedObject::Provide(wanted) => Queued::Provide(wanted.clone().into()),
-            QueuedObject::Transportation(callback) => Queued::Object(transportation(callback)),
+            QueuedObject::Transportation(entry) => Queued::Object(entry.as_ref().clone()),
             QueuedObject::Scope {
                 instance,
                 attributes,
@@ -328,61 +327,15 @@ impl QueuedObject {
     }
 }
 
-/// The entry that brought about a callback of transportation types.
-fn transportation(callback: &Callback) -> Entry {
-    match callback {
-        Callback::ConfirmAttributeTransportationTypeChange {
-            instance,
-            attributes,
-            transportation,
-        } => Entry::AttributeTransportationChanged {
-            instance: *instance,
-            attributes: attributes.clone(),
-            transportation: *transportation,
-        },
-        Callback::ReportAttributeTransportationType {
-            instance,
-            attribute,
-            transportation,
-        } => Entry::AttributeTransportation {
-            instance: *instance,
-            attribute: *attribute,
-            transportation: *transportation,
-        },
-        Callback::ConfirmInteractionTransportationTypeChange {
-            class,
-            transportation,
-        } => Entry::InteractionTransportationChanged {
-            class: *class,
-            transportation: *transportation,
-        },
-        Callback::ReportInteractionTransportationType {
-            federate,
-            class,
-            transportation,
-        } => Entry::InteractionTransportation {
-            federate: *federate,
-            class: *class,
-            transportation: *transportation,
-        },
-        other => unreachable!("{other:?} is not about a transportation type"),
-    }
-}
-
 impl Federate {
-    /// Puts what waited back behind all that waits. An error if it is nothing that waits.
+    /// Puts what waited back behind all that waits: it is queued as when it came. An error if it is saved
+    /// in another form, since it says more than that a callback waits.
     pub(crate) fn put_back_object(&mut self, entry: Entry) -> Result<(), ProtocolError> {
         match entry {
-            Entry::NamesReserved { .. }
-            | Entry::AttributesScope { .. }
-            | Entry::AttributesRelevance { .. }
-            | Entry::AttributeTransportationChanged { .. }
-            | Entry::AttributeTransportation { .. }
-            | Entry::InteractionTransportationChanged { .. }
-            | Entry::InteractionTransportation { .. } => self.apply_object(entry),
             Entry::Discover(_) | Entry::Remove { .. } | Entry::ProvideUpdate { .. } => {
                 Err(nothing_that_waits())
             }
+            entry => self.apply_object(entry),
         }
     }
 }

@@ -10,7 +10,6 @@ use crate::exception::throw;
 use crate::execution::Execution;
 use crate::message::Cause;
 use crate::message::object::{Entry, Request};
-use crate::object::receive::QueuedObject;
 pub(super) use crate::saved::object::TransportationChanges as Changes;
 use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
@@ -256,39 +255,53 @@ impl Federate {
         }
     }
 
-    pub(crate) fn apply_attribute_transportation(
-        &mut self,
-        instance: ObjectInstanceHandle,
-        attributes: Vec<AttributeHandle>,
-        transportation: Transportation,
-    ) {
-        let callback = Callback::ConfirmAttributeTransportationTypeChange {
-            instance,
-            attributes,
-            transportation,
-        };
-        self.delivery
-            .push(QueuedObject::Transportation(Box::new(callback)));
-    }
-
-    /// A confirmation: from now on it travels so.
-    pub(crate) fn deliver_transportation(&mut self, callback: Callback) -> Option<Callback> {
-        match &callback {
-            Callback::ConfirmAttributeTransportationTypeChange {
+    /// The callback of an entry about transportation types. A confirmation: from now on it travels so.
+    pub(crate) fn deliver_transportation(&mut self, entry: Entry) -> Option<Callback> {
+        match entry {
+            Entry::AttributeTransportationChanged {
                 instance,
                 attributes,
-                ..
+                transportation,
             } => {
-                let known = self.objects.instances.get_mut(instance)?;
-                for attribute in attributes {
+                let known = self.objects.instances.get_mut(&instance)?;
+                for attribute in &attributes {
                     known.transportations.confirm(*attribute);
                 }
+                Some(Callback::ConfirmAttributeTransportationTypeChange {
+                    instance,
+                    attributes,
+                    transportation,
+                })
             }
-            Callback::ConfirmInteractionTransportationTypeChange { class, .. } => {
-                self.objects.transportations.confirm(*class);
+            Entry::AttributeTransportation {
+                instance,
+                attribute,
+                transportation,
+            } => Some(Callback::ReportAttributeTransportationType {
+                instance,
+                attribute,
+                transportation,
+            }),
+            Entry::InteractionTransportationChanged {
+                class,
+                transportation,
+            } => {
+                self.objects.transportations.confirm(class);
+                Some(Callback::ConfirmInteractionTransportationTypeChange {
+                    class,
+                    transportation,
+                })
             }
-            _ => {}
+            Entry::InteractionTransportation {
+                federate,
+                class,
+                transportation,
+            } => Some(Callback::ReportInteractionTransportationType {
+                federate,
+                class,
+                transportation,
+            }),
+            other => unreachable!("{other:?} is not about a transportation type"),
         }
-        Some(callback)
     }
 }
