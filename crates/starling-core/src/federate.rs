@@ -82,7 +82,7 @@ impl Federate {
         })?;
         let senders = snapshot.federates.iter().map(|(f, r)| (f.handle, *r));
         let log = Replica::new(snapshot.handle, path, snapshot.index, senders);
-        let subscribed = Subscribed::restore(snapshot.declarations);
+        let subscribed = Subscribed::restore(Arc::unwrap_or_clone(snapshot.declarations));
         let declarations = Declarations::new(snapshot.handle, subscribed, &switches);
         Ok(Federate {
             me: snapshot.handle,
@@ -138,7 +138,7 @@ impl Federate {
             index: saved.log.applied,
             modules: modules.to_vec(),
             federates: Vec::new(),
-            declarations: saved.declaration.subscriptions.clone(),
+            declarations: Arc::new(saved.declaration.subscriptions.clone()),
         };
         let mut federate = Federate::new(snapshot, path)?;
         let log = saved.log.clone();

@@ -5,6 +5,7 @@ use mio::{Interest, Registry, Token};
 use starling_core::Counters;
 use starling_core::message::{Doing, PeerInfo};
 use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
+use starling_wire::Piece;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -70,6 +71,16 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Appends a frame to what is to be sent.
+    pub(crate) fn put_pieces(&mut self, frame: Vec<Piece>) {
+        for piece in frame {
+            match piece {
+                Piece::Own(bytes) => self.writer.out().extend(bytes),
+                Piece::Shared(bytes) => self.writer.share(&bytes),
+            }
+        }
+    }
+
     /// Watches for what comes in. Room to write is watched for only when a write found none: a
     /// Unix-domain stream reports room each time its peer reads.
     pub fn new(

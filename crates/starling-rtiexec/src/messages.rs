@@ -7,8 +7,8 @@ use starling_core::{
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, Piece, VERSION, Welcome, joined_frame, may_bring_modules,
-    put_from_executive, put_welcome, read_data, split_frame,
+    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, put_from_executive,
+    put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -402,7 +402,7 @@ impl Server {
         let mut frames = EntryFrames::default();
         while let Some((PeerId(peer), message)) = self.executive.poll_output() {
             let n = peer as usize;
-            let Some(connection) = self.connection(n) else {
+            let Some(connection) = self.connections.get_mut(n) else {
                 continue;
             };
             match &message {
@@ -430,12 +430,10 @@ impl Server {
                         connection.writer.share(&frames.frame(entry));
                     }
                     FromExecutive::Joined(snapshot) => {
-                        for piece in joined_frame(snapshot) {
-                            match piece {
-                                Piece::Own(bytes) => connection.writer.out().extend(bytes),
-                                Piece::Shared(text) => connection.writer.share(&text),
-                            }
-                        }
+                        connection.put_pieces(self.begins.joined(snapshot));
+                    }
+                    FromExecutive::Restored(restored) => {
+                        connection.put_pieces(self.begins.restored(restored));
                     }
                     _ => put_from_executive(connection.writer.out(), &message),
                 }

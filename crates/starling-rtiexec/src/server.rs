@@ -18,6 +18,7 @@ use starling_net::{
     Endpoint, Fill, LinkReader, Listener, Lock, SystemCalls, Token, count_system_call, host_name,
     system_calls,
 };
+use starling_wire::BeginFrames;
 use starling_wire::put_from_executive;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -104,6 +105,8 @@ pub struct Server {
     pub(crate) executive: Executive,
     /// Whom the data frame in hand goes to; kept for its memory.
     pub(crate) receivers: Vec<PeerId>,
+    /// The frames of those who join or are restored.
+    pub(crate) begins: BeginFrames,
     pub(crate) connections: Slots,
     /// Connections that have ended but for the reason, the oldest first.
     pub(crate) leaving: VecDeque<Leaving>,
@@ -174,6 +177,7 @@ impl Server {
             config,
             executive,
             receivers: Vec::new(),
+            begins: BeginFrames::default(),
             connections: Slots::default(),
             leaving: VecDeque::new(),
             idle_since: Instant::now(),

@@ -15,7 +15,7 @@ mod messages;
 
 pub use codec::WireError;
 pub use data::{put_data, read_data};
-pub use entries::{EntryFrames, Piece, joined_frame};
+pub use entries::{BeginFrames, EntryFrames, Piece};
 pub use frame::{
     FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules,
     put_from_executive, put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,

@@ -3,7 +3,7 @@
 
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use starling_core::{Executive, PeerId};
-use starling_wire::{Piece, joined_frame};
+use starling_wire::{BeginFrames, Piece};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 
@@ -45,7 +45,7 @@ fn join(classes: usize) -> (usize, usize) {
     let Some((_, FromExecutive::Joined(snapshot))) = executive.poll_output() else {
         panic!("not joined");
     };
-    let frame = joined_frame(&snapshot);
+    let frame = BeginFrames::default().joined(&snapshot);
     let allocated = region.change().bytes_allocated;
     let length = frame.iter().map(|piece| match piece {
         Piece::Own(bytes) => bytes.len(),

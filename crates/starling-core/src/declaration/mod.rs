@@ -35,6 +35,7 @@ use routes::Routes;
 use starling_fom::{ObjectModel, Switches};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// All members' subscriptions as of the log, with the routes that are made of them. They are read
 /// as they are, and changed only through [`Subscribed::change`], so no route outlives what it was
@@ -44,6 +45,8 @@ pub(crate) struct Subscribed {
     table: Subscriptions<LogIndex>,
     routes: Routes,
     changes: u64,
+    /// Themselves, as a joiner is told of them.
+    snapshot: Option<Arc<Snapshot<LogIndex>>>,
 }
 
 impl Deref for Subscribed {
@@ -58,6 +61,7 @@ impl Subscribed {
     /// The subscriptions, to be changed.
     pub(crate) fn change(&mut self) -> &mut Subscriptions<LogIndex> {
         self.model_changed();
+        self.snapshot = None;
         &mut self.table
     }
 
@@ -69,6 +73,7 @@ impl Subscribed {
 
     /// New ranges of a region that is subscribed with; the former ones. No route depends on them.
     pub(crate) fn commit(&mut self, region: RegionHandle, ranges: Ranges) -> Option<Ranges> {
+        self.snapshot = None;
         self.table.regions.commit(region, ranges)
     }
 
@@ -104,7 +109,15 @@ impl Subscribed {
             .interaction(model, &self.table, sender, class, to);
     }
 
-    /// For a snapshot, and for a save.
+    /// For those who join: one for all who do before they change.
+    pub(crate) fn snapshot(&mut self) -> Arc<Snapshot<LogIndex>> {
+        let made = self
+            .snapshot
+            .get_or_insert_with(|| Arc::new(self.table.save()));
+        Arc::clone(made)
+    }
+
+    /// For a save.
     pub(crate) fn save(&self) -> Snapshot<LogIndex> {
         self.table.save()
     }

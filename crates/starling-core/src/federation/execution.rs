@@ -264,7 +264,8 @@ impl Execution {
             .collect()
     }
 
-    pub(crate) fn snapshot(&self, handle: FederateHandle, name: String) -> Snapshot {
+    pub(crate) fn snapshot(&mut self, handle: FederateHandle, name: String) -> Snapshot {
+        let declarations = self.subscriptions.snapshot();
         let federates = self.federation.members.iter();
         let federates = federates.map(|(h, m)| (m.information(*h), self.log.requests(*h)));
         Snapshot {
@@ -275,7 +276,7 @@ impl Execution {
             index: self.log.index(),
             modules: self.federation.modules.clone(),
             federates: federates.collect(),
-            declarations: self.subscriptions.save(),
+            declarations,
         }
     }
 

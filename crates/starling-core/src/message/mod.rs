@@ -357,8 +357,8 @@ pub struct Snapshot {
     pub modules: Vec<ModuleSource>,
     /// Joined federates, with the numbers of their last requests in the log. The joiner is one.
     pub federates: Vec<(FederateInformation, RequestNumber)>,
-    /// Who subscribes to what.
-    pub declarations: declaration::Snapshot<LogIndex>,
+    /// Who subscribes to what; shared by all who join before that changes.
+    pub declarations: Arc<declaration::Snapshot<LogIndex>>,
 }
 
 /// What a federate is when its federation execution is restored.

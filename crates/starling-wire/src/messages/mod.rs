@@ -220,7 +220,8 @@ impl Wire for Snapshot {
             federation::put_module_head(module, out);
             out.extend_from_slice(&module.text);
         }
-        put_snapshot_tail(self, out);
+        self.federates.put(out);
+        self.declarations.put(out);
     }
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
         Ok(Snapshot {
@@ -246,14 +247,10 @@ pub(crate) fn put_snapshot_head(snapshot: &Snapshot, out: &mut Vec<u8>) {
     put_number(out, snapshot.modules.len() as u64);
 }
 
-/// What stands behind the modules.
-pub(crate) fn put_snapshot_tail(snapshot: &Snapshot, out: &mut Vec<u8>) {
-    snapshot.federates.put(out);
-    snapshot.declarations.put(out);
-}
-
 /// The number of `FromExecutive::Joined`.
 pub(crate) const JOINED: u8 = 3;
+/// The number of `FromExecutive::Restored`.
+pub(crate) const RESTORED: u8 = 11;
 
 // A room has the number of its chapter.
 variants! {
