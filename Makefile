@@ -10,6 +10,8 @@
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of
 #                            itself; kill -9 after random numbers of rows
 # make time-faults           seeds faults into time management, sees that the tests find them
+# make mutants SAMPLE=300 | FILE=crates/starling-core/src/time/galt.rs    seeds small faults into the core,
+#                            counts those that the tests find
 # make lint | format | sanitize | sanitize-threads | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
 #
 # PYTHON=/usr/bin/python3.12 names another Python, JOBS=4 how many compilers run at once.
@@ -31,6 +33,9 @@ LIMIT := $(if $(shell command -v timeout),timeout -k 10 3600)
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
 CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench/cpp bench/federates bench/limits bench/standin examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.c' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
+
+# Python beside the benchmark platform.
+PYTHON_SOURCES := tests/cpp tests/conformance tests/foreign tests/mom scripts/licences scripts/mutants
 
 .PHONY: all demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
     bench-python install uninstall vendor campaign bench
@@ -60,14 +65,14 @@ lint: venv
 	cargo xtask generate --check
 	$(VENV)/bin/clang-format --dry-run -Werror $(CXX_SOURCES)
 	$(VENV)/bin/ruff check bench
-	$(VENV)/bin/ruff check --config bench/pyproject.toml tests/cpp tests/conformance tests/foreign tests/mom scripts/licences
-	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench tests/cpp tests/conformance tests/foreign tests/mom scripts/licences
+	$(VENV)/bin/ruff check --config bench/pyproject.toml $(PYTHON_SOURCES)
+	$(VENV)/bin/ruff format --config bench/pyproject.toml --check bench $(PYTHON_SOURCES)
 
 # Rewrites all sources as `make lint` wants them.
 format: venv
 	cargo fmt --all
 	$(VENV)/bin/clang-format -i $(CXX_SOURCES)
-	$(VENV)/bin/ruff format --config bench/pyproject.toml bench tests/cpp tests/conformance tests/foreign tests/mom scripts/licences
+	$(VENV)/bin/ruff format --config bench/pyproject.toml bench $(PYTHON_SOURCES)
 
 unit:
 	cargo test --workspace --locked --exclude starling-sim --no-run
@@ -240,3 +245,9 @@ fuzz:
 	    (cd fuzz && RUSTC_BOOTSTRAP=1 cargo fuzz run -s none $$target corpus/$$target seeds/$$target -- \
 	        -max_total_time=$(SECONDS) -timeout=20 -print_final_stats=1) || exit 1; \
 	done
+
+# Mutation testing: a random sample of the core's mutants, or all of one file (FILE=crates/...).
+.PHONY: mutants
+mutants:
+	@cargo mutants --version >/dev/null 2>&1 || cargo install --locked --quiet cargo-mutants
+	scripts/mutants --out $(BUILD)/mutants $(if $(FILE),--file $(FILE),--sample $(or $(SAMPLE),300)) $(if $(SEED),--seed $(SEED))
