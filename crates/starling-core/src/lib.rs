@@ -15,6 +15,7 @@ mod counters;
 mod ddm;
 mod declaration;
 mod delivery;
+mod enumerators;
 mod exception;
 mod execution;
 mod executive;

@@ -25,6 +25,26 @@ pub enum Order {
     TimeStamp,
 }
 
+impl Transportation {
+    /// Its name in FOM modules and in the services about names (1516.1-2010, 10.22).
+    pub fn name(self) -> &'static str {
+        match self {
+            Transportation::Reliable => "HLAreliable",
+            Transportation::BestEffort => "HLAbestEffort",
+        }
+    }
+}
+
+impl Order {
+    /// Its name in FOM modules and in the services about names (1516.1-2010, 10.20).
+    pub fn name(self) -> &'static str {
+        match self {
+            Order::Receive => "Receive",
+            Order::TimeStamp => "TimeStamp",
+        }
+    }
+}
+
 /// Module (by number of merging) and line of a definition.
 pub(crate) type Origin = (usize, u32);
 

@@ -47,25 +47,6 @@ pub(crate) struct Call<'a> {
     pub(crate) interaction_class: Option<InteractionClassHandle>,
 }
 
-/// Resign actions by the API's names.
-pub(crate) const RESIGN_ACTIONS: [(&str, ResignAction); 6] = {
-    use ResignAction::*;
-    [
-        (
-            "UNCONDITIONALLY_DIVEST_ATTRIBUTES",
-            UnconditionallyDivestAttributes,
-        ),
-        ("DELETE_OBJECTS", DeleteObjects),
-        (
-            "CANCEL_PENDING_OWNERSHIP_ACQUISITIONS",
-            CancelPendingOwnershipAcquisitions,
-        ),
-        ("DELETE_OBJECTS_THEN_DIVEST", DeleteObjectsThenDivest),
-        ("CANCEL_THEN_DELETE_THEN_DIVEST", CancelThenDeleteThenDivest),
-        ("NO_ACTION", NoAction),
-    ]
-};
-
 /// The value of a handle that never was.
 const MADE_UP: u64 = 0x7fff_ffff;
 
@@ -225,8 +206,9 @@ impl Call<'_> {
 
     pub(crate) fn resign_action(&mut self) -> Result<ResignAction, Failure> {
         let word = self.word()?;
-        match RESIGN_ACTIONS.iter().find(|(name, _)| *name == word) {
-            Some((_, action)) => Ok(*action),
+        let mut actions = (0..).map_while(ResignAction::from_number);
+        match actions.find(|action| action.name() == word) {
+            Some(action) => Ok(action),
             None => elsewhere("numbers that are no enumerator"),
         }
     }

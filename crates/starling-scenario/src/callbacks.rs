@@ -6,7 +6,7 @@ use crate::names::{Names, bytes, order, restore_status, save_status, transportat
 use crate::value::Value;
 use starling_core::{
     Callback, FederateHandle, MessageTime, ObjectClassHandle, ObjectInstanceHandle, Order, Owner,
-    RegionHandle, RestoreState, SynchronizationPointFailure,
+    RegionHandle, RestoreState,
 };
 
 /// A callback's name and arguments.
@@ -34,14 +34,7 @@ pub(crate) fn events(
             vec![Value::Set(list.collect())]
         }
         Callback::SynchronizationPointRegistered { label, failure } => {
-            let why = failure.map(|failure| match failure {
-                SynchronizationPointFailure::LabelNotUnique => {
-                    "SYNCHRONIZATION_POINT_LABEL_NOT_UNIQUE"
-                }
-                SynchronizationPointFailure::SetMemberNotJoined => {
-                    "SYNCHRONIZATION_SET_MEMBER_NOT_JOINED"
-                }
-            });
+            let why = failure.map(|failure| failure.name());
             let mut arguments = vec![text(label)];
             arguments.extend(why.map(Value::word));
             arguments

@@ -1,6 +1,5 @@
 //! Handles as a scenario shows them: `name@code`.
 
-use crate::arguments::RESIGN_ACTIONS;
 use crate::value::Value;
 use starling_core::message::ResignAction;
 use starling_core::{
@@ -106,51 +105,23 @@ pub(crate) fn order(order: Order) -> Value {
     })
 }
 
-/// By the API's names.
+/// By the API's name.
 pub(crate) fn resign_action(action: ResignAction) -> Value {
-    let named = RESIGN_ACTIONS.iter().find(|(_, a)| *a == action);
-    Value::word(named.map_or("?", |(name, _)| name))
+    Value::word(action.name())
 }
 
 pub(crate) fn save_failure(failure: SaveFailure) -> Value {
-    Value::word(match failure {
-        SaveFailure::RtiUnableToSave => "RTI_UNABLE_TO_SAVE",
-        SaveFailure::FederateReportedFailureDuringSave => "FEDERATE_REPORTED_FAILURE_DURING_SAVE",
-        SaveFailure::FederateResignedDuringSave => "FEDERATE_RESIGNED_DURING_SAVE",
-        SaveFailure::RtiDetectedFailureDuringSave => "RTI_DETECTED_FAILURE_DURING_SAVE",
-        SaveFailure::SaveTimeCannotBeHonored => "SAVE_TIME_CANNOT_BE_HONORED",
-        SaveFailure::SaveAborted => "SAVE_ABORTED",
-    })
+    Value::word(failure.name())
 }
 
 pub(crate) fn save_status(status: SaveStatus) -> Value {
-    Value::word(match status {
-        SaveStatus::NoSaveInProgress => "NO_SAVE_IN_PROGRESS",
-        SaveStatus::FederateInstructedToSave => "FEDERATE_INSTRUCTED_TO_SAVE",
-        SaveStatus::FederateSaving => "FEDERATE_SAVING",
-        SaveStatus::FederateWaitingForFederationToSave => "FEDERATE_WAITING_FOR_FEDERATION_TO_SAVE",
-    })
+    Value::word(status.name())
 }
 
 pub(crate) fn restore_failure(failure: RestoreFailure) -> Value {
-    use RestoreFailure::*;
-    Value::word(match failure {
-        RtiUnableToRestore => "RTI_UNABLE_TO_RESTORE",
-        FederateReportedFailureDuringRestore => "FEDERATE_REPORTED_FAILURE_DURING_RESTORE",
-        FederateResignedDuringRestore => "FEDERATE_RESIGNED_DURING_RESTORE",
-        RtiDetectedFailureDuringRestore => "RTI_DETECTED_FAILURE_DURING_RESTORE",
-        RestoreAborted => "RESTORE_ABORTED",
-    })
+    Value::word(failure.name())
 }
 
 pub(crate) fn restore_status(status: RestoreStatus) -> Value {
-    use RestoreStatus::*;
-    Value::word(match status {
-        NoRestoreInProgress => "NO_RESTORE_IN_PROGRESS",
-        FederateRestoreRequestPending => "FEDERATE_RESTORE_REQUEST_PENDING",
-        FederateWaitingForRestoreToBegin => "FEDERATE_WAITING_FOR_RESTORE_TO_BEGIN",
-        FederatePreparedToRestore => "FEDERATE_PREPARED_TO_RESTORE",
-        FederateRestoring => "FEDERATE_RESTORING",
-        FederateWaitingForFederationToRestore => "FEDERATE_WAITING_FOR_FEDERATION_TO_RESTORE",
-    })
+    Value::word(status.name())
 }

@@ -21,17 +21,17 @@ use crate::message::{
     Data, Doing, FederationInformation, FromExecutive, ModuleSource, RequestNumber, ResignAction,
     Restored, ToExecutive,
 };
+use crate::mom::arguments::{Said, Saying};
 use crate::{
     Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
     ProtocolError, Service,
 };
 use std::collections::{BTreeSet, VecDeque};
-use std::fmt::Debug;
 
 /// The arguments of a service, to be shown if it is reported.
 macro_rules! said {
     ($($argument:expr),*) => {
-        || vec![$(format!("{:?}", $argument)),*]
+        |_to| {$($argument.say(_to);)*}
     };
 }
 use said;
@@ -372,18 +372,43 @@ impl<O: Outbox> Lrc<O> {
 
     /// The one way of a service to the joined federate. `said`: its arguments, for a report.
     #[inline]
-    fn serve<T: Debug>(
+    fn serve<T: Said>(
         &mut self,
         service: Service,
         bytes: usize,
-        said: impl FnOnce() -> Vec<String>,
+        said: impl FnOnce(&mut Saying<'_>),
         work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
-        let result = self.serve_unreported(service, bytes, work);
-        if self.is_reported() {
-            self.report_call(service, said(), &result);
+        match self.is_reported() {
+            true => self.serve_reported(service, bytes, said, work),
+            false => self.serve_unreported(service, bytes, work),
         }
+    }
+
+    /// The arguments are told with the names that are known before the call: of what it deletes, too.
+    #[cold]
+    #[inline(never)]
+    fn serve_reported<T: Said>(
+        &mut self,
+        service: Service,
+        bytes: usize,
+        said: impl FnOnce(&mut Saying<'_>),
+        work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let supplied = self.said(said);
+        let result = self.serve_unreported(service, bytes, work);
+        self.report_call(service, supplied, &result);
         result
+    }
+
+    /// What is said with the joined federate's names.
+    fn said(&self, say: impl FnOnce(&mut Saying<'_>)) -> Vec<String> {
+        let Some(federate) = self.federate() else {
+            return Vec::new();
+        };
+        let mut saying = Saying::new(federate);
+        say(&mut saying);
+        saying.texts()
     }
 
     #[inline]
@@ -619,7 +644,7 @@ impl<O: Outbox> Lrc<O> {
 
     /// Has a service reported that was called. One that has resigned says nothing more.
     #[cold]
-    fn report_call<T: Debug>(
+    fn report_call<T: Said>(
         &mut self,
         service: Service,
         supplied: Vec<String>,
@@ -630,14 +655,14 @@ impl<O: Outbox> Lrc<O> {
         }
         let chapter = service.clause().split('.').next();
         let returned = match result {
-            Ok(value) => format!("{value:?}"),
-            Err(_) => "()".to_owned(),
+            Ok(value) => self.said(|to| value.say(to)),
+            Err(_) => Vec::new(),
         };
         self.put_report(Invocation {
             service: service.name().to_owned(),
             chapter: chapter.and_then(|c| c.parse().ok()).unwrap_or_default(),
             supplied,
-            returned: (returned != "()").then_some(returned).into_iter().collect(),
+            returned,
             exception: result
                 .as_ref()
                 .err()
@@ -651,7 +676,7 @@ impl<O: Outbox> Lrc<O> {
         self.put_report(Invocation {
             service: callback.name().to_owned(),
             chapter: callback.chapter(),
-            supplied: vec![format!("{callback:?}")],
+            supplied: self.said(|to| callback.say(to)),
             ..Invocation::default()
         });
     }

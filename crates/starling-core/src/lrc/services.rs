@@ -4,6 +4,7 @@
 use super::door::Extent;
 use super::{Awaited, Life, Lrc, Outbox, Preconditions, ceased, restored_meanwhile, said};
 use crate::message::RequestNumber;
+use crate::mom::arguments::Said;
 use crate::time::federate::Bounds;
 use crate::{
     AttributeHandle, DataOut, Exception, InteractionClassHandle, LogicalTime,

@@ -123,8 +123,15 @@ pub struct Invocation {
     pub supplied: Vec<String>,
     /// The results as text.
     pub returned: Vec<String>,
-    /// What was thrown; empty: nothing.
+    /// What was thrown, the standard's name and a sentence; empty: nothing.
     pub exception: String,
+}
+
+impl Invocation {
+    /// The standard's name of what was thrown.
+    pub(crate) fn exception_name(&self) -> &str {
+        self.exception.split(':').next().unwrap_or_default()
+    }
 }
 
 /// What a federate has counted since it joined.

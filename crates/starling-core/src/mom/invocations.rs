@@ -67,7 +67,7 @@ impl Execution {
                 ("HLAsuccessIndicator", Encoder::of(|e| e.boolean(!failed))),
                 ("HLAsuppliedArguments", list(&invocation.supplied)),
                 ("HLAreturnedArguments", list(&invocation.returned)),
-                ("HLAexception", text(&invocation.exception)),
+                ("HLAexception", text(invocation.exception_name())),
                 ("HLAserialNumber", Encoder::of(|e| e.count(serial))),
             ];
             let group = service_group(invocation.chapter);

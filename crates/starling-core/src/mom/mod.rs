@@ -13,6 +13,7 @@
 //! - an attribute or parameter that a FOM added to the MOM's classes is nothing to the RTI.
 
 mod adjust;
+pub(crate) mod arguments;
 pub(crate) mod counts;
 mod encoding;
 pub(crate) mod execution;

@@ -1,6 +1,7 @@
 //! Support services at the federate. None needs the executive.
 
 use crate::exception::throw;
+use crate::object::known::Instance;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
     MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle,
@@ -77,6 +78,11 @@ impl Federate {
     /// Get Object Instance Name, §10.10.
     pub fn object_instance_name(&self, instance: ObjectInstanceHandle) -> Result<&str, Exception> {
         Ok(self.known(instance)?.name())
+    }
+
+    /// The name of an object instance, where it is known.
+    pub(crate) fn instance_name_if_known(&self, instance: ObjectInstanceHandle) -> Option<&str> {
+        self.objects.get(instance).map(Instance::name)
     }
 
     /// Get Attribute Handle, §10.11.
@@ -212,10 +218,7 @@ impl Federate {
 
     /// Get Order Name, §10.20.
     pub fn order_name(&self, order: Order) -> Result<&'static str, Exception> {
-        Ok(match order {
-            Order::Receive => "Receive",
-            Order::TimeStamp => "TimeStamp",
-        })
+        Ok(order.name())
     }
 
     /// Get Transportation Type Handle, §10.21.
@@ -235,10 +238,7 @@ impl Federate {
         &self,
         transportation: Transportation,
     ) -> Result<&'static str, Exception> {
-        Ok(match transportation {
-            Transportation::Reliable => "HLAreliable",
-            Transportation::BestEffort => "HLAbestEffort",
-        })
+        Ok(transportation.name())
     }
 
     /// Get Available Dimensions for Class Attribute, §10.23.
