@@ -139,9 +139,10 @@ pub(crate) unsafe fn timed<'a>(
     time: StarlingTime,
     result: &'a *mut u64,
 ) -> Result<(LogicalTime, Out<'a, u64>), Exception> {
-    rti.require(service)?;
     // SAFETY: the caller keeps the rules.
-    named(service, || unsafe { Ok((time.time()?, Out::at(result)?)) })
+    let read = named(service, || unsafe { Ok((time.time()?, Out::at(result)?)) });
+    // What the service may be called for at all comes first.
+    read.or_else(|wrong| rti.require(service).and(Err(wrong)))
 }
 
 /// Update Attribute Values (1516.1-2010, 6.10) with a time stamp. The result is 0 if nothing was

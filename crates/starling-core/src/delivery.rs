@@ -24,9 +24,10 @@ use crate::message::federation;
 use crate::object::receive::QueuedObject;
 use crate::ownership::federate::QueuedOwnership;
 use crate::saved::delivery as saved;
+use crate::time::by_time::{ByTime, Keyed};
 use crate::time::federate::QueuedTime;
 use crate::{LogicalTime, Order};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What has not been delivered yet, by room.
 #[derive(Debug)]
@@ -45,6 +46,25 @@ pub(crate) enum Queued {
 const _: () = assert!(size_of::<Queued>() <= 72);
 const _: () = assert!(size_of::<Callback>() <= 88);
 
+/// A message that was sent in time-stamp order: its sender, and its number there.
+type Message = (FederateHandle, u64);
+
+impl Keyed for Queued {
+    type Key = Message;
+
+    fn key(&self) -> Option<Message> {
+        #[cfg(test)]
+        tests::LOOKS.set(tests::LOOKS.get() + 1);
+        match self {
+            Queued::Object(queued) => queued.message(),
+            _ => None,
+        }
+    }
+}
+
+/// Fewer places than these are kept, whatever has become of their messages.
+const PLACES_MIN: usize = 64;
+
 /// The callback queue.
 #[derive(Default)]
 pub(crate) struct Delivery {
@@ -59,12 +79,15 @@ pub(crate) struct Delivery {
     withholding: bool,
     /// From the first withholding until nothing is left, `queue` is empty and what waits stands in
     /// these two, numbered as it came.
-    in_receive_order: VecDeque<(u64, Queued)>,
-    others: VecDeque<(u64, Queued)>,
-    /// By time stamp, then as they came.
-    in_time_order: BTreeMap<(LogicalTime, u64), Queued>,
+    in_receive_order: BTreeMap<u64, Queued>,
+    others: BTreeMap<u64, Queued>,
     /// What was numbered so far.
     came: u64,
+    /// The numbers of messages in these two, up to the last one numbered when one was retracted.
+    /// Some may be gone.
+    places: BTreeSet<(Message, u64)>,
+    placed: u64,
+    in_time_order: ByTime<Queued>,
     /// Memory that `in_receive_order` and `in_time_order` take, about.
     in_receive_order_bytes: usize,
     in_time_order_bytes: usize,
@@ -102,10 +125,10 @@ impl Delivery {
         self.came += 1;
         if queued.is_in_receive_order() {
             self.in_receive_order_bytes += queued.bytes();
-            self.in_receive_order.push_back((self.came, queued));
+            self.in_receive_order.insert(self.came, queued);
         } else {
             self.bytes += queued.bytes();
-            self.others.push_back((self.came, queued));
+            self.others.insert(self.came, queued);
         }
     }
 
@@ -116,9 +139,8 @@ impl Delivery {
             self.dropped += u64::from(queued.is_data());
             return;
         }
-        self.came += 1;
         self.in_time_order_bytes += queued.bytes();
-        self.in_time_order.insert((time, self.came), queued);
+        self.in_time_order.push(time, queued);
     }
 
     /// Puts messages in time-stamp order behind all that waits: those up to this time, or all.
@@ -128,22 +150,26 @@ impl Delivery {
         up_to: Option<LogicalTime>,
         mut each: impl FnMut(&mut QueuedObject),
     ) {
-        while let Some(first) = self.in_time_order.first_entry()
-            && up_to.is_none_or(|t| first.key().0 <= t)
-        {
-            let mut queued = first.remove();
-            self.in_time_order_bytes -= queued.bytes();
-            if let Queued::Object(message) = &mut queued {
-                each(message);
+        while let Some(messages) = self.in_time_order.take_first(up_to) {
+            for mut queued in messages {
+                let bytes = queued.bytes();
+                self.in_time_order_bytes -= bytes;
+                if let Queued::Object(message) = &mut queued {
+                    each(message);
+                }
+                if self.detour {
+                    self.push_apart(queued);
+                } else {
+                    self.bytes += bytes;
+                    self.queue.push_back(queued);
+                }
             }
-            self.push(queued);
         }
     }
 
     /// What was released for a grant and not delivered is received in receive order now.
     pub(crate) fn end_time_order(&mut self) {
-        let others = self.others.iter_mut().map(|(_, queued)| queued);
-        for queued in self.queue.iter_mut().chain(others) {
+        for queued in self.queue.iter_mut().chain(self.others.values_mut()) {
             if let Queued::Object(message) = queued {
                 message.end_time_order();
             }
@@ -155,18 +181,28 @@ impl Delivery {
     pub(crate) fn withhold(&mut self, withholding: bool) {
         self.withholding = withholding;
         if withholding {
-            self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
-            for queued in std::mem::take(&mut self.queue) {
-                self.push_apart(queued);
-            }
+            self.set_apart();
         }
         self.look_closer();
     }
 
+    /// Numbers what waits.
+    fn set_apart(&mut self) {
+        if self.queue.is_empty() {
+            return;
+        }
+        self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
+        for queued in std::mem::take(&mut self.queue) {
+            self.push_apart(queued);
+        }
+    }
+
     fn look_closer(&mut self) {
-        let apart = !self.in_receive_order.is_empty()
-            || !self.others.is_empty()
-            || !self.of_save.is_empty();
+        let numbered = !self.in_receive_order.is_empty() || !self.others.is_empty();
+        if !numbered {
+            self.places.clear();
+        }
+        let apart = numbered || !self.of_save.is_empty();
         self.detour = self.ended || self.withholding || self.saving || apart;
     }
 
@@ -175,17 +211,13 @@ impl Delivery {
     pub(crate) fn hold_for_save(&mut self, saving: bool) {
         if saving && !self.saving {
             self.saving = true;
-            let of_save: VecDeque<_>;
+            let of_save: BTreeMap<_, _>;
             (of_save, self.others) = std::mem::take(&mut self.others)
                 .into_iter()
                 .partition(|(_, queued)| queued.is_of_save());
             // Behind what is left of the last one.
-            let of_save = of_save.into_iter().map(|(_, queued)| queued);
-            self.of_save.extend(of_save);
-            self.bytes -= self.queue.iter().map(Queued::bytes).sum::<usize>();
-            for queued in std::mem::take(&mut self.queue) {
-                self.push_apart(queued);
-            }
+            self.of_save.extend(of_save.into_values());
+            self.set_apart();
         }
         self.saving = saving;
         self.look_closer();
@@ -212,7 +244,7 @@ impl Delivery {
         if self.saving {
             return None;
         }
-        let number = |list: &VecDeque<(u64, Queued)>| list.front().map(|(number, _)| *number);
+        let number = |list: &BTreeMap<u64, Queued>| list.keys().next().copied();
         let receive = number(&self.in_receive_order).filter(|_| !self.withholding);
         let other = number(&self.others);
         let (list, bytes) = match (receive, other) {
@@ -221,7 +253,7 @@ impl Delivery {
             }
             _ => (&mut self.others, &mut self.bytes),
         };
-        let (_, queued) = list.pop_front()?;
+        let (_, queued) = list.pop_first()?;
         *bytes -= queued.bytes();
         self.look_closer();
         Some(queued)
@@ -307,31 +339,52 @@ impl Delivery {
         message: (FederateHandle, u64),
         time: LogicalTime,
     ) -> Option<QueuedObject> {
-        let is_it = |queued: &Queued| match queued {
-            Queued::Object(queued) => queued.message() == Some(message),
-            _ => false,
+        let queued = match self.in_time_order.take(time, message) {
+            Some(queued) => {
+                self.in_time_order_bytes -= queued.bytes();
+                queued
+            }
+            None => self.take_released(message)?,
         };
-        let mut at_its_time = self.in_time_order.range((time, 0)..=(time, u64::MAX));
-        let found = if let Some((key, _)) = at_its_time.find(|(_, queued)| is_it(queued)) {
-            let queued = self.in_time_order.remove(&key.clone());
-            queued.inspect(|queued| self.in_time_order_bytes -= queued.bytes())
-        } else if let Some(at) = self.queue.iter().position(is_it) {
-            let queued = self.queue.remove(at);
-            queued.inspect(|queued| self.bytes -= queued.bytes())
-        } else if let Some(at) = self.others.iter().position(|(_, queued)| is_it(queued)) {
-            let queued = self.others.remove(at).map(|(_, queued)| queued);
-            queued.inspect(|queued| self.bytes -= queued.bytes())
-        } else {
-            let mut all = self.in_receive_order.iter();
-            let at = all.position(|(_, queued)| is_it(queued))?;
-            let queued = self.in_receive_order.remove(at).map(|(_, queued)| queued);
-            queued.inspect(|queued| self.in_receive_order_bytes -= queued.bytes())
-        };
-        self.look_closer();
-        match found? {
+        match queued {
             Queued::Object(queued) => Some(queued),
             _ => None,
         }
+    }
+
+    /// The same for one that does not wait in time-stamp order.
+    fn take_released(&mut self, message: Message) -> Option<Queued> {
+        self.set_apart();
+        if self.places.len() > PLACES_MIN.max(2 * (self.in_receive_order.len() + self.others.len()))
+        {
+            self.places.clear();
+            self.placed = 0;
+        }
+        for list in [&self.in_receive_order, &self.others] {
+            let new = list.range(self.placed + 1..);
+            let places = new.filter_map(|(number, queued)| Some((queued.key()?, *number)));
+            self.places.extend(places);
+        }
+        self.placed = self.came;
+        let mut taken = None;
+        while let Some(place) = self.places.range((message, 0)..=(message, u64::MAX)).next()
+            && taken.is_none()
+        {
+            let place = *place;
+            self.places.remove(&place);
+            taken = match self.in_receive_order.remove(&place.1) {
+                Some(queued) => {
+                    self.in_receive_order_bytes -= queued.bytes();
+                    Some(queued)
+                }
+                None => self
+                    .others
+                    .remove(&place.1)
+                    .inspect(|queued| self.bytes -= queued.bytes()),
+            };
+        }
+        self.look_closer();
+        taken
     }
 
     /// Takes out what is of no use any more.
@@ -345,11 +398,11 @@ impl Delivery {
         };
         self.queue.retain(|queued| keep(queued, &mut self.bytes));
         self.others
-            .retain(|(_, queued)| keep(queued, &mut self.bytes));
+            .retain(|_, queued| keep(queued, &mut self.bytes));
         self.in_receive_order
-            .retain(|(_, queued)| keep(queued, &mut self.in_receive_order_bytes));
+            .retain(|_, queued| keep(queued, &mut self.in_receive_order_bytes));
         self.in_time_order
-            .retain(|_, queued| keep(queued, &mut self.in_time_order_bytes));
+            .retain(|queued| keep(queued, &mut self.in_time_order_bytes));
         self.look_closer();
     }
 
@@ -357,7 +410,7 @@ impl Delivery {
     pub(crate) fn save(&self) -> saved::Federate {
         let apart = self.in_receive_order.iter().chain(&self.others);
         let mut apart: Vec<_> = apart.collect();
-        apart.sort_unstable_by_key(|(number, _)| *number);
+        apart.sort_unstable_by_key(|(number, _)| **number);
         let apart = apart.into_iter().map(|(_, queued)| queued);
         let in_time_order = self.in_time_order.iter();
         saved::Federate {
@@ -368,7 +421,7 @@ impl Delivery {
                 .filter_map(Queued::save)
                 .collect(),
             in_time_order: in_time_order
-                .filter_map(|((time, _), queued)| Some((*time, queued.save()?)))
+                .filter_map(|(time, queued)| Some((time, queued.save()?)))
                 .collect(),
             withholding: self.withholding,
             ended: self.ended,
@@ -383,10 +436,9 @@ impl Delivery {
 
     /// The federate resigns: what waits is dropped, and all that would yet come.
     pub(crate) fn end(&mut self) {
-        let apart = self.in_receive_order.iter().chain(&self.others);
-        let apart = apart.map(|(_, queued)| queued);
+        let apart = self.in_receive_order.values().chain(self.others.values());
         let all = self.queue.iter().chain(apart);
-        let all = all.chain(self.in_time_order.values());
+        let all = all.chain(self.in_time_order.iter().map(|(_, queued)| queued));
         *self = Delivery {
             ended: true,
             dropped: self.dropped + all.filter(|queued| queued.is_data()).count() as u64,
@@ -510,13 +562,106 @@ impl From<RegionsGone> for Queued {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{LogIndex, Payload, RequestNumber};
+    use crate::message::{LogIndex, Payload, RequestNumber, Stamp};
     use crate::object::receive::Received;
     use crate::ownership::federate::QueuedNotice;
     use crate::{
         AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
         OwnershipNotice, RegionHandle, Transportation, ValuesBuf,
     };
+
+    thread_local! {
+        /// How often it was looked which message something is.
+        pub(super) static LOOKS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+    }
+
+    const SENDER: FederateHandle = FederateHandle(1);
+
+    fn at(time: i64) -> LogicalTime {
+        LogicalTime::integer64(time)
+    }
+
+    /// A message in time-stamp order, as it is received in this order.
+    fn message(number: u64, time: i64, order: Order) -> QueuedObject {
+        let mut message = interaction(0);
+        if let QueuedObject::Receive { received, .. } = &mut message {
+            received.order = order;
+            let values = ValuesBuf::default();
+            received.payload = Payload {
+                transportation: Transportation::Reliable,
+                values: values.values(),
+                tag: &[],
+                address: None,
+                stamp: Some(Stamp {
+                    time: at(time),
+                    retraction: Some(number),
+                }),
+            }
+            .keep();
+        }
+        message
+    }
+
+    fn numbers(delivery: &mut Delivery) -> Vec<u64> {
+        let all = std::iter::from_fn(|| delivery.next());
+        all.filter_map(|queued| Some(queued.key()?.1)).collect()
+    }
+
+    #[test]
+    fn a_retracted_message_is_taken_out_wherever_it_waits() {
+        let mut delivery = Delivery::default();
+        for number in 1..=3 {
+            delivery.push_in_time_order(at(5), message(number, 5, Order::TimeStamp));
+        }
+        delivery.push_in_time_order(at(9), message(4, 9, Order::TimeStamp));
+        assert!(delivery.take_message((SENDER, 2), at(5)).is_some());
+        assert!(delivery.take_message((SENDER, 2), at(5)).is_none());
+        delivery.release(Some(at(5)), |_| {});
+        delivery.push(message(5, 9, Order::Receive));
+        assert!(delivery.take_message((SENDER, 1), at(5)).is_some());
+        delivery.push(message(6, 9, Order::Receive));
+        delivery.push(message(6, 9, Order::Receive));
+        delivery.withhold(true);
+        delivery.push(message(7, 9, Order::Receive));
+        assert!(delivery.take_message((SENDER, 5), at(9)).is_some());
+        assert!(delivery.take_message((SENDER, 6), at(9)).is_some());
+        assert!(delivery.take_message((SENDER, 6), at(9)).is_some());
+        assert!(delivery.take_message((SENDER, 6), at(9)).is_none());
+        assert_eq!(numbers(&mut delivery), [3]);
+        assert!(delivery.take_message((SENDER, 3), at(5)).is_none());
+        delivery.withhold(false);
+        assert_eq!(numbers(&mut delivery), [7]);
+        assert!(delivery.take_message((SENDER, 4), at(9)).is_some());
+        assert!(delivery.is_empty());
+        assert_eq!((delivery.bytes(), delivery.withheld_bytes()), (0, 0));
+        assert!(delivery.places.is_empty() && !delivery.detour);
+    }
+
+    /// Looks at messages for the retraction of every second one of so many, in receive order, as
+    /// long as more come and others are delivered.
+    fn looks(messages: u64) -> u64 {
+        let mut delivery = Delivery::default();
+        for number in 1..=messages {
+            delivery.push(message(number, 9, Order::Receive));
+        }
+        LOOKS.set(0);
+        for n in 1..=messages / 2 {
+            let more = message(messages + n, 9, Order::Receive);
+            delivery.push(more);
+            let number = messages / 2 + n;
+            assert!(delivery.take_message((SENDER, number), at(9)).is_some());
+            assert!(delivery.next().is_some());
+        }
+        let stale = delivery.places.len();
+        assert!(stale as u64 <= 2 * messages + 64, "{stale} places");
+        LOOKS.get()
+    }
+
+    #[test]
+    fn a_retraction_does_not_look_at_all_that_waits() {
+        let (few, many) = (looks(200), looks(2_000));
+        assert!(many < 12 * few, "{few} looks for 200, {many} for 2,000");
+    }
 
     fn interaction(tag: usize) -> QueuedObject {
         QueuedObject::Receive {

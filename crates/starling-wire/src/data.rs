@@ -2,7 +2,10 @@
 //! frame is written as a whole, and read without a look at what else a frame may be.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
-use starling_core::message::{After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber};
+use crate::messages::time::{TIME_BYTES, time_bytes};
+use starling_core::message::{
+    After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber, Stamp,
+};
 use starling_core::{
     Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
 };
@@ -120,15 +123,19 @@ pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
 
 #[inline]
 fn put_payload(out: &mut Vec<u8>, kind: u8, mut head: Head, payload: &Payload<'_>) {
-    let kind = match payload.transportation {
+    let mut kind = match payload.transportation {
         Transportation::Reliable => kind,
         Transportation::BestEffort => kind + BEST_EFFORT,
     };
     let (tag, values) = (payload.tag, payload.values.as_bytes());
     let rest = tag.len() + values.len();
-    if payload.address.is_some() || payload.stamp.is_some() {
-        put_more(out, kind, &mut head, payload);
+    if payload.address.is_some() {
+        put_addressed(out, kind, &mut head, payload);
     } else {
+        if let Some(stamp) = payload.stamp {
+            kind += STAMPED;
+            head.stamp(stamp);
+        }
         head.number(tag.len() as u64);
         head.put(out, kind, rest);
     }
@@ -138,7 +145,7 @@ fn put_payload(out: &mut Vec<u8>, kind: u8, mut head: Head, payload: &Payload<'_
 
 /// Head, address, stamp, and the length of the tag behind them.
 #[cold]
-fn put_more(out: &mut Vec<u8>, mut kind: u8, head: &mut Head, payload: &Payload<'_>) {
+fn put_addressed(out: &mut Vec<u8>, mut kind: u8, head: &mut Head, payload: &Payload<'_>) {
     let mut more = Vec::new();
     if let Some(address) = payload.address {
         kind += ADDRESSED;
@@ -176,9 +183,9 @@ struct Head {
 }
 
 impl Head {
-    /// Six numbers of at most 10 bytes: sender, two of `after`, two of the instance, length of the
-    /// tag.
-    const BYTES_MAX: usize = 5 + 6 * 10;
+    /// Seven numbers of at most 10 bytes: sender, two of `after`, two of the instance, that of the
+    /// stamp, length of the tag; and the time of the stamp.
+    const BYTES_MAX: usize = 5 + 7 * 10 + TIME_BYTES;
 
     #[inline(always)]
     fn number(&mut self, mut n: u64) {
@@ -189,6 +196,13 @@ impl Head {
         }
         self.bytes[self.used] = n as u8;
         self.used += 1;
+    }
+
+    #[inline(always)]
+    fn stamp(&mut self, stamp: Stamp) {
+        self.bytes[self.used..self.used + TIME_BYTES].copy_from_slice(&time_bytes(stamp.time));
+        self.used += TIME_BYTES;
+        self.number(stamp.retraction.unwrap_or_default());
     }
 
     /// Appends it, before a rest of so many bytes.

@@ -420,7 +420,7 @@ impl Execution {
             "HLARTIversion" => e.text(VERSION),
             "HLAFOMmoduleDesignatorList" => designators(&mut e, &managed.modules),
             "HLAtimeConstrained" => e.boolean(times.is_constrained(federate)),
-            "HLAtimeRegulating" => e.boolean(times.bound(federate).is_some()),
+            "HLAtimeRegulating" => e.boolean(times.bounds(federate).0.is_some()),
             "HLAasynchronousDelivery" => e.boolean(managed.asynchronous),
             "HLAfederateState" => e.number(self.federate_state(federate)),
             "HLAtimeManagerState" => e.boolean(clock.is_some_and(|c| c.advance().is_some())),

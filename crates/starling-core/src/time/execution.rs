@@ -79,8 +79,9 @@ pub(super) fn sent_bytes(to: usize) -> usize {
     2 * ENTRY_BYTES + to * 2 * size_of::<(FederateHandle, u64)>()
 }
 
-/// About what the executive keeps of each message that waits, in bytes.
-const MESSAGE_BYTES: usize = 64;
+/// About what the executive keeps of each message that waits at a time of its own, in bytes; of
+/// others it is less.
+const MESSAGE_BYTES: usize = 128;
 
 impl ExecutionTime {
     pub(crate) fn new(of: TimeType) -> Self {
@@ -380,7 +381,7 @@ impl Execution {
         let Some(number) = stamp.retraction else {
             return Ok(());
         };
-        let bound = time.times.bound(sender);
+        let (bound, promised) = time.times.bounds(sender);
         if !bound.is_some_and(|b| b.admits(stamp.time)) {
             let bound = bound.map_or("none: it is not regulating".into(), |b| b.to_string());
             return Err(ProtocolError(format!(
@@ -395,7 +396,6 @@ impl Execution {
             )));
         }
         // An advance that was asked for may be granted as less.
-        let promised = time.times.clock(sender).and_then(|c| c.promised());
         let may_be_retracted = promised.and_then(Bound::time) < Some(stamp.time);
         if may_be_retracted {
             let more = sent_bytes(to.len());
@@ -409,14 +409,15 @@ impl Execution {
             sequence: time.messages,
         };
         for federate in to.iter().filter(|f| **f != sender) {
-            if time.times.is_constrained(*federate) {
-                time.unsettled |= time.times.push(*federate, message);
-                if time.times.queued(*federate) > time.messages_max {
-                    let why = "more messages in time-stamp order wait for its advance than \
-                        limits.withheld_bytes of rtiexec allows: it is time-constrained, and does \
-                        not advance";
-                    time.overdue.insert(*federate, why);
-                }
+            let Some(pushed) = time.times.push(*federate, message) else {
+                continue;
+            };
+            time.unsettled |= pushed.may_grant;
+            if pushed.queued > time.messages_max {
+                let why = "more messages in time-stamp order wait for its advance than \
+                    limits.withheld_bytes of rtiexec allows: it is time-constrained, and does \
+                    not advance";
+                time.overdue.insert(*federate, why);
             }
         }
         if may_be_retracted {

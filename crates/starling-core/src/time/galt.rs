@@ -10,10 +10,11 @@
 //! - a federate is granted a time only when no message can come to it any more that belongs before;
 //! - GALT falls only when regulation is enabled, and then never below what was granted.
 
+use super::by_time::{ByTime, Keyed};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use crate::saved::time as saved;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// The services that ask for an advance of logical time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,8 +196,8 @@ struct Federate {
     enabling: Option<LogicalTime>,
     /// Constraint was asked for.
     constraining: bool,
-    /// Messages sent to it in time-stamp order and not granted.
-    queue: BTreeSet<Stamped>,
+    /// Messages sent to it in time-stamp order and not granted: the place of each among all.
+    queue: ByTime<u64>,
 }
 
 /// What has become of a request.
@@ -209,6 +210,15 @@ pub(crate) enum Outcome {
     Regulating { time: LogicalTime, strict: bool },
     /// Time Constrained Enabled, §8.6.
     Constrained,
+}
+
+/// What has become of a message that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pushed {
+    /// It may lead to a grant.
+    pub(crate) may_grant: bool,
+    /// As many wait for that federate's advance now.
+    pub(crate) queued: usize,
 }
 
 /// The least bound of regulating federates, and what it is for the one that has it.
@@ -255,7 +265,7 @@ impl Federate {
         }
         match self.clock.advance {
             Some((kind, to)) if kind.is_next_message() => {
-                let next = self.queue.first().map_or(to, |m| m.time.min(to));
+                let next = self.queue.first().map_or(to, |m| m.min(to));
                 self.clock.bound_from(next, kind.is_exclusive())
             }
             Some((Advance::FlushQueue, _)) => self.clock.promised(),
@@ -311,7 +321,7 @@ impl Times {
             return false;
         };
         let granted_before = kind.is_next_message() || kind == Advance::FlushQueue;
-        let waits = known.queue.first().is_some_and(|m| m.time <= time);
+        let waits = known.queue.first().is_some_and(|m| m <= time);
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
     }
 
@@ -343,7 +353,7 @@ impl Times {
             over: false,
             enabling: None,
             constraining: false,
-            queue: BTreeSet::new(),
+            queue: ByTime::default(),
         };
         self.federates.insert(federate, new);
     }
@@ -385,10 +395,19 @@ impl Times {
         known.is_some_and(|f| f.constraining)
     }
 
-    /// What a regulating federate may send now; none if it is not regulating.
-    pub(crate) fn bound(&self, federate: FederateHandle) -> Option<Bound> {
-        let known = self.federates.get(&federate)?;
-        known.clock.bound().filter(|_| known.enabling.is_none())
+    /// What a regulating federate may send now, and what it may whatever it is granted; none if it
+    /// is not regulating.
+    #[inline]
+    pub(crate) fn bounds(&self, federate: FederateHandle) -> (Option<Bound>, Option<Bound>) {
+        let Some(known) = self.federates.get(&federate) else {
+            return (None, None);
+        };
+        let promised = known.clock.promised();
+        let bound = match known.clock.advance {
+            Some(_) => known.clock.bound(),
+            None => promised,
+        };
+        (bound.filter(|_| known.enabling.is_none()), promised)
     }
 
     fn least(&self) -> Least {
@@ -420,7 +439,7 @@ impl Times {
     /// The least incoming time stamp: of what has come or can come (§8.18).
     pub(crate) fn lits(&self, federate: FederateHandle) -> Option<LogicalTime> {
         let known = self.federates.get(&federate)?;
-        let next = known.queue.first().map(|m| m.time);
+        let next = known.queue.first();
         self.galt(federate).time().into_iter().chain(next).min()
     }
 
@@ -532,21 +551,26 @@ impl Times {
         }
     }
 
-    /// A message for a federate, which is constrained: it waits for its advance. Returns whether
-    /// that may lead to a grant.
-    pub(crate) fn push(&mut self, federate: FederateHandle, message: Stamped) -> bool {
-        let Some(known) = self.federates.get_mut(&federate) else {
-            return false;
-        };
-        known.queue.insert(message);
+    /// A message for a federate: if that is constrained, it waits for its advance.
+    #[inline]
+    pub(crate) fn push(&mut self, federate: FederateHandle, message: Stamped) -> Option<Pushed> {
+        let known = self.federates.get_mut(&federate)?;
+        if !known.constrained {
+            return None;
+        }
+        known.queue.push(message.time, message.sequence);
         let advance = known.clock.advance;
-        advance.is_some_and(|(kind, to)| kind.is_next_message() && message.time < to)
+        Some(Pushed {
+            may_grant: advance
+                .is_some_and(|(kind, to)| kind.is_next_message() && message.time < to),
+            queued: known.queue.len(),
+        })
     }
 
     /// Takes a message back; whether it still waited.
     pub(crate) fn retract(&mut self, federate: FederateHandle, message: Stamped) -> bool {
         let known = self.federates.get_mut(&federate);
-        known.is_some_and(|f| f.queue.remove(&message))
+        known.is_some_and(|f| f.queue.take(message.time, message.sequence).is_some())
     }
 
     /// What can be granted or enabled next, now done. Call until there is nothing.
@@ -578,7 +602,7 @@ impl Federate {
         }
         let (kind, to) = self.clock.advance?;
         let next = self.queue.first().filter(|_| kind.is_next_message());
-        Some((next.map_or(to, |m| m.time.min(to)), kind.is_exclusive()))
+        Some((next.map_or(to, |m| m.min(to)), kind.is_exclusive()))
     }
 
     /// Whether what it waits for depends on what others may send.
@@ -612,8 +636,7 @@ impl Federate {
         let time = match kind {
             _ if !self.constrained => to,
             Advance::FlushQueue => {
-                let first = self.queue.first().map(|m| m.time);
-                let all = [Some(to), galt.time(), first];
+                let all = [Some(to), galt.time(), self.queue.first()];
                 all.into_iter().flatten().min()?.max(self.clock.time)
             }
             _ => {
@@ -636,11 +659,14 @@ impl Federate {
     }
 
     fn take_up_to(&mut self, time: LogicalTime) {
-        while let Some(first) = self.queue.first()
-            && first.time <= time
-        {
-            self.queue.pop_first();
-        }
+        while self.queue.take_first(Some(time)).is_some() {}
+    }
+}
+
+impl Keyed for u64 {
+    type Key = u64;
+    fn key(&self) -> Option<u64> {
+        Some(*self)
     }
 }
 
@@ -702,21 +728,22 @@ impl Federate {
             over: self.over,
             enabling: self.enabling,
             constraining: self.constraining,
-            queue: self.queue.iter().map(|m| (m.time, m.sequence)).collect(),
+            queue: self.queue.iter().map(|(t, s)| (t, *s)).collect(),
         }
     }
 
     fn restore(saved: saved::FederateTime) -> Self {
-        let queue = saved.queue.into_iter();
+        let mut queue = ByTime::default();
+        for (time, sequence) in saved.queue {
+            queue.push(time, sequence);
+        }
         Federate {
             clock: Clock::restore(saved.clock),
             constrained: saved.constrained,
             over: saved.over,
             enabling: saved.enabling,
             constraining: saved.constraining,
-            queue: queue
-                .map(|(time, sequence)| Stamped { time, sequence })
-                .collect(),
+            queue,
         }
     }
 }

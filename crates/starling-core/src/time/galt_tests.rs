@@ -161,7 +161,7 @@ impl Run {
             Input::Send(_, by) if f.regulating && !enabling => {
                 let first = f.first_point();
                 let time = ((first + 1) / 2 + by).min(END + 15);
-                let bound = self.times.bound(h).unwrap();
+                let bound = self.times.bounds(h).0.unwrap();
                 // Both agree on what it may send, to the point.
                 assert_eq!(self.point(bound), Some(first));
                 if !bound.admits(self.time(time)) {
@@ -200,7 +200,7 @@ impl Run {
             return false;
         }
         let sent = self.sent.swap_remove(nth % self.sent.len());
-        let sender = self.times.bound(handle(sent.sender));
+        let sender = self.times.bounds(handle(sent.sender)).0;
         if !sender.is_some_and(|bound| bound.admits(sent.message.time)) {
             return false;
         }

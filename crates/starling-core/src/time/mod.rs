@@ -11,6 +11,7 @@
 //! Absent on purpose: wall time plays no part, and no federate's grant waits for another federate
 //! to take its callbacks.
 
+pub(crate) mod by_time;
 mod deletions;
 pub(crate) mod execution;
 pub(crate) mod federate;

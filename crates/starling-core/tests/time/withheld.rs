@@ -379,7 +379,7 @@ fn subscriptions_are_judged_when_it_is_sent_or_with_the_switch_when_it_is_delive
 #[test]
 fn a_federate_that_never_advances_takes_no_endless_memory_of_the_executive() {
     // For 100 messages.
-    let mut f = Federation::limited(6_400);
+    let mut f = Federation::limited(12_800);
     prepare(&mut f, &["a", "b", "c"]);
     f.regulate("a", 1.0);
     f.constrain("b");

@@ -63,7 +63,7 @@ mod object;
 mod ownership;
 mod save;
 pub(crate) mod saved;
-mod time;
+pub(crate) mod time;
 
 macro_rules! handles {
     ($($name:ident),*) => {$(

@@ -9,6 +9,9 @@ fields! {
     TimeRequest { applied, body }
 }
 
+const INTEGER64: u8 = 0;
+const FLOAT64: u8 = 1;
+
 variants! {
     TimeType "logical time implementation" { 0 Integer64, 1 Float64 }
     Advance "advance of logical time" {
@@ -16,21 +19,47 @@ variants! {
     }
 }
 
+/// What a logical time takes.
+pub(crate) const TIME_BYTES: usize = 9;
+
 /// The type, then the 64 bits in the order of the least significant byte first.
+#[inline]
+fn typed_bytes(of: TimeType, bits: u64) -> [u8; TIME_BYTES] {
+    let mut bytes = [0; TIME_BYTES];
+    bytes[0] = match of {
+        TimeType::Integer64 => INTEGER64,
+        TimeType::Float64 => FLOAT64,
+    };
+    bytes[1..].copy_from_slice(&bits.to_le_bytes());
+    bytes
+}
+
+/// A logical time as it is written.
+#[inline]
+pub(crate) fn time_bytes(time: LogicalTime) -> [u8; TIME_BYTES] {
+    typed_bytes(time.time_type(), time.to_bits())
+}
+
 macro_rules! times {
     ($($name:ident),*) => {$(
         impl Wire for $name {
             fn put(&self, out: &mut Vec<u8>) {
-                self.time_type().put(out);
-                out.extend_from_slice(&self.to_bits().to_le_bytes());
+                out.extend_from_slice(&typed_bytes(self.time_type(), self.to_bits()));
             }
+            #[inline]
             fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
-                let of = TimeType::get(from)?;
-                let Some((bits, rest)) = from.0.split_first_chunk() else {
-                    return bad("a logical time has 8 bytes");
+                let Some((typed, rest)) = from.0.split_first_chunk::<TIME_BYTES>() else {
+                    return bad("a logical time has 9 bytes");
+                };
+                let of = match typed[0] {
+                    INTEGER64 => TimeType::Integer64,
+                    FLOAT64 => TimeType::Float64,
+                    n => return bad(format!("{n} is no logical time implementation")),
                 };
                 from.0 = rest;
-                match $name::from_bits(of, u64::from_le_bytes(*bits)) {
+                let mut bits = [0; 8];
+                bits.copy_from_slice(&typed[1..]);
+                match $name::from_bits(of, u64::from_le_bytes(bits)) {
                     Some(time) => Ok(time),
                     None => bad("a logical time is not a number"),
                 }
@@ -46,6 +75,7 @@ impl Wire for Stamp {
         self.time.put(out);
         self.retraction.unwrap_or_default().put(out);
     }
+    #[inline]
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
         let time = Wire::get(from)?;
         let number = u64::get(from)?;
