@@ -73,7 +73,7 @@ impl Federate {
         let model = modules::rebuild(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
         let switches = model.switches().clone();
-        let mom = FederateMom::new(&model);
+        let mom = FederateMom::new(&model, snapshot.mom);
         let time = TimeType::by_name(&snapshot.time_implementation).ok_or_else(|| {
             let name = &snapshot.time_implementation;
             ProtocolError(format!(
@@ -135,6 +135,7 @@ impl Federate {
             name: saved.federation.name.clone(),
             federation: saved.federation.federation.clone(),
             time_implementation: saved.time.time_type.name().to_owned(),
+            mom: true,
             index: saved.log.applied,
             modules: modules.to_vec(),
             federates: Vec::new(),

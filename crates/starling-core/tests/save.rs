@@ -397,3 +397,35 @@ fn an_answer_from_before_a_restore_keeps_nobody_waiting() {
     let answer = f.call("B", |f| f.bounds(Service::QueryGALT));
     assert_eq!(answer, Some(Ok((None, None))));
 }
+
+#[test]
+fn a_save_with_management_object_model_is_not_restored_where_there_is_none() {
+    for (mut made, mut here, words) in [
+        (two(), Federation::without_mom(""), ["= on", "is off"]),
+        (Federation::without_mom(""), two(), ["= off", "is on"]),
+    ] {
+        for f in [&mut made, &mut here] {
+            for name in ["A", "B"] {
+                if !f.knows(name) {
+                    f.join(name);
+                }
+            }
+        }
+        let save = saved(&mut made, "L");
+        here.call("A", |f| f.request_federation_restore("L"))
+            .unwrap();
+        here.run();
+        let task = here.archives().remove(0);
+        here.archived(&task, save);
+        assert!(matches!(
+            &here.callbacks("A")[..],
+            [Callback::RestoreRequested {
+                succeeded: false,
+                ..
+            }]
+        ));
+        let notes = here.notes();
+        let told = |note: &String| words.iter().all(|w| note.contains(w));
+        assert!(notes.iter().any(told), "{notes:?}");
+    }
+}

@@ -85,6 +85,8 @@ settings! {
         "What all saved federation executions may take on disk together. A save that would need more fails.";
     SAVES_KEEP: u64 = "saves.keep", Kind::Integer(0, 1 << 20), "", "0",
         "How many saves of each federation execution are kept: with a new one the oldest go; 0: all.";
+    SERVICES_MOM: bool = "services.mom", Kind::Switch, "", "true",
+        "Whether rtiexec's federation executions have a management object model (1516.1-2010, chapter 11; on unless off). off: no objects and reports of the RTI, and nothing counted for them; subscribing to them, publishing what they are asked by, and asking for their values throw RTIinternalError. A save is restored only where it is as it was made. For federates it is as their rtiexec has it.";
     FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
         "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data, or that hold elements or values that the OMT doesn't know (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

@@ -170,6 +170,9 @@ impl Server {
         executive.limit_models(config.models_bytes);
         executive.limit_withheld(config.withheld_bytes);
         executive.limit_kept(config.kept_bytes);
+        if !config.mom {
+            executive.switch_mom_off();
+        }
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
         let workshop = Workshop::new(&waker, &config.merging).map_err(failed)?;
         let archivist = Archivist::new(config.saves.clone(), &waker).map_err(failed)?;

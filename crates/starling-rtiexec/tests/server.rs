@@ -6,7 +6,8 @@ use common::{Client, Running, run, run_for};
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ResignAction, ToExecutive};
 use starling_core::{Callback, Counters, ExceptionKind, NAME_BYTES_MAX};
 use starling_net::{Endpoint, Fill};
-use starling_rtiexec::Paused;
+use starling_rid::Sources;
+use starling_rtiexec::{Config, Paused};
 use starling_wire::{Hello, VERSION, put_hello, put_to_executive, split_frame};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -783,4 +784,18 @@ fn who_is_removed_is_told_why() {
     receiver.until_closed();
     drop(receiver);
     while server.state().leaving > 0 {}
+}
+
+#[test]
+fn a_federate_is_told_that_rtiexec_has_no_management_object_model() {
+    for (setting, on) in [("", true), ("services.mom=off", false)] {
+        let settings = Sources::new().designator(setting).read().unwrap();
+        let server = run(|c| c.mom = Config::of(&settings).mom);
+        let mut client = Client::founder(&server, "Managed");
+        let federate = client.federate_mut();
+        let class = "HLAmanager.HLAfederation.HLAreport.HLAreportMIMdata";
+        let class = federate.interaction_class_handle(class).unwrap();
+        let subscribed = federate.subscribe_interaction_class(class, true);
+        assert_eq!(subscribed.is_ok(), on, "{subscribed:?}");
+    }
 }

@@ -346,6 +346,16 @@ impl Federate {
         Ok(())
     }
 
+    /// As for each of the sets of attributes.
+    fn require_managed_pairs(
+        &self,
+        class: ObjectClassHandle,
+        regions: &[AttributeRegions],
+    ) -> Result<(), Exception> {
+        let mut sets = regions.iter().map(|r| &r.attributes);
+        sets.try_for_each(|attributes| self.require_managed_object(class, attributes))
+    }
+
     /// Subscribe Object Class Attributes With Regions, §9.8: adds to what is subscribed; where an
     /// attribute is subscribed with a region already, `active` and `rate` replace the former ones.
     pub fn subscribe_object_class_attributes_with_regions(
@@ -358,6 +368,7 @@ impl Federate {
         self.require_listed_attributes(class, regions)?;
         self.require_context(regions)?;
         self.require_update_rate(rate)?;
+        self.require_managed_pairs(class, regions)?;
         let regions = pairs_only(regions);
         if regions.is_empty() {
             return Ok(());
@@ -413,6 +424,7 @@ impl Federate {
         active: bool,
     ) -> Result<(), Exception> {
         self.require_interaction_context(class, regions)?;
+        self.require_managed_interaction(class)?;
         self.require_unreported(class)?;
         if regions.is_empty() {
             return Ok(());
@@ -465,6 +477,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_listed_attributes(class, regions)?;
         self.require_context(regions)?;
+        self.require_managed_pairs(class, regions)?;
         let regions = pairs_only(regions);
         if regions.is_empty() {
             return Ok(());

@@ -143,6 +143,7 @@ impl Federate {
         class: InteractionClassHandle,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
+        self.require_managed_interaction(class)?;
         if self.declarations.published_interactions.insert(class) {
             let published = true;
             self.advise_interaction_published(class);
@@ -190,6 +191,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
         self.require_update_rate(rate)?;
+        self.require_managed_object(class, attributes)?;
         let mut all = self.declarations.mine().object(self.me, class).to_vec();
         all.retain(|a| !attributes.contains(&a.attribute));
         all.extend(attributes.iter().map(|attribute| SubscribedAttribute {
@@ -257,6 +259,7 @@ impl Federate {
         active: bool,
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
+        self.require_managed_interaction(class)?;
         self.require_unreported(class)?;
         self.set_subscribed_interaction(
             class,

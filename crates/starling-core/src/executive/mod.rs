@@ -47,6 +47,7 @@ pub struct Executive {
     models_bytes_max: Option<usize>,
     withheld_bytes_max: Option<usize>,
     kept_bytes_max: Option<usize>,
+    mom_off: bool,
     /// Texts of modules whose federation executions are gone: messages that wait may hold them.
     gone: Vec<Weak<[u8]>>,
     last_execution: ExecutionId,
@@ -122,6 +123,11 @@ impl Executive {
     /// messages that it can retract. Before this is called, any.
     pub fn limit_kept(&mut self, bytes: usize) {
         self.kept_bytes_max = Some(bytes);
+    }
+
+    /// Federation executions that are created from now on have no management object model.
+    pub fn switch_mom_off(&mut self) {
+        self.mom_off = true;
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -500,6 +506,8 @@ impl Executive {
         let merged = || merged.unwrap_or_else(merge);
         let mut execution = Execution::create(name.clone(), merged, time_implementation, room)?;
         execution.mom.now = self.now;
+        execution.mom.off = self.mom_off;
+        execution.register_federation();
         if let Some(bytes) = self.withheld_bytes_max {
             execution.time.limit(bytes);
         }

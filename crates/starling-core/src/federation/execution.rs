@@ -103,7 +103,6 @@ impl Execution {
         room.require(merged.bytes)?;
         let mut created = Execution::new(name, time, sources, model);
         created.federation.model_bytes = merged.bytes;
-        created.register_federation();
         Ok(created)
     }
 
@@ -273,6 +272,7 @@ impl Execution {
             name,
             federation: self.federation.name.clone(),
             time_implementation: self.time.time_type().name().to_owned(),
+            mom: !self.mom.off,
             index: self.log.index(),
             modules: self.federation.modules.clone(),
             federates: federates.collect(),

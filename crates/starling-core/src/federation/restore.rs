@@ -264,6 +264,14 @@ impl Execution {
             differs(then, &self.federation.modules),
             differs(&self.federation.modules, then),
         );
+        if saved.execution.mom.off != self.mom.off {
+            let word = |off| ["on", "off"][usize::from(off)];
+            return Err(format!(
+                "it was made with services.mom = {}, and here that is {}",
+                word(saved.execution.mom.off),
+                word(self.mom.off)
+            ));
+        }
         match (gone, new) {
             (None, None) => Ok(()),
             (gone, new) => Err(format!(

@@ -351,6 +351,8 @@ pub struct Snapshot {
     pub federation: String,
     /// Logical time implementation.
     pub time_implementation: String,
+    /// Whether there is a management object model (`services.mom`).
+    pub mom: bool,
     /// The snapshot holds the log up to here.
     pub index: LogIndex,
     /// MIM, then FOM modules, in the order of merging.

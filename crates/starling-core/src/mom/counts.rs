@@ -10,6 +10,8 @@ type ByClass = Vec<[u64; 2]>;
 /// Counts of a joined federate.
 #[derive(Default)]
 pub(crate) struct Tally {
+    /// Nothing is counted of updates, reflections and interactions.
+    pub(crate) off: bool,
     /// Calls of Update Attribute Values.
     pub(crate) updates_sent: u64,
     pub(crate) instances: InstanceCounts,
@@ -40,19 +42,25 @@ impl Tally {
     /// An update of an instance of this class was sent.
     #[inline]
     pub(crate) fn updated(&mut self, class: ObjectClassHandle, transportation: Transportation) {
-        add(&mut self.updates, class.raw(), transportation);
+        if !self.off {
+            add(&mut self.updates, class.raw(), transportation);
+        }
     }
 
     /// An update is delivered of an instance registered as this class.
     #[inline]
     pub(crate) fn reflected(&mut self, class: ObjectClassHandle, transportation: Transportation) {
-        add(&mut self.reflections, class.raw(), transportation);
+        if !self.off {
+            add(&mut self.reflections, class.raw(), transportation);
+        }
     }
 
     /// An interaction was sent.
     #[inline]
     pub(crate) fn sent(&mut self, class: InteractionClassHandle, transportation: Transportation) {
-        add(&mut self.interactions_sent, class.raw(), transportation);
+        if !self.off {
+            add(&mut self.interactions_sent, class.raw(), transportation);
+        }
     }
 
     /// An interaction is delivered that was sent as this class.
@@ -62,7 +70,9 @@ impl Tally {
         class: InteractionClassHandle,
         transportation: Transportation,
     ) {
-        add(&mut self.interactions_received, class.raw(), transportation);
+        if !self.off {
+            add(&mut self.interactions_received, class.raw(), transportation);
+        }
     }
 
     /// An instance was updated for the first time.
@@ -85,12 +95,20 @@ impl Tally {
         );
     }
 
+    /// Of one that has joined; `on`: there is a management object model.
+    pub(super) fn new(on: bool) -> Self {
+        Tally {
+            off: !on,
+            ..Tally::default()
+        }
+    }
+
     /// As it was saved.
-    pub(super) fn restore(counts: &Counts) -> Self {
+    pub(super) fn restore(on: bool, counts: &Counts) -> Self {
         let mut tally = Tally {
             updates_sent: counts.updates_sent,
             instances: counts.instances,
-            ..Tally::default()
+            ..Tally::new(on)
         };
         let put = |to: &mut ByClass, class: u32, how: Transportation, n: u64| {
             let least = class as usize + 1;

@@ -12,6 +12,8 @@ use std::time::Duration;
 /// What the executive knows of this chapter.
 #[derive(Default)]
 pub(crate) struct ExecutionMom {
+    /// There is none (`services.mom`): no objects, nothing counted.
+    pub(crate) off: bool,
     /// Since the executive began.
     pub(crate) now: Duration,
     pub(super) federates: BTreeMap<FederateHandle, Managed>,
@@ -61,6 +63,10 @@ impl Execution {
         request: Request,
     ) -> Result<(), ProtocolError> {
         match request {
+            Request::Sent { .. } | Request::Invoked(_) if self.mom.off => {
+                let why = "says something to a management object model that there is not";
+                Err(ProtocolError(format!("{} {why}", cause.sender)))
+            }
             Request::Sent { class, values } => self.interaction_to_rti(cause, class, &values),
             Request::Counts(counts) => {
                 let sender = cause.sender;

@@ -1,14 +1,16 @@
 //! The MOM at a joined federate: what the RTI sends, and what it asks.
 
 use super::counts::Tally;
-use super::{RTI, Served, federate_of, region_of};
+use super::{
+    RTI, Served, federate_of, is_of_rti, own_attribute, own_class, region_of, switched_off,
+};
 use crate::ddm::address::AddressBuf;
 use crate::log::federate::Place;
 use crate::message::mom::{Entry, Request, SlotValues, Switches};
 use crate::message::{After, Data, DataBody, Payload, Range};
 use crate::{
-    Federate, FederateHandle, InteractionClassHandle, ProtocolError, Transportation, Values,
-    ValuesBuf,
+    AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ProtocolError, Transportation, Values, ValuesBuf,
 };
 use starling_fom::ObjectModel;
 use std::collections::VecDeque;
@@ -23,22 +25,57 @@ pub(crate) struct FederateMom {
 }
 
 impl FederateMom {
-    pub(crate) fn new(model: &ObjectModel) -> Self {
-        FederateMom {
-            tally: Tally::default(),
-            switches: Switches::of(model),
+    /// `on`: the federation execution has a management object model.
+    pub(crate) fn new(model: &ObjectModel, on: bool) -> Self {
+        let mut switches = Switches::of(model);
+        switches.report_services &= on;
+        switches.report_exceptions &= on;
+        let mut new = FederateMom {
+            tally: Tally::new(on),
+            switches,
             acts: VecDeque::new(),
-            served: Served::of(model),
-        }
+            served: Served::default(),
+        };
+        new.model_changed(model);
+        new
     }
 
     /// The FDD has grown.
     pub(crate) fn model_changed(&mut self, model: &ObjectModel) {
-        self.served = Served::of(model);
+        if !self.tally.off {
+            self.served = Served::of(model);
+        }
     }
 }
 
 impl Federate {
+    /// RTIinternalError for what the RTI alone makes of an object class, where it makes nothing.
+    pub(crate) fn require_managed_object(
+        &self,
+        class: ObjectClassHandle,
+        attributes: &[AttributeHandle],
+    ) -> Result<(), Exception> {
+        match own_attribute(&self.model, class, attributes) {
+            Some(name) if self.mom.tally.off => Err(switched_off(&format!(
+                "'{name}' of '{}'",
+                own_class(&self.model, class).unwrap_or_default()
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    /// RTIinternalError for an interaction class that the RTI sends or acts on, where it does neither.
+    pub(crate) fn require_managed_interaction(
+        &self,
+        class: InteractionClassHandle,
+    ) -> Result<(), Exception> {
+        let class = self.model.interaction_class(class);
+        match class.filter(|c| is_of_rti(&c.name)) {
+            Some(class) if self.mom.tally.off => Err(switched_off(&format!("'{}'", class.name))),
+            _ => Ok(()),
+        }
+    }
+
     /// An entry of this chapter.
     pub(crate) fn apply_mom(&mut self, entry: Entry, place: Place) -> Result<(), ProtocolError> {
         match entry {

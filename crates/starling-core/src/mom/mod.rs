@@ -26,7 +26,8 @@ mod services;
 
 use crate::object::PRIVILEGE_TO_DELETE;
 use crate::{
-    AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
+    AttributeHandle, Exception, ExceptionKind, FederateHandle, ObjectClassHandle,
+    ObjectInstanceHandle, RegionHandle,
 };
 use starling_fom::{InteractionClassHandle, ObjectModel};
 use std::collections::BTreeSet;
@@ -89,6 +90,20 @@ pub(crate) fn own_class(model: &ObjectModel, class: ObjectClassHandle) -> Option
 /// For a class that this version of the MOM does not know.
 fn unknown(class: &str) -> reports::Fault {
     reports::Fault::refused(format!("the RTI does not know what to do on '{class}'"))
+}
+
+/// Whether it is HLAmanager's interaction class, by its whole name, or one below.
+fn is_of_rti(class: &str) -> bool {
+    class.split('.').nth(1) == Some("HLAmanager")
+}
+
+/// For services that need what there is none of.
+fn switched_off(what: &str) -> Exception {
+    let why = format!(
+        "{what} is the management object model's, which this federation execution does not have: \
+         rtiexec was started with services.mom = off (docs/settings.md)"
+    );
+    Exception::new(ExceptionKind::RTIinternalError, why)
 }
 
 /// The RTI, if it publishes a class, given by its whole name, or a subclass of it.

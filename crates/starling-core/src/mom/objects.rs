@@ -112,6 +112,9 @@ impl Execution {
     pub(crate) fn manage_no_more(&mut self, gone: FederateHandle) {
         self.mom.federates.remove(&gone);
         self.mom.periodic.remove(&gone);
+        if self.mom.off {
+            return;
+        }
         self.log.advance();
         self.remove_instance(None, instance_of(gone), RTI, &[], None);
         self.regions.take_own(region_of(gone));
@@ -124,6 +127,9 @@ impl Execution {
         handle: ObjectInstanceHandle,
         about: Option<FederateHandle>,
     ) {
+        if self.mom.off {
+            return;
+        }
         // A MIM of somebody's own may lack it.
         let Some(class) = self.model.object_class_by_name(class) else {
             return;

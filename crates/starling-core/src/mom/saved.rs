@@ -25,6 +25,7 @@ impl ExecutionMom {
             (*handle, managed)
         });
         saved::Execution {
+            off: self.off,
             auto_provide: self.auto_provide,
             federates: federates.collect(),
         }
@@ -72,6 +73,6 @@ impl FederateMom {
 
     pub(crate) fn restore(&mut self, saved: saved::Federate) {
         self.switches = saved.switches;
-        self.tally = Tally::restore(&saved.counts);
+        self.tally = Tally::restore(!self.tally.off, &saved.counts);
     }
 }

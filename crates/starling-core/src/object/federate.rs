@@ -650,6 +650,7 @@ impl Federate {
         tag: &[u8],
     ) -> Result<(), Exception> {
         self.require_attributes(class, attributes)?;
+        self.require_managed_object(class, attributes)?;
         self.log.request(Request::RequestClassUpdate {
             class,
             attributes: attributes.to_vec(),

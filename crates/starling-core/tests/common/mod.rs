@@ -131,6 +131,13 @@ impl Federation {
         Federation::on(executive, "")
     }
 
+    /// The same as new, without management object model.
+    pub fn without_mom(switches: &str) -> Self {
+        let mut executive = Executive::new();
+        executive.switch_mom_off();
+        Federation::on(executive, switches)
+    }
+
     fn connect(&mut self, name: &str) {
         let peer = self.bed.connect();
         self.names.insert(name.into(), peer);
@@ -173,6 +180,18 @@ impl Federation {
         let peer = self.names.get(name);
         let member = peer.and_then(|peer| self.bed.members.get(peer));
         member.is_some_and(Lrc::is_member)
+    }
+
+    /// Whether a federate of this name has connected.
+    pub fn knows(&self, name: &str) -> bool {
+        self.names.contains_key(name)
+    }
+
+    /// What the executive has to say to its log.
+    pub fn notes(&mut self) -> Vec<String> {
+        let executive = &mut self.bed.executive;
+        let notes = std::iter::from_fn(|| executive.poll_note());
+        notes.map(|(_, note)| note).collect()
     }
 
     /// The LRC of a federate.

@@ -229,6 +229,7 @@ impl Wire for Snapshot {
             name: Wire::get(from)?,
             federation: Wire::get(from)?,
             time_implementation: Wire::get(from)?,
+            mom: Wire::get(from)?,
             index: Wire::get(from)?,
             modules: Wire::get(from)?,
             federates: Wire::get(from)?,
@@ -243,6 +244,7 @@ pub(crate) fn put_snapshot_head(snapshot: &Snapshot, out: &mut Vec<u8>) {
     snapshot.name.put(out);
     snapshot.federation.put(out);
     snapshot.time_implementation.put(out);
+    snapshot.mom.put(out);
     snapshot.index.put(out);
     put_number(out, snapshot.modules.len() as u64);
 }

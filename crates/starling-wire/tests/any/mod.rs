@@ -336,7 +336,7 @@ structs! {
     Entry { index, cause, body }
     Watermark { index, requests }
     Snapshot {
-        handle, name, federation, time_implementation, index, modules, federates, declarations
+        handle, name, federation, time_implementation, mom, index, modules, federates, declarations
     }
     ModuleSource { designator, text }
     FederateInformation { handle, name, kind }

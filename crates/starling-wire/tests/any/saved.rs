@@ -205,7 +205,7 @@ mod mom_room {
     use super::*;
     use saved::mom::{Execution, Federate, Managed};
     structs! {
-        Execution { auto_provide, federates }
+        Execution { off, auto_provide, federates }
         Managed { modules, asynchronous, switches, reports, period_s }
         Federate { switches, counts }
     }
