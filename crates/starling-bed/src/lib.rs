@@ -1,66 +1,17 @@
 //! A federation in memory, for tests: the executive, the federates' LRCs, and links between them that
 //! keep their own order and nothing else. When what is on a link arrives, its user says, and what may
-//! happen to it on the way.
+//! happen to it on the way. The simulator, whose hosts join, stall and die in between, has a network of
+//! its own over the same links.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
-use starling_core::message::{Data, FromExecutive, OwnedData, PeerInfo, ToExecutive};
-use starling_core::{
-    DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId, ProtocolError,
-};
-use std::collections::{BTreeMap, VecDeque};
+mod links;
 
-/// One message, as its receiver gets it.
-#[derive(Clone, Debug)]
-pub enum Message {
-    /// From an LRC.
-    ToExecutive(ToExecutive),
-    /// To an LRC.
-    FromExecutive(FromExecutive),
-    /// By the executive, or on a link of its own; a fence, too.
-    Data(OwnedData),
-    /// The connection has ended.
-    End,
-}
+pub use links::{Link, Links, Message, Sent};
 
-/// Where a link leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Link {
-    /// To the executive.
-    Up(PeerId),
-    /// From the executive.
-    Down(PeerId),
-    /// From one federate to another.
-    Data(FederateHandle, FederateHandle),
-}
-
-/// What an LRC has sent, until it is put on the links: to the executive, or on links of their own to
-/// these federates.
-#[derive(Default)]
-pub struct Sent(Vec<(Option<Vec<FederateHandle>>, Message)>);
-
-impl Sent {
-    /// What it holds.
-    pub fn messages(&self) -> impl Iterator<Item = &Message> {
-        self.0.iter().map(|(_, message)| message)
-    }
-}
-
-impl Outbox for Sent {
-    fn to_executive(&mut self, message: ToExecutive) {
-        self.0.push((None, Message::ToExecutive(message)));
-    }
-
-    fn data(&mut self, frame: DataOut<'_>) {
-        let to = (frame.path == DataPath::Direct).then(|| frame.to.to_vec());
-        self.0.push((to, Message::Data(frame.data.to_owned())));
-    }
-
-    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
-        self.0
-            .push((Some(vec![to]), Message::Data(fence.to_owned())));
-    }
-}
+use starling_core::message::PeerInfo;
+use starling_core::{DataPath, Executive, Lrc, PeerId, ProtocolError};
+use std::collections::BTreeMap;
 
 /// What a link to or from the executive makes of messages that are sent on it together.
 pub type Carry = fn(Vec<Message>) -> Vec<Message>;
@@ -74,8 +25,7 @@ pub struct Bed {
     /// How data travels for those who connect from now on.
     pub path: DataPath,
     carry: Carry,
-    /// None is empty.
-    links: BTreeMap<Link, VecDeque<Message>>,
+    links: Links,
     last_peer: u64,
 }
 
@@ -87,7 +37,7 @@ impl Bed {
             members: BTreeMap::new(),
             path,
             carry,
-            links: BTreeMap::new(),
+            links: Links::default(),
             last_peer: 0,
         }
     }
@@ -110,8 +60,8 @@ impl Bed {
     /// A process ends: what is on its way to the executive arrives, nothing more reaches it.
     pub fn lose(&mut self, peer: PeerId) {
         self.members.remove(&peer);
-        self.links.remove(&Link::Down(peer));
-        self.put(Link::Up(peer), vec![Message::End]);
+        self.links.remove(Link::Down(peer));
+        self.links.put(Link::Up(peer), [Message::End]);
     }
 
     /// What an LRC has sent is on its way.
@@ -120,18 +70,18 @@ impl Bed {
             return;
         };
         let mut up = Vec::new();
-        for (to, message) in std::mem::take(&mut member.outbox().0) {
+        for (to, message) in member.outbox().take() {
             // Whoever has resigned may have sent it: what was sent knows its sender.
             if let (Some(to), Message::Data(data)) = (to, &message) {
                 let sender = data.borrow().sender;
                 for to in to {
-                    self.put(Link::Data(sender, to), vec![message.clone()]);
+                    self.links.put(Link::Data(sender, to), [message.clone()]);
                 }
             } else {
                 up.push(message);
             }
         }
-        self.put(Link::Up(peer), (self.carry)(up));
+        self.links.put(Link::Up(peer), (self.carry)(up));
     }
 
     /// What the executive has said is on its way.
@@ -147,27 +97,19 @@ impl Bed {
     }
 
     /// The links that carry something.
-    pub fn links(&self) -> impl ExactSizeIterator<Item = Link> + '_ {
-        self.links.keys().copied()
+    pub fn links(&self) -> impl Iterator<Item = Link> {
+        self.links.busy()
     }
 
     /// Takes the next message off a link; none: it carries nothing.
     pub fn take(&mut self, link: Link) -> Option<Message> {
-        let queue = self.links.get_mut(&link)?;
-        let message = queue.pop_front();
-        if queue.is_empty() {
-            self.links.remove(&link);
-        }
-        message
+        self.links.take(link)
     }
 
     /// What a link carries is lost from this message on.
     pub fn truncate(&mut self, link: Link, messages: usize) {
-        if let Some(queue) = self.links.get_mut(&link) {
+        if let Some(queue) = self.links.carried(link) {
             queue.truncate(messages);
-            if queue.is_empty() {
-                self.links.remove(&link);
-            }
         }
     }
 
@@ -210,13 +152,7 @@ impl Bed {
 
     fn send_down(&mut self, to: PeerId, messages: Vec<Message>) {
         if self.members.contains_key(&to) {
-            self.put(Link::Down(to), (self.carry)(messages));
-        }
-    }
-
-    fn put(&mut self, link: Link, messages: Vec<Message>) {
-        if !messages.is_empty() {
-            self.links.entry(link).or_default().extend(messages);
+            self.links.put(Link::Down(to), (self.carry)(messages));
         }
     }
 }

@@ -140,7 +140,7 @@ impl Network {
         if self.archive() {
             return true;
         }
-        let links = self.bed.links().len();
+        let links = self.bed.links().count();
         if links == 0 {
             return false;
         }

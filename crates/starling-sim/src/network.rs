@@ -1,15 +1,16 @@
 //! The virtual network: links that keep their own order and nothing else.
 
 use crate::watch::Watch;
+use starling_bed::{Link, Links, Message, Sent};
 use starling_core::message::{
-    Data, DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
+    DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
-    Answer, Archived, AttributeHandle, DataOut, DataPath, ExceptionKind, Executive, Federate,
-    FederateHandle, Lrc, ObjectInstanceHandle, Outbox, PeerId, Service,
+    Answer, Archived, AttributeHandle, DataPath, ExceptionKind, Executive, Federate,
+    FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A federate's computer.
 pub(crate) struct Host {
@@ -30,34 +31,6 @@ impl Host {
     }
 }
 
-/// What an LRC has sent, until the network takes it: frames, to the executive or on links of their
-/// own to these receivers.
-#[derive(Default)]
-pub(crate) struct Sent {
-    frames: Vec<(Option<Vec<FederateHandle>>, Vec<u8>)>,
-}
-
-impl Outbox for Sent {
-    fn to_executive(&mut self, message: ToExecutive) {
-        let mut frame = Vec::new();
-        put_to_executive(&mut frame, &message);
-        self.frames.push((None, frame));
-    }
-
-    fn data(&mut self, out: DataOut<'_>) {
-        let mut frame = Vec::new();
-        put_data(&mut frame, out.data);
-        let to = (out.path == DataPath::Direct).then(|| out.to.to_vec());
-        self.frames.push((to, frame));
-    }
-
-    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
-        let mut frame = Vec::new();
-        put_data(&mut frame, fence);
-        self.frames.push((Some(vec![to]), frame));
-    }
-}
-
 /// A call that needs the federation's word.
 pub(crate) struct Deciding {
     pub(crate) service: Service,
@@ -66,26 +39,13 @@ pub(crate) struct Deciding {
     pub(crate) attributes: Vec<AttributeHandle>,
 }
 
-/// Where a link leads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Link {
-    Up(PeerId),
-    Down(PeerId),
-    Data(FederateHandle, FederateHandle),
-}
-
-enum Item {
-    Frame(Vec<u8>),
-    End,
-}
-
 pub(crate) struct Network {
     pub(crate) path: DataPath,
     pub(crate) executive: Executive,
     pub(crate) hosts: BTreeMap<PeerId, Host>,
     /// Joining: peers whose answer is on its way.
     pub(crate) joining: BTreeMap<PeerId, Lrc<Sent>>,
-    links: BTreeMap<Link, VecDeque<Item>>,
+    links: Links,
     /// How often a data link gives way when its turn has come.
     pub(crate) slow: u8,
     /// The executive takes that many inputs, or none are left, before it settles.
@@ -106,7 +66,7 @@ impl Network {
             executive,
             hosts: BTreeMap::new(),
             joining: BTreeMap::new(),
-            links: BTreeMap::new(),
+            links: Links::default(),
             slow: 0,
             batch: 1,
             unsettled: 0,
@@ -152,22 +112,18 @@ impl Network {
 
     /// Puts what an LRC has sent on the links to those who live.
     fn send(&mut self, peer: PeerId, me: Option<FederateHandle>, lrc: &mut Lrc<Sent>) {
-        for (to, frame) in std::mem::take(&mut lrc.outbox().frames) {
+        for (to, message) in lrc.outbox().take() {
             let Some(to) = to else {
-                self.put(Link::Up(peer), Item::Frame(frame));
+                self.links.put(Link::Up(peer), [message]);
                 continue;
             };
             for to in to {
                 let me = me.expect("members send data");
                 if self.hosts.values().any(|h| h.handle == to) {
-                    self.put(Link::Data(me, to), Item::Frame(frame.clone()));
+                    self.links.put(Link::Data(me, to), [message.clone()]);
                 }
             }
         }
-    }
-
-    fn put(&mut self, link: Link, item: Item) {
-        self.links.entry(link).or_default().push_back(item);
     }
 
     /// Runs a service at a host and puts what it sends on the links.
@@ -188,8 +144,7 @@ impl Network {
             Link::Down(peer) => !self.stalled.contains(peer),
             Link::Up(_) | Link::Data(..) => true,
         };
-        let busy = self.links.iter().filter(|(l, q)| !q.is_empty() && reads(l));
-        let busy: Vec<_> = busy.map(|(l, _)| *l).collect();
+        let busy: Vec<_> = self.links.busy().filter(reads).collect();
         if busy.is_empty() {
             return self.settle(checker);
         }
@@ -200,22 +155,47 @@ impl Network {
                 link = busy[draw.usize(..busy.len())];
             }
         }
-        let queue = self.links.get_mut(&link).expect("it was just listed");
-        let item = queue.pop_front().expect("it was just seen to hold one");
-        match (link, item) {
-            (Link::Up(peer), Item::Frame(frame)) => self.up(peer, &frame, checker),
-            (Link::Up(peer), Item::End) => {
+        let message = self.links.take(link).expect("it was just listed as busy");
+        // What arrives has been bytes on the way.
+        let mut bytes = Vec::new();
+        match &message {
+            Message::ToExecutive(message) => put_to_executive(&mut bytes, message),
+            Message::FromExecutive(message) => put_from_executive(&mut bytes, message),
+            Message::Data(data) => put_data(&mut bytes, &data.borrow()),
+            Message::End => {
+                self.end(link, checker);
+                return true;
+            }
+        }
+        match link {
+            Link::Up(peer) => self.up(peer, &bytes, checker),
+            Link::Down(peer) => self.down(peer, &bytes, checker),
+            Link::Data(_, to) => self.data(to, &bytes),
+        }
+        true
+    }
+
+    /// The end of a link arrives.
+    fn end(&mut self, link: Link, checker: &mut dyn Watch) {
+        match link {
+            Link::Up(peer) => {
                 if let Some((_, _, handle)) = self.executive.member(peer) {
                     checker.lost(handle);
                 }
                 self.executive.disconnected(peer, "its process died");
                 self.taken(checker);
             }
-            (Link::Down(peer), Item::Frame(frame)) => self.down(peer, &frame, checker),
-            (Link::Down(_), Item::End) => {}
-            (Link::Data(from, to), item) => self.data(from, to, item),
+            Link::Down(_) => {}
+            Link::Data(from, to) => {
+                if let Some(host) = self.host(to) {
+                    let taken = host.lrc.link_ended(from);
+                    taken.unwrap_or_else(|e| {
+                        panic!("{to} refuses the end of {from}'s link: {e}");
+                    });
+                    self.remove_resigned(to);
+                }
+            }
         }
-        true
     }
 
     fn up(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
@@ -250,7 +230,8 @@ impl Network {
                     checker.forwarded(data.sender, payload, &members);
                 }
                 for peer in to {
-                    self.put(Link::Down(peer), Item::Frame(bytes.to_vec()));
+                    let forwarded = Message::Data(data.to_owned());
+                    self.links.put(Link::Down(peer), [forwarded]);
                 }
             }
             other => panic!("to the executive: {other:?}"),
@@ -307,9 +288,8 @@ impl Network {
             if let FromExecutive::Restored(_) = &message {
                 checker.restored();
             }
-            let mut frame = Vec::new();
-            put_from_executive(&mut frame, &message);
-            self.put(Link::Down(peer), Item::Frame(frame));
+            self.links
+                .put(Link::Down(peer), [Message::FromExecutive(message)]);
         }
     }
 
@@ -353,20 +333,21 @@ impl Network {
         }
     }
 
-    fn data(&mut self, from: FederateHandle, to: FederateHandle, item: Item) {
-        let Some(host) = self.hosts.values_mut().find(|h| h.handle == to) else {
-            return;
-        };
-        match item {
-            Item::Frame(bytes) => take(&mut host.lrc, decode(&bytes)),
-            Item::End => host
-                .lrc
-                .link_ended(from)
-                .unwrap_or_else(|e| panic!("{to} refuses the end of {from}'s link: {e}")),
+    fn data(&mut self, to: FederateHandle, bytes: &[u8]) {
+        if let Some(host) = self.host(to) {
+            take(&mut host.lrc, decode(bytes));
+            self.remove_resigned(to);
         }
-        // A fence may have released the entry of its own resignation.
-        if !host.lrc.is_member() {
-            let peer = host.peer;
+    }
+
+    fn host(&mut self, handle: FederateHandle) -> Option<&mut Host> {
+        self.hosts.values_mut().find(|h| h.handle == handle)
+    }
+
+    /// What came on a link of its own may have been the fence that its resignation waited for.
+    fn remove_resigned(&mut self, handle: FederateHandle) {
+        let gone = self.host(handle).filter(|host| !host.lrc.is_member());
+        if let Some(peer) = gone.map(|host| host.peer) {
             self.remove(peer);
         }
     }
@@ -376,30 +357,31 @@ impl Network {
         let Some(gone) = self.hosts.remove(&peer) else {
             return;
         };
-        self.links.remove(&Link::Down(peer));
+        self.links.remove(Link::Down(peer));
         let others: Vec<_> = self.hosts.values().map(|h| h.handle).collect();
         for other in others {
-            self.links.remove(&Link::Data(other, gone.handle));
-            self.put(Link::Data(gone.handle, other), Item::End);
+            self.links.remove(Link::Data(other, gone.handle));
+            self.links
+                .put(Link::Data(gone.handle, other), [Message::End]);
         }
     }
 
     /// A host dies: what it had sent may be lost from any point on.
     pub(crate) fn kill(&mut self, peer: PeerId, draw: &mut fastrand::Rng, checker: &mut dyn Watch) {
-        if let Some(up) = self.links.get_mut(&Link::Up(peer)) {
+        if let Some(up) = self.links.carried(Link::Up(peer)) {
             up.truncate(draw.usize(..=up.len()));
         }
         if let Some(handle) = self.hosts.get(&peer).map(|h| h.handle) {
             let others: Vec<_> = self.hosts.values().map(|h| h.handle).collect();
             for other in others {
-                if let Some(data) = self.links.get_mut(&Link::Data(handle, other)) {
+                if let Some(data) = self.links.carried(Link::Data(handle, other)) {
                     data.truncate(draw.usize(..=data.len()));
                 }
             }
             checker.died(handle);
         }
         self.remove(peer);
-        self.put(Link::Up(peer), Item::End);
+        self.links.put(Link::Up(peer), [Message::End]);
     }
 }
 
