@@ -9,17 +9,17 @@
 //! - once it is lost what was queued before is delivered, then Connection Lost, then nothing.
 
 mod door;
+mod federation;
+mod reports;
 mod services;
 
 pub use door::Preconditions;
+pub use federation::require_designators;
 
 use crate::callback::Callback;
-use crate::federation::modules::require_given;
 use crate::held::Held;
-use crate::message::mom::Invocation;
 use crate::message::{
-    Data, Doing, FederationInformation, FromExecutive, ModuleSource, RequestNumber, ResignAction,
-    Restored, ToExecutive,
+    Data, FederationInformation, FromExecutive, RequestNumber, Restored, ToExecutive,
 };
 use crate::mom::arguments::{Said, Saying};
 use crate::{
@@ -226,148 +226,6 @@ impl<O: Outbox> Lrc<O> {
         unmet.refusal(self.lost().unwrap_or_default())
     }
 
-    // Federation management (chapter 4) before joining and at the end.
-
-    /// Create Federation Execution, 1516.1-2010 §4.5, with the standard MIM or one's own. An empty
-    /// `time` is HLAfloat64Time. Wait for [`Lrc::answer`].
-    pub fn create_federation_execution(
-        &mut self,
-        federation: &str,
-        modules: Vec<ModuleSource>,
-        mim: Option<ModuleSource>,
-        time: &str,
-    ) -> Result<(), Exception> {
-        let service = create_service(mim.is_some());
-        let size = extent_of(&modules) + mim.as_ref().map_or(0, |m| m.text.len());
-        self.ask(service, size, || ToExecutive::CreateFederation {
-            federation: federation.to_owned(),
-            modules,
-            mim,
-            time_implementation: time.to_owned(),
-        })
-    }
-
-    /// Destroy Federation Execution, §4.6. Wait for [`Lrc::answer`].
-    pub fn destroy_federation_execution(&mut self, federation: &str) -> Result<(), Exception> {
-        let service = Service::DestroyFederationExecution;
-        self.ask(service, federation.len(), || {
-            ToExecutive::DestroyFederation {
-                federation: federation.to_owned(),
-            }
-        })
-    }
-
-    /// List Federation Executions, §4.7; the answer is a callback.
-    pub fn list_federation_executions(&mut self) -> Result<(), Exception> {
-        self.require(Service::ListFederationExecutions)?;
-        self.out.to_executive(ToExecutive::ListFederations);
-        Ok(())
-    }
-
-    /// Join Federation Execution, §4.9. Without a name the RTI makes one. Wait for
-    /// [`Lrc::answer`].
-    pub fn join_federation_execution(
-        &mut self,
-        name: Option<&str>,
-        kind: &str,
-        federation: &str,
-        modules: Vec<ModuleSource>,
-    ) -> Result<(), Exception> {
-        let service = Service::JoinFederationExecution;
-        self.require_not_joined()?;
-        let size = name.map_or(0, str::len) + kind.len() + federation.len() + extent_of(&modules);
-        self.ask(service, size, || ToExecutive::Join {
-            name: name.map(str::to_owned),
-            kind: kind.to_owned(),
-            federation: federation.to_owned(),
-            modules,
-        })?;
-        self.live(Life::Joining);
-        Ok(())
-    }
-
-    /// What Join Federation Execution asks for before it reads its modules.
-    pub fn require_not_joined(&self) -> Result<(), Exception> {
-        let service = Service::JoinFederationExecution;
-        self.require(service)?;
-        let why = match &self.life {
-            Life::Joined(federate) | Life::Resigning(federate) => format!(
-                "the federate is '{}' of '{}' already",
-                federate.name(),
-                federate.federation()
-            ),
-            Life::Joining => "the federate joins already".to_owned(),
-            Life::Connected | Life::Lost(_) => return Ok(()),
-        };
-        let kind = ExceptionKind::FederateAlreadyExecutionMember;
-        Err(Exception::new(kind, why).in_service(service))
-    }
-
-    /// Resign Federation Execution, §4.10. Wait for [`Lrc::answer`]: then the federation execution
-    /// knows of it.
-    pub fn resign_federation_execution(&mut self, action: ResignAction) -> Result<(), Exception> {
-        self.resign(action)?;
-        self.answer = None;
-        self.awaited = Some(Awaited::Resignation);
-        Ok(())
-    }
-
-    /// The same, where no service waits for it.
-    pub(crate) fn resign(&mut self, action: ResignAction) -> Result<(), Exception> {
-        self.report();
-        self.serve(
-            Service::ResignFederationExecution,
-            0,
-            said![action],
-            |federate, _| federate.resign_federation_execution(action),
-        )?;
-        match std::mem::replace(&mut self.life, Life::Joining) {
-            Life::Joined(federate) => self.live(Life::Resigning(federate)),
-            other => self.live(other),
-        }
-        Ok(())
-    }
-
-    /// Disconnect, §4.3: throws if the federate is still joined, else ends the connection.
-    pub fn disconnect(&mut self) -> Result<(), Exception> {
-        let service = Service::Disconnect;
-        self.require(service)?;
-        // Another thread may be joining: what it would hear is that it has joined.
-        if matches!(
-            self.life,
-            Life::Joining | Life::Joined(_) | Life::Resigning(_)
-        ) {
-            let why = "the federate is still joined, or joins; resign first";
-            let kind = ExceptionKind::FederateIsExecutionMember;
-            return Err(Exception::new(kind, why).in_service(service));
-        }
-        self.close();
-        Ok(())
-    }
-
-    /// The answer to the last service that waits for the executive's word, once it is there; the
-    /// connection's end is one.
-    pub fn answer(&mut self) -> Option<Result<Answer, Exception>> {
-        self.answer.take().or_else(|| {
-            let why = self.lost()?;
-            Some(Err(Exception::new(ExceptionKind::RTIinternalError, why)))
-        })
-    }
-
-    fn ask(
-        &mut self,
-        service: Service,
-        bytes: usize,
-        message: impl FnOnce() -> ToExecutive,
-    ) -> Result<(), Exception> {
-        self.require(service)?;
-        require_fits(bytes, self.frame_bytes_max).map_err(|e| e.in_service(service))?;
-        self.answer = None;
-        self.awaited = Some(Awaited::Answer);
-        self.out.to_executive(message());
-        Ok(())
-    }
-
     // Services of the joined federate.
 
     /// The one way of a service to the joined federate. `said`: its arguments, for a report.
@@ -383,32 +241,6 @@ impl<O: Outbox> Lrc<O> {
             true => self.serve_reported(service, bytes, said, work),
             false => self.serve_unreported(service, bytes, work),
         }
-    }
-
-    /// The arguments are told with the names that are known before the call: of what it deletes, too.
-    #[cold]
-    #[inline(never)]
-    fn serve_reported<T: Said>(
-        &mut self,
-        service: Service,
-        bytes: usize,
-        said: impl FnOnce(&mut Saying<'_>),
-        work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
-    ) -> Result<T, Exception> {
-        let supplied = self.said(said);
-        let result = self.serve_unreported(service, bytes, work);
-        self.report_call(service, supplied, &result);
-        result
-    }
-
-    /// What is said with the joined federate's names.
-    fn said(&self, say: impl FnOnce(&mut Saying<'_>)) -> Vec<String> {
-        let Some(federate) = self.federate() else {
-            return Vec::new();
-        };
-        let mut saying = Saying::new(federate);
-        say(&mut saying);
-        saying.texts()
     }
 
     #[inline]
@@ -460,28 +292,6 @@ impl<O: Outbox> Lrc<O> {
             Life::Joined(federate) => federate.take_note(),
             _ => None,
         }
-    }
-
-    /// Tells the executive what became of data and what the federate does, for `starling ps`,
-    /// `starling why` and its log, if that has changed since it was told last. Call once in a while.
-    /// Whether there was something to tell.
-    pub fn report(&mut self) -> bool {
-        let counters = self.federate().map(Federate::counters);
-        let now = counters.map(|counters| (counters, self.calls));
-        let Some(now) = now.filter(|now| *now != self.told) else {
-            return false;
-        };
-        self.told = now;
-        let (counters, calls) = now;
-        self.out.to_executive(ToExecutive::Counted {
-            counters: Box::new(counters),
-            doing: Doing {
-                calls: calls.count,
-                service: calls.service.map_or("", Service::name).to_owned(),
-                callback: calls.callback.unwrap_or_default().to_owned(),
-            },
-        });
-        true
     }
 
     // What comes in.
@@ -640,52 +450,6 @@ impl<O: Outbox> Lrc<O> {
     #[inline]
     fn is_reported(&self) -> bool {
         self.federate().is_some_and(Federate::is_reported)
-    }
-
-    /// Has a service reported that was called. One that has resigned says nothing more.
-    #[cold]
-    fn report_call<T: Said>(
-        &mut self,
-        service: Service,
-        supplied: Vec<String>,
-        result: &Result<T, Exception>,
-    ) {
-        if service == Service::ResignFederationExecution && result.is_ok() {
-            return;
-        }
-        let chapter = service.clause().split('.').next();
-        let returned = match result {
-            Ok(value) => self.said(|to| value.say(to)),
-            Err(_) => Vec::new(),
-        };
-        self.put_report(Invocation {
-            service: service.name().to_owned(),
-            chapter: chapter.and_then(|c| c.parse().ok()).unwrap_or_default(),
-            supplied,
-            returned,
-            exception: result
-                .as_ref()
-                .err()
-                .map_or_else(String::new, Exception::to_string),
-        });
-    }
-
-    /// Has a callback reported that is delivered.
-    #[cold]
-    fn report_callback(&mut self, callback: &Callback) {
-        self.put_report(Invocation {
-            service: callback.name().to_owned(),
-            chapter: callback.chapter(),
-            supplied: self.said(|to| callback.say(to)),
-            ..Invocation::default()
-        });
-    }
-
-    fn put_report(&mut self, invocation: Invocation) {
-        if let Life::Joined(federate) = &mut self.life {
-            federate.report_invocation(invocation);
-        }
-        self.put_answers();
     }
 
     /// The joined federate, for what is done on its behalf.
@@ -865,27 +629,6 @@ fn restored_meanwhile() -> Exception {
 fn ceased() -> Exception {
     let why = "the federate has ceased to be a member meanwhile";
     Exception::new(ExceptionKind::FederateNotExecutionMember, why)
-}
-
-/// Which of the two services that create is meant.
-pub(crate) fn create_service(mim: bool) -> Service {
-    match mim {
-        true => Service::CreateFederationExecutionWithMIM,
-        false => Service::CreateFederationExecution,
-    }
-}
-
-/// What Create Federation Execution asks of its designators before it opens them, §4.5: a FOM
-/// module, and no naming of the standard MIM, which comes by itself.
-pub fn require_designators(modules: &[String], mim: Option<&str>) -> Result<(), Exception> {
-    require_given(modules.len(), mim).map_err(|e| e.in_service(create_service(mim.is_some())))
-}
-
-fn extent_of(modules: &[ModuleSource]) -> usize {
-    modules
-        .iter()
-        .map(|m| m.designator.len() + m.text.len())
-        .sum()
 }
 
 /// Whether arguments of so many bytes fit into one message.

@@ -1,0 +1,102 @@
+//! What the executive is told of what the federate does: counts and calls for those who ask about it, and
+//! service reports of the management object model, 1516.1-2010 §11.5.
+
+use super::*;
+use crate::message::Doing;
+use crate::message::mom::Invocation;
+
+impl<O: Outbox> Lrc<O> {
+    /// Tells the executive what became of data and what the federate does, for `starling ps`,
+    /// `starling why` and its log, if that has changed since it was told last. Call once in a while.
+    /// Whether there was something to tell.
+    pub fn report(&mut self) -> bool {
+        let counters = self.federate().map(Federate::counters);
+        let now = counters.map(|counters| (counters, self.calls));
+        let Some(now) = now.filter(|now| *now != self.told) else {
+            return false;
+        };
+        self.told = now;
+        let (counters, calls) = now;
+        self.out.to_executive(ToExecutive::Counted {
+            counters: Box::new(counters),
+            doing: Doing {
+                calls: calls.count,
+                service: calls.service.map_or("", Service::name).to_owned(),
+                callback: calls.callback.unwrap_or_default().to_owned(),
+            },
+        });
+        true
+    }
+
+    /// The arguments are told with the names that are known before the call: of what it deletes, too.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn serve_reported<T: Said>(
+        &mut self,
+        service: Service,
+        bytes: usize,
+        said: impl FnOnce(&mut Saying<'_>),
+        work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let supplied = self.said(said);
+        let result = self.serve_unreported(service, bytes, work);
+        self.report_call(service, supplied, &result);
+        result
+    }
+
+    /// What is said with the joined federate's names.
+    pub(super) fn said(&self, say: impl FnOnce(&mut Saying<'_>)) -> Vec<String> {
+        let Some(federate) = self.federate() else {
+            return Vec::new();
+        };
+        let mut saying = Saying::new(federate);
+        say(&mut saying);
+        saying.texts()
+    }
+
+    /// Has a service reported that was called. One that has resigned says nothing more.
+    #[cold]
+    pub(super) fn report_call<T: Said>(
+        &mut self,
+        service: Service,
+        supplied: Vec<String>,
+        result: &Result<T, Exception>,
+    ) {
+        if service == Service::ResignFederationExecution && result.is_ok() {
+            return;
+        }
+        let chapter = service.clause().split('.').next();
+        let returned = match result {
+            Ok(value) => self.said(|to| value.say(to)),
+            Err(_) => Vec::new(),
+        };
+        self.put_report(Invocation {
+            service: service.name().to_owned(),
+            chapter: chapter.and_then(|c| c.parse().ok()).unwrap_or_default(),
+            supplied,
+            returned,
+            exception: result
+                .as_ref()
+                .err()
+                .map_or_else(String::new, Exception::to_string),
+        });
+    }
+
+    /// Has a callback reported that is delivered.
+    #[cold]
+    pub(super) fn report_callback(&mut self, callback: &Callback) {
+        self.put_report(Invocation {
+            service: callback.name().to_owned(),
+            chapter: callback.chapter(),
+            supplied: self.said(|to| callback.say(to)),
+            ..Invocation::default()
+        });
+    }
+
+    pub(super) fn put_report(&mut self, invocation: Invocation) {
+        if let Life::Joined(federate) = &mut self.life {
+            federate.report_invocation(invocation);
+        }
+        self.put_answers();
+    }
+}
