@@ -45,6 +45,8 @@ pub(crate) struct FederateTime {
     /// time stamp.
     pub(super) sent: BTreeMap<u64, Sent>,
     pub(super) sent_by_time: BTreeSet<(LogicalTime, u64)>,
+    /// What these delete, to be there again if they are retracted.
+    pub(super) deleted: BTreeMap<ObjectInstanceHandle, Instance>,
     /// Messages of others that were delivered and may be retracted.
     pub(super) delivered: Delivered,
     /// Instances whose removal was retracted before it was delivered.
@@ -63,8 +65,8 @@ pub type Bounds = (Option<LogicalTime>, Option<LogicalTime>);
 /// A message sent in time-stamp order.
 pub(super) struct Sent {
     pub(super) time: LogicalTime,
-    /// What it deletes, to be there again if it is retracted.
-    pub(super) deletes: Option<(ObjectInstanceHandle, Box<Instance>)>,
+    /// The instance that it deletes.
+    pub(super) deletes: Option<ObjectInstanceHandle>,
 }
 
 /// The messages delivered last that may be retracted, by sender and number there.
@@ -124,6 +126,7 @@ impl FederateTime {
             last_number: 0,
             sent: BTreeMap::new(),
             sent_by_time: BTreeSet::new(),
+            deleted: BTreeMap::new(),
             delivered: Delivered::default(),
             undeleted: BTreeSet::new(),
             bounds: None,
@@ -212,13 +215,6 @@ impl FederateTime {
         }
     }
 
-    /// An instance that a message of one's own deletes, which may be retracted.
-    fn deleted_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
-        let mut deleted = self.sent.values_mut().filter_map(|s| s.deletes.as_mut());
-        let (_, known) = deleted.find(|(handle, _)| *handle == instance)?;
-        Some(known)
-    }
-
     /// Drops what can't be retracted any more; what it has deleted goes to `gone`.
     fn forget_sent(&mut self) -> Vec<ObjectInstanceHandle> {
         let promised = self.clock.promised();
@@ -226,13 +222,16 @@ impl FederateTime {
             Some(Bound::At { time: at, .. }) => time <= at,
             Some(Bound::Never) | None => true,
         };
-        let mut gone = Vec::new();
+        let mut gone: Vec<ObjectInstanceHandle> = Vec::new();
         while let Some((time, number)) = self.sent_by_time.first().copied()
             && over(time)
         {
             self.sent_by_time.pop_first();
             let sent = self.sent.remove(&number);
-            gone.extend(sent.and_then(|s| s.deletes).map(|(instance, _)| instance));
+            gone.extend(sent.and_then(|s| s.deletes));
+        }
+        for instance in &gone {
+            self.deleted.remove(instance);
         }
         gone
     }
@@ -451,8 +450,10 @@ impl Federate {
         let at = sent.time;
         let sent = time.sent.remove(&number).expect("it was just there");
         time.sent_by_time.remove(&(at, number));
-        if let Some((instance, known)) = sent.deletes {
-            self.objects.put(instance, *known);
+        if let Some(instance) = sent.deletes
+            && let Some(known) = time.deleted.remove(&instance)
+        {
+            self.objects.put(instance, known);
         }
         self.log.request_time(Request::Retract { number, time: at });
         Ok(())
@@ -559,7 +560,8 @@ impl Federate {
             return false;
         };
         if let Some(known) = self.objects.take(instance) {
-            sent.deletes = Some((instance, Box::new(known)));
+            sent.deletes = Some(instance);
+            self.time.deleted.insert(instance, known);
         }
         true
     }
@@ -655,7 +657,7 @@ impl Federate {
                 continue;
             };
             let known = self.objects.get_mut(instance);
-            if let Some(known) = known.or_else(|| self.time.deleted_mut(instance))
+            if let Some(known) = known.or_else(|| self.time.deleted.get_mut(&instance))
                 && known.set_removed(false)
             {
                 self.time.undeleted.insert(instance);

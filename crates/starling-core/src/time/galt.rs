@@ -3,14 +3,17 @@
 //!
 //! The closed form: the greatest lower bound of what others may send is the least bound of all
 //! regulating federates but for the one that has the least; for that one, others may react to it,
-//! which those do that wait for their next message. A few passes over the federates find it, however
-//! they depend on each other.
+//! which those do that wait for their next message. The federates stand in the orders that are asked
+//! for ([`super::orders`]), so that a grant takes no look at all of them, however they depend on each
+//! other.
 //!
 //! Invariants:
 //! - a federate is granted a time only when no message can come to it any more that belongs before;
+//! - a federate changes by [`Times::change`] only, but for what no order knows;
 //! - GALT falls only when regulation is enabled, and then never below what was granted.
 
 use super::by_time::{ByTime, Keyed};
+use super::orders::{Orders, Place, Waits};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use crate::saved::time as saved;
@@ -198,6 +201,7 @@ struct Federate {
     constraining: bool,
     /// Messages sent to it in time-stamp order and not granted: the place of each among all.
     queue: ByTime<u64>,
+    place: Place,
 }
 
 /// What has become of a request.
@@ -219,14 +223,6 @@ pub(crate) struct Pushed {
     pub(crate) may_grant: bool,
     /// As many wait for that federate's advance now.
     pub(crate) queued: usize,
-}
-
-/// The least bound of regulating federates, and what it is for the one that has it.
-#[derive(Clone, Copy)]
-struct Least {
-    of: Option<FederateHandle>,
-    bound: Bound,
-    for_itself: Bound,
 }
 
 /// What a federate waits for, for `starling why`.
@@ -254,6 +250,7 @@ pub(crate) enum Hold {
 pub(crate) struct Times {
     of: TimeType,
     federates: BTreeMap<FederateHandle, Federate>,
+    orders: Orders,
     hold: Hold,
 }
 
@@ -275,6 +272,8 @@ impl Federate {
 
     /// What it may send sooner because a message comes within this bound: while it waits for one.
     fn relay(&self, bound: Bound) -> Option<Bound> {
+        #[cfg(test)]
+        super::galt_tests::looked();
         let (kind, _) = self
             .clock
             .advance
@@ -291,6 +290,7 @@ impl Times {
         Times {
             of,
             federates: BTreeMap::new(),
+            orders: Orders::default(),
             hold: Hold::Nothing,
         }
     }
@@ -336,9 +336,7 @@ impl Times {
 
     /// Messages up to a time are handed over to a constrained federate without a grant.
     pub(crate) fn release(&mut self, federate: FederateHandle, time: LogicalTime) {
-        if let Some(known) = self.federates.get_mut(&federate) {
-            known.take_up_to(time);
-        }
+        self.change(federate, |known| known.take_up_to(time));
     }
 
     /// The type of its logical times.
@@ -354,12 +352,16 @@ impl Times {
             enabling: None,
             constraining: false,
             queue: ByTime::default(),
+            place: Place::default(),
         };
         self.federates.insert(federate, new);
+        self.change(federate, |_| ());
     }
 
     pub(crate) fn leave(&mut self, federate: FederateHandle) {
-        self.federates.remove(&federate);
+        if let Some(known) = self.federates.remove(&federate) {
+            self.orders.put(federate, known.place, Place::default());
+        }
     }
 
     /// All federates, in the order of their handles.
@@ -410,30 +412,48 @@ impl Times {
         (bound.filter(|_| known.enabling.is_none()), promised)
     }
 
-    fn least(&self) -> Least {
-        let bases = || {
-            let all = self.federates.iter();
-            all.filter_map(|(handle, f)| Some((*handle, f, f.base()?)))
-        };
-        let Some((of, _, bound)) = bases().min_by_key(|(_, _, base)| *base) else {
-            return Least {
-                of: None,
-                bound: Bound::Never,
-                for_itself: Bound::Never,
-            };
-        };
-        let others = bases().filter(|(handle, ..)| *handle != of);
-        let soonest = others.map(|(_, f, base)| f.relay(bound).map_or(base, |r| r.min(base)));
-        Least {
-            of: Some(of),
-            bound,
-            for_itself: soonest.min().unwrap_or(Bound::Never),
-        }
+    /// Changes a federate, and puts it where it stands then.
+    fn change<T>(
+        &mut self,
+        federate: FederateHandle,
+        change: impl FnOnce(&mut Federate) -> T,
+    ) -> Option<T> {
+        let known = self.federates.get_mut(&federate)?;
+        let changed = change(known);
+        let place = known.place();
+        let before = std::mem::replace(&mut known.place, place);
+        self.orders.put(federate, before, place);
+        Some(changed)
+    }
+
+    /// The least bound of all regulating federates, and whose it is.
+    fn least(&self) -> Option<(Bound, FederateHandle)> {
+        self.orders.bases.first().copied()
     }
 
     /// The greatest available logical time of a federate, as a bound of what can come to it.
     pub(crate) fn galt(&self, federate: FederateHandle) -> Bound {
-        self.least().galt(federate)
+        match self.least() {
+            None => Bound::Never,
+            Some((least, of)) if of == federate => self.galt_of_least(least, of),
+            Some((least, _)) => least,
+        }
+    }
+
+    /// The same for the one that has the least bound itself: what others send, who may react to it.
+    fn galt_of_least(&self, least: Bound, of: FederateHandle) -> Bound {
+        let second = self.orders.bases.iter().nth(1);
+        let mut soonest = second.map_or(Bound::Never, |(bound, _)| *bound);
+        for (lookahead, federate) in &self.orders.relays {
+            // Nor does anyone who comes behind.
+            if least.relayed(*lookahead, false) >= soonest {
+                break;
+            }
+            let relays = self.federates.get(federate).filter(|_| *federate != of);
+            let sooner = relays.and_then(|f| f.relay(least));
+            soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
+        }
+        soonest
     }
 
     /// The least incoming time stamp: of what has come or can come (§8.18).
@@ -452,14 +472,11 @@ impl Times {
     pub(crate) fn wait(&self, federate: FederateHandle) -> Option<Wait> {
         let known = self.federates.get(&federate)?;
         let (at, exclusive) = known.wants()?;
-        let least = self.least();
+        let least = self.least().filter(|(_, of)| *of == federate);
         let others = self.federates.iter().filter(|(h, _)| **h != federate);
         let bounds = others.filter_map(|(handle, f)| {
             let base = f.base()?;
-            let sooner = match least.of == Some(federate) {
-                true => f.relay(least.bound),
-                false => None,
-            };
+            let sooner = least.and_then(|(least, _)| f.relay(least));
             Some((*handle, sooner.map_or(base, |s| s.min(base))))
         });
         let mut behind: Vec<_> = match known.is_bound() {
@@ -504,33 +521,30 @@ impl Times {
             }));
         }
         let strict = last > Some(Bound::after(time, lookahead, false));
-        let Some(known) = self.federates.get_mut(&federate) else {
-            return;
-        };
-        known.clock.promise(lookahead, time, strict);
-        known.enabling = Some(time);
+        self.change(federate, |known| {
+            known.clock.promise(lookahead, time, strict);
+            known.enabling = Some(time);
+        });
     }
 
     pub(crate) fn disable_regulation(&mut self, federate: FederateHandle) {
-        if let Some(known) = self.federates.get_mut(&federate) {
+        self.change(federate, |known| {
             known.clock.stop_regulating();
             known.enabling = None;
-        }
+        });
     }
 
     /// Enable Time Constrained, §8.5.
     pub(crate) fn enable_constrained(&mut self, federate: FederateHandle) {
-        if let Some(known) = self.federates.get_mut(&federate) {
-            known.constraining = true;
-        }
+        self.change(federate, |known| known.constraining = true);
     }
 
     /// Disable Time Constrained, §8.7: what waits for the federate is its own now.
     pub(crate) fn disable_constrained(&mut self, federate: FederateHandle) {
-        if let Some(known) = self.federates.get_mut(&federate) {
+        self.change(federate, |known| {
             known.constrained = false;
             known.queue.clear();
-        }
+        });
     }
 
     /// Modify Lookahead, §8.19.
@@ -539,16 +553,12 @@ impl Times {
         federate: FederateHandle,
         lookahead: LogicalTimeInterval,
     ) {
-        if let Some(known) = self.federates.get_mut(&federate) {
-            known.clock.modify_lookahead(lookahead);
-        }
+        self.change(federate, |known| known.clock.modify_lookahead(lookahead));
     }
 
     /// An advance is asked for.
     pub(crate) fn ask(&mut self, federate: FederateHandle, kind: Advance, to: LogicalTime) {
-        if let Some(known) = self.federates.get_mut(&federate) {
-            known.clock.ask(kind, to);
-        }
+        self.change(federate, |known| known.clock.ask(kind, to));
     }
 
     /// A message for a federate: if that is constrained, it waits for its advance.
@@ -559,18 +569,19 @@ impl Times {
             return None;
         }
         known.queue.push(message.time, message.sequence);
-        let advance = known.clock.advance;
-        Some(Pushed {
-            may_grant: advance
-                .is_some_and(|(kind, to)| kind.is_next_message() && message.time < to),
-            queued: known.queue.len(),
-        })
+        let queued = known.queue.len();
+        let next = known.waits_for_message();
+        let may_grant = next.is_some_and(|to| message.time < to);
+        if next.is_some() {
+            self.change(federate, |_| ());
+        }
+        Some(Pushed { may_grant, queued })
     }
 
     /// Takes a message back; whether it still waited.
     pub(crate) fn retract(&mut self, federate: FederateHandle, message: Stamped) -> bool {
-        let known = self.federates.get_mut(&federate);
-        known.is_some_and(|f| f.queue.take(message.time, message.sequence).is_some())
+        let taken = self.change(federate, |f| f.queue.take(message.time, message.sequence));
+        taken.flatten().is_some()
     }
 
     /// What can be granted or enabled next, now done. Call until there is nothing.
@@ -580,10 +591,26 @@ impl Times {
             Hold::Beyond(time) => Some(time),
             Hold::All => return None,
         };
+        let held = |time: LogicalTime| most.is_some_and(|most| time > most);
         let least = self.least();
-        let all = self.federates.iter_mut();
-        let mut waiting = all.filter(|(_, f)| f.is_waiting());
-        waiting.find_map(|(handle, f)| Some((*handle, f.settle(least.galt(*handle), most)?)))
+        let bound = least.map_or(Bound::Never, |(bound, _)| bound);
+        let free = self.orders.free.iter();
+        let free = free.take_while(|(time, _)| !held(*time)).map(|(_, f)| *f);
+        let constraints = self.orders.constraints.iter();
+        let constraints = constraints.take_while(|(wants, _)| *wants <= bound);
+        let times = self.orders.times.iter().take_while(|(wants, _)| {
+            *wants <= bound && wants.time().is_some_and(|time| !held(time))
+        });
+        let bound_ones = constraints.chain(times).map(|(_, f)| *f);
+        // To the one with the least bound less can come.
+        let least = least.map(|(_, of)| of);
+        let mut candidates = free.chain(bound_ones).chain(least);
+        let (federate, outcome) = candidates.find_map(|federate| {
+            let known = self.federates.get(&federate)?;
+            Some((federate, known.outcome(self.galt(federate), most)?))
+        })?;
+        self.change(federate, |known| known.settle(outcome));
+        Some((federate, outcome))
     }
 }
 
@@ -611,25 +638,55 @@ impl Federate {
         self.constraining || self.constrained && !flushes
     }
 
-    /// `most`: nothing beyond it is granted.
-    fn settle(&mut self, galt: Bound, most: Option<LogicalTime>) -> Option<Outcome> {
+    /// The time asked for by one that waits for its next message.
+    fn waits_for_message(&self) -> Option<LogicalTime> {
+        let (kind, to) = self.clock.advance?;
+        kind.is_next_message().then_some(to)
+    }
+
+    /// Where it stands now.
+    fn place(&self) -> Place {
+        #[cfg(test)]
+        super::galt_tests::looked();
+        let relays = self.constrained && self.waits_for_message().is_some();
+        Place {
+            base: self.base(),
+            relays: self.clock.lookahead.filter(|_| relays),
+            waits: self.waits(),
+        }
+    }
+
+    fn waits(&self) -> Option<Waits> {
+        let (time, exclusive) = self.wants()?;
+        let within = Bound::At {
+            time,
+            strict: exclusive,
+        };
+        Some(match self.clock.advance {
+            Some((Advance::FlushQueue, _)) => Waits::Free(self.clock.time),
+            _ if self.constrained => Waits::Time(within),
+            // For both: where regulation is held, constraint is not.
+            _ if self.constraining && self.enabling.is_some() => {
+                Waits::Free(time.time_type().least())
+            }
+            _ if self.constraining => Waits::Constraint(within),
+            _ => Waits::Free(time),
+        })
+    }
+
+    /// What becomes of what it waits for; none for now. `most`: nothing beyond it is granted.
+    fn outcome(&self, galt: Bound, most: Option<LogicalTime>) -> Option<Outcome> {
+        #[cfg(test)]
+        super::galt_tests::looked();
         let held = |time: LogicalTime| most.is_some_and(|most| time > most);
         if let Some(time) = self.enabling
             && (!self.constrained || galt.lets_pass(time, false))
             && !held(time)
         {
-            self.enabling = None;
-            // If it has moved, then as by Time Advance Request Available.
-            self.over &= self.clock.time == time;
-            self.clock.time = time;
-            self.take_up_to(time);
             let strict = self.clock.floor.is_some();
             return Some(Outcome::Regulating { time, strict });
         }
         if self.constraining && galt.lets_pass(self.clock.time, false) {
-            (self.constraining, self.constrained) = (false, true);
-            // It may have advanced without waiting for anybody.
-            self.over = false;
             return Some(Outcome::Constrained);
         }
         let (kind, to) = self.clock.advance?;
@@ -644,18 +701,35 @@ impl Federate {
                 galt.lets_pass(time, exclusive).then_some(time)?
             }
         };
-        if held(time) {
-            return None;
-        }
-        self.clock.grant(time);
-        self.over = kind.is_exclusive();
         let flush = kind == Advance::FlushQueue;
-        if flush {
-            self.queue.clear();
-        } else {
-            self.take_up_to(time);
+        (!held(time)).then_some(Outcome::Granted { time, flush })
+    }
+
+    /// What it waited for has come.
+    fn settle(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Regulating { time, .. } => {
+                self.enabling = None;
+                // If it has moved, then as by Time Advance Request Available.
+                self.over &= self.clock.time == time;
+                self.clock.time = time;
+                self.take_up_to(time);
+            }
+            Outcome::Constrained => {
+                (self.constraining, self.constrained) = (false, true);
+                // It may have advanced without waiting for anybody.
+                self.over = false;
+            }
+            Outcome::Granted { time, flush } => {
+                let asked = self.clock.advance;
+                self.over = asked.is_some_and(|(kind, _)| kind.is_exclusive());
+                self.clock.grant(time);
+                match flush {
+                    true => self.queue.clear(),
+                    false => self.take_up_to(time),
+                }
+            }
         }
-        Some(Outcome::Granted { time, flush })
     }
 
     fn take_up_to(&mut self, time: LogicalTime) {
@@ -667,15 +741,6 @@ impl Keyed for u64 {
     type Key = u64;
     fn key(&self) -> Option<u64> {
         Some(*self)
-    }
-}
-
-impl Least {
-    fn galt(&self, federate: FederateHandle) -> Bound {
-        match self.of == Some(federate) {
-            true => self.for_itself,
-            false => self.bound,
-        }
     }
 }
 
@@ -711,12 +776,12 @@ impl Times {
         of: TimeType,
         saved: BTreeMap<FederateHandle, saved::FederateTime>,
     ) -> Self {
-        let all = saved.into_iter();
-        Times {
-            of,
-            federates: all.map(|(h, f)| (h, Federate::restore(f))).collect(),
-            hold: Hold::Nothing,
+        let mut times = Times::new(of);
+        for (handle, saved) in saved {
+            times.federates.insert(handle, Federate::restore(saved));
+            times.change(handle, |_| ());
         }
+        times
     }
 }
 
@@ -744,6 +809,7 @@ impl Federate {
             enabling: saved.enabling,
             constraining: saved.constraining,
             queue,
+            place: Place::default(),
         }
     }
 }

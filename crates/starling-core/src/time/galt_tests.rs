@@ -5,6 +5,16 @@ use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use proptest::prelude::*;
 use starling_galt_oracle::{self as oracle, Kind, LAST};
+use std::cell::Cell;
+
+thread_local! {
+    static LOOKS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Somebody has looked at a federate, for where it stands or for what can be granted.
+pub(super) fn looked() {
+    LOOKS.set(LOOKS.get() + 1);
+}
 
 /// Requests ask for no time beyond, so that what may be sent after them lies in the oracle's range.
 const END: i64 = LAST - 20;
@@ -440,5 +450,44 @@ fn at_the_last_time_and_with_endless_lookahead_advances_are_granted() {
         let lookahead = LogicalTimeInterval::float64(lookahead).unwrap();
         let last = LogicalTime::float64(f64::MAX).unwrap();
         assert_eq!(run(TimeType::Float64, lookahead, last), at_once);
+    }
+}
+
+/// How often one looks at a federate for rounds in which so many regulating and constrained ones
+/// ask for an advance of this kind, and for the state of all.
+fn looks_of_rounds(kind: Kind, federates: u64) -> u64 {
+    let mut run = Run::new(TimeType::Integer64, federates as usize);
+    let all = || (1..=federates as u32).map(FederateHandle);
+    let lookahead = run.interval(10);
+    all().for_each(|f| run.times.enable_regulation(f, lookahead));
+    while run.times.settle().is_some() {}
+    all().for_each(|f| run.times.enable_constrained(f));
+    while run.times.settle().is_some() {}
+    LOOKS.set(0);
+    for round in 1..=3 {
+        let mut grants = 0;
+        for f in all() {
+            // Each has an event of its own, somewhere within the lookahead.
+            let to = run.time(10 * round + i64::from(f.0) % 7);
+            run.times.ask(f, advance(kind), to);
+            grants += std::iter::from_fn(|| run.times.settle()).count() as u64;
+        }
+        assert_eq!(grants, federates, "{kind:?}, round {round}");
+        all().for_each(|f| {
+            looked();
+            run.times.lits(f);
+        });
+    }
+    LOOKS.get()
+}
+
+#[test]
+fn a_grant_does_not_look_at_all_federates() {
+    for kind in [Kind::Tar, Kind::Tara, Kind::Nmr, Kind::Nmra, Kind::Fqr] {
+        let (few, many) = (looks_of_rounds(kind, 50), looks_of_rounds(kind, 500));
+        assert!(
+            many < 12 * few,
+            "{kind:?}: {few} looks for 50, {many} for 500"
+        );
     }
 }

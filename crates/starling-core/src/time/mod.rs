@@ -18,6 +18,7 @@ pub(crate) mod federate;
 pub(crate) mod galt;
 #[cfg(test)]
 mod galt_tests;
+mod orders;
 mod saved;
 pub(crate) mod value;
 pub(crate) mod why;

@@ -54,10 +54,13 @@ impl ExecutionTime {
 impl FederateTime {
     pub(crate) fn save(&self) -> saved::Federate {
         let sent = self.sent.iter().map(|(number, sent)| {
-            let deletes = sent.deletes.as_ref();
+            let deletes = sent.deletes.and_then(|instance| {
+                let known = self.deleted.get(&instance)?;
+                Some((instance, known.save()))
+            });
             let sent = saved::Sent {
                 time: sent.time,
-                deletes: deletes.map(|(handle, known)| (*handle, known.save())),
+                deletes,
             };
             (*number, sent)
         });
@@ -87,13 +90,16 @@ impl FederateTime {
         }
         let by_time = saved.sent.iter();
         self.sent_by_time = by_time.map(|(number, s)| (s.time, *number)).collect();
-        let sent = saved.sent.into_iter().map(|(number, sent)| {
-            let deletes = sent.deletes;
-            let deletes = deletes.map(|(h, i)| (h, Box::new(Instance::restore(i))));
-            let time = sent.time;
-            (number, Sent { time, deletes })
-        });
-        self.sent = sent.collect();
+        self.sent.clear();
+        self.deleted.clear();
+        for (number, sent) in saved.sent {
+            let (time, deletes) = (sent.time, sent.deletes);
+            let instance = deletes.as_ref().map(|(instance, _)| *instance);
+            let known = deletes.map(|(instance, known)| (instance, Instance::restore(known)));
+            self.deleted.extend(known);
+            let deletes = instance;
+            self.sent.insert(number, Sent { time, deletes });
+        }
         self.of = saved.time_type;
         self.clock = Clock::restore(saved.clock);
         self.enabling = saved.enabling;

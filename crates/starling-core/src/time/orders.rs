@@ -1,0 +1,84 @@
+//! The federates of a federation execution in the orders in which grants ask for them, so that
+//! nobody looks at all of them for one grant.
+//!
+//! Invariant: each stands where its [`Place`] says.
+
+use super::value::{Bound, LogicalTime, LogicalTimeInterval};
+use crate::FederateHandle;
+use std::collections::BTreeSet;
+
+/// Where a federate stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Place {
+    /// What it may still send if nothing more comes to it, while it regulates.
+    pub(super) base: Option<Bound>,
+    /// Its lookahead, if it may send sooner what is then because a message comes.
+    pub(super) relays: Option<LogicalTimeInterval>,
+    pub(super) waits: Option<Waits>,
+}
+
+/// What a federate waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Waits {
+    /// Nothing that others send; it comes to this time or beyond.
+    Free(LogicalTime),
+    /// That it is constrained: until nothing comes to it within this bound.
+    Constraint(Bound),
+    /// A time: until nothing comes to it within this bound.
+    Time(Bound),
+}
+
+/// All federates, by what is least.
+#[derive(Default)]
+pub(super) struct Orders {
+    pub(super) bases: BTreeSet<(Bound, FederateHandle)>,
+    pub(super) relays: BTreeSet<(LogicalTimeInterval, FederateHandle)>,
+    pub(super) free: BTreeSet<(LogicalTime, FederateHandle)>,
+    pub(super) constraints: BTreeSet<(Bound, FederateHandle)>,
+    pub(super) times: BTreeSet<(Bound, FederateHandle)>,
+}
+
+impl Orders {
+    /// Moves a federate to another place.
+    pub(super) fn put(&mut self, federate: FederateHandle, from: Place, to: Place) {
+        put(&mut self.bases, federate, from.base, to.base);
+        put(&mut self.relays, federate, from.relays, to.relays);
+        if from.waits != to.waits {
+            let free = |place: Place| match place.waits? {
+                Waits::Free(time) => Some(time),
+                Waits::Constraint(_) | Waits::Time(_) => None,
+            };
+            let constraint = |place: Place| match place.waits? {
+                Waits::Constraint(bound) => Some(bound),
+                Waits::Free(_) | Waits::Time(_) => None,
+            };
+            let time = |place: Place| match place.waits? {
+                Waits::Time(bound) => Some(bound),
+                Waits::Free(_) | Waits::Constraint(_) => None,
+            };
+            put(&mut self.free, federate, free(from), free(to));
+            put(
+                &mut self.constraints,
+                federate,
+                constraint(from),
+                constraint(to),
+            );
+            put(&mut self.times, federate, time(from), time(to));
+        }
+    }
+}
+
+fn put<K: Ord + Copy>(
+    order: &mut BTreeSet<(K, FederateHandle)>,
+    federate: FederateHandle,
+    from: Option<K>,
+    to: Option<K>,
+) {
+    if from == to {
+        return;
+    }
+    if let Some(from) = from {
+        order.remove(&(from, federate));
+    }
+    order.extend(to.map(|to| (to, federate)));
+}
