@@ -20,10 +20,10 @@ TEST(Immediate, ComesWithoutEvokingOnAThreadOfTheRti) {
     a.settle();
     std::mutex mutex;
     std::set<std::thread::id> threads;
-    b.within = [&](std::wstring const &) {
+    b.within([&](std::wstring const &) {
         std::lock_guard<std::mutex> lock(mutex);
         threads.insert(std::this_thread::get_id());
-    };
+    });
     ObjectInstanceHandle const instance = a.rti->registerObjectInstance(a.soda);
     EXPECT_EQ(b.next().substr(0, 8), L"discover");
     for (int i = 0; i < 1000; ++i)
@@ -46,7 +46,7 @@ TEST_P(Callbacks, AreHeldBackWhileDisabled) {
     b.rti->disableCallbacks();
     std::atomic<bool> enabled(false);
     // However late a callback comes: not before it may.
-    b.within = [&](std::wstring const &) { EXPECT_TRUE(enabled); };
+    b.within([&](std::wstring const &) { EXPECT_TRUE(enabled); });
     ObjectInstanceHandle const instance = a.rti->registerObjectInstance(a.soda);
     for (int i = 0; i < 10; ++i)
         a.update(instance, std::to_string(i));
@@ -189,7 +189,7 @@ TEST_P(Callbacks, WhatAFederateThrowsStopsNothing) {
     b.join(L"B");
     a.settle();
     int count = 0;
-    b.within = [&](std::wstring const &) {
+    b.within([&](std::wstring const &) {
         switch (count++ % 4) {
         case 0:
             throw FederateInternalError(L"on purpose");
@@ -200,7 +200,7 @@ TEST_P(Callbacks, WhatAFederateThrowsStopsNothing) {
         default:
             throw ObjectInstanceNotKnown(L"of another kind");
         }
-    };
+    });
     testing::internal::CaptureStderr();
     ObjectInstanceHandle const instance = a.rti->registerObjectInstance(a.soda);
     EXPECT_EQ(b.next().substr(0, 8), L"discover");
@@ -245,7 +245,7 @@ TEST_P(Callbacks, MayCallServicesExceptThoseThatTheStandardForbids) {
     ObjectInstanceHandle const mine = b.rti->registerObjectInstance(b.soda);
     EXPECT_EQ(a.next().substr(0, 8), L"discover");
     std::vector<std::wstring> forbidden, allowed;
-    b.within = [&](std::wstring const &) {
+    b.within([&](std::wstring const &) {
         RTIambassador &rti = *b.rti;
         forbidden = {
             thrown([&] { rti.connect(b, b.model); }),
@@ -268,7 +268,7 @@ TEST_P(Callbacks, MayCallServicesExceptThoseThatTheStandardForbids) {
             thrown([&] { rti.enableCallbacks(); }),
             thrown([&] { rti.deleteObjectInstance(mine, text("")); }),
         };
-    };
+    });
     a.rti->registerObjectInstance(a.soda);
     EXPECT_EQ(b.next().substr(0, 8), L"discover");
     EXPECT_EQ(a.next().substr(0, 8), L"discover");
@@ -304,7 +304,7 @@ TEST_P(Callbacks, GoOnThoughWhatAFederateThrewCanNotBeReported) {
     a.settle();
     ObjectInstanceHandle const instance = a.rti->registerObjectInstance(a.soda);
     EXPECT_EQ(b.next().substr(0, 8), L"discover");
-    b.within = [](std::wstring const &) { throw std::runtime_error("wrong"); };
+    b.within([](std::wstring const &) { throw std::runtime_error("wrong"); });
     {
         NoStandardError const none;
         for (int i = 0; i < 10; ++i) {
@@ -313,7 +313,7 @@ TEST_P(Callbacks, GoOnThoughWhatAFederateThrewCanNotBeReported) {
         }
     }
     // Nobody is left inside of a callback.
-    b.within = nullptr;
+    b.within(nullptr);
     b.leave();
     a.leave();
 }

@@ -141,13 +141,19 @@ inline std::unique_ptr<Rtiexec> OneRtiexec::rtiexec;
 class Federate : public NullFederateAmbassador {
 public:
     explicit Federate(CallbackModel model = HLA_EVOKED) : model(model) {}
+    /// Callbacks come until the ambassador has gone, and need what is below it.
+    ~Federate() override { rti.reset(); }
 
     CallbackModel const model;
     std::unique_ptr<RTIambassador> rti{RTIambassadorFactory().createRTIambassador()};
-    /// Called within each callback.
-    std::function<void(std::wstring const &)> within;
     ObjectClassHandle soda;
     AttributeHandle cups;
+
+    /// What is called within each callback from now on.
+    void within(std::function<void(std::wstring const &)> what) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        within_ = std::move(what);
+    }
 
     void join(std::wstring const &name, std::wstring const &federation = L"Test") {
         rti->connect(*this, model);
@@ -240,12 +246,15 @@ private:
     std::mutex mutex_;
     std::condition_variable come_;
     std::deque<std::wstring> heard_;
+    std::function<void(std::wstring const &)> within_;
 
     void hear(std::wstring const &what) {
+        std::function<void(std::wstring const &)> within;
         {
             std::lock_guard<std::mutex> lock(mutex_);
             heard_.push_back(what);
             come_.notify_all();
+            within = within_;
         }
         if (within)
             within(what);

@@ -129,7 +129,11 @@ TEST_P(Lifecycle, AnAmbassadorMayBeDestroyedWithinItsOwnCallback) {
     }
     b.settle();
     RTIambassador *const evoked = a.rti.get();
-    a.within = [&](std::wstring const &) { a.rti.reset(); };
+    std::atomic<bool> gone(false);
+    a.within([&](std::wstring const &) {
+        a.rti.reset();
+        gone = true;
+    });
     evoked->enableCallbacks();
     if (a.model == HLA_EVOKED)
         evoked->evokeMultipleCallbacks(10, 20);
@@ -140,6 +144,7 @@ TEST_P(Lifecycle, AnAmbassadorMayBeDestroyedWithinItsOwnCallback) {
     while (entries("/proc/self/task") > threads && std::chrono::steady_clock::now() < end)
         std::this_thread::yield();
     EXPECT_LE(entries("/proc/self/task"), threads);
+    EXPECT_TRUE(gone);
     EXPECT_EQ(a.heard(), 0u);
 }
 
@@ -151,7 +156,7 @@ TEST(Lifecycle, DisconnectWaitsForACallbackThatCallsServices) {
     std::mutex mutex;
     std::condition_variable come;
     bool inside = false, disconnecting = false;
-    a.within = [&](std::wstring const &) {
+    a.within([&](std::wstring const &) {
         std::unique_lock<std::mutex> lock(mutex);
         inside = true;
         come.notify_all();
@@ -159,7 +164,7 @@ TEST(Lifecycle, DisconnectWaitsForACallbackThatCallsServices) {
         lock.unlock();
         for (int i = 0; i < 1000; ++i)
             EXPECT_ANY_THROW(a.rti->getObjectClassHandle(L"Food"));
-    };
+    });
     a.rti->listFederationExecutions();
     std::unique_lock<std::mutex> lock(mutex);
     come.wait(lock, [&] { return inside; });

@@ -72,6 +72,11 @@ public:
         return first;
     }
 
+    void know(ObjectInstanceHandle object) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        cola = object;
+    }
+
     bool owns(AttributeHandle attribute) {
         return rti->isAttributeOwnedByFederate(cola, attribute);
     }
@@ -81,13 +86,17 @@ public:
     ObjectClassHandle soda;
     ObjectInstanceHandle cola;
     AttributeHandle cups, flavor;
-    /// Done within Request Attribute Ownership Release.
-    std::function<void()> onRelease;
+
+    /// What is done within Request Attribute Ownership Release from now on.
+    void onRelease(std::function<void()> what) {
+        std::lock_guard<std::mutex> lock(mutex_);
+        onRelease_ = std::move(what);
+    }
 
 private:
     void discoverObjectInstance(ObjectInstanceHandle object, ObjectClassHandle,
                                 std::wstring const &) override {
-        cola = object;
+        know(object);
         hear(L"discover");
     }
     void requestAttributeOwnershipAssumption(ObjectInstanceHandle object,
@@ -111,6 +120,11 @@ private:
     void requestAttributeOwnershipRelease(ObjectInstanceHandle object,
                                           AttributeHandleSet const &candidates,
                                           VariableLengthData const &tag) override {
+        std::function<void()> onRelease;
+        {
+            std::lock_guard<std::mutex> lock(mutex_);
+            onRelease = onRelease_;
+        }
         if (onRelease)
             onRelease();
         hear(L"release " + about(object, candidates) + L" tag " + wide(tag));
@@ -128,7 +142,9 @@ private:
     }
 
     std::wstring about(ObjectInstanceHandle object, AttributeHandleSet const &list) {
+        std::unique_lock<std::mutex> lock(mutex_);
         std::wstring names = object == cola ? L"" : L"of something else:";
+        lock.unlock();
         for (AttributeHandle const &a : list)
             names += rti->getAttributeName(soda, a) + L",";
         return names;
@@ -144,6 +160,7 @@ private:
     std::mutex mutex_;
     std::condition_variable more_;
     std::deque<std::wstring> heard_;
+    std::function<void()> onRelease_;
 };
 
 char directory[] = "/tmp/starling-test-XXXXXX";
@@ -161,7 +178,7 @@ protected:
     void SetUp() override {
         a.reset(new Federate(L"A", GetParam()));
         b.reset(new Federate(L"B", GetParam()));
-        a->cola = a->rti->registerObjectInstance(a->soda);
+        a->know(a->rti->registerObjectInstance(a->soda));
         EXPECT_EQ(b->next(), L"discover");
         cups = Federate::set({a->cups});
         both = Federate::set({a->cups, a->flavor});
@@ -224,7 +241,7 @@ TEST_P(Ownership, ReleaseDeniedCancelledAndDivested) {
     EXPECT_EQ(b->next(), L"cancelled Flavor,");
     // The federation's word is asked for within a callback, as federates do.
     AttributeHandleSet divested;
-    a->onRelease = [&] { a->rti->attributeOwnershipDivestitureIfWanted(a->cola, both, divested); };
+    a->onRelease([&] { a->rti->attributeOwnershipDivestitureIfWanted(a->cola, both, divested); });
     b->rti->attributeOwnershipAcquisition(b->cola, cups, text("again"));
     EXPECT_EQ(a->next(), L"release NumberCups, tag again");
     EXPECT_EQ(divested, cups);
@@ -232,7 +249,7 @@ TEST_P(Ownership, ReleaseDeniedCancelledAndDivested) {
     EXPECT_THROW(b->rti->cancelAttributeOwnershipAcquisition(b->cola, cups), AttributeAlreadyOwned);
     EXPECT_THROW(b->rti->attributeOwnershipAcquisition(b->cola, cups, text("")),
                  FederateOwnsAttributes);
-    a->onRelease = nullptr;
+    a->onRelease(nullptr);
 }
 
 TEST_P(Ownership, MessagesSayWhatIsWrong) {
