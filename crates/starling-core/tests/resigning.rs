@@ -5,7 +5,7 @@ mod common;
 
 use common::Federation;
 use starling_core::message::ResignAction;
-use starling_core::{Answer, Exception, ExceptionKind};
+use starling_core::{Answer, Callback, Exception, ExceptionKind};
 
 /// A, whom B has resigned by the MOM; nothing of A's has arrived at the executive since.
 fn resigned_by_mom(f: &mut Federation) {
@@ -62,4 +62,53 @@ fn so_does_one_that_is_called_when_the_resignation_is_on_its_way() {
         .unwrap();
     f.run();
     not_there(f.federate("A").answer());
+}
+
+#[test]
+fn who_resigns_deletes_what_it_may_delete_now() {
+    let mut f = two();
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    let root = f.class("HLAobjectRoot");
+    let privilege = "HLAprivilegeToDeleteObject";
+    let privilege = [f.federate("A").attribute_handle(root, privilege).unwrap()];
+    for name in ["A", "B"] {
+        f.call(name, |f| {
+            f.publish_object_class_attributes(class, &x)?;
+            f.subscribe_object_class_attributes(class, &x, true, "")
+        })
+        .unwrap();
+    }
+    f.run();
+    let [kept, passed] = [(); 2].map(|()| {
+        let instance = f.call("A", |f| f.register_object_instance(class, None));
+        instance.unwrap()
+    });
+    f.callbacks("B");
+    f.call("A", |f| {
+        f.unconditional_attribute_ownership_divestiture(passed, &privilege, b"")
+    })
+    .unwrap();
+    f.call("B", |f| {
+        f.attribute_ownership_acquisition_if_available(passed, &privilege, b"")
+    })
+    .unwrap();
+    f.callbacks("B");
+    let removed = |f: &mut Federation, at: &str| -> Vec<_> {
+        let all = f.callbacks(at).into_iter();
+        all.filter_map(|c| match c {
+            Callback::RemoveObjectInstance { instance, .. } => Some(instance),
+            _ => None,
+        })
+        .collect()
+    };
+    f.join("C");
+    f.call("C", |f| {
+        f.subscribe_object_class_attributes(class, &x, true, "")
+    })
+    .unwrap();
+    f.callbacks("C");
+    f.resign("A", ResignAction::DeleteObjectsThenDivest);
+    assert_eq!(removed(&mut f, "C"), [kept]);
+    f.resign("B", ResignAction::DeleteObjects);
+    assert_eq!(removed(&mut f, "C"), [passed]);
 }

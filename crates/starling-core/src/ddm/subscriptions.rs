@@ -312,6 +312,30 @@ impl<N: Copy + Ord> RegionSubscriptions<N> {
         uses.into_iter().flatten().copied()
     }
 
+    /// What a federate subscribes to with its regions.
+    fn uses_of(&self, federate: FederateHandle) -> impl Iterator<Item = &Uses<N>> {
+        let (first, last) = RegionHandle::block(federate);
+        self.uses.range(first..=last).map(|(_, uses)| uses)
+    }
+
+    /// Class attributes that a federate subscribes to with its regions.
+    pub(crate) fn attributes_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (ObjectClassHandle, AttributeHandle, &How<N>)> {
+        let all = self.uses_of(federate).flat_map(|uses| &uses.objects);
+        all.map(|((class, attribute), how)| (*class, *attribute, how))
+    }
+
+    /// Interaction classes that a federate subscribes to with its regions.
+    pub(crate) fn interactions_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (InteractionClassHandle, &How<N>)> {
+        let all = self.uses_of(federate).flat_map(|uses| &uses.interactions);
+        all.map(|(class, how)| (*class, how))
+    }
+
     /// How an interaction class is subscribed with a region, if it is.
     pub(crate) fn interaction(
         &self,

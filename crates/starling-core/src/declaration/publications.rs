@@ -48,6 +48,28 @@ impl Publications {
         self.objects.get(&(federate, class)).map(Vec::as_slice)
     }
 
+    /// Object classes that a federate publishes, each with its attributes.
+    pub(crate) fn objects_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (ObjectClassHandle, &[AttributeHandle])> {
+        let [first, last] = [0, u32::MAX].map(ObjectClassHandle::from_raw);
+        let own = self.objects.range((federate, first)..=(federate, last));
+        own.map(|((_, class), attributes)| (*class, attributes.as_slice()))
+    }
+
+    /// Interaction classes that a federate publishes.
+    pub(crate) fn interactions_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = InteractionClassHandle> {
+        let [first, last] = [0, u32::MAX].map(InteractionClassHandle::from_raw);
+        let own = self
+            .interactions
+            .range((federate, first)..=(federate, last));
+        own.map(|(_, class)| *class)
+    }
+
     /// Object classes that are published, by federate, each with its attributes.
     pub(crate) fn objects(
         &self,

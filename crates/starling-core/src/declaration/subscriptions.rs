@@ -251,6 +251,24 @@ impl<N: Copy + Ord> Subscriptions<N> {
             .flat_map(|(class, at)| at.iter().map(|(f, (s, _))| (*f, *class, *s)))
     }
 
+    /// Object classes that a federate subscribes to without regions, each with its attributes.
+    pub(crate) fn objects_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (ObjectClassHandle, &[SubscribedAttribute])> {
+        let all = self.objects.iter();
+        all.filter_map(move |(class, at)| Some((*class, at.get(&federate)?.attributes.as_slice())))
+    }
+
+    /// Interaction classes that a federate subscribes to without regions.
+    pub(crate) fn interactions_of(
+        &self,
+        federate: FederateHandle,
+    ) -> impl Iterator<Item = (InteractionClassHandle, Subscription)> {
+        let all = self.interactions.iter();
+        all.filter_map(move |(class, at)| Some((*class, at.get(&federate)?.0)))
+    }
+
     /// For a snapshot, and for a save.
     pub(crate) fn save(&self) -> Snapshot<N> {
         let objects = self.objects.iter().flat_map(|(class, at)| {

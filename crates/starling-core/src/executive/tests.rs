@@ -2,6 +2,7 @@ use super::*;
 use crate::message::{
     After, DataBody, LogIndex, Payload, Question, Request, RequestNumber, TimeRequest, object, time,
 };
+use crate::mom;
 
 fn fom() -> ModuleSource {
     let text = r#"<objectModel xmlns="http://standards.ieee.org/IEEE1516-2010">
@@ -198,4 +199,43 @@ fn interactions_sent(executive: &Executive) -> u64 {
     let mut sent = execution.objects.interactions_sent();
     sent.find(|(c, _)| *c == class)
         .map_or(0, |(_, count)| count)
+}
+
+#[test]
+fn what_is_due_next_is_found_without_a_look_at_all_federates() {
+    let mut executive = Executive::new();
+    for peer in (1..=20).map(PeerId) {
+        executive.connected(peer, PeerInfo::default());
+    }
+    let create = ToExecutive::CreateFederation {
+        federation: "F".into(),
+        modules: vec![fom()],
+        mim: None,
+        time_implementation: String::new(),
+    };
+    executive.receive(PeerId(1), create).unwrap();
+    for peer in (1..=20).map(PeerId) {
+        let join = ToExecutive::Join {
+            name: None,
+            kind: "test".into(),
+            federation: "F".into(),
+            modules: vec![],
+        };
+        executive.receive(peer, join).unwrap();
+    }
+    let execution = executive.executions.values_mut().next().unwrap();
+    let members = execution.log.members();
+    assert_eq!(members.len(), 20);
+    // Each is due a second after the one before, the last joined first; the first knows them all.
+    for (n, federate) in members.iter().enumerate() {
+        let due = Duration::from_secs(100 - n as u64);
+        execution.set_period_for_tests(*federate, due, members[0]);
+    }
+    mom::looks::take();
+    assert_eq!(execution.next_timeout(), Some(Duration::from_secs(81)));
+    assert_eq!(mom::looks::take(), 1);
+    // Those that were due are so again, later, and no other is.
+    execution.mom.now = Duration::from_secs(82);
+    execution.handle_timeout();
+    assert_eq!(execution.next_timeout(), Some(Duration::from_secs(83)));
 }

@@ -37,14 +37,8 @@ impl Execution {
                 }
                 let length = Duration::from_secs(seconds.into());
                 let due = self.mom.now + length;
-                let managed = self.mom.federates.get_mut(&federate);
-                if let Some(managed) = managed {
-                    managed.period = (seconds > 0).then_some(Period { length, due });
-                    match seconds {
-                        0 => self.mom.periodic.remove(&federate),
-                        _ => self.mom.periodic.insert(federate),
-                    };
-                }
+                let period = (seconds > 0).then_some(Period { length, due });
+                self.mom.set_period(federate, period);
             }
             "HLAmodifyAttributeState" => {
                 let instance = given.get("HLAobjectInstance", Decoder::instance)?;
@@ -205,29 +199,51 @@ impl Execution {
 
     /// When the next periodic update is due that somebody subscribes to, since the executive began.
     pub(crate) fn next_timeout(&self) -> Option<Duration> {
-        let due = |federate: &FederateHandle| {
-            let period = self.mom.federates.get(federate)?.period.as_ref()?;
-            let instance = self.objects.get(instance_of(*federate))?;
-            instance.knowing().next().map(|_| period.due)
+        let known = |federate: FederateHandle| {
+            #[cfg(test)]
+            super::looks::one_more();
+            let instance = self.objects.get(instance_of(federate));
+            instance.is_some_and(|i| i.knowing().next().is_some())
         };
-        self.mom.periodic.iter().filter_map(due).min()
+        let mut periodic = self.mom.periodic.iter();
+        periodic.find(|(_, f)| known(*f)).map(|(due, _)| *due)
     }
 
     /// Makes the periodic updates that are due.
     pub(crate) fn handle_timeout(&mut self) {
         let now = self.mom.now;
         let mut due = Vec::new();
-        for (federate, managed) in &mut self.mom.federates {
-            if let Some(period) = managed.period.as_mut().filter(|p| p.due <= now) {
-                // What could not be made in time is not made up for.
-                let next = period.due + period.length;
-                period.due = next.max(now + period.length / 2);
-                due.push(*federate);
-            }
+        while let Some((at, federate)) = self.mom.periodic.first().copied().filter(|p| p.0 <= now) {
+            let managed = self.mom.federates.get(&federate);
+            let length = managed.and_then(|m| Some(m.period.as_ref()?.length));
+            // What could not be made in time is not made up for.
+            let next = length.map(|length| Period {
+                length,
+                due: (at + length).max(now + length / 2),
+            });
+            self.mom.set_period(federate, next);
+            due.push(federate);
         }
         for federate in due {
             self.log.advance();
             self.changed(federate, &PERIODIC);
         }
+    }
+}
+
+#[cfg(test)]
+impl Execution {
+    /// Gives a federate periodic updates of which one is due then, known to another.
+    pub(crate) fn set_period_for_tests(
+        &mut self,
+        federate: FederateHandle,
+        due: Duration,
+        known_to: FederateHandle,
+    ) {
+        let length = Duration::from_secs(1000);
+        self.mom.set_period(federate, Some(Period { length, due }));
+        let instance = self.objects.get_mut(instance_of(federate));
+        let instance = instance.expect("every member has one");
+        instance.set_known(known_to, instance.class());
     }
 }

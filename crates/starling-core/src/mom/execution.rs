@@ -17,8 +17,8 @@ pub(crate) struct ExecutionMom {
     /// Since the executive began.
     pub(crate) now: Duration,
     pub(super) federates: BTreeMap<FederateHandle, Managed>,
-    /// Those with a period.
-    pub(super) periodic: BTreeSet<FederateHandle>,
+    /// Those with a period, by when their next update is due.
+    pub(super) periodic: BTreeSet<(Duration, FederateHandle)>,
     /// The Auto-Provide Switch, once it was set.
     pub(super) auto_provide: Option<bool>,
     /// HLAcurrentFDD, as it was with so many modules.
@@ -53,6 +53,21 @@ pub(super) enum Waiting {
     Update(Vec<AttributeHandle>),
     /// A report, by the class that asked for it.
     Report(&'static str),
+}
+
+impl ExecutionMom {
+    /// A member's periodic updates from now on, or none.
+    pub(super) fn set_period(&mut self, federate: FederateHandle, period: Option<Period>) {
+        let Some(managed) = self.federates.get_mut(&federate) else {
+            return;
+        };
+        if let Some(former) = &managed.period {
+            self.periodic.remove(&(former.due, federate));
+        }
+        self.periodic
+            .extend(period.as_ref().map(|p| (p.due, federate)));
+        managed.period = period;
+    }
 }
 
 impl Execution {

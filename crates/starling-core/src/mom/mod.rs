@@ -38,6 +38,22 @@ const SERVICE_INVOCATION: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServ
 /// The RTI where a federate is named as the sender of data or the creator of a region.
 pub(crate) const RTI: FederateHandle = FederateHandle(0);
 
+/// How many federates were looked at for what is due next, for tests.
+#[cfg(test)]
+pub(crate) mod looks {
+    use std::cell::Cell;
+
+    thread_local!(static LOOKS: Cell<usize> = const { Cell::new(0) });
+
+    pub(super) fn one_more() {
+        LOOKS.set(LOOKS.get() + 1);
+    }
+
+    pub(crate) fn take() -> usize {
+        LOOKS.take()
+    }
+}
+
 /// HLAmanager.HLAfederation.
 pub(crate) const FEDERATION: ObjectInstanceHandle = ObjectInstanceHandle(1);
 

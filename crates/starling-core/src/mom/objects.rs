@@ -110,8 +110,8 @@ impl Execution {
 
     /// A federate is no longer a member.
     pub(crate) fn manage_no_more(&mut self, gone: FederateHandle) {
+        self.mom.set_period(gone, None);
         self.mom.federates.remove(&gone);
-        self.mom.periodic.remove(&gone);
         if self.mom.off {
             return;
         }

@@ -359,14 +359,12 @@ impl Execution {
     }
 
     fn report_publications(&mut self, cause: Cause, federate: FederateHandle) {
-        let published = self.publications.interactions();
-        let published = published.filter(|(f, _)| *f == federate);
-        let interactions: Vec<_> = published.map(|(_, class)| class).collect();
+        let interactions: Vec<_> = self.publications.interactions_of(federate).collect();
         let privilege = self.privilege_to_delete();
-        let published = self.publications.objects();
-        let objects: Vec<_> = published
-            .filter(|(f, ..)| *f == federate)
-            .map(|(_, class, attributes)| {
+        let objects: Vec<_> = self
+            .publications
+            .objects_of(federate)
+            .map(|(class, attributes)| {
                 let mut all: BTreeSet<_> = attributes.iter().copied().collect();
                 all.extend(privilege);
                 (class, all)
@@ -402,15 +400,11 @@ impl Execution {
 
     fn report_subscriptions(&mut self, cause: Cause, federate: FederateHandle) {
         let mut interactions: BTreeMap<InteractionClassHandle, bool> = BTreeMap::new();
-        let all = self.subscriptions.save();
-        let own = all.interactions.iter().filter(|(f, ..)| *f == federate);
-        for (_, class, (how, _)) in own {
-            *interactions.entry(*class).or_default() |= *how == Subscription::Active;
+        for (class, how) in self.subscriptions.interactions_of(federate) {
+            *interactions.entry(class).or_default() |= how == Subscription::Active;
         }
-        let with_regions = all.regions;
-        let of_federate = with_regions.interactions.iter();
-        for s in of_federate.filter(|s| s.region.creator() == federate) {
-            *interactions.entry(s.class).or_default() |= s.active;
+        for (class, how) in self.subscriptions.regions.interactions_of(federate) {
+            *interactions.entry(class).or_default() |= how.active;
         }
         let list = Encoder::of(|e| {
             e.list(&interactions, |e, (class, active)| {
@@ -429,18 +423,16 @@ impl Execution {
         // One report for each class, whether it is active, and update rate.
         type Key = (ObjectClassHandle, bool, String);
         let mut objects: BTreeMap<Key, BTreeSet<AttributeHandle>> = BTreeMap::new();
-        let own = all.objects.into_iter().filter(|(f, ..)| *f == federate);
-        for (_, class, attributes) in own {
-            for (subscribed, _) in attributes {
-                let key = (class, subscribed.active, subscribed.rate);
+        for (class, attributes) in self.subscriptions.objects_of(federate) {
+            for subscribed in attributes {
+                let key = (class, subscribed.active, subscribed.rate.clone());
                 let attributes = objects.entry(key).or_default();
                 attributes.insert(subscribed.attribute);
             }
         }
-        let of_federate = with_regions.objects.into_iter();
-        for s in of_federate.filter(|s| s.region.creator() == federate) {
-            let key = (s.class, s.active, s.rate);
-            objects.entry(key).or_default().insert(s.attribute);
+        for (class, attribute, how) in self.subscriptions.regions.attributes_of(federate) {
+            let key = (class, how.active, how.rate.clone());
+            objects.entry(key).or_default().insert(attribute);
         }
         let combinations: BTreeSet<_> = objects.keys().map(|(c, a, _)| (*c, *a)).collect();
         let number = Encoder::of(|e| e.count(combinations.len() as u64));

@@ -55,8 +55,9 @@ impl ExecutionMom {
             (handle, managed)
         });
         self.federates = federates.collect();
-        let periodic = self.federates.iter().filter(|(_, m)| m.period.is_some());
-        self.periodic = periodic.map(|(handle, _)| *handle).collect();
+        let periodic = self.federates.iter();
+        let periodic = periodic.filter_map(|(f, m)| Some((m.period.as_ref()?.due, *f)));
+        self.periodic = periodic.collect();
         self.auto_provide = saved.auto_provide;
         // The modules may stand in another order.
         self.fdd = None;

@@ -164,6 +164,8 @@ impl Execution {
             self.objects.names.insert(name.clone(), used);
         }
         self.objects.register(instance, new);
+        let owner = privilege.map(|_| Owner::Federate(cause.sender));
+        self.objects.pass_privilege(instance, None, owner);
         self.associate(instance, regions);
         for federate in self.log.members() {
             self.discover(cause, federate, &[instance]);
@@ -535,11 +537,8 @@ impl Execution {
 
     /// Instances that a federate may delete.
     pub(crate) fn deletable_by(&self, federate: FederateHandle) -> Vec<ObjectInstanceHandle> {
-        let privilege = self.privilege_to_delete();
-        let all = self.objects.instances.keys().copied();
-        all.filter(|h| self.owner(*h, privilege) == Some(federate.into()))
-            .filter(|h| !self.time.is_deleting(*h))
-            .collect()
+        let own = self.objects.deletable(federate);
+        own.filter(|h| !self.time.is_deleting(*h)).collect()
     }
 
     /// Gives the attribute at a slot to an owner, or to none. With its owner an
@@ -550,12 +549,17 @@ impl Execution {
         slot: usize,
         owner: Option<Owner>,
     ) {
+        let privilege = self.privilege_to_delete();
+        let privilege = privilege.and_then(|a| self.slot(handle, a));
         if let Some(instance) = self.objects.instances.get_mut(&handle)
             && let Some(now) = instance.owners.get_mut(slot)
             && *now != owner
         {
-            *now = owner;
+            let former = std::mem::replace(now, owner);
             instance.transportations.remove(&(slot as u32));
+            if privilege == Some(slot as u32) {
+                self.objects.pass_privilege(handle, former, owner);
+            }
             self.touch(handle);
         }
     }

@@ -1,6 +1,6 @@
 //! Object instances and their names as the executive knows them.
 //!
-//! Invariant: `by_class` and `names` mirror `instances`.
+//! Invariant: `by_class`, `names` and `deletable` mirror `instances`.
 
 use super::advisories::Told;
 use crate::handles::HandleMap;
@@ -107,6 +107,8 @@ pub(crate) struct ExecutionObjects {
     pub(super) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     pub(super) by_class: BTreeMap<ObjectClassHandle, BTreeSet<ObjectInstanceHandle>>,
     pub(super) names: BTreeMap<String, NameUse>,
+    /// Instances by the federate that owns the privilege to delete.
+    pub(super) deletable: BTreeSet<(FederateHandle, ObjectInstanceHandle)>,
     /// Of the names reserved and not yet registered.
     pub(super) reserved: Kept,
     /// Of the instances.
@@ -152,11 +154,39 @@ impl ExecutionObjects {
         self.instances.insert(handle, instance);
     }
 
+    /// The privilege to delete an instance goes from an owner to another.
+    pub(super) fn pass_privilege(
+        &mut self,
+        handle: ObjectInstanceHandle,
+        from: Option<Owner>,
+        to: Option<Owner>,
+    ) {
+        if let Some(former) = from.and_then(Owner::federate) {
+            self.deletable.remove(&(former, handle));
+        }
+        if let Some(owner) = to.and_then(Owner::federate) {
+            self.deletable.insert((owner, handle));
+        }
+    }
+
+    /// Instances of which a federate owns the privilege to delete, ascending.
+    pub(super) fn deletable(
+        &self,
+        by: FederateHandle,
+    ) -> impl Iterator<Item = ObjectInstanceHandle> {
+        let [first, last] = [0, u64::MAX].map(ObjectInstanceHandle);
+        let own = self.deletable.range((by, first)..=(by, last));
+        own.map(|(_, instance)| *instance)
+    }
+
     /// An instance is gone, and its name free.
     pub(super) fn take(&mut self, handle: ObjectInstanceHandle) -> Option<Instance> {
         let gone = self.instances.remove(&handle)?;
         if let Owner::Federate(registrar) = handle.registrar() {
             self.registered.take(registrar, gone.bytes());
+        }
+        for owner in gone.owners.iter().flatten() {
+            self.pass_privilege(handle, Some(*owner), None);
         }
         if let Some(at_class) = self.by_class.get_mut(&gone.class) {
             at_class.remove(&handle);

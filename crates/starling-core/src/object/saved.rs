@@ -1,6 +1,7 @@
 //! Object management as a save has it.
 
 use super::known::{self, FederateObjects};
+use super::privilege_to_delete;
 use super::receive::{QueuedObject, Received};
 use super::registered::{self, ExecutionObjects, NameUse, name_bytes};
 use crate::kept::Kept;
@@ -47,12 +48,19 @@ impl ExecutionObjects {
         let mut names: BTreeMap<_, _> = reserved
             .map(|(name, federate)| (name, NameUse::ReservedBy(federate)))
             .collect();
+        let mut deletable = BTreeSet::new();
+        let privilege = privilege_to_delete(model);
         for (handle, instance) in &saved.instances {
             let attributes = model.object_class(instance.class).map(|c| &c.attributes);
             if attributes.map(Vec::len) != Some(instance.owners.len()) {
                 return Err(not_in_the_model(*handle));
             }
             by_class.entry(instance.class).or_default().insert(*handle);
+            let class = model.object_class(instance.class);
+            let slot = class.and_then(|c| c.slot(privilege?));
+            let owner = slot.and_then(|slot| *instance.owners.get(slot as usize)?);
+            let federate = owner.and_then(Owner::federate);
+            deletable.extend(federate.map(|federate| (federate, *handle)));
             let name = instance.name.clone();
             names.extend(name.map(|name| (name, NameUse::Instance(*handle))));
         }
@@ -65,6 +73,7 @@ impl ExecutionObjects {
             registered: Kept::default(),
             by_class,
             names,
+            deletable,
             last: saved.last,
             told: saved.told,
             transportations: saved.transportations,
