@@ -63,9 +63,10 @@ pub(crate) fn run(command: &Command) -> ExitCode {
 
 /// As the file would be read: that of the working directory can't set everything.
 fn checked(file: &Path) -> Sources {
-    match file == Path::new("starling.toml") || file == Path::new("./starling.toml") {
-        true => Sources::new().project_file(file),
-        false => Sources::new().user_file(file),
+    if file == Path::new("starling.toml") || file == Path::new("./starling.toml") {
+        Sources::new().project_file(file)
+    } else {
+        Sources::new().user_file(file)
     }
 }
 

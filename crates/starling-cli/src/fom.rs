@@ -75,9 +75,10 @@ pub(crate) struct Files {
 
 impl Files {
     fn check(&self) -> Check {
-        match self.strict {
-            true => Check::Strict,
-            false => Check::Lenient,
+        if self.strict {
+            Check::Strict
+        } else {
+            Check::Lenient
         }
     }
 }
@@ -447,9 +448,10 @@ fn object_class(model: &ObjectModel, class: &ObjectClass, depth: usize, with_mim
     let below: String = children
         .map(|child| object_class(model, child, depth + 1, with_mim))
         .collect();
-    match of_mim && below.is_empty() {
-        true => String::new(),
-        false => out + &below,
+    if of_mim && below.is_empty() {
+        String::new()
+    } else {
+        out + &below
     }
 }
 
@@ -473,9 +475,10 @@ fn interaction_class(
         .filter_map(|c| model.interaction_class(*c))
         .map(|child| interaction_class(model, child, depth + 1, with_mim))
         .collect();
-    match of_mim && below.is_empty() {
-        true => String::new(),
-        false => out + &below,
+    if of_mim && below.is_empty() {
+        String::new()
+    } else {
+        out + &below
     }
 }
 

@@ -78,9 +78,10 @@ enum Command {
 fn command() -> clap::Command {
     fn explain(command: clap::Command) -> clap::Command {
         let explained = command.get_after_help().is_some();
-        let command = match explained {
-            true => command,
-            false => command.after_help(EXIT_CODES),
+        let command = if explained {
+            command
+        } else {
+            command.after_help(EXIT_CODES)
         };
         command.mut_subcommands(explain)
     }

@@ -39,9 +39,10 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => return fail(why, code),
     };
-    match arguments.json {
-        true => print_json(&as_json(&place, &rtiexec, &list)),
-        false => print(&text(&place, &rtiexec, &list)),
+    if arguments.json {
+        print_json(&as_json(&place, &rtiexec, &list))
+    } else {
+        print(&text(&place, &rtiexec, &list))
     }
 }
 

@@ -126,9 +126,10 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
                 of.time.queued.to_string(),
                 of.time.time.to_string(),
                 shown(of.time.lookahead),
-                match of.time.galt_passed {
-                    true => format!(">{}", shown(of.time.galt)),
-                    false => shown(of.time.galt),
+                if of.time.galt_passed {
+                    format!(">{}", shown(of.time.galt))
+                } else {
+                    shown(of.time.galt)
                 },
                 shown(of.time.lits),
                 state(of, &federation.federates),

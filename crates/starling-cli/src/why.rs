@@ -43,13 +43,15 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => return fail(why, code),
     };
-    let printed = match arguments.json {
-        true => print_json(&as_json(&findings)),
-        false => print(&text(&findings)),
+    let printed = if arguments.json {
+        print_json(&as_json(&findings))
+    } else {
+        print(&text(&findings))
     };
-    match findings.iter().all(|f| f.holds) {
-        true => printed,
-        false => ExitCode::FAILURE,
+    if findings.iter().all(|f| f.holds) {
+        printed
+    } else {
+        ExitCode::FAILURE
     }
 }
 

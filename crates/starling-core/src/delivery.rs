@@ -298,18 +298,20 @@ impl Delivery {
         if self.saving {
             return self.of_save.len();
         }
-        let in_receive_order = match self.withholding {
-            true => 0,
-            false => self.in_receive_order.len(),
+        let in_receive_order = if self.withholding {
+            0
+        } else {
+            self.in_receive_order.len()
         };
         self.queue.len() + self.others.len() + self.of_save.len() + in_receive_order
     }
 
     /// How many messages time management withholds.
     pub(crate) fn withheld(&self) -> usize {
-        let in_receive_order = match self.withholding {
-            true => self.in_receive_order.len(),
-            false => 0,
+        let in_receive_order = if self.withholding {
+            self.in_receive_order.len()
+        } else {
+            0
         };
         in_receive_order + self.in_time_order.len()
     }

@@ -379,9 +379,10 @@ impl Federate {
         const HEAD_BYTES: usize = 64;
         const RECEIVER_BYTES: usize = 5;
         let more = HEAD_BYTES + RECEIVER_BYTES * self.federation.members().len();
-        match bytes.saturating_add(more) <= self.frame_bytes_max {
-            true => Ok(()),
-            false => self.refuse_too_large(bytes),
+        if bytes.saturating_add(more) <= self.frame_bytes_max {
+            Ok(())
+        } else {
+            self.refuse_too_large(bytes)
         }
     }
 

@@ -48,13 +48,14 @@ impl Execution {
         kept: usize,
         more: usize,
     ) -> Result<(), ProtocolError> {
-        match kept.saturating_add(more) <= self.kept_bytes_max {
-            true => Ok(()),
-            false => Err(ProtocolError(format!(
+        if kept.saturating_add(more) <= self.kept_bytes_max {
+            Ok(())
+        } else {
+            Err(ProtocolError(format!(
                 "{federate} would have {what} of {} bytes; limits.kept_bytes of rtiexec allows {}",
                 kept.saturating_add(more),
                 self.kept_bytes_max
-            ))),
+            )))
         }
     }
 }

@@ -157,16 +157,18 @@ impl Execution {
             .collect();
         let of_others: Vec<_> = owned.iter().filter(|(_, o)| *o != receiver).collect();
         if of_others.is_empty() {
-            return walk.fails(
-                "owned",
-                match owned.is_empty() {
-                    true => format!("nobody owns an attribute of '{name}': none is published as '{class}', or all are divested"),
-                    false => format!(
-                        "{} itself owns all attributes of '{name}' that anybody owns; nobody reflects its own",
-                        self.federate_text(receiver)
-                    ),
-                },
-            );
+            let why = if owned.is_empty() {
+                format!(
+                    "nobody owns an attribute of '{name}': none is published as '{class}', or all are \
+                     divested"
+                )
+            } else {
+                format!(
+                    "{} itself owns all attributes of '{name}' that anybody owns; nobody reflects its own",
+                    self.federate_text(receiver)
+                )
+            };
+            return walk.fails("owned", why);
         }
         let told = of_others.iter().map(|(a, o)| {
             let name = self.model.attribute(*a).map_or("?", |a| &a.name);
@@ -344,16 +346,18 @@ impl Execution {
                 "{} does not subscribe to '{}' or a superclass; it {}",
                 self.federate_text(receiver),
                 name(class),
-                match mine.is_empty() {
-                    true => "subscribes to no interaction class".to_owned(),
-                    false => format!("subscribes to {}", mine.join(", ")),
+                if mine.is_empty() {
+                    "subscribes to no interaction class".to_owned()
+                } else {
+                    format!("subscribes to {}", mine.join(", "))
                 }
             );
             return walk.fails("subscribed", why);
         };
-        let with = match self.subscriptions.has_interaction(receiver, at) {
-            true => "",
-            false => ", with regions: what is sent with others does not come",
+        let with = if self.subscriptions.has_interaction(receiver, at) {
+            ""
+        } else {
+            ", with regions: what is sent with others does not come"
         };
         walk.holds("subscribed", format!("at '{}'{with}", name(at)));
         let sent = self.objects.interactions_sent().filter(|(c, _)| below(*c));
@@ -420,9 +424,10 @@ impl Execution {
             attributes.next().is_some()
         });
         let mine: Vec<_> = mine.map(|c| format!("'{}'", c.name)).collect();
-        match mine.is_empty() {
-            true => "; it subscribes to no object class".to_owned(),
-            false => format!("; it subscribes at {}", mine.join(", ")),
+        if mine.is_empty() {
+            "; it subscribes to no object class".to_owned()
+        } else {
+            format!("; it subscribes at {}", mine.join(", "))
         }
     }
 
@@ -440,9 +445,10 @@ impl Execution {
             })
         };
         let all: Vec<_> = available.filter_map(range).collect();
-        match all.is_empty() {
-            true => "no range".to_owned(),
-            false => all.join(", "),
+        if all.is_empty() {
+            "no range".to_owned()
+        } else {
+            all.join(", ")
         }
     }
 
@@ -485,8 +491,9 @@ fn class_name(model: &ObjectModel, class: ObjectClassHandle) -> &str {
 }
 
 fn listed(names: Vec<&str>) -> String {
-    match names.is_empty() {
-        true => "is none".into(),
-        false => format!("are '{}'", names.join("', '")),
+    if names.is_empty() {
+        "is none".into()
+    } else {
+        format!("are '{}'", names.join("', '"))
     }
 }

@@ -387,9 +387,10 @@ fn conveyed_regions_go_with_their_creator() {
         let (mut f, d) = sender_and_receiver(Federation::new(CONVEY));
         let u = region(&mut f, "A", &[("D", 10, 20)]);
         send(&mut f, &[u]);
-        match lost {
-            true => f.lose("A"),
-            false => f.resign("A", ResignAction::NoAction),
+        if lost {
+            f.lose("A")
+        } else {
+            f.resign("A", ResignAction::NoAction)
         }
         let b = f.federate("B");
         assert!(b.next_callback().is_some());

@@ -320,10 +320,7 @@ fn nothing_comes_of_a_lost_federate_once_its_loss_is_known() {
         if late {
             s.f.end_link(s.a, "C", 1);
         }
-        let expected: &[_] = match late {
-            true => &["B 1"],
-            false => &["A 1", "B 1"],
-        };
+        let expected: &[_] = if late { &["B 1"] } else { &["A 1", "B 1"] };
         assert_eq!(s.told("C"), expected);
         let refused = s.f.member("C").counters().from_removed;
         assert_eq!(refused, u64::from(late), "what is dropped is counted");

@@ -759,17 +759,14 @@ fn resigning_or_lost_owners_leave_to_who_wants_it() {
         let mut s = Setting::new(&["B", "C"]);
         let (x, y, privilege) = (s.x, s.y, s.privilege);
         s.acquire("C", &[y]);
-        match lost {
-            false => {
-                s.f.resign("A", ResignAction::UnconditionallyDivestAttributes)
-            }
-            true => {
-                s.f.call("A", |f| {
-                    f.set_automatic_resign_directive(ResignAction::UnconditionallyDivestAttributes)
-                        .unwrap();
-                });
-                s.f.lose("A");
-            }
+        if lost {
+            s.f.call("A", |f| {
+                f.set_automatic_resign_directive(ResignAction::UnconditionallyDivestAttributes)
+                    .unwrap();
+            });
+            s.f.lose("A");
+        } else {
+            s.f.resign("A", ResignAction::UnconditionallyDivestAttributes)
         }
         s.told("B", &[s.assumption(&[privilege, x], b"")]);
         s.told(

@@ -93,9 +93,10 @@ struct Composed {
 
 impl Composed {
     fn of(mut own: Element) -> Self {
-        let children = match is_container(&own.tag) {
-            true => std::mem::take(&mut own.children),
-            false => Vec::new(),
+        let children = if is_container(&own.tag) {
+            std::mem::take(&mut own.children)
+        } else {
+            Vec::new()
         };
         let mut composed = Composed {
             own,

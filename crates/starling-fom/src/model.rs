@@ -209,9 +209,10 @@ impl Problems {
     pub(crate) const MAX: usize = 200;
 
     pub(crate) fn add(&mut self, problem: FomError) {
-        let list = match problem.is_harmless() {
-            true => &mut self.warnings,
-            false => &mut self.errors,
+        let list = if problem.is_harmless() {
+            &mut self.warnings
+        } else {
+            &mut self.errors
         };
         if list.len() < Self::MAX {
             list.push(problem);

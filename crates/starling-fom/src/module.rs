@@ -388,9 +388,10 @@ impl Reader<'_> {
                 return Err(FomError::new(Code::TooLarge, self.here(at), what));
             }
             self.paths_bytes.set(all);
-            Ok(match path.is_empty() {
-                true => name.to_owned(),
-                false => format!("{path}.{name}"),
+            Ok(if path.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{path}.{name}")
             })
         };
         let prose = |name: &str| PROSE.contains(&name) && (depth == 0 || name != "name");

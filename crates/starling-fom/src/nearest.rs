@@ -31,16 +31,15 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
 /// Classes by their names with or without the root: whoever leaves it out is answered without it.
 fn nearest_class<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone) -> String {
     let root = names.clone().next().unwrap_or_default();
-    match wanted.starts_with(root) {
-        true => nearest(wanted, names),
-        false => {
-            let below = |name: &'a str| name.strip_prefix(root)?.strip_prefix('.');
-            // A class that lies deeper than was said.
-            let deeper = |name: &&str| name.strip_suffix(wanted).is_some_and(|n| n.ends_with('.'));
-            match names.clone().filter(deeper).find_map(below) {
-                Some(name) => format!("; nearest is '{name}'"),
-                None => nearest(wanted, names.filter_map(below)),
-            }
+    if wanted.starts_with(root) {
+        nearest(wanted, names)
+    } else {
+        let below = |name: &'a str| name.strip_prefix(root)?.strip_prefix('.');
+        // A class that lies deeper than was said.
+        let deeper = |name: &&str| name.strip_suffix(wanted).is_some_and(|n| n.ends_with('.'));
+        match names.clone().filter(deeper).find_map(below) {
+            Some(name) => format!("; nearest is '{name}'"),
+            None => nearest(wanted, names.filter_map(below)),
         }
     }
 }

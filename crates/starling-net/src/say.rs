@@ -72,9 +72,10 @@ fn escape(text: &str, wanted: impl Fn(char) -> bool) -> Cow<'_, str> {
     }
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match wanted(c) {
-            true => out.extend(c.escape_default()),
-            false => out.push(c),
+        if wanted(c) {
+            out.extend(c.escape_default())
+        } else {
+            out.push(c)
         }
     }
     out.into()

@@ -20,9 +20,10 @@ pub fn find_program(set: &str) -> Result<PathBuf, String> {
         if !path.is_absolute() {
             return Err(format!("start.program is '{set}'; give its whole path"));
         }
-        return match is_program(&path) {
-            true => Ok(path),
-            false => Err(format!("start.program is '{set}', which is no program")),
+        return if is_program(&path) {
+            Ok(path)
+        } else {
+            Err(format!("start.program is '{set}', which is no program"))
         };
     }
     let mut places = Vec::new();

@@ -65,9 +65,10 @@ pub(crate) fn read(path: &Path) -> Result<String, SettingError> {
     // A link's mode says nothing, but its owner made it.
     let link = fs::symlink_metadata(path).map_err(cannot)?.uid();
     let file = File::open(path).map_err(cannot)?;
-    let why = match trusted(link, user) {
-        true => whose(&file.metadata().map_err(cannot)?, user),
-        false => Some(belongs_to(link)),
+    let why = if trusted(link, user) {
+        whose(&file.metadata().map_err(cannot)?, user)
+    } else {
+        Some(belongs_to(link))
     };
     if let Some(why) = why {
         return refuse(format!("the settings file {why}"));

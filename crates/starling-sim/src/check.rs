@@ -268,9 +268,10 @@ impl Checker {
                 class,
                 published,
             }) => {
-                match published {
-                    true => member.published_interactions.insert(*class),
-                    false => member.published_interactions.remove(class),
+                if *published {
+                    member.published_interactions.insert(*class)
+                } else {
+                    member.published_interactions.remove(class)
                 };
             }
             RequestBody::Declaration(declaration::Request::SubscribeObjectClass {

@@ -341,9 +341,10 @@ impl World {
                         if attribute.owner == Some(*by) && *instance == at.0
                             && attributes.contains(&at.1) && attribute.release.contains(&to)
                 );
-                match if_available {
-                    true => assert!(kept, "{place} is available"),
-                    false => assert!(denied, "{place} is not denied to {to}"),
+                if *if_available {
+                    assert!(kept, "{place} is available")
+                } else {
+                    assert!(denied, "{place} is not denied to {to}")
                 }
                 attribute.withdraw(to);
             }
@@ -785,17 +786,21 @@ impl Views {
                 let now = world.attributes.get(&at);
                 let by_log = match now {
                     None => None,
-                    Some(now) if now.owner == Some(me) => Some(match now.divesting {
-                        true => View::Divesting,
-                        false => View::Owned,
+                    Some(now) if now.owner == Some(me) => Some(if now.divesting {
+                        View::Divesting
+                    } else {
+                        View::Owned
                     }),
                     Some(now) => {
                         now.wanting
                             .iter()
                             .find(|(f, _)| *f == me)
-                            .map(|(_, if_available)| match if_available {
-                                true => View::Willing,
-                                false => View::Pending,
+                            .map(|(_, if_available)| {
+                                if *if_available {
+                                    View::Willing
+                                } else {
+                                    View::Pending
+                                }
                             })
                     }
                 };

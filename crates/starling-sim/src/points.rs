@@ -72,9 +72,10 @@ impl Points {
                     return;
                 }
                 let for_all = set.is_empty();
-                let waiting: BTreeSet<_> = match for_all {
-                    true => self.members.clone(),
-                    false => set.iter().copied().collect(),
+                let waiting: BTreeSet<_> = if for_all {
+                    self.members.clone()
+                } else {
+                    set.iter().copied().collect()
                 };
                 for federate in &waiting {
                     self.expect_announcement(*federate, label.clone());

@@ -44,9 +44,10 @@ impl Report {
 /// finds a fault.
 pub fn run(seed: u64, actions: usize) -> Report {
     let mut draw = fastrand::Rng::with_seed(seed);
-    let path = match draw.bool() {
-        true => DataPath::Direct,
-        false => DataPath::Executive,
+    let path = if draw.bool() {
+        DataPath::Direct
+    } else {
+        DataPath::Executive
     };
     let mut paths = fastrand::Rng::with_seed(!seed);
     let mut run = Run {
@@ -123,9 +124,10 @@ impl Run {
         }
         let (peer, _) = hosts[self.paths.usize(..hosts.len())];
         let (_, to) = hosts[self.paths.usize(..hosts.len())];
-        let path = match self.paths.bool() {
-            true => DataPath::Direct,
-            false => DataPath::Executive,
+        let path = if self.paths.bool() {
+            DataPath::Direct
+        } else {
+            DataPath::Executive
         };
         self.network.call(peer, |lrc| lrc.set_data_path(to, path));
     }

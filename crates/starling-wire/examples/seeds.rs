@@ -96,9 +96,10 @@ fn data() -> BoxedStrategy<Vec<u8>> {
                 .map(|(region, ranges)| (*region, &ranges[..]));
             let address = receivers.map(|to| AddressBuf::new(&to, regions));
             let payload = Payload {
-                transportation: match reliable {
-                    true => Transportation::Reliable,
-                    false => Transportation::BestEffort,
+                transportation: if reliable {
+                    Transportation::Reliable
+                } else {
+                    Transportation::BestEffort
                 },
                 values: values.values(),
                 tag: &tag,

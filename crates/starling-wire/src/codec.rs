@@ -216,9 +216,10 @@ impl<K: Wire + Ord, V: Wire> Wire for BTreeMap<K, V> {
         let list = Vec::<(K, V)>::get(from)?;
         let count = list.len();
         let map: Self = list.into_iter().collect();
-        match map.len() == count {
-            true => Ok(map),
-            false => bad("a key stands twice in a map"),
+        if map.len() == count {
+            Ok(map)
+        } else {
+            bad("a key stands twice in a map")
         }
     }
 }
@@ -233,9 +234,10 @@ impl<T: Wire + Ord> Wire for BTreeSet<T> {
         let list = Vec::<T>::get(from)?;
         let count = list.len();
         let set: Self = list.into_iter().collect();
-        match set.len() == count {
-            true => Ok(set),
-            false => bad("an element stands twice in a set"),
+        if set.len() == count {
+            Ok(set)
+        } else {
+            bad("an element stands twice in a set")
         }
     }
 }
@@ -248,9 +250,10 @@ impl<T: Wire> Wire for Option<T> {
         }
     }
     fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
-        Ok(match bool::get(from)? {
-            true => Some(T::get(from)?),
-            false => None,
+        Ok(if bool::get(from)? {
+            Some(T::get(from)?)
+        } else {
+            None
         })
     }
 }

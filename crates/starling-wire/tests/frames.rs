@@ -95,10 +95,11 @@ proptest! {
             values.push(*slot, value);
         }
         let (tag, values) = (tag.as_slice(), values.values());
-        let transportation = match best_effort {
-            true => Transportation::BestEffort,
-            false => Transportation::Reliable,
-        };
+        let transportation = if best_effort {
+                Transportation::BestEffort
+            } else {
+                Transportation::Reliable
+            };
         let payload = Payload { transportation, values, tag, address, stamp };
         let said = match kind {
             0 => DataBody::Update { instance, payload },

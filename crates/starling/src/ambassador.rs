@@ -116,13 +116,12 @@ impl RtiAmbassador {
             stop: stop.clone(),
             delivery: (model == CallbackModel::Immediate).then(|| delivery.clone()),
         };
-        let thread = match alone {
-            true => None,
-            false => {
-                let builder = std::thread::Builder::new().name("starling".into());
-                let thread = builder.spawn(move || background.run());
-                Some(thread.map_err(|e| failed(format!("no thread: {e}")))?)
-            }
+        let thread = if alone {
+            None
+        } else {
+            let builder = std::thread::Builder::new().name("starling".into());
+            let thread = builder.spawn(move || background.run());
+            Some(thread.map_err(|e| failed(format!("no thread: {e}")))?)
         };
         self.process.store(process_stamp(), Ordering::Relaxed);
         *self.connected.lock() = Some(Connected {

@@ -83,9 +83,10 @@ impl Link {
         match self.writer.flush() {
             Ok(done) => {
                 self.last_written = now;
-                match done {
-                    true => self.bundle.flushed(now),
-                    false => self.bundle.blocked(self.writer.pending()),
+                if done {
+                    self.bundle.flushed(now)
+                } else {
+                    self.bundle.blocked(self.writer.pending())
                 }
                 self.writer.pending()
             }

@@ -181,16 +181,18 @@ impl Links {
         let stream = read.reader.stream().clone();
         let mut watch = [Watch::new(&*stream, blocked)];
         let timeout = until.map(|u| u.saturating_duration_since(Instant::now()));
-        let asked = match waiter.is_none() && !blocked && timeout != Some(Duration::ZERO) {
-            true => ask_again(&mut read.reader, &mut read.patience),
-            false => Ok(Fill::Nothing),
+        let asked = if waiter.is_none() && !blocked && timeout != Some(Duration::ZERO) {
+            ask_again(&mut read.reader, &mut read.patience)
+        } else {
+            Ok(Fill::Nothing)
         };
         let filled = match asked {
             Ok(Fill::Nothing) => {
                 let waited = waiter.unwrap_or(&read.waiter).wait(&mut watch, timeout);
-                match waited.is_err() || watch[0].readable {
-                    true => read.reader.fill(),
-                    false => Ok(Fill::Nothing),
+                if waited.is_err() || watch[0].readable {
+                    read.reader.fill()
+                } else {
+                    Ok(Fill::Nothing)
                 }
             }
             asked => asked,

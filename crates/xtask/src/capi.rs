@@ -138,9 +138,10 @@ fn arm(t: &mut String, row: &Row) -> Result<()> {
         format!("({})", names.join(", "))
     } else {
         let fields = fields.join(", ");
-        match fields.is_empty() {
-            true => fields,
-            false => format!(" {{ {fields} }}"),
+        if fields.is_empty() {
+            fields
+        } else {
+            format!(" {{ {fields} }}")
         }
     };
     writeln!(t, "            Callback::{variant}{pattern} => {{")?;

@@ -169,9 +169,10 @@ fn callbacks(api: &Api) -> Result<String> {
     );
     for row in &api.callbacks {
         let (snake, variant) = (row.snake(), row.variant());
-        let event = match row.by_hand("cpp") || !row.arguments.is_empty() {
-            true => "*e",
-            false => "*",
+        let event = if row.by_hand("cpp") || !row.arguments.is_empty() {
+            "*e"
+        } else {
+            "*"
         };
         writeln!(
             t,

@@ -253,9 +253,10 @@ fn copy_changed(from: &Path, to: &Path) -> Result<()> {
     for gone in names(to)? {
         if !from.join(&gone).exists() {
             let path = to.join(gone);
-            match path.is_dir() {
-                true => fs::remove_dir_all(path)?,
-                false => fs::remove_file(path)?,
+            if path.is_dir() {
+                fs::remove_dir_all(path)?
+            } else {
+                fs::remove_file(path)?
             }
         }
     }

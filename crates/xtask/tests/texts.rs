@@ -86,9 +86,10 @@ fn every_text_for_users_is_ascii() {
         let source = entry.unwrap().path().join("src");
         for path in files(&source, &[".rs"]) {
             // The program's `--help` is made of its doc comments.
-            match path.starts_with(crates.join("starling-cli")) {
-                true => look(&path, &|text| before_comments(text, "\0")),
-                false => look(&path, &rust),
+            if path.starts_with(crates.join("starling-cli")) {
+                look(&path, &|text| before_comments(text, "\0"))
+            } else {
+                look(&path, &rust)
             }
         }
     }

@@ -115,24 +115,23 @@ impl Federate {
         if let Some(why) = self.acquiring(|i, _, a| i.known_class() == class && of_ended(&a)) {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
-        match attributes.is_empty() {
-            true => self.declarations.published.remove(&class),
-            false => self
-                .declarations
+        if attributes.is_empty() {
+            self.declarations.published.remove(&class)
+        } else {
+            self.declarations
                 .published
-                .insert(class, attributes.clone()),
+                .insert(class, attributes.clone())
         };
         self.advise_published(class);
         let request = Request::PublishObjectClass {
             class,
             attributes: attributes.clone(),
         };
-        match ended.is_empty() {
-            true => self.log.request(request),
-            false => {
-                self.divest_unpublished(class, &ended);
-                self.log.ending_request(request);
-            }
+        if ended.is_empty() {
+            self.log.request(request)
+        } else {
+            self.divest_unpublished(class, &ended);
+            self.log.ending_request(request);
         }
         Ok(())
     }
@@ -263,9 +262,10 @@ impl Federate {
         self.require_unreported(class)?;
         self.set_subscribed_interaction(
             class,
-            match active {
-                true => Subscription::Active,
-                false => Subscription::Passive,
+            if active {
+                Subscription::Active
+            } else {
+                Subscription::Passive
             },
         );
         Ok(())

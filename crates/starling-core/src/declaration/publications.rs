@@ -19,9 +19,10 @@ impl Publications {
         attributes: Vec<AttributeHandle>,
     ) -> Vec<AttributeHandle> {
         let key = (federate, class);
-        let former = match attributes.is_empty() {
-            true => self.objects.remove(&key),
-            false => self.objects.insert(key, attributes),
+        let former = if attributes.is_empty() {
+            self.objects.remove(&key)
+        } else {
+            self.objects.insert(key, attributes)
         };
         former.unwrap_or_default()
     }
@@ -33,9 +34,10 @@ impl Publications {
         class: InteractionClassHandle,
         published: bool,
     ) {
-        match published {
-            true => self.interactions.insert((federate, class)),
-            false => self.interactions.remove(&(federate, class)),
+        if published {
+            self.interactions.insert((federate, class))
+        } else {
+            self.interactions.remove(&(federate, class))
         };
     }
 

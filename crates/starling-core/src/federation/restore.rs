@@ -445,9 +445,10 @@ impl Execution {
         let Some(restore) = &self.federation.restoring.0 else {
             return;
         };
-        let why = match lost {
-            true => RestoreFailure::RtiDetectedFailureDuringRestore,
-            false => RestoreFailure::FederateResignedDuringRestore,
+        let why = if lost {
+            RestoreFailure::RtiDetectedFailureDuringRestore
+        } else {
+            RestoreFailure::FederateResignedDuringRestore
         };
         if restore.begun {
             self.fail_restore(None, why);

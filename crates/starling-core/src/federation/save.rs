@@ -543,9 +543,10 @@ impl Execution {
         let save = self.federation.saves.save.as_mut();
         let instructed = save.is_some_and(|s| s.stages.remove(&federate).is_some());
         if instructed {
-            let why = match lost {
-                true => SaveFailure::RtiDetectedFailureDuringSave,
-                false => SaveFailure::FederateResignedDuringSave,
+            let why = if lost {
+                SaveFailure::RtiDetectedFailureDuringSave
+            } else {
+                SaveFailure::FederateResignedDuringSave
             };
             self.fail_save(None, why);
         } else {

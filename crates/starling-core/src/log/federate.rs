@@ -200,9 +200,10 @@ impl Replica {
     }
 
     fn path_to(&self, peer: FederateHandle) -> DataPath {
-        match self.elsewhere.contains(&peer) {
-            false => self.path,
-            true => self.path.other(),
+        if self.elsewhere.contains(&peer) {
+            self.path.other()
+        } else {
+            self.path
         }
     }
 
@@ -213,9 +214,10 @@ impl Replica {
         if self.path_to(peer) == path {
             return;
         }
-        match path == self.path {
-            true => self.elsewhere.remove(&peer),
-            false => self.elsewhere.insert(peer),
+        if path == self.path {
+            self.elsewhere.remove(&peer)
+        } else {
+            self.elsewhere.insert(peer)
         };
         let used = self.fenceable.remove(&peer);
         let fenced = used.then_some(peer).into_iter().collect();

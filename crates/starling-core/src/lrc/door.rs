@@ -44,9 +44,10 @@ impl Preconditions {
 
     #[inline]
     pub(crate) fn set(&mut self, which: Preconditions, on: bool) {
-        match on {
-            true => self.0 |= which.0,
-            false => self.0 &= !which.0,
+        if on {
+            self.0 |= which.0
+        } else {
+            self.0 &= !which.0
         }
     }
 

@@ -149,9 +149,10 @@ impl<O: Outbox> Lrc<O> {
 
 /// Which of the two services that create is meant.
 fn create_service(mim: bool) -> Service {
-    match mim {
-        true => Service::CreateFederationExecutionWithMIM,
-        false => Service::CreateFederationExecution,
+    if mim {
+        Service::CreateFederationExecutionWithMIM
+    } else {
+        Service::CreateFederationExecution
     }
 }
 

@@ -215,9 +215,10 @@ impl<O: Outbox> Lrc<O> {
     #[inline]
     pub fn require(&self, service: Service) -> Result<(), Exception> {
         let unmet = self.unmet & service.preconditions();
-        match unmet.is_empty() {
-            true => Ok(()),
-            false => Err(self.refusal(unmet).in_service(service)),
+        if unmet.is_empty() {
+            Ok(())
+        } else {
+            Err(self.refusal(unmet).in_service(service))
         }
     }
 
@@ -237,9 +238,10 @@ impl<O: Outbox> Lrc<O> {
         said: impl FnOnce(&mut Saying<'_>),
         work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
-        match self.is_reported() {
-            true => self.serve_reported(service, bytes, said, work),
-            false => self.serve_unreported(service, bytes, work),
+        if self.is_reported() {
+            self.serve_reported(service, bytes, said, work)
+        } else {
+            self.serve_unreported(service, bytes, work)
         }
     }
 
@@ -483,9 +485,10 @@ impl<O: Outbox> Lrc<O> {
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();
-        let life = match resigning {
-            true => Life::Resigning(federate),
-            false => Life::Joined(federate),
+        let life = if resigning {
+            Life::Resigning(federate)
+        } else {
+            Life::Joined(federate)
         };
         self.live(life);
         Ok(())
@@ -534,9 +537,10 @@ impl<O: Outbox> Lrc<O> {
 
     /// Enable Callbacks, §10.43, and Disable Callbacks, §10.44.
     pub fn enable_callbacks(&mut self, enabled: bool) -> Result<(), Exception> {
-        self.require(match enabled {
-            true => Service::EnableCallbacks,
-            false => Service::DisableCallbacks,
+        self.require(if enabled {
+            Service::EnableCallbacks
+        } else {
+            Service::DisableCallbacks
         })?;
         self.enabled = enabled;
         Ok(())
@@ -551,9 +555,10 @@ impl<O: Outbox> Lrc<O> {
 
     /// How many callbacks may be there to deliver now.
     pub fn callbacks(&self) -> usize {
-        match self.enabled {
-            true => self.own.len() + self.federate().map_or(0, Federate::callbacks),
-            false => 0,
+        if self.enabled {
+            self.own.len() + self.federate().map_or(0, Federate::callbacks)
+        } else {
+            0
         }
     }
 
@@ -636,9 +641,10 @@ fn ceased() -> Exception {
 fn require_fits(bytes: usize, most: usize) -> Result<(), Exception> {
     /// What else stands in a message takes no more.
     const HEAD_BYTES: usize = 256;
-    match bytes == 0 || bytes.saturating_add(HEAD_BYTES) <= most {
-        true => Ok(()),
-        false => Err(too_large(bytes, most)),
+    if bytes == 0 || bytes.saturating_add(HEAD_BYTES) <= most {
+        Ok(())
+    } else {
+        Err(too_large(bytes, most))
     }
 }
 

@@ -247,9 +247,10 @@ impl Doing {
     pub(crate) fn require_names(&self) -> Result<(), ProtocolError> {
         const NAME_BYTES_MAX: usize = 100;
         let longest = self.service.len().max(self.callback.len());
-        match longest > NAME_BYTES_MAX {
-            true => Err(ProtocolError("a service's name is too long".into())),
-            false => Ok(()),
+        if longest > NAME_BYTES_MAX {
+            Err(ProtocolError("a service's name is too long".into()))
+        } else {
+            Ok(())
         }
     }
 }

@@ -336,15 +336,16 @@ impl Federate {
         inside: bool,
     ) -> Option<Callback> {
         let known = self.objects.instances.get(&instance)?;
-        (self.objects.switches.scope && known.discovered).then_some(match inside {
-            true => Callback::AttributesInScope {
+        (self.objects.switches.scope && known.discovered).then_some(if inside {
+            Callback::AttributesInScope {
                 instance,
                 attributes,
-            },
-            false => Callback::AttributesOutOfScope {
+            }
+        } else {
+            Callback::AttributesOutOfScope {
                 instance,
                 attributes,
-            },
+            }
         })
     }
 

@@ -207,9 +207,10 @@ impl Federate {
         let is_timely =
             |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
         let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
-        let order = match timely.is_empty() {
-            true => Order::Receive,
-            false => Order::TimeStamp,
+        let order = if timely.is_empty() {
+            Order::Receive
+        } else {
+            Order::TimeStamp
         };
         let order = self.require_time_stamp(time, order)?;
         if order == Order::Receive || others.is_empty() {
@@ -306,9 +307,10 @@ impl Federate {
         tag: &[u8],
     ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
         let with_regions = self.regions.are_associated(instance);
-        let (class, removed, first) = match with_regions {
-            false => self.fill_update(scratch, instance, values)?,
-            true => self.fill_passels(scratch, instance, values)?,
+        let (class, removed, first) = if with_regions {
+            self.fill_passels(scratch, instance, values)?
+        } else {
+            self.fill_update(scratch, instance, values)?
         };
         if !removed {
             let mut largest = scratch.reliable.bytes().max(scratch.best_effort.bytes());

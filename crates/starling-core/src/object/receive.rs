@@ -244,9 +244,10 @@ impl Federate {
             // It knows it still: a removal was retracted, and one that has resigned is told nothing.
             return Ok(());
         }
-        let name = match d.name.is_empty() {
-            true => default_instance_name(d.instance),
-            false => d.name,
+        let name = if d.name.is_empty() {
+            default_instance_name(d.instance)
+        } else {
+            d.name
         };
         let instance = Instance {
             registered_class: d.registered_class,
@@ -574,9 +575,10 @@ impl Federate {
     /// with Delay Subscription Evaluation, for one in time-stamp order, all of it.
     fn judged_from(&self, sender_applied: LogIndex, order: Order) -> LogIndex {
         let later = order == Order::TimeStamp && self.delays_subscription_evaluation();
-        match later {
-            true => LogIndex(u64::MAX),
-            false => sender_applied,
+        if later {
+            LogIndex(u64::MAX)
+        } else {
+            sender_applied
         }
     }
 

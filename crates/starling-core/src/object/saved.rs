@@ -188,9 +188,10 @@ impl saved::KnownInstance {
         let known = model.object_class(self.known_class);
         let owned = registered.filter(|c| self.owned.iter().all(|a| c.slot(*a).is_some()));
         let ascending = self.owned.is_sorted_by(|a, b| a < b);
-        match owned.is_some() && known.is_some() && ascending {
-            true => Ok(()),
-            false => Err(not_in_the_model(handle)),
+        if owned.is_some() && known.is_some() && ascending {
+            Ok(())
+        } else {
+            Err(not_in_the_model(handle))
         }
     }
 }

@@ -143,9 +143,10 @@ impl Execution {
         let wanted = |at: &Place| self.transfer(*at).is_some_and(|t| !t.candidates.is_empty());
         let (wanted, unwanted): (Vec<_>, Vec<_>) = places.into_iter().partition(wanted);
         let confirmed = how == Divestiture::Confirmed;
-        let divested = match confirmed && !unwanted.is_empty() {
-            true => Vec::new(),
-            false => wanted,
+        let divested = if confirmed && !unwanted.is_empty() {
+            Vec::new()
+        } else {
+            wanted
         };
         for at in &divested {
             self.pass_on(effects, *at, tag);
@@ -644,15 +645,12 @@ impl Execution {
         };
         let mut candidates = std::mem::take(&mut transfer.candidates);
         candidates.retain(|c| c.federate != owner);
-        match candidates.is_empty() {
-            true => {
-                self.ownership.transfers.remove(&(instance, attribute));
-            }
-            false => {
-                *transfer = Transfer {
-                    candidates,
-                    ..Transfer::default()
-                }
+        if candidates.is_empty() {
+            self.ownership.transfers.remove(&(instance, attribute));
+        } else {
+            *transfer = Transfer {
+                candidates,
+                ..Transfer::default()
             }
         }
     }

@@ -650,9 +650,10 @@ impl Federate {
     ) {
         self.give_away(instance, &[attribute]);
         if let Some(known) = self.objects.get_mut(instance) {
-            match owned {
-                true => known.own(attribute),
-                false => known.forget_changes(attribute),
+            if owned {
+                known.own(attribute)
+            } else {
+                known.forget_changes(attribute)
             }
         }
     }

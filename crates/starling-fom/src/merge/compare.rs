@@ -97,9 +97,10 @@ impl ObjectModel {
             if let Some((code, text)) = differs(&known, member) {
                 let what = format!("class '{class}', {kind} '{}': {text}", member.name);
                 let error = FomError::conflict(code, what, at(), self.place(known.origin));
-                match error.is_harmless() {
-                    true => problems.add(error),
-                    false => return Err(error),
+                if error.is_harmless() {
+                    problems.add(error)
+                } else {
+                    return Err(error);
                 }
             }
         }
@@ -193,9 +194,10 @@ pub(super) fn differs(known: &Known<'_>, new: &MemberDef) -> Option<(Code, Strin
     let differing = MEMBER_FIELDS.iter().filter_map(|(path, harmless)| {
         let (was, is) = (field(known.fields, path)?, field(&new.fields, path)?);
         let harmless = *harmless || (privilege && *path == "order");
-        let code = match harmless {
-            true => Code::Difference,
-            false => Code::Conflict,
+        let code = if harmless {
+            Code::Difference
+        } else {
+            Code::Conflict
         };
         (was != is).then(|| (code, format!("{path} {} vs {}", short(was), short(is))))
     });

@@ -80,9 +80,10 @@ impl ObjectModel {
                 |fields: &Fields| -> Fields { fields.iter().filter(counts).cloned().collect() };
             let prose = old.field("kind") == Some("basicData")
                 && self::difference(&counting(&old.fields), &counting(&new.fields)).is_none();
-            let code = match prose {
-                true => Code::Difference,
-                false => Code::Conflict,
+            let code = if prose {
+                Code::Difference
+            } else {
+                Code::Conflict
             };
             let what = format!("{} '{}': {difference}", new.table, new.name);
             let (at, first) = (self.place(origin), self.place(old.origin));

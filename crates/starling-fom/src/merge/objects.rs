@@ -58,9 +58,10 @@ impl ObjectModel {
         if class.own.is_empty() {
             // Only what is new goes down: scaffolding may be repeated as often as it likes.
             let is_new = |m: &MemberDef| self.attribute_by_name(handle, &m.name).is_none();
-            let below = match new.members.iter().any(is_new) {
-                true => self.object_classes_below(handle),
-                false => Vec::new(),
+            let below = if new.members.iter().any(is_new) {
+                self.object_classes_below(handle)
+            } else {
+                Vec::new()
             };
             let wanted: BTreeSet<&str> = new.members.iter().map(|m| m.name.as_str()).collect();
             let hidden: BTreeMap<String, AttributeHandle> = below

@@ -235,9 +235,12 @@ impl Run {
             regions: regions.clone(),
         }];
         let on = self.draw.u8(..5) < 3;
-        let done = self.network.call(peer, |f| match on {
-            true => f.associate_regions_for_updates(instance, &list),
-            false => f.unassociate_regions_for_updates(instance, &list),
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.associate_regions_for_updates(instance, &list)
+            } else {
+                f.unassociate_regions_for_updates(instance, &list)
+            }
         });
         unusable(&done, done.is_ok());
         if done.is_ok() {
@@ -255,9 +258,10 @@ impl Run {
         for (attribute, region) in AttributeRegions::pairs(list) {
             let own = self.own(me);
             let set = own.associated.entry((instance, attribute)).or_default();
-            match on {
-                true => set.insert(region),
-                false => set.remove(&region),
+            if on {
+                set.insert(region)
+            } else {
+                set.remove(&region)
             };
         }
     }
@@ -326,9 +330,10 @@ impl Run {
     }
 
     pub(super) fn resign(&mut self, peer: PeerId, me: FederateHandle) {
-        let action = match self.draw.bool() {
-            true => ResignAction::UnconditionallyDivestAttributes,
-            false => ResignAction::DeleteObjectsThenDivest,
+        let action = if self.draw.bool() {
+            ResignAction::UnconditionallyDivestAttributes
+        } else {
+            ResignAction::DeleteObjectsThenDivest
         };
         let done = self
             .network

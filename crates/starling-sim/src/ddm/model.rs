@@ -206,9 +206,10 @@ impl World {
         };
         for (attribute, region) in AttributeRegions::pairs(list) {
             let regions = instance.associated.entry(attribute).or_default();
-            match on {
-                true => regions.insert(region),
-                false => regions.remove(&region),
+            if on {
+                regions.insert(region)
+            } else {
+                regions.remove(&region)
             };
         }
     }
