@@ -62,7 +62,6 @@ pub use starling_fom::{
     ObjectClassHandle, ObjectModel, Order, ParameterHandle, Transportation,
 };
 pub use support::ServiceGroup;
-pub use time::execution::TimeStatus;
 pub use time::federate::Bounds;
 pub use time::galt::Advance;
 pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};

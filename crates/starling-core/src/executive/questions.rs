@@ -3,8 +3,8 @@
 
 use super::Executive;
 use crate::execution::Execution;
-use crate::message::{FederationInformation, FederationStatus, Finding, Question};
-use crate::{Exception, ExceptionKind, FederateHandle, LongWait, PeerId, TimeStatus, Why};
+use crate::message::{FederationInformation, FederationStatus, Finding, Question, TimeStatus};
+use crate::{Exception, ExceptionKind, FederateHandle, LongWait, PeerId, Why};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
@@ -47,9 +47,10 @@ impl Executive {
 
     /// Where the joined federates of a federation execution stand in time; none if there is no such
     /// federation execution.
-    pub fn time_status(&self, federation: &str) -> Option<Vec<TimeStatus>> {
+    pub fn time_status(&self, federation: &str) -> Option<Vec<(FederateHandle, TimeStatus)>> {
         let execution = self.executions.get(self.names.get(federation)?)?;
-        Some(execution.time.status())
+        let members = execution.time.times().federates();
+        Some(members.map(|f| (f, execution.time_status(f))).collect())
     }
 
     /// Walks the chain from senders to a receiver, or from a federate to those whom its time waits

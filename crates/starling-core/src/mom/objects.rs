@@ -5,7 +5,7 @@ use super::execution::{Managed, Waiting};
 use super::{FEDERATION, RTI, federate_of, instance_of, region_of};
 use crate::execution::Execution;
 use crate::message::mom::{Counts, Entry, Switches};
-use crate::message::{Cause, ModuleSource, Range, TimeStatus, time};
+use crate::message::{Cause, ModuleSource, Range, time};
 use crate::object::PRIVILEGE_TO_DELETE;
 use crate::time::galt::Outcome;
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
@@ -175,28 +175,11 @@ impl Execution {
         dimension.map(point).into_iter().collect()
     }
 
-    /// The time of a member, for `starling ps` and `starling top`.
-    pub(crate) fn time_status(&self, federate: FederateHandle) -> TimeStatus {
-        let times = self.time.times();
-        let clock = times.clock(federate);
+    /// How long a member's time manager has been in its state.
+    pub(crate) fn in_time_state(&self, federate: FederateHandle) -> Duration {
         let managed = self.mom.federates.get(&federate);
         let since = managed.map_or(self.mom.now, |m| m.spent.since);
-        let in_state = self.mom.now.saturating_sub(since).as_millis();
-        let galt = times.galt(federate);
-        let advance = clock.and_then(|c| c.advance());
-        TimeStatus {
-            time: clock.map_or_else(|| times.time_type().initial(), |c| c.time()),
-            galt: galt.time(),
-            galt_passed: galt.is_strict(),
-            lits: times.lits(federate),
-            lookahead: clock.and_then(|c| c.lookahead()),
-            constrained: times.is_constrained(federate),
-            asked: advance.map(|(kind, _)| kind),
-            advancing_to: advance.map(|(_, to)| to),
-            in_state_ms: u64::try_from(in_state).unwrap_or(u64::MAX),
-            queued: times.queued(federate) as u64,
-            waits_for: times.waits_for(federate),
-        }
+        self.mom.now.saturating_sub(since)
     }
 
     /// Provides values of what the RTI owns, as an owner that is asked for them does (§6.20).

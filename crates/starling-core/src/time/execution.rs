@@ -7,42 +7,19 @@
 //!   until the deletion can no longer be retracted.
 
 use super::deletions::{Deletion, Deletions, SentMessage};
-use super::galt::{Advance, Hold, Outcome, Stamped, Times};
-use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
+use super::galt::{Hold, Outcome, Stamped, Times};
+use super::value::{Bound, LogicalTime, TimeType};
 use crate::execution::Execution;
 use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
-use crate::message::{Cause, Stamp, TimeRequest};
+use crate::message::{Cause, Stamp, TimeRequest, TimeStatus};
 use crate::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// What may be retracted: all who were sent it, and its places among all messages.
 type Retractable = BTreeMap<SentMessage, BTreeSet<(FederateHandle, u64)>>;
-
-/// Where a joined federate stands in time, as the executive knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TimeStatus {
-    /// The federate.
-    pub federate: FederateHandle,
-    /// Its logical time.
-    pub time: LogicalTime,
-    /// The lookahead in effect, if it is time-regulating.
-    pub lookahead: Option<LogicalTimeInterval>,
-    /// Whether it is time-constrained.
-    pub constrained: bool,
-    /// The advance that it has asked for and was not granted.
-    pub advance: Option<(Advance, LogicalTime)>,
-    /// Its GALT; none if no other federate regulates.
-    pub galt: Option<LogicalTime>,
-    /// No message at GALT itself can come any more: only later ones.
-    pub galt_passed: bool,
-    /// Its LITS.
-    pub lits: Option<LogicalTime>,
-    /// Messages in time-stamp order that wait for its advance.
-    pub queued: usize,
-}
 
 /// The time of one federation execution.
 pub(crate) struct ExecutionTime {
@@ -128,25 +105,25 @@ impl ExecutionTime {
         &self.times
     }
 
-    /// Where all joined federates stand.
-    pub(crate) fn status(&self) -> Vec<TimeStatus> {
+    /// Where a member stands. `in_state`: for how long it has waited, or not waited.
+    pub(crate) fn status(&self, federate: FederateHandle, in_state: Duration) -> TimeStatus {
         let times = &self.times;
-        let of = |federate: FederateHandle| {
-            let clock = times.clock(federate)?;
-            let galt = times.galt(federate);
-            Some(TimeStatus {
-                federate,
-                time: clock.time(),
-                lookahead: clock.lookahead(),
-                constrained: times.is_constrained(federate),
-                advance: clock.advance(),
-                galt: galt.time(),
-                galt_passed: galt.is_strict(),
-                lits: times.lits(federate),
-                queued: times.queued(federate),
-            })
-        };
-        times.federates().filter_map(of).collect()
+        let clock = times.clock(federate);
+        let galt = times.galt(federate);
+        let advance = clock.and_then(|c| c.advance());
+        TimeStatus {
+            time: clock.map_or_else(|| times.time_type().initial(), |c| c.time()),
+            galt: galt.time(),
+            galt_passed: galt.is_strict(),
+            lits: times.lits(federate),
+            lookahead: clock.and_then(|c| c.lookahead()),
+            constrained: times.is_constrained(federate),
+            asked: advance.map(|(kind, _)| kind),
+            advancing_to: advance.map(|(_, to)| to),
+            in_state_ms: u64::try_from(in_state.as_millis()).unwrap_or(u64::MAX),
+            queued: times.queued(federate) as u64,
+            waits_for: times.waits_for(federate),
+        }
     }
 
     pub(crate) fn join(&mut self, federate: FederateHandle, now: Duration) {
@@ -240,6 +217,11 @@ impl ExecutionTime {
 }
 
 impl Execution {
+    /// The time of a member, for `starling ps` and `starling top`.
+    pub(crate) fn time_status(&self, federate: FederateHandle) -> TimeStatus {
+        self.time.status(federate, self.in_time_state(federate))
+    }
+
     /// A member's request about its time.
     pub(crate) fn time_request(
         &mut self,

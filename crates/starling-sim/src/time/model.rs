@@ -4,10 +4,10 @@
 use crate::ddm::model::World;
 use crate::watch::Watch;
 use starling_core::message::time::{Notice, Request as TimeRequest};
-use starling_core::message::{EntryBody, Payload, Request, RequestBody, Stamp, federation, object};
-use starling_core::{
-    Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel, TimeStatus,
+use starling_core::message::{
+    EntryBody, Payload, Request, RequestBody, Stamp, TimeStatus, federation, object,
 };
+use starling_core::{Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel};
 use starling_galt_oracle::{self as oracle, Kind};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -226,14 +226,14 @@ impl Times {
     }
 
     /// Compares every GALT and LITS; once the executive has `settled`, nothing can be granted.
-    pub(crate) fn compare(&mut self, status: &[TimeStatus], settled: bool) {
+    pub(crate) fn compare(&mut self, status: &[(FederateHandle, TimeStatus)], settled: bool) {
         if !std::mem::replace(&mut self.changed, !settled) {
             return;
         }
         let galts = oracle::galts(&self.all);
-        for known in status {
-            let at = self.of(known.federate);
-            let (me, f) = (known.federate, &self.all[at]);
+        for (me, known) in status {
+            let at = self.of(*me);
+            let f = &self.all[at];
             let galt = known
                 .galt
                 .map(|t| 2 * whole(t) + i64::from(known.galt_passed));
@@ -243,7 +243,11 @@ impl Times {
             assert_eq!(known.lits.map(whole), lits, "LITS of {me}: {:?}", self.all);
             assert_eq!(whole(known.time), f.time, "logical time of {me}");
             assert_eq!(known.constrained, f.constrained, "{me} constrained");
-            assert_eq!(known.queued, f.queue.len(), "messages that wait for {me}");
+            assert_eq!(
+                known.queued,
+                f.queue.len() as u64,
+                "messages that wait for {me}"
+            );
         }
         for (at, f) in self.all.iter().enumerate().filter(|_| settled) {
             let me = self.handles[at];
