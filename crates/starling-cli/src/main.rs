@@ -3,6 +3,7 @@
 //! What each exit code means stands in `EXIT_CODES`, which every `--help` shows.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod config;
 mod document;
 mod fom;
@@ -65,6 +66,8 @@ enum Command {
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
+    /// Measure an RTI: runs the benchmark platform, `starling-bench`
+    Bench(bench::Arguments),
     /// Print the version and the commit that this program was built from
     Version,
     /// Print the completion script of a shell
@@ -102,6 +105,7 @@ fn main() -> ExitCode {
         Command::Fom(command) => fom::run(&command),
         Command::Saves(command) => saves::run(&command),
         Command::Config(command) => config::run(&command),
+        Command::Bench(arguments) => bench::run(&arguments),
         Command::Version => print(&format!("starling {VERSION}\n")),
         Command::Completions(arguments) => document::completions(&arguments),
         Command::Man(arguments) => document::man_pages(&arguments),
