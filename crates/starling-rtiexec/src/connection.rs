@@ -191,9 +191,10 @@ impl Connection {
 
     /// Watches for what comes in, and for room to write or not.
     fn watch(&self, room: bool) -> io::Result<()> {
-        let interest = match room {
-            true => Interest::READABLE | Interest::WRITABLE,
-            false => Interest::READABLE,
+        let interest = if room {
+            Interest::READABLE | Interest::WRITABLE
+        } else {
+            Interest::READABLE
         };
         let descriptor = &self.writer.stream().as_raw_fd();
         let mut source = SourceFd(descriptor);

@@ -60,9 +60,10 @@ fn beside(config: &Config, port: u16) -> Result<Option<Listener>, String> {
         )
     };
     // A federate that is starting an rtiexec must not see half of this one.
-    let _lock: Option<Lock> = match config.by_itself {
-        true => None,
-        false => Some(run_dir.lock(Duration::from_secs(30)).map_err(failed)?),
+    let _lock: Option<Lock> = if config.by_itself {
+        None
+    } else {
+        Some(run_dir.lock(Duration::from_secs(30)).map_err(failed)?)
     };
     let endpoint = Endpoint::Unix(run_dir.socket(port));
     Listener::bind(&endpoint).map(Some).map_err(failed)

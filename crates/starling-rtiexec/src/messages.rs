@@ -46,9 +46,10 @@ impl Server {
                     may_bring_modules(frame).unwrap_or(true)
                 }
             };
-            let limit = match large {
-                true => self.config.frame_bytes_max,
-                false => SMALL_BYTES_MAX.min(self.config.frame_bytes_max),
+            let limit = if large {
+                self.config.frame_bytes_max
+            } else {
+                SMALL_BYTES_MAX.min(self.config.frame_bytes_max)
             };
             if let Some(length) = reader.inbox().first_chunk::<4>() {
                 let length = u32::from_le_bytes(*length) as usize;

@@ -289,9 +289,10 @@ impl Execution {
             self.ask_counts(cause, federate_of(handle), waiting);
         }
         if !values.is_empty() {
-            let ranges = match self.regions.are_associated(handle) {
-                true => self.about(federate_of(handle)),
-                false => Vec::new(),
+            let ranges = if self.regions.are_associated(handle) {
+                self.about(federate_of(handle))
+            } else {
+                Vec::new()
             };
             let update = Entry::Update {
                 instance: handle,
@@ -443,9 +444,10 @@ impl Execution {
 
 /// The text of a module; the built-in MIM travels without.
 pub(super) fn mim_text(module: &ModuleSource) -> &[u8] {
-    match module.text.is_empty() {
-        true => starling_fom::standard_mim().as_bytes(),
-        false => &module.text,
+    if module.text.is_empty() {
+        starling_fom::standard_mim().as_bytes()
+    } else {
+        &module.text
     }
 }
 

@@ -156,11 +156,12 @@ impl Execution {
     /// The joined federate that an interaction names.
     fn named_federate(&self, given: &Given<'_>) -> Result<FederateHandle, Fault> {
         let federate = FederateHandle(given.get("HLAfederate", Decoder::handle)?);
-        match self.federation.is_member(federate) {
-            true => Ok(federate),
-            false => Err(Fault::refused(format!(
+        if self.federation.is_member(federate) {
+            Ok(federate)
+        } else {
+            Err(Fault::refused(format!(
                 "HLAfederate names {federate}, which is not joined"
-            ))),
+            )))
         }
     }
 

@@ -304,11 +304,12 @@ impl Execution {
             Request::Retract { .. } => regulating,
             Request::QueryBounds => true,
         };
-        match sensible {
-            true => Ok(()),
-            false => Err(ProtocolError(format!(
+        if sensible {
+            Ok(())
+        } else {
+            Err(ProtocolError(format!(
                 "{federate} asked for {request:?}, which can't be in its state"
-            ))),
+            )))
         }
     }
 

@@ -145,9 +145,10 @@ impl FederateTime {
     pub(crate) fn received_order(&self, stamp: Option<&Stamp>) -> Order {
         let sent_so = stamp.is_some_and(|s| s.retraction.is_some());
         let here = matches!(self.constraint, Constraint::Begun | Constraint::On);
-        match sent_so && here {
-            true => Order::TimeStamp,
-            false => Order::Receive,
+        if sent_so && here {
+            Order::TimeStamp
+        } else {
+            Order::Receive
         }
     }
 

@@ -479,11 +479,12 @@ impl Times {
             let sooner = least.and_then(|(least, _)| f.relay(least));
             Some((*handle, sooner.map_or(base, |s| s.min(base))))
         });
-        let mut behind: Vec<_> = match known.is_bound() {
-            true => bounds
+        let mut behind: Vec<_> = if known.is_bound() {
+            bounds
                 .filter(|(_, b)| !b.lets_pass(at, exclusive))
-                .collect(),
-            false => Vec::new(),
+                .collect()
+        } else {
+            Vec::new()
         };
         behind.sort_by_key(|(_, bound)| *bound);
         let held = match self.hold {
@@ -724,9 +725,10 @@ impl Federate {
                 let asked = self.clock.advance;
                 self.over = asked.is_some_and(|(kind, _)| kind.is_exclusive());
                 self.clock.grant(time);
-                match flush {
-                    true => self.queue.clear(),
-                    false => self.take_up_to(time),
+                if flush {
+                    self.queue.clear()
+                } else {
+                    self.take_up_to(time)
                 }
             }
         }

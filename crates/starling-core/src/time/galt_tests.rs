@@ -324,9 +324,10 @@ impl Run {
                 let f = &self.model[me];
                 done &= f.time >= END && f.enabling.is_none() && !f.constraining;
                 // At the end, too, it goes on to where no message can come to others.
-                let kind = match f.time >= END {
-                    true => Kind::Tar,
-                    false => kinds[(round + me) % kinds.len()],
+                let kind = if f.time >= END {
+                    Kind::Tar
+                } else {
+                    kinds[(round + me) % kinds.len()]
                 };
                 if f.request.is_none() && f.enabling.is_none() && !f.constraining {
                     self.input(&Input::Ask(me, kind, 7 + me as i64));

@@ -100,9 +100,10 @@ impl Execution {
             return who;
         };
         let mut text = format!("{who} is at {}", clock.time());
-        text += match times.is_constrained(of) {
-            true => ", time-constrained",
-            false => ", not time-constrained",
+        text += if times.is_constrained(of) {
+            ", time-constrained"
+        } else {
+            ", not time-constrained"
         };
         match clock.lookahead() {
             Some(lookahead) => text += &format!(", time-regulating with lookahead {lookahead}"),

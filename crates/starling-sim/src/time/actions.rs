@@ -85,9 +85,10 @@ impl Run {
             let subscribes = self.draw.u8(..4) > 0;
             let done = self.network.call(peer, |f| {
                 f.publish_object_class_attributes(class, &attributes)?;
-                match subscribes {
-                    true => f.subscribe_object_class_attributes(class, &attributes, true, ""),
-                    false => Ok(()),
+                if subscribes {
+                    f.subscribe_object_class_attributes(class, &attributes, true, "")
+                } else {
+                    Ok(())
                 }
             });
             legal(done, &[]);
@@ -97,9 +98,10 @@ impl Run {
             let subscribes = self.draw.u8(..4) > 0;
             let done = self.network.call(peer, |f| {
                 f.publish_interaction_class(class)?;
-                match subscribes {
-                    true => f.subscribe_interaction_class(class, true),
-                    false => Ok(()),
+                if subscribes {
+                    f.subscribe_interaction_class(class, true)
+                } else {
+                    Ok(())
                 }
             });
             legal(done, &[]);
@@ -277,9 +279,10 @@ impl Run {
             (Ok(order), None) => order,
             (Ok(_), Some(e)) => panic!("unexpected {e}"),
         };
-        self.count(match with.is_empty() {
-            true => "sendInteraction",
-            false => "sendInteractionWithRegions",
+        self.count(if with.is_empty() {
+            "sendInteraction"
+        } else {
+            "sendInteractionWithRegions"
         });
         let handle = done.expect("it was not refused");
         let message = (handle.number() > 0).then(|| (me, handle.number()));
@@ -518,14 +521,18 @@ impl Run {
         let on = &mut self.own(me).asynchronous;
         *on = !*on;
         let on = *on;
-        let done = self.network.call(peer, |f| match on {
-            true => f.enable_asynchronous_delivery(),
-            false => f.disable_asynchronous_delivery(),
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.enable_asynchronous_delivery()
+            } else {
+                f.disable_asynchronous_delivery()
+            }
         });
         legal(done, &[]);
-        self.count(match on {
-            true => "enableAsynchronousDelivery",
-            false => "disableAsynchronousDelivery",
+        self.count(if on {
+            "enableAsynchronousDelivery"
+        } else {
+            "disableAsynchronousDelivery"
         });
     }
 
@@ -554,9 +561,10 @@ impl Run {
     }
 
     fn change_order(&mut self, peer: PeerId, me: FederateHandle) {
-        let order = match self.draw.bool() {
-            true => Order::TimeStamp,
-            false => Order::Receive,
+        let order = if self.draw.bool() {
+            Order::TimeStamp
+        } else {
+            Order::Receive
         };
         if self.draw.bool() {
             let class = self.interaction(peer);
@@ -605,10 +613,7 @@ impl Run {
     fn regions(&mut self, me: FederateHandle) -> Vec<RegionHandle> {
         let all = self.own(me).regions.iter();
         let all: Vec<_> = all.filter(|(_, c)| **c).map(|(r, _)| *r).collect();
-        match all.is_empty() {
-            true => all,
-            false => self.some(all),
-        }
+        if all.is_empty() { all } else { self.some(all) }
     }
 
     fn subscribe(&mut self, peer: PeerId, me: FederateHandle) {
@@ -698,9 +703,12 @@ impl Run {
             regions: regions.clone(),
         }];
         let on = self.draw.u8(..3) > 0;
-        let done = self.network.call(peer, |f| match on {
-            true => f.associate_regions_for_updates(instance, &list),
-            false => f.unassociate_regions_for_updates(instance, &list),
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.associate_regions_for_updates(instance, &list)
+            } else {
+                f.unassociate_regions_for_updates(instance, &list)
+            }
         });
         legal(done, &[]);
         self.count("associateRegionsForUpdates");
@@ -708,17 +716,19 @@ impl Run {
         own.unsettle();
         for a in attributes {
             let set = own.associated.entry((instance, a)).or_default();
-            match on {
-                true => set.extend(&regions),
-                false => set.retain(|r| !regions.contains(r)),
+            if on {
+                set.extend(&regions)
+            } else {
+                set.retain(|r| !regions.contains(r))
             }
         }
     }
 
     fn change_transportation(&mut self, peer: PeerId, me: FederateHandle) {
-        let to = match self.draw.bool() {
-            true => Transportation::Reliable,
-            false => Transportation::BestEffort,
+        let to = if self.draw.bool() {
+            Transportation::Reliable
+        } else {
+            Transportation::BestEffort
         };
         let interaction = self.interaction(peer);
         let known = self.known(me);
@@ -802,9 +812,12 @@ impl Run {
         attributes: &[AttributeHandle],
     ) {
         let gives = self.draw.u8(..4) > 0;
-        let done = self.network.call(peer, |f| match gives {
-            true => f.unconditional_attribute_ownership_divestiture(instance, attributes, b""),
-            false => f.attribute_ownership_release_denied(instance, attributes, b""),
+        let done = self.network.call(peer, |f| {
+            if gives {
+                f.unconditional_attribute_ownership_divestiture(instance, attributes, b"")
+            } else {
+                f.attribute_ownership_release_denied(instance, attributes, b"")
+            }
         });
         if done.is_ok() {
             self.disturb(instance);

@@ -63,9 +63,10 @@ struct Run {
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
 pub fn run(seed: u64, actions: usize) -> Report {
     let mut draw = fastrand::Rng::with_seed(seed);
-    let path = match draw.bool() {
-        true => DataPath::Direct,
-        false => DataPath::Executive,
+    let path = if draw.bool() {
+        DataPath::Direct
+    } else {
+        DataPath::Executive
     };
     let mut run = Run {
         draw,
