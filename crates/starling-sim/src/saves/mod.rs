@@ -1,10 +1,13 @@
-//! Random programs with saves and restores, deaths and late joiners.
+//! Random programs of all rooms with saves and restores, deaths and late joiners.
 //!
 //! The model of what each federate has and waits for is kept by its handle, taken at the cut of a save
 //! (when the executive asks for the parts), and put back when the executive is restored. Invariants:
 //! - all federates that are told the outcome of a save are told the same, and what is told as saved was
 //!   written;
-//! - a restored executive has what it had at the save;
+//! - a restored executive has what it had at the save, and each federate says of itself what the model
+//!   says of it ([`rooms`]);
+//! - no message that was retracted comes to be asked back but for a reason, and handles of messages hold
+//!   again what they held at the save;
 //! - a message comes once at most, and none that was sent behind the save that is restored;
 //! - while it saves or is restored, a federate may call nothing else.
 //!
@@ -12,14 +15,18 @@
 //! advance is granted, what must have come has, what was under way at the save too, and each federate
 //! knows the instances that the executive says it knows.
 
+mod rooms;
+
 use crate::fom::source;
 use crate::network::Network;
 use crate::program::Report;
 use crate::watch::Watch;
+use rooms::Rooms;
 use starling_core::message::{EntryBody, Request, ResignAction, federation, save};
 use starling_core::{
     Archive, Archived, Callback, DataPath, Exception, ExceptionKind, FederateHandle, LogicalTime,
-    LogicalTimeInterval, ObjectInstanceHandle, ObjectModel, PeerId, SavedFederation,
+    LogicalTimeInterval, MessageRetractionHandle, ObjectInstanceHandle, ObjectModel, Order, PeerId,
+    SavedFederation,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -81,6 +88,7 @@ struct Own {
     saving: Option<String>,
     save: Stage,
     restore: Stage,
+    rooms: Rooms,
 }
 
 /// Everything of the model that is restored.
@@ -89,6 +97,7 @@ struct Model {
     own: BTreeMap<FederateHandle, Own>,
     /// Messages that were sent in what a restore has undone.
     void: BTreeSet<u64>,
+    retracted: BTreeSet<MessageRetractionHandle>,
     /// The last message that was sent.
     last: u64,
 }
@@ -110,22 +119,35 @@ struct Run {
     labels: u64,
     /// The latest time that a save was asked for, or a message sent with.
     latest: i64,
+    /// Its times are HLAfloat64Time.
+    floats: bool,
     report: Report,
 }
 
-fn at(value: i64) -> LogicalTime {
-    LogicalTime::integer64(value)
+fn at(floats: bool, value: i64) -> LogicalTime {
+    match floats {
+        true => LogicalTime::float64(value as f64).expect("it is finite"),
+        false => LogicalTime::integer64(value),
+    }
 }
 
+/// The time, or the next whole one: regulation may be enabled just behind a time.
 fn whole(time: LogicalTime) -> i64 {
-    time.as_integer64().expect("its times are integers")
+    let float = || time.as_float64().expect("it is of one of the two types");
+    time.as_integer64().unwrap_or_else(|| float().ceil() as i64)
 }
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
 pub fn run(seed: u64, actions: usize) -> Report {
+    let mut draw = fastrand::Rng::with_seed(seed);
+    let (path, floats) = (draw.bool(), draw.bool());
+    let path = match path {
+        true => DataPath::Direct,
+        false => DataPath::Executive,
+    };
     let mut run = Run {
-        draw: fastrand::Rng::with_seed(seed),
-        network: Network::new(DataPath::Executive),
+        draw,
+        network: Network::new(path),
         seen: Seen::default(),
         model: Model::default(),
         cut: None,
@@ -136,13 +158,23 @@ pub fn run(seed: u64, actions: usize) -> Report {
         outcomes: BTreeMap::new(),
         labels: 0,
         latest: 0,
+        floats,
         report: Report::default(),
     };
     run.network.batch = run.draw.u8(1..6);
     let modules = vec![source("timed")];
     let mim = Some(source("timed mim"));
-    run.network
-        .create_with_time(modules, mim, "HLAinteger64Time");
+    let time = match floats {
+        true => "HLAfloat64Time",
+        false => "HLAinteger64Time",
+    };
+    run.count(time);
+    run.count(match path {
+        DataPath::Direct => "direct links",
+        DataPath::Executive => "by the executive",
+    });
+    run.network.slow = run.draw.u8(..6);
+    run.network.create_with_time(modules, mim, time);
     while run.step() {}
     for _ in 0..3 {
         run.network.join(vec![]);
@@ -200,7 +232,7 @@ impl Run {
         let task = self.tasks.remove(0);
         let done = match &task.write {
             Some(_) if self.draw.u8(..8) == 0 => {
-                self.count("a save that can't be written");
+                self.count("fault: a save that can't be written");
                 Err("the disk is full".to_owned())
             }
             Some(saved) => {
@@ -259,6 +291,10 @@ impl Run {
     fn begin(&mut self, me: FederateHandle) {
         let Some(peer) = self.host(me) else { return };
         let (regulates, is_constrained) = (self.draw.bool(), self.draw.bool());
+        let one = match self.floats {
+            true => LogicalTimeInterval::float64(1.0).expect("it is a number"),
+            false => LogicalTimeInterval::integer64(1),
+        };
         let done = self.network.call(peer, |f| {
             let class = f.object_class_handle("A")?;
             let attributes = ["a1", "a2"].map(|n| f.attribute_handle(class, n));
@@ -270,7 +306,7 @@ impl Run {
             f.publish_interaction_class(interaction)?;
             f.subscribe_interaction_class(interaction, true)?;
             if regulates {
-                f.enable_time_regulation(LogicalTimeInterval::integer64(1))?;
+                f.enable_time_regulation(one)?;
             }
             if is_constrained {
                 // So that receive order comes at rest, too.
@@ -281,8 +317,17 @@ impl Run {
         });
         let instance = done.unwrap_or_else(|e| panic!("{me} can't begin: {e}"));
         let own = self.own(me);
-        own.known.insert(instance);
         own.enabling = (regulates, is_constrained);
+        self.registered(peer, me, instance);
+    }
+
+    fn registered(&mut self, peer: PeerId, me: FederateHandle, instance: ObjectInstanceHandle) {
+        let federate = self.network.hosts[&peer].federate();
+        let owned = federate.owned_attributes(instance).expect("it is its own");
+        let owned = owned.iter().copied().collect();
+        let own = self.own(me);
+        own.known.insert(instance);
+        own.rooms.owned.insert(instance, owned);
     }
 
     fn own(&mut self, me: FederateHandle) -> &mut Own {
@@ -313,7 +358,7 @@ impl Run {
         let few = hosts.len() + self.network.joining.len() < 3;
         if self.network.joining.is_empty() && (few || (hosts.len() < 5 && self.draw.u8(..80) == 0))
         {
-            self.count("late join");
+            self.count("fault: late join");
             self.network.join(vec![]);
         }
         if hosts.is_empty() {
@@ -324,7 +369,9 @@ impl Run {
         if !self.model.own.contains_key(&me) {
             return;
         }
-        match self.draw.u8(..128) {
+        match self.draw.u8(..170) {
+            128..168 => self.visit(peer, me),
+            168.. => self.change_path(peer),
             0..50 => {
                 self.callbacks(peer, 4);
             }
@@ -338,13 +385,13 @@ impl Run {
             107..116 => self.request_restore(peer, me),
             116..118 => self.abort(peer, me),
             118..121 => {
-                self.count("stopped");
+                self.count("fault: stopped");
                 self.network.stalled.insert(peer);
             }
             121..125 => self.network.stalled.clear(),
             125 => self.resign(peer, me),
             126 => self.kill(peer, me),
-            _ => self.register_point(peer, me),
+            127 => self.register_point(peer, me),
         }
     }
 
@@ -352,23 +399,30 @@ impl Run {
         let own = &self.model.own[&me];
         let from = own.advancing.unwrap_or(own.time) + 1;
         let stamp = own.regulating.then(|| from + self.draw.i64(0..9));
+        let order = own.rooms.order();
         let id = (self.model.last + 1).to_le_bytes();
+        let floats = self.floats;
         let done = self.network.call(peer, |f| {
             let class = f.interaction_class_handle("I").expect("it is in the FOM");
             let parameter = f.parameter_handle(class, "i1").expect("it is there");
             let values = [(parameter, &id[..])];
             match stamp {
-                Some(stamp) => f
-                    .send_interaction_at(class, &values, b"", at(stamp))
-                    .map(|_| ()),
-                None => f.send_interaction(class, &values, b""),
+                Some(stamp) => f.send_interaction_at(class, &values, b"", at(floats, stamp)),
+                None => f
+                    .send_interaction(class, &values, b"")
+                    .map(|()| MessageRetractionHandle::default()),
             }
         });
-        if self.allowed(me, done).is_none() {
+        let Some(handle) = self.allowed(me, done) else {
             return;
-        }
+        };
         self.model.last += 1;
         let id = self.model.last;
+        let timely = stamp.filter(|_| order == Order::TimeStamp);
+        assert_eq!(handle.number() > 0, timely.is_some(), "{me}: {order:?}");
+        if let Some(stamp) = timely {
+            self.own(me).rooms.sends(handle, stamp, id);
+        }
         self.sent.insert(id, (me, stamp));
         self.latest = self.latest.max(stamp.unwrap_or_default());
         let others = self.model.own.iter_mut().filter(|(to, _)| **to != me);
@@ -384,7 +438,7 @@ impl Run {
                 f.register_object_instance(class, None)
             });
             if let Some(instance) = self.allowed(me, done) {
-                self.own(me).known.insert(instance);
+                self.registered(peer, me, instance);
             }
             return;
         }
@@ -397,7 +451,9 @@ impl Run {
             .network
             .call(peer, |f| f.delete_object_instance(instance, b""));
         if self.allowed(me, done).is_some() {
-            self.own(me).known.remove(&instance);
+            let own = self.own(me);
+            own.known.remove(&instance);
+            own.rooms.forgets(instance);
         }
     }
 
@@ -414,7 +470,10 @@ impl Run {
         if waits || !(own.regulating || own.constrained) {
             return false;
         }
-        let done = self.network.call(peer, |f| f.time_advance_request(at(to)));
+        let floats = self.floats;
+        let done = self
+            .network
+            .call(peer, |f| f.time_advance_request(at(floats, to)));
         let asked = self.allowed(me, done).is_some();
         if asked {
             self.own(me).advancing = Some(to);
@@ -437,9 +496,10 @@ impl Run {
         let own = &self.model.own[&me];
         let timed = (own.regulating || own.constrained) && self.draw.bool();
         let time = timed.then(|| own.time + self.draw.i64(1..10));
+        let stamp = time.map(|time| at(self.floats, time));
         let done = self
             .network
-            .call(peer, |f| f.request_federation_save(&label, time.map(at)));
+            .call(peer, |f| f.request_federation_save(&label, stamp));
         if self.allowed(me, done).is_some() {
             self.count(if timed {
                 "save at a time"
@@ -468,11 +528,11 @@ impl Run {
         if own.save != Stage::None {
             let done = self.network.call(peer, |f| f.abort_federation_save());
             done.unwrap_or_else(|e| panic!("{me}: {e}"));
-            self.count("save aborted");
+            self.count("fault: save aborted");
         } else if own.restore != Stage::None {
             let done = self.network.call(peer, |f| f.abort_federation_restore());
             done.unwrap_or_else(|e| panic!("{me}: {e}"));
-            self.count("restore aborted");
+            self.count("fault: restore aborted");
         }
     }
 
@@ -500,7 +560,7 @@ impl Run {
             _ => own.restore = Stage::Complete,
         }
         if fails {
-            self.count("a federate reports failure");
+            self.count("fault: a federate reports failure");
         }
         true
     }
@@ -509,8 +569,8 @@ impl Run {
         let own = &self.model.own[&me];
         match (own.save, own.restore) {
             (Stage::None, Stage::None) => {}
-            (_, Stage::None) => self.count("left while saving"),
-            _ => self.count("left while restored"),
+            (_, Stage::None) => self.count("fault: left while saving"),
+            _ => self.count("fault: left while restored"),
         }
         self.model.own.remove(&me);
     }
@@ -527,7 +587,7 @@ impl Run {
             .get_mut(&peer)
             .expect("it has called")
             .resigning = true;
-        self.count("resigned");
+        self.count("fault: resigned");
     }
 
     fn kill(&mut self, peer: PeerId, me: FederateHandle) {
@@ -539,7 +599,7 @@ impl Run {
         }
         self.network.stalled.remove(&peer);
         self.network.kill(peer, &mut self.draw, &mut self.seen);
-        self.count("killed");
+        self.count("fault: killed");
     }
 
     /// Whether any was delivered.
@@ -561,14 +621,29 @@ impl Run {
         self.report.callbacks += 1;
         self.count(callback.name());
         let mut outcome = None;
-        let void = &self.model.void;
+        let (void, retracted) = (&self.model.void, &self.model.retracted);
+        let mut restored = false;
         let own = self.model.own.get_mut(&me).expect("callers are there");
+        own.rooms.callback(me, &callback);
         match callback {
             Callback::DiscoverObjectInstance { instance, .. } => {
                 assert!(own.known.insert(instance), "{me} knew {instance}");
             }
             Callback::RemoveObjectInstance { instance, .. } => {
                 assert!(own.known.remove(&instance), "{me} did not know {instance}");
+                own.rooms.forgets(instance);
+            }
+            Callback::ReflectAttributeValues { values, .. } => {
+                let (_, id) = values.iter().next().expect("it was subscribed to");
+                let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
+                assert!(!void.contains(&id), "{me} got {id} of what is undone");
+                assert!(own.got.insert(id), "{me} got {id} twice");
+            }
+            Callback::RequestRetraction { message } => {
+                assert!(
+                    retracted.contains(&message),
+                    "{me}: {message} was not retracted"
+                );
             }
             Callback::ReceiveInteraction { values, .. } => {
                 let (_, id) = values.iter().next().expect("I has a parameter");
@@ -615,9 +690,13 @@ impl Run {
                     "{me} is told that it is restored"
                 );
                 own.restore = Stage::None;
+                restored = true;
             }
             Callback::FederationNotRestored { .. } => own.restore = Stage::None,
             _ => {}
+        }
+        if restored && let Some(peer) = self.host(me) {
+            self.compare(peer, me);
         }
         if let Some((label, saved)) = outcome {
             let told = *self.outcomes.entry(label.clone()).or_insert(saved);
@@ -643,6 +722,7 @@ impl Run {
                 let me = self.network.hosts[peer].handle;
                 if self.model.own.contains_key(&me) {
                     moved |= self.go_on(*peer, me, false);
+                    moved |= self.achieve(*peer, me);
                 }
             }
             // What an LRC has to say by itself travels with the next call.
@@ -667,6 +747,24 @@ impl Run {
 
     fn at_rest(&mut self) {
         self.count("came to rest");
+        let hosts: Vec<_> = self.network.hosts.values().collect();
+        let hosts: Vec<_> = hosts.iter().map(|h| (h.peer, h.handle)).collect();
+        let mut owners = BTreeSet::new();
+        for (peer, me) in hosts {
+            self.compare(peer, me);
+            let rooms = &self.model.own[&me].rooms;
+            let points = (&rooms.announced, &rooms.achieved);
+            assert!(
+                rooms.announced.is_empty() && rooms.achieved.is_empty(),
+                "{points:?}"
+            );
+            for (instance, owned) in &rooms.owned {
+                for attribute in owned {
+                    let one = owners.insert((*instance, *attribute));
+                    assert!(one, "{me} owns {attribute} of {instance}, too");
+                }
+            }
+        }
         let saved = self.network.executive.save("F").expect("it is there");
         for host in self.network.hosts.values() {
             let me = host.handle;
