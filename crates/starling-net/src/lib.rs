@@ -33,7 +33,7 @@ pub use link::{Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
     ProcessState, be_nice, host_name, process_name, process_stamp, process_state,
-    raise_descriptor_limit, user_id,
+    raise_descriptor_limit, try_lock, user_id,
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};

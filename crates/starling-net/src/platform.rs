@@ -267,7 +267,7 @@ pub fn host_name() -> String {
 }
 
 /// Tries to take a lock that ends with the file's last descriptor.
-pub(crate) fn try_lock(file: &File) -> io::Result<bool> {
+pub fn try_lock(file: &File) -> io::Result<bool> {
     match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),

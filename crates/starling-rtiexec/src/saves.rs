@@ -11,7 +11,7 @@
 
 use sha2::{Digest, Sha256};
 use starling_core::SavedFederation;
-use starling_net::{ProcessState, open_file, process_state, read_file, user_id};
+use starling_net::{open_file, read_file, try_lock, user_id};
 use starling_wire::{Description, decode_description, decode_save, put_description, put_save};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -30,6 +30,8 @@ const DIGEST_BYTES: usize = 32;
 /// The largest description that is read.
 const DESCRIPTION_BYTES_MAX: u64 = 16 << 20;
 const EXTENSION: &str = "save";
+/// Of what is being written.
+const UNFINISHED: &str = "tmp";
 
 /// The directory of saves.
 #[derive(Clone, Debug)]
@@ -37,6 +39,31 @@ pub struct SaveStore {
     directory: PathBuf,
     bytes_max: u64,
     kept_max: u64,
+}
+
+/// A new file beside one, whose lock this process holds: so no other sweeps it.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    static CREATED: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let number = CREATED.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}-{number}.{UNFINISHED}", std::process::id());
+        let beside = path.with_extension(name);
+        let created = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&beside);
+        let file = match created {
+            // Of a process of the same number on another host.
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+            other => other?,
+        };
+        // Where there are no locks nobody sweeps.
+        let swept = matches!(try_lock(&file), Ok(false)) || file.metadata()?.nlink() == 0;
+        if !swept {
+            return Ok((file, beside));
+        }
+    }
 }
 
 /// One save in the directory.
@@ -154,16 +181,9 @@ impl SaveStore {
     }
 
     fn replace(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        static WRITTEN: AtomicU64 = AtomicU64::new(0);
         self.sweep();
-        let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
-        let beside = path.with_extension(format!("{}-{number}.tmp", std::process::id()));
+        let (mut file, beside) = create_beside(path)?;
         let written = (|| {
-            let mut file = OpenOptions::new()
-                .write(true)
-                .create_new(true)
-                .mode(0o600)
-                .open(&beside)?;
             stage("created");
             let (first, second) = bytes.split_at(bytes.len() / 2);
             file.write_all(first)?;
@@ -184,23 +204,24 @@ impl SaveStore {
         written
     }
 
-    /// Removes what processes that are gone had begun to write.
+    /// Removes what processes that are gone had begun to write: who writes holds a lock on it. Their
+    /// numbers say nothing, where hosts or containers share the directory.
     fn sweep(&self) {
         let Ok(entries) = fs::read_dir(&self.directory) else {
             return;
         };
-        for path in entries.flatten().map(|e| e.path()) {
-            let name = path
-                .file_name()
-                .and_then(|n| n.to_str())
-                .unwrap_or_default();
-            let Some(rest) = name.strip_suffix(".tmp") else {
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_file = entry.file_type().is_ok_and(|of| of.is_file());
+            if !is_file || path.extension().is_none_or(|e| e != UNFINISHED) {
+                continue;
+            }
+            let Ok(file) = OpenOptions::new().write(true).open(&path) else {
                 continue;
             };
-            let process = rest.rsplit_once('.').and_then(|(_, of)| of.split_once('-'));
-            let process = process.and_then(|(pid, _)| pid.parse::<u32>().ok());
-            let gone = |pid| process_state(pid) == ProcessState::Gone;
-            if process.is_some_and(gone) {
+            // It may be gone already, and its name another's.
+            let is_there = || file.metadata().is_ok_and(|m| m.nlink() > 0);
+            if try_lock(&file).is_ok_and(|locked| locked) && is_there() {
                 let _ = fs::remove_file(path);
             }
         }
@@ -390,4 +411,82 @@ pub fn decode(bytes: &[u8]) -> Result<SavedFederation, String> {
 /// Tells how far the writing is, for whoever looks for what a kill then leaves.
 fn stage(what: &str) {
     trace!("save: {what}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A directory of its own, which goes with the test.
+    struct Scratch(SaveStore);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let directory = format!("starling-saves-{name}-{}", std::process::id());
+            let store = SaveStore::new(std::env::temp_dir().join(directory), 1 << 20, 0);
+            let _ = fs::remove_dir_all(&store.directory);
+            store.make_own().unwrap();
+            Scratch(store)
+        }
+
+        fn names(&self) -> BTreeSet<String> {
+            let entries = fs::read_dir(&self.0.directory).unwrap();
+            let names = entries.map(|e| e.unwrap().file_name().into_string().unwrap());
+            names.collect()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0.directory);
+        }
+    }
+
+    /// No process has this number.
+    const NOBODY: &str = "4294967295";
+
+    #[test]
+    fn what_another_host_is_writing_is_left_and_what_nobody_writes_is_swept() {
+        let store = Scratch::new("sweep");
+        let place = store.0.path("F", "L");
+        let written = place.with_extension(format!("{NOBODY}-0.tmp"));
+        let left = place.with_extension(format!("{}-99999999.tmp", std::process::id()));
+        // As its writer has it, whose number is nobody's here.
+        let held = File::create(&written).unwrap();
+        assert!(try_lock(&held).unwrap());
+        fs::write(&left, "half").unwrap();
+        store.0.replace(&place, b"whole").unwrap();
+        let name = |p: &Path| p.file_name().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(
+            store.names(),
+            BTreeSet::from([name(&written), name(&place)])
+        );
+        assert_eq!(fs::read(&place).unwrap(), b"whole");
+        // Its writer has died.
+        drop(held);
+        store.0.replace(&place, b"again").unwrap();
+        assert_eq!(store.names(), BTreeSet::from([name(&place)]));
+    }
+
+    #[test]
+    fn a_file_of_a_process_of_the_same_number_is_not_in_the_way() {
+        let store = Scratch::new("same");
+        let place = store.0.path("F", "L");
+        let (first, beside) = create_beside(&place).unwrap();
+        let number: u64 = {
+            let name = beside.to_str().unwrap().strip_suffix(".tmp").unwrap();
+            name.rsplit_once('-').unwrap().1.parse().unwrap()
+        };
+        // The next hundred names are taken, by who writes on another host.
+        let taken = (1..=100).map(|n| {
+            let name = format!("{}-{}.tmp", std::process::id(), number + n);
+            let file = File::create(place.with_extension(name)).unwrap();
+            assert!(try_lock(&file).unwrap());
+            file
+        });
+        let taken: Vec<_> = taken.collect();
+        store.0.replace(&place, b"whole").unwrap();
+        assert_eq!(store.names().len(), 1 + taken.len() + 1);
+        drop(first);
+    }
 }

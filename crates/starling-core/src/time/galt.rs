@@ -465,7 +465,16 @@ impl Times {
 
     /// Who has the least bound of those that a federate waits for.
     pub(crate) fn waits_for(&self, federate: FederateHandle) -> Option<FederateHandle> {
-        self.wait(federate)?.behind.first().map(|(first, _)| *first)
+        let known = self.federates.get(&federate)?;
+        let (at, exclusive) = known.wants()?;
+        match self.least()? {
+            // What comes to it is what others send who may react to it.
+            (_, of) if of == federate => self.wait(federate)?.behind.first().map(|b| b.0),
+            (least, of) => {
+                let waits = known.is_bound() && !least.lets_pass(at, exclusive);
+                waits.then_some(of)
+            }
+        }
     }
 
     /// What a federate waits for; none if it waits for nothing.
@@ -475,6 +484,8 @@ impl Times {
         let least = self.least().filter(|(_, of)| *of == federate);
         let others = self.federates.iter().filter(|(h, _)| **h != federate);
         let bounds = others.filter_map(|(handle, f)| {
+            #[cfg(test)]
+            super::galt_tests::looked();
             let base = f.base()?;
             let sooner = least.and_then(|(least, _)| f.relay(least));
             Some((*handle, sooner.map_or(base, |s| s.min(base))))

@@ -296,7 +296,10 @@ impl Run {
     /// `starling why` need not follow a chain.
     fn look_at_waits(&self) {
         for me in (0..self.model.len()).map(handle) {
-            let Some(wait) = self.times.wait(me) else {
+            let wait = self.times.wait(me);
+            let first = wait.as_ref().and_then(|w| w.behind.first());
+            assert_eq!(self.times.waits_for(me), first.map(|(first, _)| *first));
+            let Some(wait) = wait else {
                 assert!(!self.times.is_waiting(me));
                 continue;
             };
@@ -491,4 +494,28 @@ fn a_grant_does_not_look_at_all_federates() {
             "{kind:?}: {few} looks for 50, {many} for 500"
         );
     }
+}
+
+#[test]
+fn whom_all_wait_for_is_found_without_a_look_at_all_for_each() {
+    let looks = |federates: u32| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        let lookahead = run.interval(10);
+        all().for_each(|f| run.times.enable_regulation(f, lookahead));
+        while run.times.settle().is_some() {}
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        // The first stays where it is.
+        let to = run.time(50);
+        all()
+            .skip(1)
+            .for_each(|f| run.times.ask(f, Advance::Time, to));
+        assert_eq!(run.times.settle(), None);
+        LOOKS.set(0);
+        let waiting = all().filter_map(|f| run.times.waits_for(f));
+        assert!(waiting.eq(all().skip(1).map(|_| FederateHandle(1))));
+        LOOKS.get()
+    };
+    assert_eq!(looks(50), looks(500));
 }
