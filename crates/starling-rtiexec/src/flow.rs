@@ -98,8 +98,9 @@ impl Server {
     /// Warns of a slow receiver, or gives the reason to end it.
     pub(crate) fn check_stall(&mut self, receiver: usize, now: Instant) -> Option<String> {
         let (limit, paused) = (self.config.send_stall, self.config.paused);
+        let full_since = self.connection(receiver)?.full_since?;
+        let since = now.duration_since(self.attention.from(full_since));
         let to = self.connection(receiver)?;
-        let since = now.duration_since(to.full_since?);
         if limit.is_some_and(|limit| since >= limit) {
             let process = to.process_state();
             if may_stand_still(process, to.kept.is_some(), paused) {

@@ -5,7 +5,7 @@
 //! or its host may be unreachable.
 
 use starling_net::ProcessState;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What becomes of a peer whose process lives but is stopped (`fault.paused`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +26,36 @@ impl Paused {
             "keep" => Self::Keep,
             _ => Self::KeepDebugged,
         }
+    }
+}
+
+/// Since when this process has looked at its links without a break. While it was stopped, or off its
+/// CPU, nobody could be heard and no host was asked: that silence is no peer's.
+pub(crate) struct Attention {
+    looked: Instant,
+    since: Instant,
+}
+
+impl Attention {
+    /// Of a process that begins.
+    pub(crate) fn new(now: Instant) -> Self {
+        Attention {
+            looked: now,
+            since: now,
+        }
+    }
+
+    /// It looks now. What is longer than `pause` since it did is a break.
+    pub(crate) fn look(&mut self, now: Instant, pause: Duration) {
+        if now.duration_since(self.looked) > pause {
+            self.since = now;
+        }
+        self.looked = now;
+    }
+
+    /// From when on the time since a moment counts: not before the last break ended.
+    pub(crate) fn from(&self, moment: Instant) -> Instant {
+        moment.max(self.since)
     }
 }
 
@@ -119,6 +149,28 @@ mod tests {
         assert!(!dead(Some(Debugged), None, KeepDebugged));
         assert!(!dead(Some(Stopped), None, Keep) && !dead(Some(Debugged), None, Keep));
         assert!(dead(None, Some(true), KeepDebugged) && !dead(None, Some(true), Keep));
+    }
+
+    #[test]
+    fn silence_while_this_process_stood_still_is_no_peers() {
+        let (began, second) = (Instant::now(), Duration::from_secs(1));
+        let pause = 2 * second;
+        let mut attention = Attention::new(began);
+        let heard = began + second;
+        // It looks each second, and now and then a little late.
+        let mut now = began;
+        for late in [1, 1, 2, 1, 2] {
+            now += late * second;
+            attention.look(now, pause);
+            assert_eq!(attention.from(heard), heard);
+        }
+        // It is stopped for a minute: the whole time-out begins when it is back.
+        let back = now + 60 * second;
+        attention.look(back, pause);
+        assert_eq!(attention.from(heard), back);
+        attention.look(back + second, pause);
+        assert_eq!(attention.from(heard), back);
+        assert_eq!(attention.from(back + second), back + second);
     }
 
     #[test]

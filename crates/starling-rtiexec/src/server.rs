@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::connection::Connection;
 use crate::leaving::Leaving;
 use crate::listening;
+use crate::liveness::Attention;
 use crate::modules::Workshop;
 use crate::slots::Slots;
 use mio::unix::SourceFd;
@@ -112,6 +113,7 @@ pub struct Server {
     pub(crate) leaving: VecDeque<Leaving>,
     pub(crate) idle_since: Instant,
     pub(crate) began: Instant,
+    pub(crate) attention: Attention,
     /// What has come of messages of those who have not joined.
     pub(crate) unjoined_bytes: usize,
     /// Who has asked for the end of this process.
@@ -185,6 +187,7 @@ impl Server {
             leaving: VecDeque::new(),
             idle_since: Instant::now(),
             began: Instant::now(),
+            attention: Attention::new(Instant::now()),
             unjoined_bytes: 0,
             stopping: None,
             registry: Arc::new(poll.registry().try_clone().map_err(failed)?),

@@ -19,6 +19,8 @@ impl Server {
 
     /// Looks at the clock.
     pub(crate) fn tick(&mut self, now: Instant) {
+        let pause = self.tick_interval() + self.config.heartbeat;
+        self.attention.look(now, pause);
         for n in self.connections.numbers().collect::<Vec<_>>() {
             if let Some(reason) = self.check_stall(n, now) {
                 self.remove(n, &reason);
@@ -57,8 +59,10 @@ impl Server {
             return false;
         };
         let begun = connection.begun.filter(|_| !connection.must_wait());
-        let late = begun.is_some_and(|begun| now.duration_since(begun) >= limit);
-        late && (connection.member.is_none() || now.duration_since(connection.heard) < timeout)
+        let (joined, heard) = (connection.member.is_some(), connection.heard);
+        let since = |moment| now.duration_since(self.attention.from(moment));
+        let late = begun.is_some_and(|begun| since(begun) >= limit);
+        late && (!joined || since(heard) < timeout)
     }
 
     fn beat(&mut self, n: usize, now: Instant) {
@@ -76,8 +80,9 @@ impl Server {
     fn silence(&mut self, n: usize, now: Instant) -> Option<Verdict> {
         let (timeout, heartbeat) = (self.config.timeout, self.config.heartbeat);
         let (hello_timeout, paused) = (self.config.hello_timeout, self.config.paused);
+        let heard = self.connection(n)?.heard;
+        let silent = now.duration_since(self.attention.from(heard));
         let connection = self.connection(n)?;
-        let silent = now.duration_since(connection.heard);
         let limit = match connection.info {
             Some(_) => timeout,
             None => hello_timeout,
