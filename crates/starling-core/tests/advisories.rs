@@ -1,9 +1,7 @@
 //! Relevance and scope advisories, 1516.1-2010 §5.10 to §5.13, §6.17, §6.18, §6.21, §6.22, and
 //! their switches, §10.33 to §10.40.
 
-mod common;
-
-use common::{Federation, Sent};
+use crate::common::{Federation, Sent};
 use starling_core::message::ResignAction;
 use starling_core::{AttributeHandle, Callback, ExceptionKind, Lrc, ObjectInstanceHandle};
 

@@ -1,8 +1,6 @@
 //! What became of data is counted, and told to the executive for who asks it.
 
-mod common;
-
-use common::{Federation, counted};
+use crate::common::{Federation, counted};
 use starling_core::Counters;
 use starling_core::message::ResignAction;
 

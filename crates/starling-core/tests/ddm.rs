@@ -5,9 +5,7 @@
     reason = "lists of one are plainer written out"
 )]
 
-mod common;
-
-use common::{Federation, Sent};
+use crate::common::{Federation, Sent};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, Lrc,

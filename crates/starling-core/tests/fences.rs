@@ -2,9 +2,7 @@
 //! before it gave an attribute away, deleted or resigned comes before what follows from that
 //! (`log/order.rs`; ownership 1516.1-2010 chapter 7, §6.14, §4.10).
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::ResignAction;
 use starling_core::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle};
 

@@ -1,8 +1,6 @@
 //! What one federate sends past its LRC: the executive refuses it, and the others go on.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::Stamp;
 use starling_core::message::{
     AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody,

@@ -1,8 +1,6 @@
 //! Modules at the executive: merged elsewhere, checked as set, and names that are nearly there.
 
-mod common;
-
-use common::{Federation, fom};
+use crate::common::{Federation, fom};
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use starling_core::{Check, Exception, ExceptionKind, Executive, ModuleMerge, PeerId};
 

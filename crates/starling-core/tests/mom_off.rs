@@ -1,8 +1,6 @@
 //! A federation execution without management object model (`services.mom`), beside one that has it.
 
-mod common;
-
-use common::{Federation, Sent};
+use crate::common::{Federation, Sent};
 use starling_core::message::{AttributeRegions, ResignAction, mom};
 use starling_core::{Callback, Exception, ExceptionKind, Lrc};
 

@@ -1,8 +1,6 @@
 //! Object management, 1516.1-2010 chapter 6.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::{
     DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive,
 };
@@ -215,7 +213,7 @@ fn a_refusal_names_ten_federation_executions_at_most() {
                 federation: format!("F{:02}", executive.federations()),
                 modules: vec![ModuleSource {
                     designator: "test.xml".into(),
-                    text: common::fom("").into_bytes().into(),
+                    text: crate::common::fom("").into_bytes().into(),
                 }],
                 mim: None,
                 time_implementation: String::new(),

@@ -1,9 +1,7 @@
 //! Ownership management, 1516.1-2010 chapter 7: what each service does, when it throws, and what
 //! becomes of ownership elsewhere (publication, deletion, resignation).
 
-mod common;
-
-use common::{Federation, Sent};
+use crate::common::{Federation, Sent};
 use starling_core::message::ResignAction;
 use starling_core::{
     AttributeHandle, Callback, Exception, ExceptionKind, Lrc, ObjectInstanceHandle, Owner, Service,

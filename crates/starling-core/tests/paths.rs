@@ -1,9 +1,7 @@
 //! The data path of each receiver, changed while data flows: nothing is lost, doubled or overtaken
 //! (`log/order.rs`, `log/federate.rs`). The simulator changes paths at random moments.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::{AttributeHandle, InteractionClassHandle};
 use starling_core::{Callback, DataPath, FederateHandle, ObjectInstanceHandle};
 

@@ -1,9 +1,7 @@
 //! Resign Federation Execution, 1516.1-2010 §4.10, that crosses with other things: with what others
 //! ask of the federate, and, by HLAservice.HLAresignFederationExecution (§11), with services of its own.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::ResignAction;
 use starling_core::{Answer, Callback, Exception, ExceptionKind};
 

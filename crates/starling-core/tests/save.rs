@@ -1,9 +1,7 @@
 //! Save and restore, 1516.1-2010 §4.16 to §4.32, against federates that say too much, and in the
 //! order of arrival that harms most. What federates see of them is in `tests/federation`.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::{LogIndex, ResignAction, save};
 use starling_core::{
     Archive, Archived, Callback, ExceptionKind, LogicalTimeInterval, ParameterHandle,

@@ -1,9 +1,7 @@
 //! What HLAreportServiceInvocation says of a call (1516.1-2010, 11.4.3): its arguments and results as
 //! texts, one test for each kind of them. A manages, B calls.
 
-mod common;
-
-use common::{Federation, Sent};
+use crate::common::{Federation, Sent};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
     Callback, LogicalTime, LogicalTimeInterval, Lrc, ObjectInstanceHandle, Order, RegionHandle,

@@ -1,8 +1,6 @@
 //! Synchronization points, 1516.1-2010 §4.11 to §4.15.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::ResignAction;
 use starling_core::{Callback, ExceptionKind, FederateHandle, SynchronizationPointFailure};
 

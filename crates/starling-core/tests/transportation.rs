@@ -1,8 +1,6 @@
 //! Transportation types, 1516.1-2010 §6.23 to §6.30.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, ObjectInstanceHandle, Transportation,
 };

@@ -1,8 +1,6 @@
 //! Update rates, 1516.1-2010 §5.6: reduced at the sender, for best effort.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::{AttributeHandle, Callback, ObjectInstanceHandle};
 
 const MS: u64 = 1000;

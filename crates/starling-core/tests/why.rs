@@ -1,8 +1,6 @@
 //! "No updates arrive": the first link that fails is named.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::AttributeRegions;
 
 fn last(f: &mut Federation, federate: &str, subject: &str) -> String {

@@ -1,8 +1,6 @@
 //! `starling why` for time: who waits for whom, at which time and since when.
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::ResignAction;
 use starling_core::{LogicalTime, LogicalTimeInterval};
 

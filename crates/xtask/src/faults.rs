@@ -112,7 +112,8 @@ const TESTS: [(&str, &[&str]); 3] = [
             "-p",
             "starling-core",
             "--test",
-            "time",
+            "all",
+            "time::",
         ],
     ),
     (

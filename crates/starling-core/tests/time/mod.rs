@@ -1,11 +1,9 @@
 //! Time management, 1516.1-2010 chapter 8: what each service does and refuses.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod instances;
 mod withheld;
 
-use common::Federation;
+use crate::common::Federation;
 use starling_core::message::{After, Data, DataBody, Payload, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,

@@ -1,8 +1,6 @@
 //! What is saved is all there is: a federation execution that is saved in the middle of a random
 //! program and restored goes on exactly as the original does.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod program;
 
 use program::{Call, Fom, Random};
@@ -72,7 +70,7 @@ impl World {
         };
         let module = ModuleSource {
             designator: "test.xml".into(),
-            text: common::fom(SWITCHES).into_bytes().into(),
+            text: crate::common::fom(SWITCHES).into_bytes().into(),
         };
         world.executive.allow_direct_links();
         world.executive.connected(PeerId(1), PeerInfo::default());

@@ -1,0 +1,37 @@
+//! Tests of the core for what a scenario can't show, a file for each room or rule. They are one program:
+//! as programs of their own each would be linked with the core by itself, for every change of it.
+
+mod advisories;
+mod common;
+mod counters;
+mod ddm;
+mod fences;
+mod hostile;
+mod modules;
+mod mom_off;
+mod object;
+mod ownership;
+mod paths;
+mod resigning;
+mod save;
+mod saved;
+mod service_reports;
+mod synchronization;
+mod time;
+mod transportation;
+mod update_rates;
+mod why;
+mod why_time;
+
+/// One that is not named above would never run.
+#[test]
+fn every_file_is_named_here() {
+    let here = concat!(env!("CARGO_MANIFEST_DIR"), "/tests");
+    let named = include_str!("main.rs");
+    for entry in std::fs::read_dir(here).unwrap() {
+        let file = entry.unwrap().file_name().into_string().unwrap();
+        let module = file.trim_end_matches(".rs");
+        let is_named = named.contains(&format!("\nmod {module};\n"));
+        assert!(is_named || file == "main.rs", "tests/{file}");
+    }
+}
