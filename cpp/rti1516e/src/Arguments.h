@@ -5,6 +5,7 @@
 #include "Text.h"
 #include "Throw.h"
 #include "Times.h"
+#include "VariableLengthDataImplementation.h"
 #include <starling.h>
 
 #include <RTI/RTI1516.h>
@@ -52,7 +53,8 @@ std::set<Handle> handles(typename NumberOf<Handle>::Type const *numbers, size_t 
 }
 
 inline StarlingBytes bytes(VariableLengthData const &data) {
-    return {static_cast<uint8_t const *>(data.data()), data.size()};
+    return {static_cast<uint8_t const *>(VariableLengthDataFriend::data(data)),
+            VariableLengthDataFriend::size(data)};
 }
 
 /// Handles as the C ABI takes them.

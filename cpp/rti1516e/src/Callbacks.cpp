@@ -2,6 +2,7 @@
 #include "Callbacks.h"
 
 #include "Arguments.h"
+#include "VariableLengthDataImplementation.h"
 
 namespace starling {
 
@@ -13,21 +14,30 @@ template <class Handle>
 typename ValueMap<Handle>::Map const &ValueMap<Handle>::fill(StarlingValue const *values,
                                                              size_t count) {
     bool same = places_.size() == count && map_.size() == count;
-    for (size_t i = 0; same && i < count; ++i)
-        same = places_[i].first == values[i].handle;
-    if (!same) {
-        map_.clear();
-        places_.clear();
-        for (size_t i = 0; i < count; ++i)
-            places_.emplace_back(values[i].handle, &map_[make<Handle>(values[i].handle)]);
+    auto place = places_.begin();
+    for (size_t i = 0; same && i < count; ++i, ++place) {
+        same = place->first == values[i].handle;
+        VariableLengthDataFriend::borrow(*place->second, pointer(values[i].value),
+                                         values[i].value.size);
     }
-    for (size_t i = 0; i < count; ++i)
-        places_[i].second->setDataPointer(pointer(values[i].value), values[i].value.size);
+    if (!same)
+        fillAnew(values, count);
     return map_;
 }
 
+template <class Handle>
+void ValueMap<Handle>::fillAnew(StarlingValue const *values, size_t count) {
+    map_.clear();
+    places_.clear();
+    for (size_t i = 0; i < count; ++i) {
+        VariableLengthData &value = map_[make<Handle>(values[i].handle)];
+        VariableLengthDataFriend::borrow(value, pointer(values[i].value), values[i].value.size);
+        places_.emplace_back(values[i].handle, &value);
+    }
+}
+
 VariableLengthData const &Callbacks::tag(StarlingBytes bytes) {
-    tag_.setDataPointer(pointer(bytes), bytes.size);
+    VariableLengthDataFriend::borrow(tag_, pointer(bytes), bytes.size);
     return tag_;
 }
 

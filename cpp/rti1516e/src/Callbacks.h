@@ -15,6 +15,8 @@ public:
     Map const &fill(StarlingValue const *values, size_t count);
 
 private:
+    void fillAnew(StarlingValue const *values, size_t count);
+
     Map map_;
     std::vector<std::pair<uint32_t, rti1516e::VariableLengthData *>> places_;
 };

@@ -1,4 +1,4 @@
-#include <RTI/VariableLengthData.h>
+#include "VariableLengthDataImplementation.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -6,87 +6,101 @@
 
 namespace rti1516e {
 
-/// The bytes, and what becomes of them.
-class VariableLengthDataImplementation {
-public:
-    void const *data = nullptr;
-    size_t size = 0;
-    /// Ours, or null if the bytes are borrowed or given.
-    void *own = nullptr;
-    size_t room = 0;
-    VariableLengthDataDeleteFunction remove = nullptr;
+namespace {
 
-    ~VariableLengthDataImplementation() { release(); }
+/// Room in a block that was made for fewer bytes: a value of this size need not move when it grows.
+size_t const kLeastRoom = 32;
 
-    void release() {
-        if (own != nullptr)
-            std::free(own);
-        else if (remove != nullptr)
-            remove(const_cast<void *>(data));
-        forget();
-    }
-
-    void copy(void const *from, size_t count) {
-        if (count == 0) {
-            release();
-            return;
-        }
-        // The source may be our own bytes.
-        if (own == nullptr || room < count) {
-            void *fresh = std::malloc(count);
-            if (fresh == nullptr)
-                throw std::bad_alloc();
-            std::memcpy(fresh, from, count);
-            release();
-            own = fresh;
-            room = count;
-        } else {
-            std::memmove(own, from, count);
-        }
-        data = own;
-        size = count;
-    }
-
-private:
-    void forget() {
-        data = nullptr;
-        size = 0;
-        own = nullptr;
-        room = 0;
-        remove = nullptr;
-    }
-};
-
-VariableLengthData::VariableLengthData() : _impl(new VariableLengthDataImplementation) {}
-
-VariableLengthData::VariableLengthData(void const *inData, size_t inSize)
-    : _impl(new VariableLengthDataImplementation) {
-    _impl->copy(inData, inSize);
+VariableLengthDataImplementation *newBlock(size_t room) {
+    if (room < kLeastRoom)
+        room = kLeastRoom;
+    size_t const bytes = sizeof(VariableLengthDataImplementation) + room;
+    void *const memory = bytes < room ? nullptr : std::malloc(bytes);
+    if (memory == nullptr)
+        throw std::bad_alloc();
+    auto *const block = static_cast<VariableLengthDataImplementation *>(memory);
+    block->data = nullptr;
+    block->size = 0;
+    block->remove = nullptr;
+    block->room = room;
+    return block;
 }
 
-VariableLengthData::VariableLengthData(VariableLengthData const &rhs)
-    : _impl(new VariableLengthDataImplementation) {
-    _impl->copy(rhs.data(), rhs.size());
+/// The bytes that were given are given up.
+void removeGiven(VariableLengthDataImplementation &block) {
+    if (block.remove == nullptr)
+        return;
+    VariableLengthDataDeleteFunction const remove = block.remove;
+    block.remove = nullptr;
+    remove(const_cast<void *>(block.data));
 }
 
-VariableLengthData::~VariableLengthData() { delete _impl; }
+}
+
+void VariableLengthDataFriend::release(VariableLengthData &of) {
+    if (of._impl == nullptr)
+        return;
+    removeGiven(*of._impl);
+    std::free(of._impl);
+    of._impl = nullptr;
+}
+
+void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, size_t count) {
+    VariableLengthDataImplementation *block = of._impl;
+    if (count == 0) {
+        release(of);
+        return;
+    }
+    // The source may be our own bytes, or those that were given: they go last.
+    if (block == nullptr || block->room < count) {
+        VariableLengthDataImplementation *const fresh = newBlock(count);
+        std::memcpy(fresh->own(), from, count);
+        release(of);
+        of._impl = block = fresh;
+    } else {
+        std::memmove(block->own(), from, count);
+        removeGiven(*block);
+    }
+    block->data = block->own();
+    block->size = count;
+}
+
+void VariableLengthDataFriend::borrowAnew(VariableLengthData &of, void *data, size_t size) {
+    if (of._impl == nullptr)
+        of._impl = newBlock(0);
+    removeGiven(*of._impl);
+    of._impl->data = data;
+    of._impl->size = size;
+}
+
+VariableLengthData::VariableLengthData() : _impl(nullptr) {}
+
+VariableLengthData::VariableLengthData(void const *inData, size_t inSize) : _impl(nullptr) {
+    VariableLengthDataFriend::copy(*this, inData, inSize);
+}
+
+VariableLengthData::VariableLengthData(VariableLengthData const &rhs) : _impl(nullptr) {
+    VariableLengthDataFriend::copy(*this, rhs.data(), rhs.size());
+}
+
+VariableLengthData::~VariableLengthData() { VariableLengthDataFriend::release(*this); }
 
 VariableLengthData &VariableLengthData::operator=(VariableLengthData const &rhs) {
     if (this != &rhs)
-        _impl->copy(rhs.data(), rhs.size());
+        VariableLengthDataFriend::copy(*this, rhs.data(), rhs.size());
     return *this;
 }
 
-void const *VariableLengthData::data() const { return _impl->data; }
+void const *VariableLengthData::data() const { return VariableLengthDataFriend::data(*this); }
 
-size_t VariableLengthData::size() const { return _impl->size; }
+size_t VariableLengthData::size() const { return VariableLengthDataFriend::size(*this); }
 
-void VariableLengthData::setData(void const *inData, size_t inSize) { _impl->copy(inData, inSize); }
+void VariableLengthData::setData(void const *inData, size_t inSize) {
+    VariableLengthDataFriend::copy(*this, inData, inSize);
+}
 
 void VariableLengthData::setDataPointer(void *inData, size_t inSize) {
-    _impl->release();
-    _impl->data = inData;
-    _impl->size = inSize;
+    VariableLengthDataFriend::borrow(*this, inData, inSize);
 }
 
 void VariableLengthData::takeDataPointer(void *inData, size_t inSize,

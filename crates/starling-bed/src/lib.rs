@@ -145,7 +145,7 @@ impl Bed {
         };
         match message {
             Message::FromExecutive(message) => member.receive(message),
-            Message::Data(data) => member.receive_data(&data.borrow()),
+            Message::Data(data) => member.receive_data(&data.borrow(), None),
             Message::ToExecutive(_) | Message::End => panic!("the wrong way"),
         }
     }

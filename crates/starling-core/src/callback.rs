@@ -1,8 +1,8 @@
 //! Callbacks as they leave the core, one after another.
 
+use crate::content::Content;
 use crate::held::Held;
 use crate::message::FederationInformation;
-use crate::values::Content;
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
     ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, RegionHandle,
@@ -329,7 +329,16 @@ pub struct MessageTime {
 
 impl Callback {
     /// The callback's name in the C++ and Java APIs.
+    #[inline]
     pub fn name(&self) -> &'static str {
+        match self {
+            Callback::ReflectAttributeValues { .. } => "reflectAttributeValues",
+            Callback::ReceiveInteraction { .. } => "receiveInteraction",
+            other => other.rarer_name(),
+        }
+    }
+
+    fn rarer_name(&self) -> &'static str {
         match self {
             Callback::SynchronizationPointRegistered { failure: None, .. } => {
                 "synchronizationPointRegistrationSucceeded"

@@ -111,8 +111,17 @@ impl Delivery {
         self.queue.push_back(queued);
     }
 
+    /// Whether what is pushed now is delivered as soon as all before it.
+    #[inline]
+    pub(crate) fn is_straight(&self) -> bool {
+        !self.detour
+    }
+
     #[cold]
-    fn push_apart(&mut self, queued: Queued) {
+    fn push_apart(&mut self, mut queued: Queued) {
+        if let Queued::Object(queued) = &mut queued {
+            queued.detach();
+        }
         if self.ended {
             self.dropped += u64::from(queued.is_data());
             return;
@@ -326,6 +335,12 @@ impl Delivery {
         }
     }
 
+    /// Whether [`Self::withheld_bytes`] may be more than 0.
+    #[inline]
+    pub(crate) fn withholds(&self) -> bool {
+        self.detour || self.in_time_order_bytes > 0
+    }
+
     /// What time management withholds, or a save or restore, in bytes, about.
     pub(crate) fn withheld_bytes(&self) -> usize {
         if !self.detour {
@@ -477,6 +492,15 @@ impl Queued {
     /// What it takes in memory, about.
     #[inline]
     fn bytes(&self) -> usize {
+        match self {
+            Queued::Object(
+                QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. },
+            ) => size_of::<Queued>() + received.payload.held(),
+            other => other.bytes_otherwise(),
+        }
+    }
+
+    fn bytes_otherwise(&self) -> usize {
         let elsewhere = match self {
             Queued::Object(queued) => queued.held(),
             Queued::Federation(callback) => callback.held(),

@@ -29,7 +29,7 @@ use crate::ownership::federate::Ownership;
 use crate::saved;
 use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
-use crate::{Exception, FederateHandle, ObjectInstanceHandle, ProtocolError};
+use crate::{Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError};
 use starling_fom::ObjectModel;
 use std::sync::Arc;
 
@@ -271,10 +271,15 @@ impl Federate {
         self.apply_ready()
     }
 
-    /// A data frame, from the executive's stream or a peer's link.
-    pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
+    /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
+    /// `batch` need not be copied.
+    pub fn receive_data(
+        &mut self,
+        data: &Data<'_>,
+        batch: Option<&Batch>,
+    ) -> Result<(), ProtocolError> {
         match self.log.receive_data(data)? {
-            Now::Handle => self.apply_data(data),
+            Now::Handle => self.apply_data(data, batch),
             Now::Wait => self.apply_ready(),
             Now::Refuse => {
                 self.counters.from_removed += 1;
@@ -334,7 +339,7 @@ impl Federate {
         while let Some(ordered) = self.log.next() {
             match ordered {
                 Ordered::Entry(entry) => self.apply(Arc::unwrap_or_clone(entry))?,
-                Ordered::Data(data) => self.apply_data(&data.borrow())?,
+                Ordered::Data(data) => self.apply_data(&data.borrow(), None)?,
                 Ordered::Time(notice) => self.apply_time(notice)?,
             }
         }

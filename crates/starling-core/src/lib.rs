@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod callback;
+mod content;
 mod counters;
 mod ddm;
 mod declaration;
@@ -38,6 +39,7 @@ mod values;
 mod why;
 
 pub use callback::{Callback, MessageTime};
+pub use content::Batch;
 pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};
 pub use exception::{Exception, NAME_BYTES_MAX, ProtocolError};

@@ -13,15 +13,6 @@ pub struct Values<'a>(&'a [u8]);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ValuesBuf(Vec<u8>);
 
-/// Values and the tag that they came with, kept in one allocation.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Content {
-    /// The values, then the tag.
-    bytes: Box<[u8]>,
-    /// Where the tag begins.
-    tag: usize,
-}
-
 /// The bytes are no run of slot, length, value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidValues;
@@ -41,6 +32,13 @@ impl<'a> Values<'a> {
     pub fn iter(self) -> impl Iterator<Item = (u32, &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || split(&mut rest))
+    }
+
+    /// Of a run that was checked before.
+    #[inline]
+    pub(crate) fn of_checked(bytes: &'a [u8]) -> Self {
+        debug_assert!(Values::parse(bytes).is_ok());
+        Values(bytes)
     }
 
     /// The run itself.
@@ -75,45 +73,6 @@ impl ValuesBuf {
     /// Its values.
     pub fn values(&self) -> Values<'_> {
         Values(&self.0)
-    }
-}
-
-impl Content {
-    /// A copy of both.
-    #[inline]
-    pub(crate) fn new(values: Values<'_>, tag: &[u8]) -> Self {
-        let values = values.0;
-        let mut bytes = Vec::with_capacity(values.len() + tag.len());
-        bytes.extend_from_slice(values);
-        bytes.extend_from_slice(tag);
-        Content {
-            bytes: bytes.into_boxed_slice(),
-            tag: values.len(),
-        }
-    }
-
-    /// The values.
-    #[inline]
-    pub(crate) fn values(&self) -> Values<'_> {
-        Values(&self.bytes[..self.tag])
-    }
-
-    /// The tag.
-    #[inline]
-    pub(crate) fn tag(&self) -> &[u8] {
-        &self.bytes[self.tag..]
-    }
-
-    /// How many bytes both take.
-    #[inline]
-    pub(crate) fn bytes(&self) -> usize {
-        self.bytes.len()
-    }
-}
-
-impl fmt::Debug for Content {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}, tag {:?}", self.values(), self.tag())
     }
 }
 

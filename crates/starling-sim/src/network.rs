@@ -6,7 +6,7 @@ use starling_core::message::{
     DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
-    Answer, Archived, AttributeHandle, DataPath, ExceptionKind, Executive, Federate,
+    Answer, Archived, AttributeHandle, Batch, DataPath, ExceptionKind, Executive, Federate,
     FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
 };
 use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
@@ -294,9 +294,8 @@ impl Network {
     }
 
     fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
-        let frame = decode(bytes);
         if let Some(mut lrc) = self.joining.remove(&peer) {
-            take(&mut lrc, frame);
+            take(&mut lrc, bytes);
             match lrc.answer() {
                 Some(Ok(Answer::Joined(handle))) => {
                     let host = Host {
@@ -324,7 +323,7 @@ impl Network {
             return;
         }
         if let Some(host) = self.hosts.get_mut(&peer) {
-            take(&mut host.lrc, frame);
+            take(&mut host.lrc, bytes);
             match host.lrc.federate() {
                 // A restore may have made it another.
                 Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
@@ -335,7 +334,7 @@ impl Network {
 
     fn data(&mut self, to: FederateHandle, bytes: &[u8]) {
         if let Some(host) = self.host(to) {
-            take(&mut host.lrc, decode(bytes));
+            take(&mut host.lrc, bytes);
             self.remove_resigned(to);
         }
     }
@@ -386,10 +385,12 @@ impl Network {
 }
 
 /// Lets an LRC have a frame.
-fn take(lrc: &mut Lrc<Sent>, frame: Frame<'_>) {
-    let taken = match frame {
+fn take(lrc: &mut Lrc<Sent>, bytes: &[u8]) {
+    let mut batch = Batch::default();
+    batch.refill(bytes);
+    let taken = match decode(batch.bytes()) {
         Frame::FromExecutive(message) => lrc.receive(message),
-        Frame::Data(data) => lrc.receive_data(&data),
+        Frame::Data(data) => lrc.receive_data(&data, Some(&batch)),
         other => panic!("to a federate: {other:?}"),
     };
     taken.unwrap_or_else(|e| panic!("a federate refuses what comes: {e}"));

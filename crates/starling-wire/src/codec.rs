@@ -66,7 +66,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn long_number(&mut self) -> Result<u64, WireError> {
+    pub(crate) fn long_number(&mut self) -> Result<u64, WireError> {
         let mut n = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;

@@ -23,12 +23,109 @@ const STAMPED: u8 = 64;
 /// The data frame that `split_frame` gave; none if it is a frame of another kind, or of none.
 #[inline]
 pub fn read_data(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
+    match read_usual(frame) {
+        Some(data) => Some(Ok(data)),
+        None => read_closely(frame),
+    }
+}
+
+/// An update or interaction of which only the values need be looked at one by one, as most are. None: it
+/// is something else, or something is wrong.
+#[inline]
+fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
+    let (kind, mut body) = frame.split_first()?;
+    let from = &mut body;
+    let transportation = match kind & BEST_EFFORT {
+        0 => Transportation::Reliable,
+        _ => Transportation::BestEffort,
+    };
+    let is_update = match kind & !BEST_EFFORT {
+        UPDATE => true,
+        INTERACTION => false,
+        _ => return None,
+    };
+    let sender = FederateHandle(short_number(from)?);
+    let after = After {
+        requests: RequestNumber(usual_number(from)?),
+        index: LogIndex(usual_number(from)?),
+    };
+    let (first, second) = match is_update {
+        true => (short_number(from)?, short_number(from)?),
+        false => (short_number(from)?, 0),
+    };
+    let tag = usize::try_from(usual_number(from)?).ok()?;
+    let (tag, values) = from.split_at_checked(tag)?;
+    let payload = Payload {
+        transportation,
+        values: Values::parse(values).ok()?,
+        tag,
+        address: None,
+        stamp: None,
+    };
+    let body = match is_update {
+        true => DataBody::Update {
+            instance: ObjectInstanceHandle::new(FederateHandle(first), second),
+            payload,
+        },
+        false => DataBody::Interaction {
+            class: InteractionClassHandle::from_raw(first),
+            payload,
+        },
+    };
+    Some(Data {
+        sender,
+        after,
+        body,
+    })
+}
+
+#[inline(always)]
+fn short_number(from: &mut &[u8]) -> Option<u32> {
+    u32::try_from(usual_number(from)?).ok()
+}
+
+/// A number, if nothing is wrong with it.
+#[inline(always)]
+fn usual_number(from: &mut &[u8]) -> Option<u64> {
+    match from.split_first() {
+        Some((byte, rest)) if *byte < 0x80 => {
+            *from = rest;
+            Some(u64::from(*byte))
+        }
+        _ => {
+            let mut reader = Reader::new(from);
+            let number = reader.long_number().ok();
+            *from = reader.0;
+            number
+        }
+    }
+}
+
+/// A data frame of any kind, or what is wrong with it.
+#[inline(never)]
+fn read_closely(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
     let (kind, body) = frame.split_first()?;
     match kind & !(BEST_EFFORT | ADDRESSED | STAMPED) {
         UPDATE | INTERACTION => Some(read(*kind, Reader::new(body))),
         _ if *kind == FENCE => Some(read(*kind, Reader::new(body))),
         _ => None,
     }
+}
+
+/// How many bytes the whole updates and interactions take with which `buffer` begins: as many as fit into
+/// `most`, and none that was given a time stamp, which may wait for long.
+#[inline]
+pub fn run_of_data(buffer: &[u8], most: usize) -> usize {
+    let mut run = 0;
+    while let Some((length, rest)) = buffer[run..].split_first_chunk::<4>() {
+        let length = u32::from_le_bytes(*length) as usize;
+        let is_data = |kind: &u8| matches!(kind & !(BEST_EFFORT | ADDRESSED), UPDATE | INTERACTION);
+        if length > rest.len() || run + 4 + length > most || !rest.first().is_some_and(is_data) {
+            break;
+        }
+        run += 4 + length;
+    }
+    run
 }
 
 #[inline]
@@ -213,5 +310,75 @@ impl Head {
         self.bytes[4] = kind;
         out.reserve(self.used + rest);
         out.extend_from_slice(&self.bytes[..self.used]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn interaction(class: u32, tag: &[u8], kind: u8) -> Vec<u8> {
+        let mut frame = Vec::new();
+        let payload = Payload {
+            transportation: Transportation::Reliable,
+            values: Values::parse(&[]).unwrap(),
+            tag,
+            address: None,
+            stamp: None,
+        };
+        let class = InteractionClassHandle::from_raw(class);
+        let data = Data {
+            sender: FederateHandle(1),
+            after: After::default(),
+            body: DataBody::Interaction { class, payload },
+        };
+        put_data(&mut frame, &data);
+        frame[4] += kind;
+        frame
+    }
+
+    #[test]
+    fn a_run_has_whole_frames_of_data_without_time_stamps() {
+        let (one, two) = (
+            interaction(1, b"one", 0),
+            interaction(2, b"two2", BEST_EFFORT),
+        );
+        let both = [&one[..], &two].concat();
+        assert_eq!(run_of_data(&both, 1_000), both.len());
+        assert_eq!(run_of_data(&both, both.len()), both.len());
+        assert_eq!(run_of_data(&both, both.len() - 1), one.len());
+        assert_eq!(run_of_data(&both[..both.len() - 1], 1_000), one.len());
+        assert_eq!(run_of_data(&both[..4], 1_000), 0);
+        assert_eq!(run_of_data(&one, one.len() - 1), 0);
+        let mut heartbeat = Vec::new();
+        crate::put_heartbeat(&mut heartbeat);
+        for other in [heartbeat, interaction(1, b"", STAMPED), vec![0; 8]] {
+            let mixed = [&one[..], &other, &two].concat();
+            assert_eq!(run_of_data(&mixed, 1_000), one.len(), "{other:?}");
+        }
+    }
+
+    proptest! {
+        /// What is read the short way is what is read the long way, and nothing else.
+        #[test]
+        fn both_ways_of_reading_agree(
+            kind in prop_oneof![Just(UPDATE), Just(INTERACTION), any::<u8>()],
+            best_effort: bool,
+            numbers in prop::collection::vec(prop_oneof![0..200u64, any::<u64>()], 6),
+            rest: Vec<u8>,
+            cut: prop::sample::Index,
+        ) {
+            let mut frame = vec![kind | if best_effort { BEST_EFFORT } else { 0 }];
+            numbers.iter().for_each(|n| put_number(&mut frame, *n));
+            frame.extend(rest);
+            frame.truncate(cut.index(frame.len()) + 1);
+            let closely = read_closely(&frame);
+            let usual = closely.clone().and_then(Result::ok).filter(|_| {
+                matches!(frame[0] & !BEST_EFFORT, UPDATE | INTERACTION)
+            });
+            prop_assert_eq!(read_usual(&frame), usual);
+            prop_assert_eq!(read_data(&frame), closely);
+        }
     }
 }

@@ -5,20 +5,26 @@ use crate::handshake::{OpenError, Opening};
 use crate::link::Link;
 use crate::patience::Patience;
 use crate::turns::{self, Ends, Task, Turns, Wake};
-use starling_core::{DataPath, Exception, ExceptionKind, Federate, Lrc, ProtocolError};
+use starling_core::{Batch, DataPath, Exception, ExceptionKind, Federate, Lrc, ProtocolError};
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
     LIMITS_WITHHELD_BYTES, Settings,
 };
-use starling_wire::{FRAME_BYTES_MAX, Frame, read_data, split_frame};
+use starling_wire::{FRAME_BYTES_MAX, Frame, WireError, read_data, run_of_data, split_frame};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Data is kept in pieces of at most this size: as long as one of its messages waits, a whole piece
+/// does.
+const BATCH_BYTES: usize = 16 * 1024;
+
 /// What the state lock guards.
 pub(crate) struct State {
     pub(crate) lrc: Lrc<Link>,
+    /// Data that was read together last.
+    batch: Batch,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
     /// A thread waits for room on the link: whoever reads is to watch for some, once.
@@ -93,6 +99,7 @@ impl Links {
         lrc.set_withheld_bytes_max(size(settings.get(LIMITS_WITHHELD_BYTES)));
         let state = State {
             lrc,
+            batch: Batch::default(),
             evoked: now,
             awaiting_room: false,
             reported: now,
@@ -419,6 +426,15 @@ impl State {
 
     fn take_frames(&mut self, reader: &mut LinkReader) {
         let refused = loop {
+            let run = run_of_data(reader.inbox(), BATCH_BYTES);
+            if run > 0 {
+                self.batch.refill(&reader.inbox()[..run]);
+                reader.consume(run);
+                match self.take_batch() {
+                    Ok(()) => continue,
+                    Err(error) => break error,
+                }
+            }
             let (frame, used) = match split_frame(reader.inbox()) {
                 Ok(None) => return,
                 Ok(Some(whole)) => whole,
@@ -432,10 +448,23 @@ impl State {
         self.end(&format!("it sent what it must not: {refused}"));
     }
 
-    #[inline]
+    /// Takes the frames of the batch, all of which are data.
+    fn take_batch(&mut self) -> Result<(), ProtocolError> {
+        let refused = |error: WireError| ProtocolError(error.0);
+        let mut rest = self.batch.bytes();
+        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
+            rest = &rest[used..];
+            if let Some(data) = read_data(frame) {
+                self.lrc
+                    .receive_data(&data.map_err(refused)?, Some(&self.batch))?;
+            }
+        }
+        Ok(())
+    }
+
     fn take(&mut self, frame: &[u8]) -> Result<(), ProtocolError> {
         match read_data(frame) {
-            Some(Ok(data)) => self.lrc.receive_data(&data),
+            Some(Ok(data)) => self.lrc.receive_data(&data, None),
             Some(Err(error)) => Err(ProtocolError(error.0)),
             None => self.take_control(frame),
         }

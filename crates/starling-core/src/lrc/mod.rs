@@ -23,7 +23,7 @@ use crate::message::{
 };
 use crate::mom::arguments::{Said, Saying};
 use crate::{
-    Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
+    Batch, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
     ProtocolError, Service,
 };
 use std::collections::{BTreeSet, VecDeque};
@@ -346,16 +346,21 @@ impl<O: Outbox> Lrc<O> {
         Ok(())
     }
 
-    /// A data frame, from the executive's stream or a peer's link.
+    /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
+    /// `batch` need not be copied.
     ///
     /// # Errors
     /// As of [`Lrc::receive`].
     #[inline]
-    pub fn receive_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
+    pub fn receive_data(
+        &mut self,
+        data: &Data<'_>,
+        batch: Option<&Batch>,
+    ) -> Result<(), ProtocolError> {
         match &mut self.life {
-            Life::Joined(federate) => federate.receive_data(data),
+            Life::Joined(federate) => federate.receive_data(data, batch),
             Life::Resigning(federate) => {
-                federate.receive_data(data)?;
+                federate.receive_data(data, batch)?;
                 // A fence may have released the entry of its own resignation.
                 self.end_of_membership();
                 Ok(())

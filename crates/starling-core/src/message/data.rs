@@ -2,7 +2,7 @@
 
 use super::{LogIndex, RequestNumber, Stamp};
 use crate::ProtocolError;
-use crate::values::Content;
+use crate::content::{Batch, Content};
 use crate::{
     Address, AddressBuf, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
     Transportation, Values,
@@ -99,16 +99,35 @@ struct More {
     stamp: Option<Stamp>,
 }
 
+impl More {
+    #[cold]
+    fn held(&self) -> usize {
+        let address = self.address.as_ref();
+        size_of::<More>() + address.map_or(0, |a| a.borrow().as_bytes().len())
+    }
+}
+
 impl Payload<'_> {
     /// A copy that may be kept.
     #[inline]
     pub(crate) fn keep(&self) -> PayloadBuf {
+        self.kept_as(Content::new(self.values, self.tag))
+    }
+
+    /// The same, where it is of this batch without a copy.
+    #[inline]
+    pub(crate) fn keep_within(&self, batch: &Batch) -> PayloadBuf {
+        self.kept_as(Content::within(batch, self.values, self.tag))
+    }
+
+    #[inline]
+    fn kept_as(&self, content: Content) -> PayloadBuf {
         let more = match (&self.address, &self.stamp) {
             (None, None) => None,
             _ => Some(self.more()),
         };
         PayloadBuf {
-            content: Content::new(self.values, self.tag),
+            content,
             transportation: self.transportation,
             more,
         }
@@ -154,11 +173,7 @@ impl PayloadBuf {
     /// Bytes of values, tag and address.
     #[inline]
     pub(crate) fn held(&self) -> usize {
-        let more = self.more.as_deref().map_or(0, |more| {
-            let address = more.address.as_ref();
-            size_of::<More>() + address.map_or(0, |a| a.borrow().as_bytes().len())
-        });
-        self.content.bytes() + more
+        self.content.bytes() + self.more.as_deref().map_or(0, More::held)
     }
 
     /// To whom it was sent, and with which regions, if its sender said so.

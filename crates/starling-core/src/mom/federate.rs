@@ -150,7 +150,7 @@ impl Federate {
             },
             body: body(payload),
         };
-        self.apply_data(&data)
+        self.apply_data(&data, None)
     }
 
     /// Tells the RTI of an interaction that it acts on.

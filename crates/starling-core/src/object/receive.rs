@@ -14,7 +14,7 @@ use crate::message::{
     Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
 };
 use crate::{
-    AttributeHandle, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Order, ParameterHandle, ProtocolError,
 };
 use starling_fom::ObjectModel;
@@ -78,6 +78,15 @@ pub(crate) struct Received {
 }
 
 impl QueuedObject {
+    /// It may wait for long: it keeps its own bytes and no more.
+    pub(crate) fn detach(&mut self) {
+        if let QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. } =
+            self
+        {
+            received.payload.content.detach();
+        }
+    }
+
     /// Bytes that it holds elsewhere.
     #[inline]
     pub(crate) fn held(&self) -> usize {
@@ -323,7 +332,11 @@ impl Federate {
         }
     }
 
-    pub(crate) fn apply_data(&mut self, data: &Data<'_>) -> Result<(), ProtocolError> {
+    pub(crate) fn apply_data(
+        &mut self,
+        data: &Data<'_>,
+        batch: Option<&Batch>,
+    ) -> Result<(), ProtocolError> {
         match &data.body {
             DataBody::Update { instance, payload } => {
                 let instance = *instance;
@@ -331,7 +344,7 @@ impl Federate {
                     self.counters.unknown += 1;
                     return Ok(());
                 }
-                self.push_message(data, payload, |received| QueuedObject::Reflect {
+                self.push_message(data, (payload, batch), |received| QueuedObject::Reflect {
                     instance,
                     received,
                 })?;
@@ -343,7 +356,7 @@ impl Federate {
                         "interaction of class {class}, which the FDD here does not have"
                     )));
                 }
-                self.push_message(data, payload, |received| QueuedObject::Receive {
+                self.push_message(data, (payload, batch), |received| QueuedObject::Receive {
                     class,
                     received,
                 })?;
@@ -351,9 +364,9 @@ impl Federate {
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
         }
         self.counters.queued += 1;
-        match self.delivery.withheld_bytes() {
-            0 => Ok(()),
-            _ => self.require_withheld(),
+        match self.delivery.withholds() {
+            false => Ok(()),
+            true => self.require_withheld(),
         }
     }
 
@@ -362,17 +375,25 @@ impl Federate {
     fn push_message(
         &mut self,
         data: &Data<'_>,
-        payload: &Payload<'_>,
+        (payload, batch): (&Payload<'_>, Option<&Batch>),
         message: impl FnOnce(Received) -> QueuedObject,
     ) -> Result<(), ProtocolError> {
-        payload.require_memory()?;
         let stamp = payload.stamp.as_ref();
         let order = match stamp {
             None => Order::Receive,
             stamp => self.time.received_order(stamp),
         };
+        let payload = match batch {
+            Some(batch) if order == Order::Receive && self.delivery.is_straight() => {
+                payload.keep_within(batch)
+            }
+            _ => {
+                payload.require_memory()?;
+                payload.keep()
+            }
+        };
         let message = message(Received {
-            payload: payload.keep(),
+            payload,
             sender_applied: data.after.index,
             sender: data.sender,
             order,

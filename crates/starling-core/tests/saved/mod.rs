@@ -182,7 +182,7 @@ impl World {
             }
             Some(Down::Data(data)) => {
                 if let Some(federate) = &mut member.federate {
-                    federate.receive_data(&data.borrow()).unwrap();
+                    federate.receive_data(&data.borrow(), None).unwrap();
                 }
             }
         }
@@ -230,7 +230,7 @@ impl World {
             .values_mut()
             .filter_map(|m| m.federate.as_mut());
         if let Some(federate) = joined.find(|f| f.handle() == link.1) {
-            federate.receive_data(&frame.borrow()).unwrap();
+            federate.receive_data(&frame.borrow(), None).unwrap();
         }
         true
     }

@@ -399,7 +399,7 @@ impl Client {
                     }
                     federate.receive(message).unwrap();
                 }
-                (Frame::Data(data), Some(federate)) => federate.receive_data(&data).unwrap(),
+                (Frame::Data(data), Some(federate)) => federate.receive_data(&data, None).unwrap(),
                 _ => {}
             }
         }
