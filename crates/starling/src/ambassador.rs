@@ -212,7 +212,7 @@ impl RtiAmbassador {
         }
         let mut state = links.lock();
         state.lrc.leave_callback();
-        state.flush();
+        links.flush(&mut state);
         Ok(state.lrc.has_callbacks())
     }
 
@@ -239,7 +239,7 @@ impl RtiAmbassador {
         } else {
             loop {
                 while delivery.one(&links) && Instant::now() < max {}
-                links.lock().flush();
+                links.flush(&mut links.lock());
                 if Instant::now() >= min || !links.pump(Some(min), |s| s.lrc.has_callbacks()) {
                     break;
                 }
@@ -247,7 +247,7 @@ impl RtiAmbassador {
         }
         let mut state = links.lock();
         state.lrc.leave_callback();
-        state.flush();
+        links.flush(&mut state);
         Ok(state.lrc.has_callbacks())
     }
 
@@ -420,7 +420,7 @@ type Evoking = (Arc<Links>, Arc<Evocation>);
 fn begin_to_evoke(links: &Links, service: Service) {
     let mut state = links.lock();
     state.lrc.evoke(service);
-    state.flush();
+    links.flush(&mut state);
 }
 
 fn not_connected(service: Service) -> Exception {

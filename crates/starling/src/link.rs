@@ -18,6 +18,8 @@ pub(crate) struct Link {
     heartbeat: Duration,
     timeout: Duration,
     ended: bool,
+    /// It was said that the link has become full.
+    told: bool,
     /// The largest message that the executive takes.
     frame_bytes_max: usize,
 }
@@ -37,6 +39,7 @@ impl Link {
             heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
             timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
             ended: false,
+            told: false,
             frame_bytes_max: usize::MAX,
         }
     }
@@ -65,13 +68,19 @@ impl Link {
         self.bundle.is_blocked()
     }
 
-    /// Writes what waits if the bundling rule says so; returns what still waits, and the time.
-    pub(crate) fn written(&mut self) -> (usize, Instant) {
-        let (pending, now) = (self.writer.pending(), Instant::now());
-        if pending > 0 && self.bundle.appended(pending, now) {
-            return (self.flush(), now);
+    /// Writes what waits if the bundling rule says so; returns what still waits.
+    #[inline]
+    pub(crate) fn written(&mut self) -> usize {
+        let pending = self.writer.pending();
+        if pending == 0 {
+            return 0;
         }
-        (pending, now)
+        let bundle = &mut self.bundle;
+        let untimed = bundle.appended_untimed(pending);
+        match untimed.unwrap_or_else(|| bundle.appended(pending, Instant::now())) {
+            true => self.flush(),
+            false => pending,
+        }
     }
 
     /// Writes what waits; returns what the link did not take.
@@ -84,9 +93,10 @@ impl Link {
             Ok(done) => {
                 self.last_written = now;
                 if done {
-                    self.bundle.flushed(now)
+                    self.told = false;
+                    self.bundle.flushed(now);
                 } else {
-                    self.bundle.blocked(self.writer.pending())
+                    self.bundle.blocked(self.writer.pending());
                 }
                 self.writer.pending()
             }
@@ -98,6 +108,19 @@ impl Link {
                 0
             }
         }
+    }
+
+    /// Writes what waits, unless the link has no room: then whoever watches it for some does, and each
+    /// attempt before would be a call for nothing.
+    pub(crate) fn flush_if_free(&mut self) {
+        if !self.bundle.is_blocked() {
+            self.flush();
+        }
+    }
+
+    /// Whether the last write found no room for all, once: the link is to be watched for some.
+    pub(crate) fn has_become_full(&mut self) -> bool {
+        self.is_blocked() && !std::mem::replace(&mut self.told, true)
     }
 
     /// Something has come to a thread that waited for it: what is sent next may be the answer.
@@ -175,5 +198,43 @@ impl Outbox for Link {
 
     fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
         unreachable!("data takes the executive's path here");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_link_is_not_tried_again_and_again() {
+        let (ours, theirs) = Stream::pair().unwrap();
+        let (_, writer) = starling_net::Link::new(ours).split();
+        let settings = Settings::default();
+        let mut link = Link::new(writer, &settings, false, Instant::now());
+        while !link.is_blocked() {
+            link.writer.out().extend([0; 1 << 16]);
+            link.flush();
+        }
+        let (bytes, calls) = link.writer.counts();
+        for _ in 0..100 {
+            link.flush_if_free();
+        }
+        assert_eq!(link.writer.counts(), (bytes, calls));
+        assert!(link.has_become_full() && !link.has_become_full());
+        // Once there is room it is whole again, for who watches it.
+        let (mut theirs, _) = starling_net::Link::new(theirs).split();
+        while link.flush() > 0 {
+            theirs.fill().unwrap();
+            let came = theirs.inbox().len();
+            theirs.consume(came);
+        }
+        put_heartbeat(link.writer.out());
+        link.flush_if_free();
+        assert!(link.pending() == 0 && !link.has_become_full());
+        while !link.is_blocked() {
+            link.writer.out().extend([0; 1 << 16]);
+            link.flush();
+        }
+        assert!(link.has_become_full(), "again");
     }
 }

@@ -243,21 +243,22 @@ impl Links {
     /// bound: see [`State::require_room`].
     pub(crate) fn sent(&self, mut state: Locked<'_>) {
         let link = state.lrc.outbox();
-        let (was_due, was_blocked) = (link.bundle_due(), link.is_blocked());
-        let (pending, now) = link.written();
-        let (due, blocked) = (link.bundle_due(), link.is_blocked());
+        let was_due = link.bundle_due();
+        let pending = link.written();
+        let (due, blocked) = (link.bundle_due(), link.has_become_full());
         drop(state);
         // Once per bundle: the background thread writes it when it is due, unless it was written
         // before. Waking it now would cost more than the bundle.
         if let (None, Some(due)) = (was_due, due) {
-            self.alarm.set(due.saturating_duration_since(now));
+            self.alarm
+                .set(due.saturating_duration_since(Instant::now()));
         }
         if self.alone {
-            self.look(now);
+            self.look(Instant::now());
         }
         let full = pending > self.send_queue;
         // Whoever reads or sleeps watches for room on the link from now on.
-        if full || (blocked && !was_blocked) {
+        if full || blocked {
             self.turns.give_way();
         }
         if full {
@@ -270,6 +271,16 @@ impl Links {
                 }
                 goes_on
             });
+        }
+    }
+
+    /// Writes what waits, for a federate that evokes. While the link is full it is left to whoever
+    /// reads or sleeps.
+    pub(crate) fn flush(&self, state: &mut Locked<'_>) {
+        let link = state.lrc.outbox();
+        link.flush_if_free();
+        if link.has_become_full() {
+            self.turns.give_way();
         }
     }
 

@@ -54,6 +54,30 @@ struct ObjectRoute {
     class_slots: usize,
     /// By federate, then by the log index since when: most have one row.
     subscribers: Vec<(FederateHandle, LogIndex, SlotSet)>,
+    /// From here on in the log all of them count.
+    settled: LogIndex,
+    decided: Decided,
+}
+
+/// Who gets what was sent last: streams ask again and again for the same.
+#[derive(Default)]
+struct Decided {
+    /// Who sent it, as of where in the log, and its slots.
+    of: Option<(FederateHandle, LogIndex, u64)>,
+    to: Vec<FederateHandle>,
+}
+
+impl ObjectRoute {
+    /// The slots of some values, if one word holds those of the class.
+    #[inline]
+    fn slots(&self, values: Values<'_>) -> Option<u64> {
+        if self.class_slots > 64 {
+            return None;
+        }
+        let slots = values.iter().map(|(slot, _)| slot);
+        let slots = slots.filter(|slot| (*slot as usize) < self.class_slots);
+        Some(slots.fold(0, |all, slot| all | 1 << slot))
+    }
 }
 
 /// Routes by sent class, computed when first used after a change.
@@ -107,6 +131,12 @@ impl Routes {
         if route.subscribers.is_empty() {
             return;
         }
+        let counts_to = sender_applied.min(route.settled);
+        let asked = route.slots(values).map(|slots| (sender, counts_to, slots));
+        if asked.is_some() && asked == route.decided.of {
+            to.extend_from_slice(&route.decided.to);
+            return;
+        }
         self.scratch.fill_from(values, route.class_slots);
         let sent = &self.scratch;
         to.extend(
@@ -119,6 +149,10 @@ impl Routes {
                 .map(|(f, ..)| *f),
         );
         to.dedup();
+        if asked.is_some() {
+            route.decided.of = asked;
+            route.decided.to.clone_from(to);
+        }
     }
 
     /// Federates other than `sender` that receive interactions of `class`, ascending, into `to`.
@@ -162,6 +196,12 @@ fn object_route(
     }
     ObjectRoute {
         class_slots: sent.attributes.len(),
+        settled: route
+            .keys()
+            .map(|(_, since)| *since)
+            .max()
+            .unwrap_or_default(),
+        decided: Decided::default(),
         subscribers: route.into_iter().map(|((f, i), s)| (f, i, s)).collect(),
     }
 }
