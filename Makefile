@@ -5,6 +5,7 @@
 # make test                  every test of the project
 # make bench                 prints figures beside the raw limit of the same run
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
+# make instructions          counts what one update takes, holds it to its bounds (valgrind)
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of
@@ -160,6 +161,12 @@ limits: stage
 bench: setup-bench venv limits
 	$(VENV)/bin/starling-bench limits --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/$(shell date +%Y%m%d-%H%M%S)
+
+# What one update takes, counted, against its bounds; needs valgrind.
+.PHONY: instructions
+instructions: limits
+	$(or $(PYTHON),python3) bench/instructions.py --rti-root $(abspath $(BUILD)/stage) \
+	    --programs $(abspath $(BUILD)/limits) --fom bench/foms/limits.xml
 
 .PHONY: bench-time
 bench-time: setup-bench venv limits
