@@ -25,8 +25,7 @@ typename ValueMap<Handle>::Map const &ValueMap<Handle>::fill(StarlingValue const
     return map_;
 }
 
-template <class Handle>
-void ValueMap<Handle>::fillAnew(StarlingValue const *values, size_t count) {
+template <class Handle> void ValueMap<Handle>::fillAnew(StarlingValue const *values, size_t count) {
     map_.clear();
     places_.clear();
     for (size_t i = 0; i < count; ++i) {
