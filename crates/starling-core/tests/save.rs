@@ -4,8 +4,8 @@
 use crate::common::Federation;
 use starling_core::message::{LogIndex, ResignAction, save};
 use starling_core::{
-    Archive, Archived, Callback, ExceptionKind, LogicalTimeInterval, ParameterHandle,
-    RestoreFailure, SaveFailure, Service,
+    Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTimeInterval,
+    ObjectClassHandle, ParameterHandle, RestoreFailure, SaveFailure, SavedFederation, Service,
 };
 
 /// Two federates that have been told of a save, and have begun it.
@@ -426,4 +426,102 @@ fn a_save_with_management_object_model_is_not_restored_where_there_is_none() {
         let told = |note: &String| words.iter().all(|w| note.contains(w));
         assert!(notes.iter().any(told), "{notes:?}");
     }
+}
+
+/// What is changed of a save, and what is said of it then.
+type Forgery = (fn(&mut SavedFederation), &'static str);
+
+#[test]
+fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
+    let forgeries: [Forgery; 9] = [
+        (|s| drop(s.federates.pop()), "not those of its federates"),
+        (
+            |s| {
+                let part = s.federates[0].clone();
+                s.federates.insert(0, part);
+            },
+            "not those of its federates",
+        ),
+        (
+            |s| {
+                let part = s.federates[0].1.clone();
+                s.federates[1].1 = part;
+            },
+            "the part of federate 2 in it: it is that of federate 1",
+        ),
+        (
+            |s| s.federates[1].1.federation.federation = "Other".into(),
+            "it is of the federation execution 'Other'",
+        ),
+        (
+            |s| s.federates[0].1.log.applied = LogIndex(1 << 40),
+            "it knows more of the log than there is",
+        ),
+        (
+            |s| drop(s.execution.time.federates.pop_first()),
+            "do not agree on who is joined",
+        ),
+        (
+            |s| drop(s.execution.mom.federates.pop_last()),
+            "do not agree on who is joined",
+        ),
+        (
+            |s| {
+                let mut instances = s.execution.object.instances.values_mut();
+                let instance = instances.next_back().unwrap();
+                instance.owners[0] = Some(FederateHandle(77).into());
+            },
+            "is owned by, or known to, a federate that is not in it",
+        ),
+        (
+            |s| {
+                let mut known = s.federates[1].1.object.instances.values_mut();
+                known.next_back().unwrap().registered_class = ObjectClassHandle::from_raw(9999);
+            },
+            "the part of federate 2 in it: ",
+        ),
+    ];
+    let mut f = two();
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call("B", |b| {
+        b.publish_object_class_attributes(class, &x)?;
+        b.register_object_instance(class, None)
+    })
+    .unwrap();
+    let Archived::Read(genuine) = saved(&mut f, "L") else {
+        panic!("it was read");
+    };
+    for (forge, why) in forgeries {
+        let mut forged = genuine.clone();
+        forge(&mut forged);
+        f.call("A", |f| f.request_federation_restore("L")).unwrap();
+        f.run();
+        let task = f.archives().remove(0);
+        f.archived(&task, Archived::Read(forged));
+        assert!(matches!(
+            &f.callbacks("A")[..],
+            [Callback::RestoreRequested {
+                succeeded: false,
+                ..
+            }]
+        ));
+        assert_eq!(f.callbacks("B"), []);
+        let notes = f.notes();
+        assert!(notes.iter().any(|n| n.contains(why)), "{why}: {notes:?}");
+    }
+    // The genuine one is restored.
+    f.call("A", |f| f.request_federation_restore("L")).unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, Archived::Read(genuine));
+    assert!(matches!(
+        &f.callbacks("A")[..],
+        [
+            Callback::RestoreRequested {
+                succeeded: true,
+                ..
+            },
+            ..
+        ]
+    ));
 }

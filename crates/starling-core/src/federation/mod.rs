@@ -14,6 +14,7 @@ pub(crate) mod restore;
 pub(crate) mod save;
 mod saved;
 mod synchronization;
+mod whole;
 
 pub use restore::{RestoreFailure, RestoreState, RestoreStatus};
 pub use save::{Archive, Archived, SaveFailure, SaveStatus, SavedFederation};

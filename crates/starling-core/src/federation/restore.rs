@@ -243,7 +243,7 @@ impl Execution {
         let missing = quoted(missing.iter().map(String::as_str));
         let too_many = quoted(too_many.iter().map(String::as_str));
         match (missing, too_many) {
-            (None, None) => Ok(members),
+            (None, None) => self.require_whole(saved).map(|()| members),
             (missing, too_many) => Err(format!(
                 "the joined federates are not those of the save: missing {}; too many {}",
                 missing.unwrap_or("none".into()),

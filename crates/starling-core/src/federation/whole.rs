@@ -1,0 +1,91 @@
+//! Whether the parts of a save fit together.
+//!
+//! A file whose checksum is right may have been made by anybody. All of it is restored for trial when
+//! it is read: what would go wrong later is found before any federate is told.
+
+use super::modules;
+use super::save::SavedFederation;
+use crate::execution::Execution;
+use crate::log::federate::DataPath;
+use crate::saved;
+use crate::{Federate, FederateHandle, ProtocolError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Execution {
+    /// All parts of a save, restored for trial: what does not fit together is found before anybody is
+    /// told, whoever has made it.
+    pub(super) fn require_whole(&self, saved: &SavedFederation) -> Result<(), String> {
+        let of = &saved.execution;
+        let is_member = |f: &FederateHandle| of.federation.members.contains_key(f);
+        let members = of.federation.members.keys();
+        if !saved.federates.iter().map(|(f, _)| f).eq(members.clone()) {
+            return Err("the parts in it are not those of its federates, one of each".into());
+        }
+        if !of.time.federates.keys().eq(members.clone())
+            || !of.mom.federates.keys().eq(members.clone())
+            || !of.log.streams.keys().eq(members)
+        {
+            return Err("its rooms do not agree on who is joined".into());
+        }
+        for (handle, instance) in &of.object.instances {
+            let owners = instance.owners.iter().flatten();
+            let mut owners = owners.filter_map(|owner| owner.federate());
+            if !owners.all(|f| is_member(&f)) || !instance.known.keys().all(is_member) {
+                return Err(format!(
+                    "{handle} is owned by, or known to, a federate that is not in it"
+                ));
+            }
+        }
+        let modules = of.federation.modules.clone();
+        let model = if modules == self.federation.modules {
+            self.model.clone()
+        } else {
+            let merged = modules::rebuild(&modules);
+            Arc::new(merged.map_err(|e| format!("its object model can't be merged any more: {e}"))?)
+        };
+        let name = self.federation.name.clone();
+        let mut trial = Execution::new(name, of.time.time_type, modules, model);
+        let restored = trial.restore(of.clone(), BTreeMap::new());
+        restored.map_err(|why| format!("the state of the federation execution in it: {why}"))?;
+        let mut federate = None;
+        for (handle, part) in &saved.federates {
+            let name = of.federation.members.get(handle).map_or("", |m| &m.name);
+            let fits = self.require_same(saved, (*handle, name), part);
+            let fits = fits.and_then(|()| {
+                let federate = match &mut federate {
+                    Some(federate) => federate,
+                    none => {
+                        let snapshot = trial.snapshot(*handle, name.to_owned());
+                        none.insert(Federate::new(snapshot, DataPath::Executive)?)
+                    }
+                };
+                federate.restore(part.clone())
+            });
+            fits.map_err(|why| format!("the part of {handle} in it: {why}"))?;
+        }
+        Ok(())
+    }
+
+    /// An error if a part says otherwise than the save.
+    fn require_same(
+        &self,
+        saved: &SavedFederation,
+        (handle, name): (FederateHandle, &str),
+        part: &saved::Federate,
+    ) -> Result<(), ProtocolError> {
+        let is = &part.federation;
+        let why = if (is.handle, is.name.as_str()) != (handle, name) {
+            format!("it is that of {}, '{}'", is.handle, is.name)
+        } else if is.federation != self.federation.name {
+            format!("it is of the federation execution '{}'", is.federation)
+        } else if part.time.time_type != saved.execution.time.time_type {
+            format!("its logical time is {}", part.time.time_type.name())
+        } else if part.log.applied > saved.execution.log.index {
+            "it knows more of the log than there is".into()
+        } else {
+            return Ok(());
+        };
+        Err(ProtocolError(why))
+    }
+}
