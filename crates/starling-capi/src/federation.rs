@@ -82,7 +82,7 @@ pub unsafe extern "C" fn starling_create_federation_execution(
     guarded(|| {
         // SAFETY: the caller keeps the rules; what is read is used in this call only.
         let rti = unsafe { living(&ambassador)? };
-        // SAFETY: as above.
+        // SAFETY: what the texts and the list point to stays as it is during this call, by the same rules.
         let (federation, modules, time) = named(Service::CreateFederationExecution, || unsafe {
             let modules = strings(&modules, modules_count, "modules")?;
             Ok((federation.read("federation")?, modules, time.read("time")?))
@@ -112,7 +112,7 @@ pub unsafe extern "C" fn starling_create_federation_execution_with_mim(
         // SAFETY: the caller keeps the rules; what is read is used in this call only.
         let rti = unsafe { living(&ambassador)? };
         let service = Service::CreateFederationExecutionWithMIM;
-        // SAFETY: as above.
+        // SAFETY: what the texts and the list point to stays as it is during this call, by the same rules.
         let (federation, modules, mim, time) = named(service, || unsafe {
             let modules = strings(&modules, modules_count, "modules")?;
             let (mim, time) = (mim.read("mim")?, time.read("time")?);

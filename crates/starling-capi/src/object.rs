@@ -28,24 +28,24 @@ pub(crate) unsafe fn with_values<H: Copy>(
     guarded(|| {
         // SAFETY: the caller keeps the rules; what is read is used in this call only.
         let rti = unsafe { living(&ambassador)? };
-        // SAFETY: as above.
+        // SAFETY: what `values` and `tag` point to stays as it is during this call, by the same rules.
         let (values, tag) = named(service, || unsafe {
             Ok((list(&values, count, "values")?, tag.read("tag")?))
         })?;
         if let [one] = values {
-            // SAFETY: as above.
+            // SAFETY: so does what a value of the list points to.
             let one = named(service, || unsafe { pair(one, handle) })?;
             return work(rti, &[one], tag);
         }
         if values.len() > FEW {
-            // SAFETY: as above.
+            // SAFETY: so does what a value of the list points to.
             let many = values.iter().map(|value| unsafe { pair(value, handle) });
             let many = named(service, || many.collect::<Result<Vec<_>, _>>())?;
             return work(rti, &many, tag);
         }
         let mut few = [(handle(0), &[][..]); FEW];
         for (place, value) in few.iter_mut().zip(values) {
-            // SAFETY: as above.
+            // SAFETY: so does what a value of the list points to.
             *place = named(service, || unsafe { pair(value, handle) })?;
         }
         work(rti, &few[..values.len()], tag)

@@ -208,7 +208,7 @@ fn service(t: &mut String, api: &Api, row: &Row) -> Result<()> {
     writeln!(t, ") -> StarlingStatus {{\n    guarded(|| {{")?;
     writeln!(
         t,
-        "        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only."
+        "        // SAFETY: by the crate's rules nobody deletes the ambassador during this call."
     )?;
     writeln!(t, "        let rti = unsafe {{ living(&ambassador) }}?;")?;
     // What is no enumerator is found only after what all services ask for.
@@ -234,7 +234,13 @@ fn service(t: &mut String, api: &Api, row: &Row) -> Result<()> {
         let read = if numbers_only {
             read
         } else {
-            writeln!(t, "        // SAFETY: as above.")?;
+            let pointers: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+            writeln!(
+                t,
+                "        // SAFETY: by the crate's rules what is behind {} stays as it is during this call,\n        \
+                         // and nothing of it is kept.",
+                pointers.join(", ")
+            )?;
             format!("unsafe {{ {read} }}")
         };
         writeln!(

@@ -24,9 +24,10 @@ pub unsafe extern "C" fn starling_create_region(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `dimensions`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (dimensions, result) = named(Service::CreateRegion, || unsafe {
             Ok((
                 handles(
@@ -55,9 +56,10 @@ pub unsafe extern "C" fn starling_commit_region_modifications(
     regions_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(Service::CommitRegionModifications, || unsafe {
             handles(&regions, regions_count, "regions", RegionHandle)
         })?;
@@ -76,7 +78,7 @@ pub unsafe extern "C" fn starling_delete_region(
     region: u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.delete_region(RegionHandle(region))
     })
@@ -100,9 +102,10 @@ pub unsafe extern "C" fn starling_register_object_instance_with_regions(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions`, `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (regions, name, result) =
             named(Service::RegisterObjectInstanceWithRegions, || unsafe {
                 Ok((
@@ -135,9 +138,10 @@ pub unsafe extern "C" fn starling_associate_regions_for_updates(
     regions_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(Service::AssociateRegionsForUpdates, || unsafe {
             attribute_regions(&regions, regions_count, "regions")
         })?;
@@ -159,9 +163,10 @@ pub unsafe extern "C" fn starling_unassociate_regions_for_updates(
     regions_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(Service::UnassociateRegionsForUpdates, || unsafe {
             attribute_regions(&regions, regions_count, "regions")
         })?;
@@ -186,9 +191,10 @@ pub unsafe extern "C" fn starling_subscribe_object_class_attributes_with_regions
     rate: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions`, `rate` stays as it is during this call,
+        // and nothing of it is kept.
         let (regions, rate) = named(
             Service::SubscribeObjectClassAttributesWithRegions,
             || unsafe {
@@ -220,9 +226,10 @@ pub unsafe extern "C" fn starling_unsubscribe_object_class_attributes_with_regio
     regions_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(
             Service::UnsubscribeObjectClassAttributesWithRegions,
             || unsafe { attribute_regions(&regions, regions_count, "regions") },
@@ -248,9 +255,10 @@ pub unsafe extern "C" fn starling_subscribe_interaction_class_with_regions(
     active: bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(Service::SubscribeInteractionClassWithRegions, || unsafe {
             handles(&regions, regions_count, "regions", RegionHandle)
         })?;
@@ -274,9 +282,10 @@ pub unsafe extern "C" fn starling_unsubscribe_interaction_class_with_regions(
     regions_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions` stays as it is during this call,
+        // and nothing of it is kept.
         let regions = named(Service::UnsubscribeInteractionClassWithRegions, || unsafe {
             handles(&regions, regions_count, "regions", RegionHandle)
         })?;
@@ -301,9 +310,10 @@ pub unsafe extern "C" fn starling_request_attribute_value_update_with_regions(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `regions`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (regions, tag) = named(Service::RequestAttributeValueUpdateWithRegions, || unsafe {
             Ok((
                 attribute_regions(&regions, regions_count, "regions")?,

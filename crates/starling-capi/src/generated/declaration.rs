@@ -23,9 +23,10 @@ pub unsafe extern "C" fn starling_publish_object_class_attributes(
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(Service::PublishObjectClassAttributes, || unsafe {
             handles(
                 &attributes,
@@ -48,7 +49,7 @@ pub unsafe extern "C" fn starling_unpublish_object_class(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.unpublish_object_class(ObjectClassHandle::from_raw(class_))
     })
@@ -67,9 +68,10 @@ pub unsafe extern "C" fn starling_unpublish_object_class_attributes(
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(Service::UnpublishObjectClassAttributes, || unsafe {
             handles(
                 &attributes,
@@ -92,7 +94,7 @@ pub unsafe extern "C" fn starling_publish_interaction_class(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.publish_interaction_class(InteractionClassHandle::from_raw(class_))
     })
@@ -108,7 +110,7 @@ pub unsafe extern "C" fn starling_unpublish_interaction_class(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.unpublish_interaction_class(InteractionClassHandle::from_raw(class_))
     })
@@ -130,9 +132,10 @@ pub unsafe extern "C" fn starling_subscribe_object_class_attributes(
     rate: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `rate` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, rate) = named(Service::SubscribeObjectClassAttributes, || unsafe {
             Ok((
                 handles(
@@ -163,7 +166,7 @@ pub unsafe extern "C" fn starling_unsubscribe_object_class(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.unsubscribe_object_class(ObjectClassHandle::from_raw(class_))
     })
@@ -181,9 +184,10 @@ pub unsafe extern "C" fn starling_unsubscribe_object_class_attributes(
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(Service::UnsubscribeObjectClassAttributes, || unsafe {
             handles(
                 &attributes,
@@ -207,7 +211,7 @@ pub unsafe extern "C" fn starling_subscribe_interaction_class(
     active: bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.subscribe_interaction_class(InteractionClassHandle::from_raw(class_), active)
     })
@@ -223,7 +227,7 @@ pub unsafe extern "C" fn starling_unsubscribe_interaction_class(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.unsubscribe_interaction_class(InteractionClassHandle::from_raw(class_))
     })

@@ -19,7 +19,7 @@ pub unsafe extern "C" fn starling_disconnect(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disconnect()
     })
@@ -35,9 +35,10 @@ pub unsafe extern "C" fn starling_destroy_federation_execution(
     federation: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `federation` stays as it is during this call,
+        // and nothing of it is kept.
         let federation = named(Service::DestroyFederationExecution, || unsafe {
             federation.read("federation")
         })?;
@@ -53,7 +54,7 @@ pub unsafe extern "C" fn starling_list_federation_executions(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.list_federation_executions()
     })
@@ -78,9 +79,10 @@ pub unsafe extern "C" fn starling_join_federation_execution(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `kind`, `federation`, `modules`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, kind, federation, modules, result) =
             named(Service::JoinFederationExecution, || unsafe {
                 Ok((
@@ -111,7 +113,7 @@ pub unsafe extern "C" fn starling_resign_federation_execution(
     action: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::ResignFederationExecution)?;
         let action = named(Service::ResignFederationExecution, || {
@@ -135,9 +137,10 @@ pub unsafe extern "C" fn starling_register_federation_synchronization_point(
     set_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `label`, `tag`, `set` stays as it is during this call,
+        // and nothing of it is kept.
         let (label, tag, set) =
             named(Service::RegisterFederationSynchronizationPoint, || unsafe {
                 Ok((
@@ -161,9 +164,10 @@ pub unsafe extern "C" fn starling_synchronization_point_achieved(
     successfully: bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `label` stays as it is during this call,
+        // and nothing of it is kept.
         let label = named(Service::SynchronizationPointAchieved, || unsafe {
             label.read("label")
         })?;
@@ -185,9 +189,10 @@ pub unsafe extern "C" fn starling_request_federation_save(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `label`, `time` stays as it is during this call,
+        // and nothing of it is kept.
         let (label, time) = named(Service::RequestFederationSave, || unsafe {
             Ok((label.read("label")?, time.time_if_any()?))
         })?;
@@ -204,7 +209,7 @@ pub unsafe extern "C" fn starling_federate_save_begun(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.federate_save_begun()
     })
@@ -219,7 +224,7 @@ pub unsafe extern "C" fn starling_federate_save_complete(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.federate_save_complete()
     })
@@ -234,7 +239,7 @@ pub unsafe extern "C" fn starling_federate_save_not_complete(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.federate_save_not_complete()
     })
@@ -248,7 +253,7 @@ pub unsafe extern "C" fn starling_abort_federation_save(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.abort_federation_save()
     })
@@ -262,7 +267,7 @@ pub unsafe extern "C" fn starling_query_federation_save_status(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.query_federation_save_status()
     })
@@ -278,9 +283,10 @@ pub unsafe extern "C" fn starling_request_federation_restore(
     label: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `label` stays as it is during this call,
+        // and nothing of it is kept.
         let label = named(Service::RequestFederationRestore, || unsafe {
             label.read("label")
         })?;
@@ -297,7 +303,7 @@ pub unsafe extern "C" fn starling_federate_restore_complete(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.federate_restore_complete()
     })
@@ -312,7 +318,7 @@ pub unsafe extern "C" fn starling_federate_restore_not_complete(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.federate_restore_not_complete()
     })
@@ -326,7 +332,7 @@ pub unsafe extern "C" fn starling_abort_federation_restore(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.abort_federation_restore()
     })
@@ -340,7 +346,7 @@ pub unsafe extern "C" fn starling_query_federation_restore_status(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.query_federation_restore_status()
     })

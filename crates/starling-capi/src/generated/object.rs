@@ -21,9 +21,10 @@ pub unsafe extern "C" fn starling_reserve_object_instance_name(
     name: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name` stays as it is during this call,
+        // and nothing of it is kept.
         let name = named(Service::ReserveObjectInstanceName, || unsafe {
             name.read("name")
         })?;
@@ -41,9 +42,10 @@ pub unsafe extern "C" fn starling_release_object_instance_name(
     name: StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name` stays as it is during this call,
+        // and nothing of it is kept.
         let name = named(Service::ReleaseObjectInstanceName, || unsafe {
             name.read("name")
         })?;
@@ -63,9 +65,10 @@ pub unsafe extern "C" fn starling_reserve_multiple_object_instance_name(
     names_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `names` stays as it is during this call,
+        // and nothing of it is kept.
         let names = named(Service::ReserveMultipleObjectInstanceName, || unsafe {
             texts(&names, names_count, "names")
         })?;
@@ -84,9 +87,10 @@ pub unsafe extern "C" fn starling_release_multiple_object_instance_name(
     names_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `names` stays as it is during this call,
+        // and nothing of it is kept.
         let names = named(Service::ReleaseMultipleObjectInstanceName, || unsafe {
             texts(&names, names_count, "names")
         })?;
@@ -109,9 +113,10 @@ pub unsafe extern "C" fn starling_register_object_instance(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::RegisterObjectInstance, || unsafe {
             Ok((name.read_optional("name")?, Out::at(&result)?))
         })?;
@@ -132,9 +137,10 @@ pub unsafe extern "C" fn starling_delete_object_instance(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let tag = named(Service::DeleteObjectInstance, || unsafe { tag.read("tag") })?;
         rti.delete_object_instance(ObjectInstanceHandle(instance), tag)
     })
@@ -154,10 +160,11 @@ pub unsafe extern "C" fn starling_delete_object_instance_at(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::DeleteObjectInstance)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `tag`, `time`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (tag, time, result) = named(Service::DeleteObjectInstance, || unsafe {
             Ok((tag.read("tag")?, time.time()?, Out::at(&result)?))
         })?;
@@ -178,7 +185,7 @@ pub unsafe extern "C" fn starling_local_delete_object_instance(
     instance: u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.local_delete_object_instance(ObjectInstanceHandle(instance))
     })
@@ -197,9 +204,10 @@ pub unsafe extern "C" fn starling_request_instance_attribute_value_update(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(Service::RequestAttributeValueUpdate, || unsafe {
             Ok((
                 handles(
@@ -232,9 +240,10 @@ pub unsafe extern "C" fn starling_request_class_attribute_value_update(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(Service::RequestAttributeValueUpdate, || unsafe {
             Ok((
                 handles(
@@ -270,10 +279,11 @@ pub unsafe extern "C" fn starling_request_attribute_transportation_type_change(
     transportation: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::RequestAttributeTransportationTypeChange)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `transportation` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, transportation) = named(
             Service::RequestAttributeTransportationTypeChange,
             || unsafe {
@@ -307,7 +317,7 @@ pub unsafe extern "C" fn starling_query_attribute_transportation_type(
     attribute: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.query_attribute_transportation_type(
             ObjectInstanceHandle(instance),
@@ -330,7 +340,7 @@ pub unsafe extern "C" fn starling_request_interaction_transportation_type_change
     transportation: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::RequestInteractionTransportationTypeChange)?;
         let transportation = named(Service::RequestInteractionTransportationTypeChange, || {
@@ -354,7 +364,7 @@ pub unsafe extern "C" fn starling_query_interaction_transportation_type(
     class_: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.query_interaction_transportation_type(
             FederateHandle(federate),

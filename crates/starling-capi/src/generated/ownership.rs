@@ -24,9 +24,10 @@ pub unsafe extern "C" fn starling_unconditional_attribute_ownership_divestiture(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(
             Service::UnconditionalAttributeOwnershipDivestiture,
             || unsafe {
@@ -63,9 +64,10 @@ pub unsafe extern "C" fn starling_negotiated_attribute_ownership_divestiture(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(
             Service::NegotiatedAttributeOwnershipDivestiture,
             || unsafe {
@@ -102,9 +104,10 @@ pub unsafe extern "C" fn starling_confirm_divestiture(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(Service::ConfirmDivestiture, || unsafe {
             Ok((
                 handles(
@@ -134,9 +137,10 @@ pub unsafe extern "C" fn starling_attribute_ownership_acquisition(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(Service::AttributeOwnershipAcquisition, || unsafe {
             Ok((
                 handles(
@@ -166,9 +170,10 @@ pub unsafe extern "C" fn starling_attribute_ownership_acquisition_if_available(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(
             Service::AttributeOwnershipAcquisitionIfAvailable,
             || unsafe {
@@ -204,9 +209,10 @@ pub unsafe extern "C" fn starling_attribute_ownership_release_denied(
     tag: StarlingBytes,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag) = named(Service::AttributeOwnershipReleaseDenied, || unsafe {
             Ok((
                 handles(
@@ -237,9 +243,10 @@ pub unsafe extern "C" fn starling_attribute_ownership_divestiture_if_wanted(
     result: *mut StarlingHandles,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `tag`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, tag, result) =
             named(Service::AttributeOwnershipDivestitureIfWanted, || unsafe {
                 Ok((
@@ -276,9 +283,10 @@ pub unsafe extern "C" fn starling_cancel_negotiated_attribute_ownership_divestit
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(
             Service::CancelNegotiatedAttributeOwnershipDivestiture,
             || unsafe {
@@ -310,9 +318,10 @@ pub unsafe extern "C" fn starling_cancel_attribute_ownership_acquisition(
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(Service::CancelAttributeOwnershipAcquisition, || unsafe {
             handles(
                 &attributes,
@@ -337,9 +346,10 @@ pub unsafe extern "C" fn starling_query_attribute_ownership(
     attributes_count: usize,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes` stays as it is during this call,
+        // and nothing of it is kept.
         let attributes = named(Service::QueryAttributeOwnership, || unsafe {
             handles(
                 &attributes,
@@ -364,9 +374,10 @@ pub unsafe extern "C" fn starling_is_attribute_owned_by_federate(
     result: *mut bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::IsAttributeOwnedByFederate, || unsafe {
             Out::at(&result)
         })?;

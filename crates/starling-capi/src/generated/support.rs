@@ -23,9 +23,10 @@ pub unsafe extern "C" fn starling_get_automatic_resign_directive(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetAutomaticResignDirective, || unsafe {
             Out::at(&result)
         })?;
@@ -47,7 +48,7 @@ pub unsafe extern "C" fn starling_set_automatic_resign_directive(
     action: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::SetAutomaticResignDirective)?;
         let action = named(Service::SetAutomaticResignDirective, || {
@@ -67,9 +68,10 @@ pub unsafe extern "C" fn starling_get_federate_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetFederateHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -90,9 +92,10 @@ pub unsafe extern "C" fn starling_get_federate_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetFederateName, || unsafe { Out::at(&result) })?;
         let value = rti.federate_name(FederateHandle(federate))?;
         result.write(keep(value));
@@ -110,9 +113,10 @@ pub unsafe extern "C" fn starling_get_object_class_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetObjectClassHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -133,9 +137,10 @@ pub unsafe extern "C" fn starling_get_object_class_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetObjectClassName, || unsafe { Out::at(&result) })?;
         let value = rti.object_class_name(ObjectClassHandle::from_raw(class_))?;
         result.write(keep(value));
@@ -153,9 +158,10 @@ pub unsafe extern "C" fn starling_get_known_object_class_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetKnownObjectClassHandle, || unsafe {
             Out::at(&result)
         })?;
@@ -175,9 +181,10 @@ pub unsafe extern "C" fn starling_get_object_instance_handle(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetObjectInstanceHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -197,9 +204,10 @@ pub unsafe extern "C" fn starling_get_object_instance_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetObjectInstanceName, || unsafe {
             Out::at(&result)
         })?;
@@ -221,9 +229,10 @@ pub unsafe extern "C" fn starling_get_attribute_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetAttributeHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -245,9 +254,10 @@ pub unsafe extern "C" fn starling_get_attribute_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetAttributeName, || unsafe { Out::at(&result) })?;
         let value = rti.attribute_name(
             ObjectClassHandle::from_raw(class_),
@@ -269,9 +279,10 @@ pub unsafe extern "C" fn starling_get_update_rate_value(
     result: *mut f64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `designator`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (designator, result) = named(Service::GetUpdateRateValue, || unsafe {
             Ok((designator.read("designator")?, Out::at(&result)?))
         })?;
@@ -294,9 +305,10 @@ pub unsafe extern "C" fn starling_get_update_rate_value_for_attribute(
     result: *mut f64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetUpdateRateValueForAttribute, || unsafe {
             Out::at(&result)
         })?;
@@ -319,9 +331,10 @@ pub unsafe extern "C" fn starling_get_interaction_class_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetInteractionClassHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -342,9 +355,10 @@ pub unsafe extern "C" fn starling_get_interaction_class_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetInteractionClassName, || unsafe {
             Out::at(&result)
         })?;
@@ -366,9 +380,10 @@ pub unsafe extern "C" fn starling_get_parameter_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetParameterHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -390,9 +405,10 @@ pub unsafe extern "C" fn starling_get_parameter_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetParameterName, || unsafe { Out::at(&result) })?;
         let value = rti.parameter_name(
             InteractionClassHandle::from_raw(class_),
@@ -415,9 +431,10 @@ pub unsafe extern "C" fn starling_get_order_type(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetOrderType, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -439,10 +456,11 @@ pub unsafe extern "C" fn starling_get_order_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::GetOrderName)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `order`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (order, result) = named(Service::GetOrderName, || unsafe {
             Ok((Order::numbered(order)?, Out::at(&result)?))
         })?;
@@ -465,9 +483,10 @@ pub unsafe extern "C" fn starling_get_transportation_type(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetTransportationType, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -490,10 +509,11 @@ pub unsafe extern "C" fn starling_get_transportation_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::GetTransportationName)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `transportation`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (transportation, result) = named(Service::GetTransportationName, || unsafe {
             Ok((Transportation::numbered(transportation)?, Out::at(&result)?))
         })?;
@@ -515,9 +535,10 @@ pub unsafe extern "C" fn starling_get_available_dimensions_for_class_attribute(
     result: *mut StarlingHandles,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(
             Service::GetAvailableDimensionsForClassAttribute,
             || unsafe { Out::at(&result) },
@@ -542,9 +563,10 @@ pub unsafe extern "C" fn starling_get_available_dimensions_for_interaction_class
     result: *mut StarlingHandles,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(
             Service::GetAvailableDimensionsForInteractionClass,
             || unsafe { Out::at(&result) },
@@ -566,9 +588,10 @@ pub unsafe extern "C" fn starling_get_dimension_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `name`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (name, result) = named(Service::GetDimensionHandle, || unsafe {
             Ok((name.read("name")?, Out::at(&result)?))
         })?;
@@ -588,9 +611,10 @@ pub unsafe extern "C" fn starling_get_dimension_name(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetDimensionName, || unsafe { Out::at(&result) })?;
         let value = rti.dimension_name(DimensionHandle::from_raw(dimension))?;
         result.write(keep(value));
@@ -608,9 +632,10 @@ pub unsafe extern "C" fn starling_get_dimension_upper_bound(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetDimensionUpperBound, || unsafe {
             Out::at(&result)
         })?;
@@ -631,9 +656,10 @@ pub unsafe extern "C" fn starling_get_dimension_handle_set(
     result: *mut StarlingHandles,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetDimensionHandleSet, || unsafe {
             Out::at(&result)
         })?;
@@ -656,9 +682,10 @@ pub unsafe extern "C" fn starling_get_range_bounds(
     result: *mut StarlingRange,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetRangeBounds, || unsafe { Out::at(&result) })?;
         let value = rti.range_bounds(RegionHandle(region), DimensionHandle::from_raw(dimension))?;
         result.write(StarlingRange::of(value));
@@ -679,7 +706,7 @@ pub unsafe extern "C" fn starling_set_range_bounds(
     range: StarlingRange,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.set_range_bounds(
             RegionHandle(region),
@@ -700,9 +727,10 @@ pub unsafe extern "C" fn starling_normalize_federate_handle(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::NormalizeFederateHandle, || unsafe {
             Out::at(&result)
         })?;
@@ -725,10 +753,11 @@ pub unsafe extern "C" fn starling_normalize_service_group(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::NormalizeServiceGroup)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `group`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (group, result) = named(Service::NormalizeServiceGroup, || unsafe {
             Ok((ServiceGroup::numbered(group)?, Out::at(&result)?))
         })?;
@@ -748,7 +777,7 @@ pub unsafe extern "C" fn starling_enable_object_class_relevance_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_object_class_relevance_advisory_switch()
     })
@@ -763,7 +792,7 @@ pub unsafe extern "C" fn starling_disable_object_class_relevance_advisory_switch
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_object_class_relevance_advisory_switch()
     })
@@ -778,7 +807,7 @@ pub unsafe extern "C" fn starling_enable_attribute_relevance_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_attribute_relevance_advisory_switch()
     })
@@ -793,7 +822,7 @@ pub unsafe extern "C" fn starling_disable_attribute_relevance_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_attribute_relevance_advisory_switch()
     })
@@ -808,7 +837,7 @@ pub unsafe extern "C" fn starling_enable_attribute_scope_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_attribute_scope_advisory_switch()
     })
@@ -823,7 +852,7 @@ pub unsafe extern "C" fn starling_disable_attribute_scope_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_attribute_scope_advisory_switch()
     })
@@ -839,7 +868,7 @@ pub unsafe extern "C" fn starling_enable_interaction_relevance_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_interaction_relevance_advisory_switch()
     })
@@ -854,7 +883,7 @@ pub unsafe extern "C" fn starling_disable_interaction_relevance_advisory_switch(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_interaction_relevance_advisory_switch()
     })
@@ -871,9 +900,10 @@ pub unsafe extern "C" fn starling_evoke_callback(
     result: *mut bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::EvokeCallback, || unsafe { Out::at(&result) })?;
         let value = rti.evoke_callback(min_s)?;
         result.write(value);
@@ -893,9 +923,10 @@ pub unsafe extern "C" fn starling_evoke_multiple_callbacks(
     result: *mut bool,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::EvokeMultipleCallbacks, || unsafe {
             Out::at(&result)
         })?;
@@ -913,7 +944,7 @@ pub unsafe extern "C" fn starling_enable_callbacks(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_callbacks()
     })
@@ -927,7 +958,7 @@ pub unsafe extern "C" fn starling_disable_callbacks(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_callbacks()
     })
@@ -943,9 +974,10 @@ pub unsafe extern "C" fn starling_get_time_implementation(
     result: *mut StarlingText,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::GetTimeFactory, || unsafe { Out::at(&result) })?;
         let value = rti.time_implementation()?;
         result.write(keep(value));
@@ -963,9 +995,10 @@ pub unsafe extern "C" fn starling_decode_federate_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeFederateHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -985,9 +1018,10 @@ pub unsafe extern "C" fn starling_decode_object_class_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeObjectClassHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1007,9 +1041,10 @@ pub unsafe extern "C" fn starling_decode_interaction_class_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeInteractionClassHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1029,9 +1064,10 @@ pub unsafe extern "C" fn starling_decode_object_instance_handle(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeObjectInstanceHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1051,9 +1087,10 @@ pub unsafe extern "C" fn starling_decode_attribute_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeAttributeHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1073,9 +1110,10 @@ pub unsafe extern "C" fn starling_decode_parameter_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeParameterHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1095,9 +1133,10 @@ pub unsafe extern "C" fn starling_decode_dimension_handle(
     result: *mut u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeDimensionHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1117,9 +1156,10 @@ pub unsafe extern "C" fn starling_decode_message_retraction_handle(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeMessageRetractionHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;
@@ -1139,9 +1179,10 @@ pub unsafe extern "C" fn starling_decode_region_handle(
     result: *mut u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `encoded`, `result` stays as it is during this call,
+        // and nothing of it is kept.
         let (encoded, result) = named(Service::DecodeRegionHandle, || unsafe {
             Ok((encoded.read("encoded")?, Out::at(&result)?))
         })?;

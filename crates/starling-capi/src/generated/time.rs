@@ -22,7 +22,7 @@ pub unsafe extern "C" fn starling_enable_time_regulation(
     lookahead: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::EnableTimeRegulation)?;
         let lookahead = named(Service::EnableTimeRegulation, || lookahead.interval())?;
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn starling_disable_time_regulation(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_time_regulation()
     })
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn starling_enable_time_constrained(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_time_constrained()
     })
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn starling_disable_time_constrained(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_time_constrained()
     })
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn starling_time_advance_request(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::TimeAdvanceRequest)?;
         let time = named(Service::TimeAdvanceRequest, || time.time())?;
@@ -106,7 +106,7 @@ pub unsafe extern "C" fn starling_time_advance_request_available(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::TimeAdvanceRequestAvailable)?;
         let time = named(Service::TimeAdvanceRequestAvailable, || time.time())?;
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn starling_next_message_request(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::NextMessageRequest)?;
         let time = named(Service::NextMessageRequest, || time.time())?;
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn starling_next_message_request_available(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::NextMessageRequestAvailable)?;
         let time = named(Service::NextMessageRequestAvailable, || time.time())?;
@@ -163,7 +163,7 @@ pub unsafe extern "C" fn starling_flush_queue_request(
     time: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::FlushQueueRequest)?;
         let time = named(Service::FlushQueueRequest, || time.time())?;
@@ -180,7 +180,7 @@ pub unsafe extern "C" fn starling_enable_asynchronous_delivery(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.enable_asynchronous_delivery()
     })
@@ -195,7 +195,7 @@ pub unsafe extern "C" fn starling_disable_asynchronous_delivery(
     ambassador: *const StarlingAmbassador,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.disable_asynchronous_delivery()
     })
@@ -213,9 +213,10 @@ pub unsafe extern "C" fn starling_query_galt(
     result: *mut StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::QueryGALT, || unsafe { Out::at(&result) })?;
         let value = rti.query_galt()?;
         result.write(StarlingTime::of_any(value));
@@ -233,9 +234,10 @@ pub unsafe extern "C" fn starling_query_logical_time(
     result: *mut StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::QueryLogicalTime, || unsafe { Out::at(&result) })?;
         let value = rti.query_logical_time()?;
         result.write(StarlingTime::of(value));
@@ -255,9 +257,10 @@ pub unsafe extern "C" fn starling_query_lits(
     result: *mut StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::QueryLITS, || unsafe { Out::at(&result) })?;
         let value = rti.query_lits()?;
         result.write(StarlingTime::of_any(value));
@@ -275,7 +278,7 @@ pub unsafe extern "C" fn starling_modify_lookahead(
     lookahead: StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::ModifyLookahead)?;
         let lookahead = named(Service::ModifyLookahead, || lookahead.interval())?;
@@ -293,9 +296,10 @@ pub unsafe extern "C" fn starling_query_lookahead(
     result: *mut StarlingTime,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `result` stays as it is during this call,
+        // and nothing of it is kept.
         let result = named(Service::QueryLookahead, || unsafe { Out::at(&result) })?;
         let value = rti.query_lookahead()?;
         result.write(StarlingTime::of_interval(value));
@@ -314,7 +318,7 @@ pub unsafe extern "C" fn starling_retract(
     message: u64,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.retract(MessageRetractionHandle(message))
     })
@@ -336,10 +340,11 @@ pub unsafe extern "C" fn starling_change_attribute_order_type(
     order: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::ChangeAttributeOrderType)?;
-        // SAFETY: as above.
+        // SAFETY: by the crate's rules what is behind `attributes`, `order` stays as it is during this call,
+        // and nothing of it is kept.
         let (attributes, order) = named(Service::ChangeAttributeOrderType, || unsafe {
             Ok((
                 handles(
@@ -368,7 +373,7 @@ pub unsafe extern "C" fn starling_change_interaction_order_type(
     order: u32,
 ) -> StarlingStatus {
     guarded(|| {
-        // SAFETY: the caller keeps the crate's rules for pointers; what is read is used here only.
+        // SAFETY: by the crate's rules nobody deletes the ambassador during this call.
         let rti = unsafe { living(&ambassador) }?;
         rti.require(Service::ChangeInteractionOrderType)?;
         let order = named(Service::ChangeInteractionOrderType, || {
