@@ -328,17 +328,12 @@ impl Execution {
             return walk.fails("published", why);
         }
         walk.holds("published", format!("by {}", publishers));
-        let mut at = Some(class);
-        let subscribes = |c| {
-            let mut all = self.subscriptions.at_interaction_class(c);
+        let subscribes = |c: &InteractionClassHandle| {
+            let mut all = self.subscriptions.at_interaction_class(*c);
             all.any(|(f, _)| f == receiver)
         };
-        while let Some(c) = at
-            && !subscribes(c)
-        {
-            at = self.model.interaction_class(c).and_then(|c| c.parent);
-        }
-        let Some(at) = at else {
+        let mut classes = self.model.interaction_lineage(class).map(|c| c.handle);
+        let Some(at) = classes.find(subscribes) else {
             let mine = self.subscriptions.interactions();
             let mine = mine.filter(|(f, _, how)| *f == receiver && *how != Subscription::None);
             let mine: Vec<_> = mine.map(|(_, c, _)| name(c)).collect();

@@ -377,6 +377,21 @@ impl ObjectModel {
         })
     }
 
+    /// An object class and its superclasses, up to the root.
+    pub fn object_lineage(&self, class: ObjectClassHandle) -> impl Iterator<Item = &ObjectClass> {
+        let parent = |c: &&ObjectClass| c.parent.and_then(|p| self.object_class(p));
+        std::iter::successors(self.object_class(class), parent)
+    }
+
+    /// An interaction class and its superclasses, up to the root.
+    pub fn interaction_lineage(
+        &self,
+        class: InteractionClassHandle,
+    ) -> impl Iterator<Item = &InteractionClass> {
+        let parent = |c: &&InteractionClass| c.parent.and_then(|p| self.interaction_class(p));
+        std::iter::successors(self.interaction_class(class), parent)
+    }
+
     /// An attribute by its handle.
     pub fn attribute(&self, handle: AttributeHandle) -> Option<&Attribute> {
         self.attributes.get(handle.index()?).map(Arc::as_ref)
@@ -388,14 +403,8 @@ impl ObjectModel {
         class: ObjectClassHandle,
         name: &str,
     ) -> Option<AttributeHandle> {
-        let mut at = self.object_class(class);
-        while let Some(c) = at {
-            if let Some(own) = c.own.get(name) {
-                return Some(*own);
-            }
-            at = c.parent.and_then(|p| self.object_class(p));
-        }
-        None
+        let mut classes = self.object_lineage(class);
+        classes.find_map(|c| c.own.get(name).copied())
     }
 
     /// A parameter by its handle.

@@ -179,15 +179,13 @@ impl Federate {
         }
         let mut to = BTreeSet::new();
         let mut classes = BTreeSet::new();
-        let mut at = self.model.object_class(registered);
-        while let Some(c) = at {
+        for c in self.model.object_lineage(registered) {
             classes.insert(c.handle);
             let without = self
                 .declarations
                 .subscribed()
                 .at_object_class_without_regions(c.handle);
             to.extend(without.filter(|(_, a, _)| *a == attribute).map(|(f, ..)| f));
-            at = c.parent.and_then(|p| self.model.object_class(p));
         }
         let subscribed = &self.declarations.subscribed().regions;
         for (_, ranges) in self.regions.updates.of(instance, attribute, self.me) {
@@ -280,9 +278,10 @@ impl Federate {
         let subscribed = &self.declarations.subscribed().regions;
         let mut decided = BTreeSet::from([self.me]);
         let mut to = Vec::new();
-        let sent = self.model.interaction_class(sent);
-        let mut at = sent;
-        while let (Some(sent), Some(c)) = (sent, at) {
+        let Some(sent) = self.model.interaction_class(sent) else {
+            return to;
+        };
+        for c in self.model.interaction_lineage(sent.handle) {
             let here: BTreeSet<_> = self
                 .declarations
                 .subscribed()
@@ -309,7 +308,6 @@ impl Federate {
                     to.push(federate);
                 }
             }
-            at = c.parent.and_then(|p| self.model.interaction_class(p));
         }
         to.sort_unstable();
         to

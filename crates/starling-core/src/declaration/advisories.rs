@@ -124,15 +124,13 @@ impl Federate {
             .published
             .get(&class)
             .map_or(&[][..], Vec::as_slice);
-        let mut at = self.model.object_class(class);
         let mut wanted = false;
-        while let Some(c) = at {
+        for c in self.model.object_lineage(class) {
             let mut active = self
                 .declarations
                 .subscribed
                 .active_at_object_class(c.handle);
             wanted |= active.any(|(f, a)| f != self.me && published.contains(&a));
-            at = c.parent.and_then(|p| self.model.object_class(p));
         }
         if self.declarations.registration.is_news(class, wanted) {
             self.delivery
@@ -141,15 +139,13 @@ impl Federate {
     }
 
     fn advise_interactions(&mut self, class: InteractionClassHandle) {
-        let mut at = self.model.interaction_class(class);
         let mut wanted = false;
-        while let Some(c) = at {
+        for c in self.model.interaction_lineage(class) {
             let mut active = self
                 .declarations
                 .subscribed
                 .active_at_interaction_class(c.handle);
             wanted |= active.any(|f| f != self.me);
-            at = c.parent.and_then(|p| self.model.interaction_class(p));
         }
         if self.declarations.interactions.is_news(class, wanted) {
             self.delivery

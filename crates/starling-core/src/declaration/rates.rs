@@ -24,9 +24,13 @@ pub(super) fn rated(
     class: ObjectClassHandle,
 ) -> Rated {
     let mut all: BTreeMap<FederateHandle, Periods> = BTreeMap::new();
-    let sent = model.object_class(class);
-    let mut at = sent.filter(|_| subscriptions.has_rates());
-    while let (Some(c), Some(sent)) = (at, sent) {
+    let Some(sent) = model
+        .object_class(class)
+        .filter(|_| subscriptions.has_rates())
+    else {
+        return Rated::default();
+    };
+    for c in model.object_lineage(class) {
         for (federate, attribute, rate) in subscriptions.rates_at(c.handle) {
             let Some(slot) = sent.slot(attribute) else {
                 continue;
@@ -37,7 +41,6 @@ pub(super) fn rated(
             let shortest = shortest.or_insert(period);
             *shortest = period.min(*shortest);
         }
-        at = c.parent.and_then(|p| model.object_class(p));
     }
     all.retain(|_, periods| periods.values().any(|p| *p > 0));
     all.into_iter().collect()

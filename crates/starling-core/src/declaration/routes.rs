@@ -185,14 +185,12 @@ fn object_route(
     let Some(sent) = model.object_class(class) else {
         return ObjectRoute::default();
     };
-    let mut at = Some(sent);
-    while let Some(c) = at {
+    for c in model.object_lineage(class) {
         for (federate, attribute, since) in subscriptions.at_object_class(c.handle) {
             if let Some(slot) = sent.slot(attribute) {
                 route.entry((federate, since)).or_default().insert(slot);
             }
         }
-        at = c.parent.and_then(|p| model.object_class(p));
     }
     ObjectRoute {
         class_slots: sent.attributes.len(),
@@ -212,10 +210,8 @@ fn interaction_route(
     class: InteractionClassHandle,
 ) -> Vec<(FederateHandle, LogIndex)> {
     let mut route = Vec::new();
-    let mut at = model.interaction_class(class);
-    while let Some(c) = at {
+    for c in model.interaction_lineage(class) {
         route.extend(subscriptions.at_interaction_class(c.handle));
-        at = c.parent.and_then(|p| model.interaction_class(p));
     }
     route.sort_unstable();
     route

@@ -177,14 +177,11 @@ impl<N: Copy + Ord> Subscriptions<N> {
         federate: FederateHandle,
         class: ObjectClassHandle,
     ) -> Option<ObjectClassHandle> {
-        let mut at = Some(class);
-        while let Some(c) = at {
-            if !self.object(federate, c).is_empty() || self.regions.has_object(federate, c) {
-                return Some(c);
-            }
-            at = model.object_class(c)?.parent;
-        }
-        None
+        let subscribes = |c: &ObjectClassHandle| {
+            !self.object(federate, *c).is_empty() || self.regions.has_object(federate, *c)
+        };
+        let mut classes = model.object_lineage(class).map(|c| c.handle);
+        classes.find(subscribes)
     }
 
     /// Subscribed attributes at exactly this object class, and since when.

@@ -245,11 +245,9 @@ impl Execution {
     /// Who subscribes to a class or to a superclass of it, with regions or without.
     pub(super) fn subscribers(&self, class: InteractionClassHandle) -> Vec<FederateHandle> {
         let mut subscribers = BTreeSet::new();
-        let mut at = self.model.interaction_class(class);
-        while let Some(class) = at {
+        for class in self.model.interaction_lineage(class) {
             let here = self.subscriptions.at_interaction_class(class.handle);
             subscribers.extend(here.map(|(federate, _)| federate));
-            at = class.parent.and_then(|p| self.model.interaction_class(p));
         }
         subscribers.into_iter().collect()
     }

@@ -711,8 +711,7 @@ impl Federate {
         // The sent class or its nearest superclass that is subscribed (§6.13).
         let mut from = LogIndex::default();
         let mut received = None;
-        let mut at = self.model.interaction_class(sent);
-        while let Some(class) = at {
+        for class in self.model.interaction_lineage(sent) {
             if let Some(since) = self.interaction_wanted(class.handle) {
                 from = from.max(since);
                 if since <= sender_applied {
@@ -720,7 +719,6 @@ impl Federate {
                     break;
                 }
             }
-            at = class.parent.and_then(|p| self.model.interaction_class(p));
         }
         let map = received.map(|received| {
             let parameters = self.model.interaction_class(sent);
