@@ -168,38 +168,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
 }
 
 fn counters(of: &Counters) -> Value {
-    let Counters {
-        sent,
-        unwanted,
-        reduced,
-        of_deleted,
-        queued,
-        unknown,
-        unsubscribed,
-        retracted,
-        dropped,
-        from_removed,
-        outdated,
-        conflated,
-        held,
-        withheld,
-        waiting,
-    } = of;
-    json!({
-        "sent": sent,
-        "unwanted": unwanted,
-        "reduced": reduced,
-        "of_deleted": of_deleted,
-        "queued": queued,
-        "unknown": unknown,
-        "unsubscribed": unsubscribed,
-        "retracted": retracted,
-        "dropped": dropped,
-        "from_removed": from_removed,
-        "outdated": outdated,
-        "conflated": conflated,
-        "held": held,
-        "withheld": withheld,
-        "waiting": waiting,
-    })
+    let all = Counters::NAMES.into_iter().zip(of.values());
+    all.map(|(name, count)| (name.to_owned(), Value::from(count)))
+        .collect()
 }

@@ -2,43 +2,71 @@
 
 use std::fmt;
 
-/// Counts since the federate joined, and what waits now. Of each update and interaction that it makes one of the first
-/// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`. What
-/// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted` or `dropped`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Updates and interactions handed to the data path.
-    pub sent: u64,
-    /// Updates and interactions that no federate subscribes to; not sent.
-    pub unwanted: u64,
-    /// Best-effort updates that were not sent to a receiver because of its update rate.
-    pub reduced: u64,
-    /// Updates of an instance that another federate has deleted, its removal not yet delivered; not sent.
-    pub of_deleted: u64,
-    /// Reflections and interactions put into the callback queue.
-    pub queued: u64,
-    /// Arrived, but this federate has no such instance (not discovered, or deleted locally).
-    pub unknown: u64,
-    /// Arrived, but nothing in it was subscribed when it was to be delivered.
-    pub unsubscribed: u64,
-    /// Queued, and retracted by their senders before they were delivered (1516.1-2010, 8.21).
-    pub retracted: u64,
-    /// Queued, and not delivered, since this federate resigned; and what arrived until its
-    /// resignation was in the log.
-    pub dropped: u64,
-    /// Arrived from a federate that had already been removed.
-    pub from_removed: u64,
-    /// Arrived, but its sender had not applied the beginning of the present epoch.
-    pub outdated: u64,
-    /// Requests for values that became one callback with an earlier one (Provide Attribute Value
-    /// Update).
-    pub conflated: u64,
-    /// Now: frames that wait for what they come after.
-    pub held: u64,
-    /// Now: messages that time management withholds.
-    pub withheld: u64,
-    /// Now: callbacks that wait for the federate.
-    pub waiting: u64,
+/// Numbers of one kind: a struct of them, and the same as a list, for who shows or carries all.
+macro_rules! counters {
+    ($(#[$about:meta])* $name:ident { $($(#[$about_field:meta])* $field:ident,)* }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {$(
+            $(#[$about_field])*
+            pub $field: u64,
+        )*}
+
+        impl $name {
+            /// Their names, in the order in which they stand here.
+            pub const NAMES: [&str; [$(stringify!($field)),*].len()] = [$(stringify!($field)),*];
+
+            /// In the order of their names.
+            pub fn values(&self) -> [u64; Self::NAMES.len()] {
+                [$(self.$field),*]
+            }
+
+            /// Of values in the order of their names.
+            pub fn of([$($field),*]: [u64; Self::NAMES.len()]) -> Self {
+                $name { $($field),* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// Counts since the federate joined, and what waits now. Of each update and interaction that it makes one of the first
+    /// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`. What
+    /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted` or `dropped`.
+    Counters {
+        /// Updates and interactions handed to the data path.
+        sent,
+        /// Updates and interactions that no federate subscribes to; not sent.
+        unwanted,
+        /// Best-effort updates that were not sent to a receiver because of its update rate.
+        reduced,
+        /// Updates of an instance that another federate has deleted, its removal not yet delivered; not sent.
+        of_deleted,
+        /// Reflections and interactions put into the callback queue.
+        queued,
+        /// Arrived, but this federate has no such instance (not discovered, or deleted locally).
+        unknown,
+        /// Arrived, but nothing in it was subscribed when it was to be delivered.
+        unsubscribed,
+        /// Queued, and retracted by their senders before they were delivered (1516.1-2010, 8.21).
+        retracted,
+        /// Queued, and not delivered, since this federate resigned; and what arrived until its
+        /// resignation was in the log.
+        dropped,
+        /// Arrived from a federate that had already been removed.
+        from_removed,
+        /// Arrived, but its sender had not applied the beginning of the present epoch.
+        outdated,
+        /// Requests for values that became one callback with an earlier one (Provide Attribute Value
+        /// Update).
+        conflated,
+        /// Now: frames that wait for what they come after.
+        held,
+        /// Now: messages that time management withholds.
+        withheld,
+        /// Now: callbacks that wait for the federate.
+        waiting,
+    }
 }
 
 /// What was sent and received, and all that did not come as it was sent, or not yet.

@@ -173,6 +173,19 @@ impl Wire for Result<(), Exception> {
     }
 }
 
+impl Wire for Counters {
+    fn put(&self, out: &mut Vec<u8>) {
+        self.values().iter().for_each(|count| count.put(out));
+    }
+    fn get(from: &mut Reader<'_>) -> Result<Self, WireError> {
+        let mut values = [0; Counters::NAMES.len()];
+        for value in &mut values {
+            *value = Wire::get(from)?;
+        }
+        Ok(Counters::of(values))
+    }
+}
+
 impl<T: Wire> Wire for Arc<T> {
     fn put(&self, out: &mut Vec<u8>) {
         (**self).put(out);
@@ -203,10 +216,6 @@ fields! {
     TimeStatus {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
         waits_for
-    }
-    Counters {
-        sent, unwanted, reduced, of_deleted, queued, unknown, unsubscribed, retracted, dropped,
-        from_removed, outdated, conflated, held, withheld, waiting
     }
     Cause { sender, request }
     Entry { index, cause, body }

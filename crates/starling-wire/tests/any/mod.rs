@@ -32,46 +32,11 @@ pub fn any_of<T: Any>() -> BoxedStrategy<T> {
     T::any()
 }
 
-/// More fields than a tuple of strategies has.
 impl Any for Counters {
     fn any() -> BoxedStrategy<Self> {
-        let of = |n: [u64; 15]| {
-            let [
-                sent,
-                unwanted,
-                reduced,
-                of_deleted,
-                queued,
-                unknown,
-                unsubscribed,
-                retracted,
-                dropped,
-                from_removed,
-                outdated,
-                conflated,
-                held,
-                withheld,
-                waiting,
-            ] = n;
-            Counters {
-                sent,
-                unwanted,
-                reduced,
-                of_deleted,
-                queued,
-                unknown,
-                unsubscribed,
-                retracted,
-                dropped,
-                from_removed,
-                outdated,
-                conflated,
-                held,
-                withheld,
-                waiting,
-            }
-        };
-        any::<[u64; 15]>().prop_map(of).boxed()
+        any::<[u64; Counters::NAMES.len()]>()
+            .prop_map(Counters::of)
+            .boxed()
     }
 }
 
