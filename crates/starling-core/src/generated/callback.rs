@@ -5,6 +5,7 @@ use crate::{Callback, ObjectInstanceHandle};
 
 impl Callback {
     /// Its name in spec/api.tsv.
+    #[inline]
     pub(crate) fn row_name(&self) -> &'static str {
         match self {
             Callback::ConnectionLost { .. } => "connectionLost",
