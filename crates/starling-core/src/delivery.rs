@@ -10,9 +10,9 @@
 //!   before it is reflected;
 //! - else whatever comes first.
 //!
-//! Invariants: `bytes` is the sum over all in `queue`, `withheld_bytes` over all that time
-//! management withholds; while it withholds, `queue` has no message in receive order, and else
-//! `withheld` is empty.
+//! Invariants: `bytes` is the sum over all in `queue`, `others` and `of_save`, the other two over what their
+//! names say; each is in one of these lists. `queue` is empty while anything is in `in_receive_order` or
+//! `others`, which may go on after time management has ceased to withhold.
 
 use crate::Callback;
 use crate::FederateHandle;

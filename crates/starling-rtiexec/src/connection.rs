@@ -57,8 +57,9 @@ pub(crate) struct Connection {
     pub in_work: bool,
     /// The receiver that it waits for.
     pub held_by: Option<usize>,
-    /// Senders that wait for it, since when.
+    /// Senders that wait for it.
     pub holds: Vec<usize>,
+    /// Since when more waits to be written than it may hold.
     pub full_since: Option<Instant>,
     /// The slowness was logged.
     pub slow_told: bool,

@@ -129,7 +129,7 @@ pub struct Server {
     starved: bool,
     /// A connection has ended since.
     freed: bool,
-    /// Since when which federation execution of this name has no federates.
+    /// The federation executions without federates, by name: which of that name, and since when.
     pub(crate) empty_since: BTreeMap<String, (u64, Instant)>,
     stop: Arc<AtomicBool>,
     observers: (Sender<Sender<State>>, Receiver<Sender<State>>),

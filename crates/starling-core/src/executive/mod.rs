@@ -239,7 +239,8 @@ impl Executive {
         execution.is_some_and(|e| e.basis() != merged.basis)
     }
 
-    /// Tells how much time has gone by since the executive began; only for ages in messages.
+    /// Tells how much time has gone by since the executive began: periodic updates of the MOM are due by
+    /// it, and what it and `starling why` say of ages.
     pub fn set_time(&mut self, now: Duration) {
         self.now = now;
     }

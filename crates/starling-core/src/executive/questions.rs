@@ -80,7 +80,7 @@ impl Executive {
         all.flat_map(|e| e.take_long_waits(longer)).collect()
     }
 
-    /// Only for ages in messages.
+    /// As of when they are asked.
     fn tell_time(&mut self) {
         for execution in self.executions.values_mut() {
             execution.mom.now = self.now;

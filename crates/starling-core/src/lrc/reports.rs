@@ -1,5 +1,5 @@
 //! What the executive is told of what the federate does: counts and calls for those who ask about it, and
-//! service reports of the management object model, 1516.1-2010 §11.5.
+//! service reports of the management object model, 1516.1-2010 §11.4.3.
 
 use super::*;
 use crate::message::Doing;

@@ -108,7 +108,7 @@ messages! {
             /// Its handle from the restore on.
             federate: FederateHandle,
         },
-        /// Federation Not Restored, §4.29. Audience: all. That it is restored is no entry: what each
+        /// Federation Not Restored, §4.29. Audience: all, or who asked. That it is restored is no entry: what each
         /// federate gets then begins its log again.
         8 NotRestored(reason: RestoreFailure),
         /// Federation Restore Status Response, §4.32. Audience: who asked.

@@ -6,11 +6,13 @@
 //! asked for before.
 //!
 //! Invariants:
-//! - only the executive makes entries of this chapter, and only for those who subscribe;
+//! - only the executive makes entries of this chapter: for those who subscribe, and for the federate that
+//!   one asks about or acts on;
 //! - what a federate counts stands at the federate, and comes to the executive when somebody asks:
 //!   no count costs a message;
 //! - the handle of a MOM instance follows from whose it is, and is in the RTI's own block;
-//! - an attribute or parameter that a FOM added to the MOM's classes is nothing to the RTI.
+//! - an attribute that a FOM added to the MOM's classes is nothing to the RTI, nor is a
+//!   parameter but HLAsyncPointName, for which the MIM of 2010 has a report and no request.
 
 mod adjust;
 pub(crate) mod arguments;
