@@ -119,11 +119,22 @@ impl Network {
             };
             for to in to {
                 let me = me.expect("members send data");
-                if self.hosts.values().any(|h| h.handle == to) {
+                if self.is_there(to) || self.becomes(to) {
                     self.links.put(Link::Data(me, to), [message.clone()]);
                 }
             }
         }
+    }
+
+    fn is_there(&self, handle: FederateHandle) -> bool {
+        self.hosts.values().any(|h| h.handle == handle)
+    }
+
+    /// Whether a host that is to be restored as this one has not read that yet: what is for it waits
+    /// on its links, which are its process's.
+    fn becomes(&self, handle: FederateHandle) -> bool {
+        let mut members = self.hosts.keys().filter_map(|p| self.executive.member(*p));
+        members.any(|(_, _, member)| member == handle)
     }
 
     /// Runs a service at a host and puts what it sends on the links.
@@ -142,7 +153,8 @@ impl Network {
     pub(crate) fn step(&mut self, draw: &mut fastrand::Rng, checker: &mut dyn Watch) -> bool {
         let reads = |link: &Link| match link {
             Link::Down(peer) => !self.stalled.contains(peer),
-            Link::Up(_) | Link::Data(..) => true,
+            Link::Up(_) => true,
+            Link::Data(_, to) => self.is_there(*to) || !self.becomes(*to),
         };
         let busy: Vec<_> = self.links.busy().filter(reads).collect();
         if busy.is_empty() {
@@ -357,11 +369,15 @@ impl Network {
             return;
         };
         self.links.remove(Link::Down(peer));
+        // What it was, and what a restore has made of it.
+        let member = self.executive.member(peer).map(|(_, _, handle)| handle);
+        let handles: BTreeSet<_> = member.into_iter().chain([gone.handle]).collect();
         let others: Vec<_> = self.hosts.values().map(|h| h.handle).collect();
         for other in others {
-            self.links.remove(Link::Data(other, gone.handle));
-            self.links
-                .put(Link::Data(gone.handle, other), [Message::End]);
+            for gone in &handles {
+                self.links.remove(Link::Data(other, *gone));
+                self.links.put(Link::Data(*gone, other), [Message::End]);
+            }
         }
     }
 

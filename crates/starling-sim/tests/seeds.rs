@@ -57,6 +57,8 @@ fn seeds_of_time_management() {
         "resignFederationExecution",
         "killed",
         "stopped",
+        "HLAinteger64Time",
+        "HLAfloat64Time",
         "takes no callbacks",
         "came to rest",
     ];

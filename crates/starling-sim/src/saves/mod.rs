@@ -751,6 +751,13 @@ impl Run {
         let hosts: Vec<_> = hosts.iter().map(|h| (h.peer, h.handle)).collect();
         let mut owners = BTreeSet::new();
         for (peer, me) in hosts {
+            let own = &self.model.own[&me];
+            let stages = (own.save, own.restore);
+            assert_eq!(
+                stages,
+                (Stage::None, Stage::None),
+                "{me}: a save or restore has no end"
+            );
             self.compare(peer, me);
             let rooms = &self.model.own[&me].rooms;
             let points = (&rooms.announced, &rooms.achieved);
@@ -769,12 +776,6 @@ impl Run {
         for host in self.network.hosts.values() {
             let me = host.handle;
             let own = self.model.own.get_mut(&me).expect("all have come to rest");
-            let stages = (own.save, own.restore);
-            assert_eq!(
-                stages,
-                (Stage::None, Stage::None),
-                "{me}: a save or restore has no end"
-            );
             assert_eq!(own.advancing, None, "{me} waits for ever at {}", own.time);
             assert_eq!(own.enabling, (false, false), "{me} waits for ever");
             let missing = own.must.first();

@@ -26,7 +26,7 @@ use model::{Message, Seen, whole};
 use own::{Own, Sent, Source};
 use starling_core::{
     AttributeHandle, Callback, DataPath, FederateHandle, InteractionClassHandle, LogicalTime,
-    MessageTime, ObjectClassHandle, ObjectInstanceHandle, Order, PeerId, Transportation,
+    MessageTime, ObjectClassHandle, ObjectInstanceHandle, Order, PeerId, TimeType, Transportation,
 };
 use starling_galt_oracle::{Kind, LAST};
 use std::collections::{BTreeMap, BTreeSet};
@@ -40,12 +40,16 @@ const END: i64 = LAST - 20;
 /// An attribute's handle of HLAprivilegeToDeleteObject.
 const PRIVILEGE: u32 = 1;
 
-fn time(value: i64) -> LogicalTime {
-    LogicalTime::integer64(value)
+fn time(of: TimeType, value: i64) -> LogicalTime {
+    match of {
+        TimeType::Integer64 => LogicalTime::integer64(value),
+        TimeType::Float64 => LogicalTime::float64(value as f64).expect("it is finite"),
+    }
 }
 
 struct Run {
     draw: fastrand::Rng,
+    of: TimeType,
     network: Network,
     seen: Seen,
     own: BTreeMap<FederateHandle, Own>,
@@ -68,8 +72,13 @@ pub fn run(seed: u64, actions: usize) -> Report {
     } else {
         DataPath::Executive
     };
+    let of = match draw.u8(..3) {
+        0 => TimeType::Float64,
+        _ => TimeType::Integer64,
+    };
     let mut run = Run {
         draw,
+        of,
         network: Network::new(path),
         seen: Seen::default(),
         own: BTreeMap::new(),
@@ -87,11 +96,9 @@ pub fn run(seed: u64, actions: usize) -> Report {
     });
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
-    run.network.create_with_time(
-        vec![source("timed")],
-        Some(source("timed mim")),
-        "HLAinteger64Time",
-    );
+    run.network
+        .create_with_time(vec![source("timed")], Some(source("timed mim")), of.name());
+    run.count(of.name());
     while run.step() {}
     for _ in 0..3 {
         run.network.join(vec![]);

@@ -16,11 +16,24 @@ pub(crate) type Message = (FederateHandle, u64);
 
 /// A whole logical time.
 pub(crate) fn whole(time: LogicalTime) -> i64 {
-    time.as_integer64().expect("its times are integers")
+    let float = || time.as_float64().expect("it is of one of the two types");
+    time.as_integer64().unwrap_or_else(|| whole_number(float()))
+}
+
+fn whole_number(value: f64) -> i64 {
+    assert_eq!(value.fract(), 0.0, "its times are whole");
+    value as i64
 }
 
 fn length(interval: LogicalTimeInterval) -> i64 {
-    interval.as_integer64().expect("its times are integers")
+    let float = || {
+        interval
+            .as_float64()
+            .expect("it is of one of the two types")
+    };
+    interval
+        .as_integer64()
+        .unwrap_or_else(|| whole_number(float()))
 }
 
 pub(crate) fn kind(of: Advance) -> Kind {
