@@ -3,12 +3,13 @@
 use crate::common::Federation;
 use starling_core::message::Stamp;
 use starling_core::message::{
-    AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody,
+    AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody, ResignAction,
     SubscribedAttribute, ddm, declaration, federation, object, ownership,
 };
 use starling_core::{
-    AddressBuf, AttributeHandle, Callback, Divestiture, ExceptionKind, FederateHandle, LogicalTime,
-    LogicalTimeInterval, ObjectInstanceHandle, RegionHandle, Service, Transportation, ValuesBuf,
+    AddressBuf, AttributeHandle, Callback, Divestiture, Exception, ExceptionKind, FederateHandle,
+    LogicalTime, LogicalTimeInterval, ObjectInstanceHandle, RegionHandle, Service, Transportation,
+    ValuesBuf,
 };
 
 /// A owns x and y of an instance, which B and C know and publish, too.
@@ -583,4 +584,72 @@ fn messages_that_may_be_retracted_are_bounded() {
         f.forge_refused("A", DataBody::Interaction { class, payload })
     });
     assert!((80..160).contains(&fits), "{fits} messages");
+}
+
+/// Joins as `name`, registers instances or synchronization points, resigns and leaves them; whether it
+/// could join.
+fn leave(f: &mut Federation, name: &str, what: &str) -> Result<(), String> {
+    f.join_with(name, vec![]).map_err(|e| e.message)?;
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    f.call(name, |f| {
+        f.publish_object_class_attributes(class, &x)?;
+        for n in 0..3 {
+            if what == "object instances" {
+                f.register_object_instance(class, None)?;
+            } else {
+                let label = format!("{name}{n}");
+                f.register_federation_synchronization_point(&label, &[0; 500], &[])?;
+            }
+        }
+        Ok::<_, Exception>(())
+    })
+    .unwrap();
+    f.run();
+    f.resign(name, ResignAction::UnconditionallyDivestAttributes);
+    Ok(())
+}
+
+#[test]
+fn what_those_leave_who_join_again_and_again_is_bounded() {
+    for what in ["object instances", "synchronization points"] {
+        let mut f = Federation::bounded(5000);
+        f.join("A");
+        let (class, x) = (f.class("A"), f.attributes(&["x"]));
+        f.call("A", |a| {
+            a.subscribe_object_class_attributes(class, &x, true, "")?;
+            a.publish_object_class_attributes(class, &x)
+        })
+        .unwrap();
+        let mut names = (0..100).map(|n| format!("B{n}"));
+        let refused = names.find_map(|name| leave(&mut f, &name, what).err());
+        let why = refused.expect("it is bounded");
+        assert!(
+            why.contains(what) && why.contains("limits.kept_bytes"),
+            "{why}"
+        );
+        // Who is there goes on, and when what was left has gone others join again.
+        for callback in f.callbacks("A") {
+            match callback {
+                Callback::DiscoverObjectInstance { instance, .. } => {
+                    let root = f.class("HLAobjectRoot");
+                    let a = f.federate("A");
+                    let privilege = a.attribute_handle(root, "HLAprivilegeToDeleteObject");
+                    let privilege = [privilege.unwrap()];
+                    f.call("A", |a| {
+                        a.attribute_ownership_acquisition_if_available(instance, &privilege, b"")
+                    })
+                    .unwrap();
+                    f.callbacks("A");
+                    f.call("A", |a| a.delete_object_instance(instance, b""))
+                        .unwrap();
+                }
+                Callback::AnnounceSynchronizationPoint { label, .. } => f
+                    .call("A", |a| a.synchronization_point_achieved(&label, true))
+                    .unwrap(),
+                _ => {}
+            }
+        }
+        f.run();
+        assert_eq!(leave(&mut f, "C", what), Ok(()));
+    }
 }

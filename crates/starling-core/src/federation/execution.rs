@@ -192,6 +192,7 @@ impl Execution {
                 self.federation.name
             );
         }
+        self.require_room_left()?;
         let used = |name: &str| self.federation.members.values().any(|m| m.name == name);
         if let Some(name) = name.as_ref().filter(|n| used(n)) {
             throw!(

@@ -181,6 +181,11 @@ impl Federation {
         member.ok_or_else(|| ProtocolError(format!("{federate} is not a member")))
     }
 
+    /// Bytes, about, of synchronization points of federates that have resigned.
+    pub(crate) fn points_left(&self) -> usize {
+        self.points.left()
+    }
+
     /// Synchronization points that are registered and not achieved, by label.
     pub(crate) fn synchronization_points(&self) -> &BTreeMap<String, SynchronizationPoint> {
         &self.synchronization_points

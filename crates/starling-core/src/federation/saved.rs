@@ -65,6 +65,8 @@ impl Federation {
         for (label, point) in &self.synchronization_points {
             if self.members.contains_key(&point.registrar) {
                 kept.add(point.registrar, point_bytes(label, point));
+            } else {
+                kept.add_left(point_bytes(label, point));
             }
         }
         kept

@@ -108,7 +108,7 @@ impl Execution {
 
     /// A federate has resigned: nobody waits for it.
     pub(crate) fn synchronize_without(&mut self, gone: FederateHandle) {
-        self.federation.points.forget(gone);
+        self.federation.points.leave(gone);
         let labels: Vec<_> = self
             .federation
             .synchronization_points

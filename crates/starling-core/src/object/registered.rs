@@ -197,6 +197,11 @@ impl ExecutionObjects {
         Some(gone)
     }
 
+    /// Bytes, about, of instances of federates that have resigned.
+    pub(crate) fn left(&self) -> usize {
+        self.registered.left()
+    }
+
     /// A name is reserved.
     pub(super) fn reserve(&mut self, name: String, by: FederateHandle) {
         self.reserved.add(by, name_bytes(&name));
@@ -275,7 +280,7 @@ impl ExecutionObjects {
         let reserved = NameUse::ReservedBy(federate);
         self.names.retain(|_, used| *used != reserved);
         self.reserved.forget(federate);
-        self.registered.forget(federate);
+        self.registered.leave(federate);
         self.last.remove(&federate);
         self.transportations.retain(|(f, _), _| *f != federate);
     }

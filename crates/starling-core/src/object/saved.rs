@@ -93,11 +93,12 @@ impl ExecutionObjects {
             }
         }
         for (handle, instance) in &self.instances {
-            // What others have left counts for nobody.
-            if let Owner::Federate(registrar) = handle.registrar()
-                && self.last.contains_key(&registrar)
-            {
-                registered.add(registrar, instance.bytes());
+            if let Owner::Federate(registrar) = handle.registrar() {
+                if self.last.contains_key(&registrar) {
+                    registered.add(registrar, instance.bytes());
+                } else {
+                    registered.add_left(instance.bytes());
+                }
             }
         }
         (reserved, registered)
