@@ -38,6 +38,12 @@ pub(crate) struct Execution {
 }
 
 impl Execution {
+    /// Whether there is something for its executive to take.
+    #[inline]
+    pub(crate) fn has_outputs(&self) -> bool {
+        self.log.has_news() || !self.notes.is_empty() || self.federation.has_archive_tasks()
+    }
+
     pub(crate) fn new(
         name: String,
         time: TimeType,

@@ -379,8 +379,14 @@ impl Executive {
     ) -> Result<(), ProtocolError> {
         to.clear();
         let (id, federate) = self.membership(peer)?;
-        self.contained(id, |execution| execution.data(federate, data, to))??;
-        self.take_outputs(id);
+        // A data frame seldom has any.
+        let has_outputs = self.contained(id, |execution| {
+            execution.data(federate, data, to)?;
+            Ok(execution.has_outputs())
+        })??;
+        if has_outputs {
+            self.take_outputs(id);
+        }
         Ok(())
     }
 
@@ -685,10 +691,7 @@ impl Executive {
 
     fn take_outputs(&mut self, id: ExecutionId) {
         let execution = self.executions.get_mut(&id);
-        // A data frame seldom has any.
-        let Some(execution) = execution.filter(|e| {
-            e.log.has_news() || !e.notes.is_empty() || e.federation.has_archive_tasks()
-        }) else {
+        let Some(execution) = execution.filter(|e| e.has_outputs()) else {
             return;
         };
         self.archive.extend(execution.federation.saves().tasks());

@@ -268,8 +268,12 @@ impl Log {
 
     /// Brings a member up to date, so that a data frame may follow on its stream; its connection.
     pub(crate) fn catch_up(&mut self, federate: FederateHandle) -> Option<PeerId> {
-        self.bring_up_to(federate, self.index);
-        self.peer(federate)
+        let stream = self.streams.get(&federate)?;
+        let (peer, told) = (stream.peer, stream.told);
+        if told < self.index {
+            self.bring_up_to(federate, self.index);
+        }
+        Some(peer)
     }
 
     /// Whether a data frame is of this epoch. Refuses one that comes after what has not happened:
