@@ -212,7 +212,7 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// Throws what a service throws here and now before it looks at its arguments.
-    #[inline]
+    #[inline(always)]
     pub fn require(&self, service: Service) -> Result<(), Exception> {
         let unmet = self.unmet & service.preconditions();
         if unmet.is_empty() {
@@ -245,7 +245,8 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    #[inline]
+    // Data comes this way; left to itself the compiler inlines it or not as the code around it grows.
+    #[inline(always)]
     fn serve_unreported<T>(
         &mut self,
         service: Service,
