@@ -290,7 +290,8 @@ impl Delivery {
         let in_queue = self.queue.iter().filter(|q| q.is_in_receive_order());
         let received = in_queue.count() + self.in_receive_order.len();
         let message = |q: &&Queued| matches!(q, Queued::Object(o) if o.received_order() == Some(Order::TimeStamp));
-        let released = self.queue.iter().filter(message).count();
+        let released = self.queue.iter().chain(self.others.values());
+        let released = released.filter(message).count();
         (
             received as u64,
             (released + self.in_time_order.len()) as u64,
@@ -661,6 +662,20 @@ mod tests {
         assert!(delivery.is_empty());
         assert_eq!((delivery.bytes(), delivery.withheld_bytes()), (0, 0));
         assert!(delivery.places.is_empty() && !delivery.detour);
+    }
+
+    #[test]
+    fn messages_are_counted_wherever_they_wait() {
+        let mut delivery = Delivery::default();
+        delivery.withhold(true);
+        delivery.push(interaction(0));
+        delivery.withhold(false);
+        delivery.push_in_time_order(at(5), message(1, 5, Order::TimeStamp));
+        assert_eq!(delivery.lengths(), (1, 1));
+        delivery.release(Some(at(5)), |_| {});
+        assert_eq!(delivery.lengths(), (1, 1), "behind what was withheld");
+        delivery.hold_for_save(true);
+        assert_eq!(delivery.lengths(), (1, 1), "while a save is made");
     }
 
     /// Looks at messages for the retraction of every second one of so many, in receive order, as

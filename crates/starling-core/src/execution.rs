@@ -91,14 +91,17 @@ impl Execution {
         saved: saved::Execution,
         processes: BTreeMap<FederateHandle, PeerInfo>,
     ) -> Result<(), ProtocolError> {
+        saved.mom.require_periods()?;
         self.objects = ExecutionObjects::restore(saved.object, &self.model)?;
         self.federation.restore(saved.federation, processes);
-        self.mom.restore(saved.mom, self.federation.modules());
         self.subscriptions = Subscribed::restore(saved.declaration.subscriptions);
         self.publications = Publications::restore(saved.declaration.publications);
         self.ownership = ExecutionOwnership::restore(saved.ownership);
         self.regions = ExecutionRegions::restore(saved.ddm);
-        self.time.restore(saved.time);
+        self.time.restore(saved.time, self.mom.now);
+        let times = self.time.times();
+        self.mom
+            .restore(saved.mom, self.federation.modules(), times);
         Ok(())
     }
 

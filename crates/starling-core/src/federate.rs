@@ -157,7 +157,7 @@ impl Federate {
         self.ownership = Ownership::restore(saved.ownership);
         self.regions = FederateRegions::restore(saved.ddm);
         self.time.restore(saved.time, &self.model)?;
-        self.mom.restore(saved.mom);
+        self.mom.restore(saved.mom, &self.model)?;
         let waiting = saved.delivery;
         self.delivery.begin_again(waiting.withholding);
         for queued in waiting.queue {

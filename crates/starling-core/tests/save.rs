@@ -4,9 +4,11 @@
 use crate::common::Federation;
 use starling_core::message::{LogIndex, ResignAction, save};
 use starling_core::{
-    Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTimeInterval,
-    ObjectClassHandle, ParameterHandle, RestoreFailure, SaveFailure, SavedFederation, Service,
+    Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RestoreFailure, SaveFailure,
+    SavedFederation, Service,
 };
+use std::collections::BTreeMap;
 
 /// Two federates that have been told of a save, and have begun it.
 fn saving(f: &mut Federation, label: &str) {
@@ -433,7 +435,29 @@ type Forgery = (fn(&mut SavedFederation), &'static str);
 
 #[test]
 fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
-    let forgeries: [Forgery; 9] = [
+    let forgeries: [Forgery; 12] = [
+        (
+            |s| {
+                let counts = &mut s.federates[1].1.mom.counts;
+                let class = ObjectClassHandle::from_raw(9999);
+                counts.instances_updated.push((class, 1));
+            },
+            "what was counted is of a class",
+        ),
+        (
+            |s| {
+                let mut managed = s.execution.mom.federates.values_mut();
+                managed.next_back().unwrap().period_s = Some(0);
+            },
+            "the period of the updates of federate 2 is 0 s",
+        ),
+        (
+            |s| {
+                let mut managed = s.execution.mom.federates.values_mut();
+                managed.next_back().unwrap().period_s = Some(u64::MAX);
+            },
+            "the period of the updates of federate 2 is 18446744073709551615 s",
+        ),
         (|s| drop(s.federates.pop()), "not those of its federates"),
         (
             |s| {
@@ -524,4 +548,167 @@ fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
             ..
         ]
     ));
+}
+
+#[test]
+fn a_part_of_a_save_is_that_of_its_sender() {
+    let mut f = two();
+    saving(&mut f, "L");
+    complete(&mut f);
+    f.hear();
+    let of_b = f.member("B").save();
+    let mut renamed = f.member("A").save();
+    renamed.federation.name = "B".into();
+    for part in [of_b, renamed] {
+        let refused = f.forge_part("A", part).expect_err("it is not A's");
+        assert!(refused.contains("sent the part of"), "{refused}");
+    }
+    let own = f.member("A").save();
+    f.forge_part("A", own).unwrap();
+}
+
+/// Restores what was saved under a label; all are told.
+fn restore(f: &mut Federation, label: &str, saved: Archived) {
+    f.call("A", |f| f.request_federation_restore(label))
+        .unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    for name in ["A", "B", "A"] {
+        f.callbacks(name);
+    }
+    for name in ["A", "B"] {
+        f.call(name, |f| f.federate_restore_complete()).unwrap();
+    }
+    for name in ["A", "B"] {
+        assert_eq!(f.callbacks(name), [Callback::FederationRestored]);
+    }
+}
+
+/// The values that a federate has been given, by the names of the attributes.
+fn values(f: &mut Federation, name: &str) -> BTreeMap<String, Vec<u8>> {
+    let mut values = BTreeMap::new();
+    for callback in f.callbacks(name) {
+        if let Callback::ReflectAttributeValues { values: given, .. } = callback {
+            let model = f.member(name).model();
+            let named = |(a, v): (_, &[u8])| (model.attribute(a).unwrap().name.clone(), v.to_vec());
+            values.extend(given.iter().map(named));
+        }
+    }
+    values
+}
+
+#[test]
+fn who_was_advancing_at_a_save_waits_since_the_restore() {
+    let mut f = two();
+    let class = f.class("HLAmanager.HLAfederate");
+    let names = ["HLAtimeAdvancingTime", "HLAtimeGrantedTime"];
+    let spent = names.map(|n| f.federate("A").attribute_handle(class, n).unwrap());
+    f.call("A", |a| {
+        a.subscribe_object_class_attributes(class, &spent, true, "")
+    })
+    .unwrap();
+    let one = LogicalTimeInterval::float64(1.0).unwrap();
+    f.call("A", |a| a.enable_time_regulation(one)).unwrap();
+    f.call("B", |b| b.enable_time_constrained()).unwrap();
+    f.callbacks("A");
+    f.callbacks("B");
+    let ten = LogicalTime::float64(10.0).unwrap();
+    f.call("B", |b| b.time_advance_request(ten)).unwrap();
+    let saved = saved(&mut f, "L");
+    f.set_time(100);
+    restore(&mut f, "L", saved);
+    f.set_time(120);
+    assert_eq!(f.long_waits(30), []);
+    f.set_time(140);
+    let waits = f.long_waits(30);
+    assert!(
+        matches!(&waits[..], [(why, _)] if why.contains("Time Advance Request to 10, 40.0 s ago")),
+        "{waits:?}"
+    );
+    let b = f.member("B").handle();
+    let b = ObjectInstanceHandle(1 + u64::from(b.0));
+    f.callbacks("A");
+    f.call("A", |a| {
+        a.request_instance_attribute_value_update(b, &spent, b"")
+    })
+    .unwrap();
+    let of_b = values(&mut f, "A");
+    let spent = names.map(|n| u32::from_be_bytes(of_b[n][..].try_into().unwrap()));
+    assert_eq!(spent, [40_000, 0], "advancing, granted");
+}
+
+#[test]
+fn there_is_one_task_with_saves_at_a_time() {
+    let mut f = two();
+    let saved = saved(&mut f, "L");
+    f.join("C");
+    f.call("C", |c| c.request_federation_restore("L")).unwrap();
+    f.run();
+    let reading = f.archives().remove(0);
+    // Who asked leaves while it is read: nothing comes of it, but it goes on.
+    f.resign("C", ResignAction::NoAction);
+    f.call("A", |a| a.request_federation_restore("L")).unwrap();
+    assert!(matches!(
+        &f.callbacks("A")[..],
+        [Callback::RestoreRequested {
+            succeeded: false,
+            ..
+        }]
+    ));
+    saving(&mut f, "M");
+    complete(&mut f);
+    for name in ["A", "B"] {
+        assert_eq!(
+            f.callbacks(name),
+            [Callback::FederationNotSaved {
+                reason: SaveFailure::RtiUnableToSave
+            }]
+        );
+    }
+    assert_eq!(f.archives(), []);
+    let notes = f.notes();
+    let told = notes
+        .iter()
+        .filter(|n| n.contains("is still being written or read"));
+    assert_eq!(told.count(), 2, "{notes:?}");
+    // It has come.
+    f.archived(&reading, saved);
+    saving(&mut f, "M");
+    complete(&mut f);
+    written(&mut f, "M");
+}
+
+#[test]
+fn each_attribute_of_the_standard_mim_has_a_value() {
+    let mut f = two();
+    let mut expected = 0;
+    let mut all = BTreeMap::new();
+    for class in ["HLAmanager.HLAfederation", "HLAmanager.HLAfederate"] {
+        let class = f.class(class);
+        let model = f.member("A").model();
+        let attributes = &model.object_class(class).unwrap().attributes;
+        let attributes = attributes.iter().copied().filter(|a| {
+            let name = &model.attribute(*a).unwrap().name;
+            // A token without contents.
+            name != "HLAprivilegeToDeleteObject"
+        });
+        let attributes: Vec<_> = attributes.collect();
+        expected += attributes.len();
+        f.call("A", |a| {
+            a.subscribe_object_class_attributes(class, &attributes, true, "")
+        })
+        .unwrap();
+        f.callbacks("A");
+        f.call("A", |a| {
+            a.request_class_attribute_value_update(class, &attributes, b"")
+        })
+        .unwrap();
+        for (name, value) in values(&mut f, "A") {
+            all.insert((class, name), value);
+        }
+    }
+    assert_eq!(all.len(), expected, "{:?}", all.keys());
+    let empty: Vec<_> = all.iter().filter(|(_, v)| v.is_empty()).collect();
+    assert!(empty.is_empty(), "{empty:?}");
 }

@@ -171,3 +171,17 @@ fn messages_that_wait_are_the_reason_why_nothing_comes() {
         "{lines:?}"
     );
 }
+
+#[test]
+fn of_many_who_stand_still_some_are_named() {
+    let names: Vec<String> = (0..30).map(|n| format!("F{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut f = timed(&names);
+    f.call("F0", |f| f.time_advance_request(at(20.0))).unwrap();
+    f.set_time(40);
+    let waits = f.long_waits(30);
+    assert!(
+        matches!(&waits[..], [(why, _)] if why.ends_with("'F11' and 18 more")),
+        "{waits:?}"
+    );
+}

@@ -413,12 +413,15 @@ impl Executive {
     /// it could not be done is a sentence without its end.
     pub fn archived(&mut self, execution: u64, task: u64, done: Result<Archived, String>) {
         // A federation execution may be gone by now; a panic has been answered by ending it.
-        let _ = self.contained(execution, |e| match done {
-            Ok(Archived::Written) => e.saved(task, Ok(())),
-            Ok(Archived::Read(saved)) => e.restore_read(task, Ok(saved)),
-            Err(why) => {
-                e.saved(task, Err(why.clone()));
-                e.restore_read(task, Err(why));
+        let _ = self.contained(execution, |e| {
+            e.federation.saves().task_done(task);
+            match done {
+                Ok(Archived::Written) => e.saved(task, Ok(())),
+                Ok(Archived::Read(saved)) => e.restore_read(task, Ok(saved)),
+                Err(why) => {
+                    e.saved(task, Err(why.clone()));
+                    e.restore_read(task, Err(why));
+                }
             }
         });
         self.take_outputs(execution);

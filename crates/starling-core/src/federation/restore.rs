@@ -13,7 +13,7 @@
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
 use super::modules;
-use super::save::{Archive, QueuedSave, SavedFederation, Stages, can_be_label};
+use super::save::{Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label};
 use crate::callback::Callback;
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
@@ -120,6 +120,8 @@ impl Execution {
             || self.federation.restoring.is_in_progress()
         {
             Some("another save or restore has begun meanwhile")
+        } else if self.federation.saves.has_task_out() {
+            Some(TASK_IS_OUT)
         } else {
             None
         };

@@ -126,6 +126,8 @@ pub(crate) struct Saves {
     save: Option<Save>,
     tasks: Vec<Archive>,
     last_task: u64,
+    /// The last task has not been answered, whatever became of what it was for.
+    task_is_out: bool,
 }
 
 impl Saves {
@@ -139,8 +141,10 @@ impl Saves {
         self.save.as_ref().is_some_and(|s| s.began == began)
     }
 
-    /// Numbers a task and puts it up for the executive's process.
+    /// Numbers a task and puts it up for the executive's process. There must be none.
     pub(crate) fn put_task(&mut self, mut task: Archive) -> u64 {
+        debug_assert!(!self.task_is_out, "one task at a time");
+        self.task_is_out = true;
         self.last_task += 1;
         task.number = self.last_task;
         self.tasks.push(task);
@@ -154,6 +158,17 @@ impl Saves {
     /// Tasks since the last call.
     pub(crate) fn tasks(&mut self) -> impl Iterator<Item = Archive> + '_ {
         self.tasks.drain(..)
+    }
+
+    /// Whether a task has not been answered. There is one at a time: what it was for may have been
+    /// dropped, and what it takes, and the work, is still there.
+    pub(super) fn has_task_out(&self) -> bool {
+        self.task_is_out
+    }
+
+    /// A task was answered.
+    pub(crate) fn task_done(&mut self, task: u64) {
+        self.task_is_out &= task != self.last_task;
     }
 
     /// What is under way is dropped: the federation execution is another one now.
@@ -193,6 +208,10 @@ impl Saves {
         stage.copied().unwrap_or_default()
     }
 }
+
+/// Why there is no other task yet.
+pub(super) const TASK_IS_OUT: &str =
+    "another save of it, of which nothing comes any more, is still being written or read";
 
 /// Whether something can be saved under a label.
 pub(super) fn can_be_label(label: &str) -> bool {
@@ -428,6 +447,9 @@ impl Execution {
         federate: FederateHandle,
         part: saved::Federate,
     ) -> Result<(), ProtocolError> {
+        let name = self.federation.federate_name(federate);
+        let name = name.unwrap_or_default().to_owned();
+        let task_is_out = self.federation.saves.has_task_out();
         let Some(save) = &mut self.federation.saves.save else {
             return Ok(());
         };
@@ -440,12 +462,27 @@ impl Execution {
         if part.log.applied != *asked_at {
             return Ok(());
         }
+        let is = &part.federation;
+        if (is.handle, is.name.as_str()) != (federate, name.as_str()) {
+            return Err(ProtocolError(format!(
+                "{federate}, '{name}', sent the part of {}, '{}'",
+                is.handle, is.name
+            )));
+        }
         if parts.insert(federate, part).is_some() {
             return Err(ProtocolError(format!(
                 "{federate} sent its part of a save twice"
             )));
         }
         if parts.len() < save.stages.len() {
+            return Ok(());
+        }
+        if task_is_out {
+            self.note_all(&format!(
+                "the federation execution can't be saved: {TASK_IS_OUT}"
+            ));
+            self.log.advance();
+            self.end_save(None, Some(SaveFailure::RtiUnableToSave));
             return Ok(());
         }
         let number = self.federation.saves.last_task + 1;

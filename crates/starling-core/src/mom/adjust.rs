@@ -1,7 +1,7 @@
 //! HLAadjust interactions, and the timer of periodic updates.
 
 use super::encoding::Decoder;
-use super::execution::Period;
+use super::execution::{PERIOD_MAX, Period};
 use super::objects::PERIODIC;
 use super::reports::{Fault, Given};
 use super::{instance_of, unknown};
@@ -31,7 +31,7 @@ impl Execution {
         match what {
             "HLAsetTiming" => {
                 let seconds = given.get("HLAreportPeriod", Decoder::number)?;
-                if seconds > i32::MAX as u32 {
+                if seconds > PERIOD_MAX {
                     let why = "parameter HLAreportPeriod is less than 0 seconds";
                     return Err(Fault::malformed(why));
                 }

@@ -2,7 +2,8 @@
 //! reads the same totals as who did first.
 
 use crate::message::mom::{Counts, InstanceCounts};
-use crate::{InteractionClassHandle, ObjectClassHandle, Transportation};
+use crate::{InteractionClassHandle, ObjectClassHandle, ProtocolError, Transportation};
+use starling_fom::ObjectModel;
 
 /// By the number of a class, then by transportation type.
 type ByClass = Vec<[u64; 2]>;
@@ -103,8 +104,27 @@ impl Tally {
         }
     }
 
-    /// As it was saved.
-    pub(super) fn restore(on: bool, counts: &Counts) -> Self {
+    /// As it was saved. An error if the object model does not have what was counted.
+    pub(super) fn restore(
+        on: bool,
+        counts: &Counts,
+        model: &ObjectModel,
+    ) -> Result<Self, ProtocolError> {
+        let objects = counts.updates.iter().chain(&counts.reflections);
+        let objects = objects.map(|(class, ..)| class);
+        let of_instances = counts.instances_updated.iter();
+        let of_instances = of_instances.chain(&counts.instances_reflected);
+        let mut objects = objects.chain(of_instances.map(|(class, _)| class));
+        let mut interactions = counts
+            .interactions_sent
+            .iter()
+            .chain(&counts.interactions_received);
+        if !objects.all(|class| model.object_class(*class).is_some())
+            || !interactions.all(|(class, ..)| model.interaction_class(*class).is_some())
+        {
+            let why = "what was counted is of a class that the object model does not have";
+            return Err(ProtocolError(why.into()));
+        }
         let mut tally = Tally {
             updates_sent: counts.updates_sent,
             instances: counts.instances,
@@ -134,7 +154,7 @@ impl Tally {
         for (class, n) in &counts.instances_reflected {
             put(&mut tally.instances_reflected, class.raw(), how, *n);
         }
-        tally
+        Ok(tally)
     }
 
     /// All of it; `queued`: messages that wait in receive order and in time-stamp order.

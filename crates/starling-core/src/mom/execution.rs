@@ -40,6 +40,9 @@ pub(super) struct Managed {
     pub(super) waiting: VecDeque<Waiting>,
 }
 
+/// Seconds between periodic updates at most: HLAseconds is signed.
+pub(super) const PERIOD_MAX: u32 = i32::MAX as u32;
+
 /// Periodic updates of one HLAmanager.HLAfederate.
 pub(super) struct Period {
     pub(super) length: Duration,

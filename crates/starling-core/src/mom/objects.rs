@@ -52,9 +52,10 @@ pub(super) struct Spent {
 }
 
 impl Spent {
-    /// Of a federate that joins now.
-    pub(super) fn new(now: Duration) -> Self {
+    /// Of a federate that begins now.
+    pub(super) fn new(advancing: bool, now: Duration) -> Self {
         Spent {
+            advancing,
             since: now,
             accounted: now,
             ..Spent::default()
@@ -93,7 +94,7 @@ impl Execution {
             modules,
             asynchronous: false,
             switches: Switches::of(&self.model),
-            spent: Spent::new(self.mom.now),
+            spent: Spent::new(false, self.mom.now),
             reports: 0,
             period: None,
             waiting: VecDeque::new(),

@@ -1,11 +1,14 @@
 //! Saving and restoring.
 
 use super::counts::Tally;
-use super::execution::{ExecutionMom, Managed, Period};
+use super::execution::{ExecutionMom, Managed, PERIOD_MAX, Period};
 use super::federate::FederateMom;
 use super::objects::Spent;
+use crate::ProtocolError;
 use crate::message::ModuleSource;
 use crate::saved::mom as saved;
+use crate::time::galt::Times;
+use starling_fom::ObjectModel;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -32,8 +35,14 @@ impl ExecutionMom {
     }
 
     /// Periods, and times in a state, begin now.
-    pub(crate) fn restore(&mut self, saved: saved::Execution, modules: &[ModuleSource]) {
+    pub(crate) fn restore(
+        &mut self,
+        saved: saved::Execution,
+        modules: &[ModuleSource],
+        times: &Times,
+    ) {
         let now = self.now;
+        let advances = |f| times.clock(f).is_some_and(|c| c.advance().is_some());
         let federates = saved.federates.into_iter().map(|(handle, m)| {
             let places = m.modules.iter();
             let period = m.period_s.map(|seconds| {
@@ -47,7 +56,7 @@ impl ExecutionMom {
                     .collect(),
                 asynchronous: m.asynchronous,
                 switches: m.switches,
-                spent: Spent::new(now),
+                spent: Spent::new(advances(handle), now),
                 reports: m.reports,
                 period,
                 waiting: VecDeque::new(),
@@ -64,6 +73,21 @@ impl ExecutionMom {
     }
 }
 
+impl saved::Execution {
+    /// An error if a period is none that HLAsetTiming sets.
+    pub(crate) fn require_periods(&self) -> Result<(), ProtocolError> {
+        for (federate, managed) in &self.federates {
+            if let Some(period) = managed.period_s
+                && !(1..=PERIOD_MAX.into()).contains(&period)
+            {
+                let why = format!("the period of the updates of {federate} is {period} s");
+                return Err(ProtocolError(why));
+            }
+        }
+        Ok(())
+    }
+}
+
 impl FederateMom {
     pub(crate) fn save(&self) -> saved::Federate {
         saved::Federate {
@@ -72,8 +96,14 @@ impl FederateMom {
         }
     }
 
-    pub(crate) fn restore(&mut self, saved: saved::Federate) {
+    /// An error if the object model does not have what was counted.
+    pub(crate) fn restore(
+        &mut self,
+        saved: saved::Federate,
+        model: &ObjectModel,
+    ) -> Result<(), ProtocolError> {
         self.switches = saved.switches;
-        self.tally = Tally::restore(!self.tally.off, &saved.counts);
+        self.tally = Tally::restore(!self.tally.off, &saved.counts, model)?;
+        Ok(())
     }
 }

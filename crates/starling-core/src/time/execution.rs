@@ -51,6 +51,17 @@ pub(super) struct Since {
     pub(super) noted: bool,
 }
 
+impl From<Duration> for Since {
+    /// The first turn.
+    fn from(now: Duration) -> Self {
+        Since {
+            when: now,
+            turns: 1,
+            noted: false,
+        }
+    }
+}
+
 /// About what is kept of a message that may be retracted and was sent to so many, in bytes.
 pub(super) fn sent_bytes(to: usize) -> usize {
     2 * ENTRY_BYTES + to * 2 * size_of::<(FederateHandle, u64)>()

@@ -1,7 +1,7 @@
 //! Time management as a save has it.
 
 use super::deletions::Deletions;
-use super::execution::{ExecutionTime, sent_bytes};
+use super::execution::{ExecutionTime, Since, sent_bytes};
 use super::federate::{Delivered, FederateTime, Sent};
 use super::galt::{Clock, Times};
 use crate::ProtocolError;
@@ -9,6 +9,7 @@ use crate::kept::Kept;
 use crate::object::known::Instance;
 use crate::saved::time as saved;
 use starling_fom::ObjectModel;
+use std::time::Duration;
 
 impl ExecutionTime {
     pub(crate) fn save(&self) -> saved::Execution {
@@ -27,8 +28,8 @@ impl ExecutionTime {
         }
     }
 
-    /// Limits stay.
-    pub(crate) fn restore(&mut self, saved: saved::Execution) {
+    /// Limits stay. Who waits, waits since now.
+    pub(crate) fn restore(&mut self, saved: saved::Execution, now: Duration) {
         self.times = Times::restore(saved.time_type, saved.federates);
         self.messages = saved.messages;
         self.retractable = saved.retractable;
@@ -36,7 +37,8 @@ impl ExecutionTime {
         self.deletions = Deletions::restore(saved.deletions);
         self.unsettled = saved.unsettled;
         self.overdue.clear();
-        self.since.clear();
+        let members = self.times.federates();
+        self.since = members.map(|f| (f, Since::from(now))).collect();
     }
 }
 

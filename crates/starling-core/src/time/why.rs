@@ -7,6 +7,7 @@
 use super::execution::Since;
 use super::galt::Wait;
 use crate::execution::Execution;
+use crate::executive::quoted;
 use crate::why::{Broken, Walk};
 use crate::{FederateHandle, PeerId};
 use std::time::Duration;
@@ -158,22 +159,18 @@ impl Execution {
             "{}, from which messages with time stamps of {bound} may still come, {doing}",
             self.time_text(*first)
         );
-        if !others.is_empty() {
-            let names = others.iter().map(|(f, _)| self.federate_text(*f));
-            let names: Vec<_> = names.collect();
-            text += &format!("; behind it, too: {}", names.join(", "));
+        let names = others.iter();
+        let names = names.filter_map(|(f, _)| self.federation.federate_name(*f));
+        if let Some(names) = quoted(names) {
+            text += &format!("; behind it, too: {names}");
         }
         text
     }
 
     /// Since when it waits, or does not.
     fn ago(&self, of: FederateHandle) -> String {
-        match self.time.since.get(&of) {
-            Some(since) => {
-                let ago = self.mom.now.saturating_sub(since.when);
-                format!("{:.1} s ago (turn {})", ago.as_secs_f64(), since.turns)
-            }
-            None => "before a restore".to_owned(),
-        }
+        let since = self.time.since.get(&of).copied().unwrap_or_default();
+        let ago = self.mom.now.saturating_sub(since.when);
+        format!("{:.1} s ago (turn {})", ago.as_secs_f64(), since.turns)
     }
 }

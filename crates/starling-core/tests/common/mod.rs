@@ -11,7 +11,7 @@ use starling_core::message::{
 };
 use starling_core::{
     Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
-    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Why,
+    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Why, saved,
 };
 use std::collections::BTreeMap;
 
@@ -385,6 +385,13 @@ impl Federation {
             self.lose(name);
         }
         served.map_err(|e| e.0)
+    }
+
+    /// A federate sends this as its part of a save.
+    pub fn forge_part(&mut self, name: &str, part: saved::Federate) -> Result<(), String> {
+        let part = ToExecutive::Part(Box::new(part));
+        let taken = self.bed.executive.receive(self.names[name], part);
+        taken.map_err(|e| e.0)
     }
 
     /// Sends a data frame as it is, past the federate's own checks; returns who gets it.
