@@ -123,11 +123,12 @@ impl Federate {
         }
     }
 
-    /// A federate that was saved, in a federation execution with these modules. An error if what was
-    /// saved is no federate's of such a one.
+    /// A federate that was saved, in a federation execution with these modules, and with a management
+    /// object model or without. An error if what was saved is no federate's of such a one.
     pub fn restored(
         saved: saved::Federate,
         modules: &[ModuleSource],
+        mom: bool,
         path: DataPath,
     ) -> Result<Self, ProtocolError> {
         let snapshot = Snapshot {
@@ -135,7 +136,7 @@ impl Federate {
             name: saved.federation.name.clone(),
             federation: saved.federation.federation.clone(),
             time_implementation: saved.time.time_type.name().to_owned(),
-            mom: true,
+            mom,
             index: saved.log.applied,
             modules: modules.to_vec(),
             federates: Vec::new(),

@@ -1,5 +1,5 @@
-//! Saves are written and read beside the loop, one after another, so that no federation execution
-//! waits for the disk.
+//! Saves are written and read beside the loop, one after another, so that nobody waits for the disk
+//! but who saves or restores: a federation execution waits for those of the others, too.
 
 use crate::saves::SaveStore;
 use crate::server::Server;
@@ -9,6 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use tracing::{info, warn};
+
+/// So many tasks wait at most. A federation execution has one at a time, but one that is gone may
+/// have left one behind.
+const TASKS_MAX: usize = 64;
 
 /// What has come of a task.
 struct Done {
@@ -82,13 +86,15 @@ impl Server {
     pub(crate) fn give_archive_tasks(&mut self) {
         while let Some(task) = self.executive.poll_archive() {
             let (execution, number) = (task.execution, task.number);
-            match self.archivist.tasks.send(task) {
-                Ok(()) => self.archivist.in_work += 1,
-                Err(_) => {
-                    let gone = Err("the thread for saves has ended".into());
-                    self.executive.archived(execution, number, gone);
-                }
-            }
+            let why = if self.archivist.in_work >= TASKS_MAX {
+                format!("{TASKS_MAX} saves are being written or read already")
+            } else if self.archivist.tasks.send(task).is_ok() {
+                self.archivist.in_work += 1;
+                continue;
+            } else {
+                "the thread for saves has ended".into()
+            };
+            self.executive.archived(execution, number, Err(why));
         }
     }
 

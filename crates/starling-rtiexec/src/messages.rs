@@ -1,7 +1,7 @@
 //! What a peer's messages lead to.
 
 use crate::server::{Ending, Server};
-use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
+use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
 use starling_core::{
     Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
 };
@@ -421,6 +421,14 @@ impl Server {
                 FromExecutive::Removed(why) => {
                     warn!("removed: {}: {why}", connection.name());
                     connection.member = None;
+                }
+                FromExecutive::Restored(restored) => {
+                    let before = connection.name();
+                    let Snapshot {
+                        federation, name, ..
+                    } = &restored.snapshot;
+                    connection.member = Some((federation.clone(), name.clone()));
+                    info!("restored as '{name}': {before}");
                 }
                 _ => {}
             }

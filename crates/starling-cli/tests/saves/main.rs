@@ -232,7 +232,7 @@ fn a_save_outlives_all_processes_and_finds_its_federates_by_name_and_type() {
     let handles = ["A", "B"].map(|name| a.rti.federate_handle(name).unwrap());
     drop((a, b, rtiexec));
 
-    let rtiexec = Rtiexec::start(directory.path());
+    let mut rtiexec = Rtiexec::start(directory.path());
     // In another order, so that they have other handles.
     let (b, a) = (
         Federate::join(&rtiexec.address, "B"),
@@ -259,6 +259,12 @@ fn a_save_outlives_all_processes_and_finds_its_federates_by_name_and_type() {
     let mut names: Vec<_> = told.iter().map(|(name, _)| name.as_str()).collect();
     names.sort_unstable();
     assert_eq!(names, ["A", "B"]);
+    // rtiexec's log calls it so from now on.
+    let now = &told[1].0;
+    rtiexec.log_until(&format!("restored as '{now}': federate 'Late'"));
+    let divest = starling::ResignAction::UnconditionallyDivestAttributes;
+    late.rti.resign_federation_execution(divest).unwrap();
+    rtiexec.log_until(&format!("resigned: federate '{now}'"));
 }
 
 #[test]

@@ -181,6 +181,7 @@ impl Executive {
         let processes = members.iter();
         let processes = processes.filter_map(|(handle, peer)| Some((*handle, info(peer)?)));
         let processes = processes.collect();
+        execution.mom.off = saved.mom.off;
         execution.log = Log::restore(saved.log.clone(), members);
         execution.restore(saved, processes)?;
         self.last_execution += 1;

@@ -5,7 +5,8 @@
 //! regulating federates but for the one that has the least; for that one, others may react to it,
 //! which those do that wait for their next message. The federates stand in the orders that are asked
 //! for ([`super::orders`]), so that a grant takes no look at all of them, however they depend on each
-//! other.
+//! other; but for those that wait for their next message, have shortened their lookahead and have
+//! not come to what it was before: who has the least bound looks at each of them.
 //!
 //! Invariants:
 //! - a federate is granted a time only when no message can come to it any more that belongs before;
@@ -444,14 +445,16 @@ impl Times {
     fn galt_of_least(&self, least: Bound, of: FederateHandle) -> Bound {
         let second = self.orders.bases.iter().nth(1);
         let mut soonest = second.map_or(Bound::Never, |(bound, _)| *bound);
-        for (lookahead, federate) in &self.orders.relays {
-            // Nor does anyone who comes behind.
-            if least.relayed(*lookahead, false) >= soonest {
-                break;
+        for exclusive in [false, true] {
+            for (lookahead, federate) in &self.orders.relays[usize::from(exclusive)] {
+                // Nor does anyone who comes behind.
+                if least.relayed(*lookahead, exclusive) >= soonest {
+                    break;
+                }
+                let relays = self.federates.get(federate).filter(|_| *federate != of);
+                let sooner = relays.and_then(|f| f.relay(least));
+                soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
             }
-            let relays = self.federates.get(federate).filter(|_| *federate != of);
-            let sooner = relays.and_then(|f| f.relay(least));
-            soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
         }
         soonest
     }
@@ -660,10 +663,15 @@ impl Federate {
     fn place(&self) -> Place {
         #[cfg(test)]
         super::galt_tests::looked();
-        let relays = self.constrained && self.waits_for_message().is_some();
+        let relays = self.waits_for_message().is_some() && self.constrained;
+        let exclusive = self
+            .clock
+            .advance
+            .is_some_and(|(kind, _)| kind.is_exclusive());
+        let lookahead = self.clock.lookahead.filter(|_| relays);
         Place {
             base: self.base(),
-            relays: self.clock.lookahead.filter(|_| relays),
+            relays: lookahead.map(|lookahead| (lookahead, exclusive)),
             waits: self.waits(),
         }
     }

@@ -497,6 +497,36 @@ fn a_grant_does_not_look_at_all_federates() {
 }
 
 #[test]
+fn whoever_steps_while_others_wait_for_messages_does_not_look_at_all() {
+    let looks = |federates: u32, lookahead: i64, kind: Advance| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        let lookahead = run.interval(lookahead);
+        all().for_each(|f| run.times.enable_regulation(f, lookahead));
+        while run.times.settle().is_some() {}
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        let end = run.time(1000);
+        all().skip(1).for_each(|f| run.times.ask(f, kind, end));
+        assert_eq!(run.times.settle(), None);
+        LOOKS.set(0);
+        for step in 1..=50 {
+            let to = run.time(step);
+            run.times.ask(FederateHandle(1), Advance::TimeAvailable, to);
+            let granted = std::iter::from_fn(|| run.times.settle()).count();
+            assert_eq!(granted, 1, "step {step}");
+        }
+        LOOKS.get()
+    };
+    for lookahead in [0, 10] {
+        for kind in [Advance::NextMessage, Advance::NextMessageAvailable] {
+            let (few, many) = (looks(50, lookahead, kind), looks(500, lookahead, kind));
+            assert_eq!(few, many, "{kind:?} with lookahead {lookahead}");
+        }
+    }
+}
+
+#[test]
 fn whom_all_wait_for_is_found_without_a_look_at_all_for_each() {
     let looks = |federates: u32| {
         let mut run = Run::new(TimeType::Integer64, federates as usize);

@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 pub(super) struct Place {
     /// What it may still send if nothing more comes to it, while it regulates.
     pub(super) base: Option<Bound>,
-    /// Its lookahead, if it may send sooner what is then because a message comes.
-    pub(super) relays: Option<LogicalTimeInterval>,
+    /// Its lookahead, if it may send sooner what is then because a message comes; and whether all of
+    /// the message's time have come by then.
+    pub(super) relays: Option<(LogicalTimeInterval, bool)>,
     pub(super) waits: Option<Waits>,
 }
 
@@ -32,7 +33,8 @@ pub(super) enum Waits {
 #[derive(Default)]
 pub(super) struct Orders {
     pub(super) bases: BTreeSet<(Bound, FederateHandle)>,
-    pub(super) relays: BTreeSet<(LogicalTimeInterval, FederateHandle)>,
+    /// Apart by whether all of the message's time have come by then.
+    pub(super) relays: [BTreeSet<(LogicalTimeInterval, FederateHandle)>; 2],
     pub(super) free: BTreeSet<(LogicalTime, FederateHandle)>,
     pub(super) constraints: BTreeSet<(Bound, FederateHandle)>,
     pub(super) times: BTreeSet<(Bound, FederateHandle)>,
@@ -42,7 +44,11 @@ impl Orders {
     /// Moves a federate to another place.
     pub(super) fn put(&mut self, federate: FederateHandle, from: Place, to: Place) {
         put(&mut self.bases, federate, from.base, to.base);
-        put(&mut self.relays, federate, from.relays, to.relays);
+        for exclusive in [false, true] {
+            let relays = |place: Place| place.relays.filter(|r| r.1 == exclusive).map(|r| r.0);
+            let order = &mut self.relays[usize::from(exclusive)];
+            put(order, federate, relays(from), relays(to));
+        }
         if from.waits != to.waits {
             let free = |place: Place| match place.waits? {
                 Waits::Free(time) => Some(time),
