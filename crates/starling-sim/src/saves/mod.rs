@@ -612,12 +612,12 @@ impl Run {
             let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
                 return n > 0;
             };
-            self.callback(me, callback);
+            self.callback(peer, me, callback);
         }
         true
     }
 
-    fn callback(&mut self, me: FederateHandle, callback: Callback) {
+    fn callback(&mut self, peer: PeerId, me: FederateHandle, callback: Callback) {
         self.report.callbacks += 1;
         self.count(callback.name());
         let mut outcome = None;
@@ -695,7 +695,8 @@ impl Run {
             Callback::FederationNotRestored { .. } => own.restore = Stage::None,
             _ => {}
         }
-        if restored && let Some(peer) = self.host(me) {
+        // By its peer: another that has not heard yet that it is another now may have this handle, too.
+        if restored {
             self.compare(peer, me);
         }
         if let Some((label, saved)) = outcome {
