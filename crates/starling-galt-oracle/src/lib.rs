@@ -77,7 +77,9 @@ impl Federate {
     /// The first point that it may use now.
     pub fn first_point(&self) -> i64 {
         match self.request {
-            Some((kind, to)) if kind != Kind::Fqr => self.first_from(2 * to, strict(kind)),
+            Some((kind, to)) if kind != Kind::Fqr || !self.constrained => {
+                self.first_from(2 * to, strict(kind))
+            }
             _ => self.first_from(2 * self.time, self.spent),
         }
     }

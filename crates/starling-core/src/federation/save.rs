@@ -1,8 +1,9 @@
 //! Federation save, 1516.1-2010 §4.16 to §4.23.
 //!
 //! A save at once instructs all federates at once. One at a logical time S waits: no time beyond S is
-//! granted any more, and a constrained federate is instructed when it asks for an advance beyond S
-//! and nothing up to S can come to it any more; the others when all constrained ones are. When all
+//! granted any more, and a constrained federate is instructed when it waits for a time beyond S and
+//! nothing up to S can come to it any more (it is through S, see [`crate::time::galt`]); the others
+//! when all constrained ones are. When all
 //! have said that they are complete the executive takes its own state and asks each federate for
 //! its part; what was sent before has come by then, because nobody sends anything while it saves.
 //! Once all parts are there the save is decided: only its writing can fail.
@@ -329,10 +330,11 @@ impl Execution {
         self.settle_time();
     }
 
-    /// Instructs whom the scheduled save has come to. Call when time has been settled.
-    pub(crate) fn instruct_scheduled(&mut self) {
+    /// Instructs whom the scheduled save has come to, if anybody. Call when time has been settled;
+    /// it may go on then, as nobody waits for these any more.
+    pub(crate) fn instruct_scheduled(&mut self) -> bool {
         if self.federation.restoring.is_in_progress() {
-            return;
+            return false;
         }
         let (label, time) = match (
             &self.federation.saves.scheduled,
@@ -340,10 +342,10 @@ impl Execution {
         ) {
             (Some(scheduled), _) => (scheduled.label.clone(), scheduled.time),
             (None, Some(save)) if self.time.holds_beyond().is_some() => {
-                let Some(time) = save.time else { return };
+                let Some(time) = save.time else { return false };
                 (save.label.clone(), time)
             }
-            _ => return,
+            _ => return false,
         };
         let members = self.log.members();
         let (constrained, others): (Vec<_>, Vec<_>) = members
@@ -358,10 +360,10 @@ impl Execution {
             |f: &FederateHandle| self.federation.saves.stage(*f) != SaveStatus::NoSaveInProgress;
         let mut now: Vec<_> = ready.into_iter().filter(|f| !told(f)).collect();
         if all {
-            now.extend(others);
+            now.extend(others.into_iter().filter(|f| !told(f)));
         }
         if now.is_empty() {
-            return;
+            return false;
         }
         self.federation.saves.scheduled = None;
         self.log.advance();
@@ -372,6 +374,7 @@ impl Execution {
         if all {
             self.time.hold_all();
         }
+        true
     }
 
     fn begin_save(&mut self, cause: Cause, label: String, time: Option<LogicalTime>) {

@@ -42,6 +42,8 @@ pub struct FederateTime {
     pub enabling: Option<LogicalTime>,
     /// Constraint was asked for.
     pub constraining: bool,
+    /// For a save all messages up to this time were handed over, before the grant that it waits for.
+    pub released: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: time stamp, and place among all
     /// messages.
     pub queue: BTreeSet<(LogicalTime, u64)>,

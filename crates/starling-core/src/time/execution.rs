@@ -324,8 +324,17 @@ impl Execution {
         }
     }
 
-    /// Grants what can be granted.
+    /// Grants what can be granted, and instructs to save whom a scheduled save has come to.
     pub(crate) fn settle_time(&mut self) {
+        loop {
+            self.grant();
+            if !self.instruct_scheduled() {
+                break;
+            }
+        }
+    }
+
+    fn grant(&mut self) {
         self.time.unsettled = false;
         while let Some((federate, outcome)) = self.time.times.settle() {
             let notice = match outcome {
@@ -347,7 +356,6 @@ impl Execution {
         }
         self.end_deletions();
         self.advise_unasked();
-        self.instruct_scheduled();
     }
 
     /// Hands over to a constrained federate what comes up to a time, before it saves.

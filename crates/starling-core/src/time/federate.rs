@@ -593,6 +593,7 @@ impl Federate {
 
     /// Messages up to a time can be delivered, since a save is at this time.
     pub(crate) fn release_up_to(&mut self, time: LogicalTime) {
+        self.time.clock.pass(time);
         self.release(Some(time), Order::TimeStamp);
     }
 

@@ -11,7 +11,15 @@
 //! Invariants:
 //! - a federate is granted a time only when no message can come to it any more that belongs before;
 //! - a federate changes by [`Times::change`] only, but for what no order knows;
-//! - GALT falls only when regulation is enabled, and then never below what was granted.
+//! - GALT falls only when regulation is enabled, and then never below what was granted, nor to what
+//!   was handed over for a save.
+//!
+//! The rule of a save at a time S: **who is through S stays through**. A constrained federate is
+//! through when what it waits for lies beyond S and nothing up to S can come to it any more. It is
+//! held there, is handed over what has come up to S ([`Times::release`]), and from then on counts as
+//! having come to S, with all messages there: who begins to regulate keeps to that, and so nothing up
+//! to S comes to it, nothing up to S is granted to it, and who is held sends nothing up to S. Hence
+//! nobody waits for one that is held, and all who advance are through at last.
 
 use super::by_time::{ByTime, Keyed};
 use super::orders::{Orders, Place, Waits};
@@ -180,6 +188,14 @@ impl Clock {
         self.floor = self.promised();
     }
 
+    /// It is through the time of a save, and sends nothing up to there any more. What else it has
+    /// asked for says so anyhow, but a Flush Queue Request may be granted less.
+    pub(crate) fn pass(&mut self, time: LogicalTime) {
+        if matches!(self.advance, Some((Advance::FlushQueue, _))) {
+            self.floor = self.bound_from(time, true);
+        }
+    }
+
     /// The advance is granted, to this time.
     pub(crate) fn grant(&mut self, time: LogicalTime) {
         if let Some((kind, _)) = self.advance.take() {
@@ -200,6 +216,8 @@ struct Federate {
     enabling: Option<LogicalTime>,
     /// Constraint was asked for.
     constraining: bool,
+    /// For a save all messages up to this time were handed over, before the grant that it waits for.
+    released: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: the place of each among all.
     queue: ByTime<u64>,
     place: Place,
@@ -266,7 +284,8 @@ impl Federate {
                 let next = self.queue.first().map_or(to, |m| m.min(to));
                 self.clock.bound_from(next, kind.is_exclusive())
             }
-            Some((Advance::FlushQueue, _)) => self.clock.promised(),
+            // It may be granted less.
+            Some((Advance::FlushQueue, _)) if self.constrained => self.clock.promised(),
             _ => self.clock.bound(),
         }
     }
@@ -306,22 +325,23 @@ impl Times {
         self.hold
     }
 
-    /// Whether a constrained federate is beyond a time already.
+    /// Whether a constrained federate is beyond a time already, or has been handed over what is.
     pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
         let mut all = self.federates.values();
-        all.any(|f| f.constrained && f.clock.time > time)
+        all.any(|f| f.constrained && f.clock.time.max(f.come().0) > time)
     }
 
-    /// Whether a constrained federate asks for an advance beyond a time, and has, with what it has
+    /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
     /// been granted and what waits for it, all messages up to there.
     pub(crate) fn is_through(&self, federate: FederateHandle, time: LogicalTime) -> bool {
         let Some(known) = self.federates.get(&federate) else {
             return false;
         };
-        let Some((kind, to)) = known.clock.advance else {
-            return false;
+        let (to, granted_before) = match (known.enabling, known.clock.advance) {
+            (Some(at), _) => (at, false),
+            (None, Some((kind, to))) => (to, kind.is_next_message() || kind == Advance::FlushQueue),
+            (None, None) => return false,
         };
-        let granted_before = kind.is_next_message() || kind == Advance::FlushQueue;
         let waits = known.queue.first().is_some_and(|m| m <= time);
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
     }
@@ -330,14 +350,19 @@ impl Times {
     /// goes by its time.
     pub(crate) fn has_come_to(&self, federate: FederateHandle, time: LogicalTime) -> bool {
         self.federates.get(&federate).is_none_or(|f| {
-            let beyond = f.clock.advance.is_some_and(|(_, to)| to > time);
+            let asked = f.clock.advance.map(|(_, to)| to).or(f.enabling);
+            let beyond = asked.is_some_and(|to| to > time);
             !f.clock.is_regulating() || f.clock.time >= time || beyond
         })
     }
 
-    /// Messages up to a time are handed over to a constrained federate without a grant.
+    /// Messages up to a time are handed over to a federate that is through it, without a grant.
     pub(crate) fn release(&mut self, federate: FederateHandle, time: LogicalTime) {
-        self.change(federate, |known| known.take_up_to(time));
+        self.change(federate, |known| {
+            known.take_up_to(time);
+            known.released = Some(time).filter(|_| known.constrained);
+            known.clock.pass(time);
+        });
     }
 
     /// The type of its logical times.
@@ -352,6 +377,7 @@ impl Times {
             over: false,
             enabling: None,
             constraining: false,
+            released: None,
             queue: ByTime::default(),
             place: Place::default(),
         };
@@ -503,7 +529,7 @@ impl Times {
         behind.sort_by_key(|(_, bound)| *bound);
         let held = match self.hold {
             Hold::Nothing => false,
-            Hold::Beyond(time) => at > time,
+            Hold::Beyond(time) => known.is_held(at, Some(time)),
             Hold::All => true,
         };
         Some(Wait { at, held, behind })
@@ -526,7 +552,7 @@ impl Times {
         };
         let others = self.federates.iter();
         let others = others.filter(|(h, f)| **h != federate && f.constrained);
-        let over = others.map(|(_, f)| (f.clock.time, f.over));
+        let over = others.map(|(_, f)| f.come());
         let (mut time, mut last) = (now, None);
         for (over, exclusive) in over {
             time = time.max(LogicalTime::least_reaching(over, lookahead, exclusive));
@@ -558,6 +584,7 @@ impl Times {
     pub(crate) fn disable_constrained(&mut self, federate: FederateHandle) {
         self.change(federate, |known| {
             known.constrained = false;
+            known.released = None;
             known.queue.clear();
         });
     }
@@ -630,6 +657,19 @@ impl Times {
 }
 
 impl Federate {
+    /// Up to where a constrained federate has all messages, and whether with those at that time.
+    fn come(&self) -> (LogicalTime, bool) {
+        let granted = (self.clock.time, self.over);
+        self.released
+            .map_or(granted, |released| granted.max((released, true)))
+    }
+
+    /// Whether it may not come to a time, since nothing beyond `most` is granted: nor is anything to
+    /// one that has been handed over all up to there.
+    fn is_held(&self, time: LogicalTime, most: Option<LogicalTime>) -> bool {
+        most.is_some_and(|most| time > most || self.released == Some(most))
+    }
+
     fn is_waiting(&self) -> bool {
         self.clock.advance.is_some() || self.enabling.is_some() || self.constraining
     }
@@ -698,7 +738,7 @@ impl Federate {
     fn outcome(&self, galt: Bound, most: Option<LogicalTime>) -> Option<Outcome> {
         #[cfg(test)]
         super::galt_tests::looked();
-        let held = |time: LogicalTime| most.is_some_and(|most| time > most);
+        let held = |time| self.is_held(time, most);
         if let Some(time) = self.enabling
             && (!self.constrained || galt.lets_pass(time, false))
             && !held(time)
@@ -729,7 +769,7 @@ impl Federate {
     fn settle(&mut self, outcome: Outcome) {
         match outcome {
             Outcome::Regulating { time, .. } => {
-                self.enabling = None;
+                (self.enabling, self.released) = (None, None);
                 // If it has moved, then as by Time Advance Request Available.
                 self.over &= self.clock.time == time;
                 self.clock.time = time;
@@ -743,6 +783,7 @@ impl Federate {
             Outcome::Granted { time, flush } => {
                 let asked = self.clock.advance;
                 self.over = asked.is_some_and(|(kind, _)| kind.is_exclusive());
+                self.released = None;
                 self.clock.grant(time);
                 if flush {
                     self.queue.clear()
@@ -814,6 +855,7 @@ impl Federate {
             over: self.over,
             enabling: self.enabling,
             constraining: self.constraining,
+            released: self.released,
             queue: self.queue.iter().map(|(t, s)| (t, *s)).collect(),
         }
     }
@@ -829,6 +871,7 @@ impl Federate {
             over: saved.over,
             enabling: saved.enabling,
             constraining: saved.constraining,
+            released: saved.released,
             queue,
             place: Place::default(),
         }

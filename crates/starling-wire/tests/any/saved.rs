@@ -186,7 +186,7 @@ mod time_room {
     use saved::time::{Clock, Deletion, Execution, Federate, FederateTime, Sent};
     structs! {
         Execution { time_type, federates, messages, retractable, deletions, unsettled }
-        FederateTime { clock, constrained, over, enabling, constraining, queue }
+        FederateTime { clock, constrained, over, enabling, constraining, released, queue }
         Clock { time, exclusive, lookahead, floor, advance }
         Deletion { message, class, waiting }
         Federate {

@@ -6,7 +6,7 @@ use starling_core::saved::time::{
 
 fields! {
     Execution { time_type, federates, messages, retractable, deletions, unsettled }
-    FederateTime { clock, constrained, over, enabling, constraining, queue }
+    FederateTime { clock, constrained, over, enabling, constraining, released, queue }
     Clock { time, exclusive, lookahead, floor, advance }
     Deletion { message, class, waiting }
     Federate { time_type, clock, enabling, constraint, asynchronous, last_number, sent, delivered, undeleted, bounds, orders }

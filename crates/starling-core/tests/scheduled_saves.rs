@@ -1,0 +1,200 @@
+//! Saves at a time, and who is through it stays through: whoever asks for more is instructed, by
+//! whatever service, and is granted nothing before the save has ended (1516.1-2010 §4.16, §4.17).
+
+mod common;
+
+use common::Federation;
+use starling_core::{Archived, Callback, ExceptionKind, LogicalTime, LogicalTimeInterval, Order};
+
+const SAVE: &str = "initiateFederateSave";
+
+fn at(time: u8) -> LogicalTime {
+    LogicalTime::float64(time.into()).expect("it is finite")
+}
+
+fn told(f: &mut Federation, name: &str) -> Vec<&'static str> {
+    f.callbacks(name).iter().map(Callback::name).collect()
+}
+
+fn regulate(f: &mut Federation, name: &str, lookahead: u8) {
+    let lookahead = LogicalTimeInterval::float64(lookahead.into()).expect("it is a number");
+    f.call(name, |l| l.enable_time_regulation(lookahead))
+        .expect("it does not regulate yet");
+}
+
+fn constrain(f: &mut Federation, name: &str) {
+    f.call(name, |l| l.enable_time_constrained())
+        .expect("it is not constrained yet");
+}
+
+fn advance(f: &mut Federation, name: &str, to: u8) {
+    f.call(name, |l| l.time_advance_request(at(to)))
+        .expect("it may advance");
+}
+
+fn flush(f: &mut Federation, name: &str, to: u8) {
+    f.call(name, |l| l.flush_queue_request(at(to)))
+        .expect("it may advance");
+}
+
+fn save(f: &mut Federation, name: &str, time: u8) {
+    f.call(name, |l| l.request_federation_save("S", Some(at(time))))
+        .expect("it takes part in time");
+    f.run();
+}
+
+/// All complete their saves, and it is written.
+fn complete(f: &mut Federation, names: &[&str]) {
+    for name in names {
+        f.call(name, |l| l.federate_save_begun())
+            .unwrap_or_else(|e| panic!("{name} was instructed: {e}"));
+        f.call(name, |l| l.federate_save_complete())
+            .unwrap_or_else(|e| panic!("{name} has begun: {e}"));
+    }
+    f.run();
+    let tasks = f.archives();
+    assert_eq!(tasks.len(), 1, "{tasks:?}");
+    f.archived(&tasks[0], Archived::Written);
+}
+
+fn federation(names: &[&str]) -> Federation {
+    let mut f = Federation::new("");
+    for name in names {
+        f.join(name);
+    }
+    f
+}
+
+#[test]
+fn nobody_waits_for_one_who_flushes_its_queue_beyond_the_save() {
+    for constrained in [false, true] {
+        let mut f = federation(&["a", "b"]);
+        regulate(&mut f, "a", 1);
+        constrain(&mut f, "b");
+        if constrained {
+            constrain(&mut f, "a");
+        }
+        let _ = (told(&mut f, "a"), told(&mut f, "b"));
+        save(&mut f, "a", 5);
+        flush(&mut f, "a", 10);
+        advance(&mut f, "b", 10);
+        assert_eq!(told(&mut f, "a"), [SAVE]);
+        assert_eq!(told(&mut f, "b"), [SAVE]);
+    }
+}
+
+#[test]
+fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
+    let names = ["ahead", "s", "late"];
+    let mut f = federation(&names);
+    advance(&mut f, "ahead", 10);
+    constrain(&mut f, "s");
+    constrain(&mut f, "late");
+    for name in names {
+        told(&mut f, name);
+    }
+    save(&mut f, "s", 2);
+    constrain(&mut f, "ahead");
+    told(&mut f, "ahead");
+    regulate(&mut f, "late", 1);
+    advance(&mut f, "s", 3);
+    advance(&mut f, "ahead", 12);
+    for name in names {
+        assert_eq!(told(&mut f, name), [SAVE], "{name}");
+    }
+    f.call("late", |l| l.abort_federation_save())
+        .expect("it was instructed");
+    f.run();
+    let late = told(&mut f, "late");
+    assert_eq!(late, ["federationNotSaved", "timeRegulationEnabled"]);
+}
+
+/// Who was instructed has what has come up to the save: whoever begins to regulate then, and sends as
+/// early as it can, changes nothing of that.
+#[test]
+fn who_was_instructed_is_not_granted_in_the_midst_of_its_save() {
+    for lookahead in [0, 1] {
+        for flushes in [false, true] {
+            let names = ["c", "k", "u"];
+            let mut f = federation(&names);
+            constrain(&mut f, "c");
+            constrain(&mut f, "k");
+            if !flushes {
+                regulate(&mut f, "c", 0);
+            }
+            let class = f.interaction("I");
+            f.call("u", |l| l.publish_interaction_class(class))
+                .expect("it is in the FOM");
+            f.call("c", |l| l.subscribe_interaction_class(class, true))
+                .expect("it is in the FOM");
+            f.call("u", |l| {
+                l.change_interaction_order_type(class, Order::TimeStamp)
+            })
+            .expect("it is published");
+            for name in names {
+                told(&mut f, name);
+            }
+            save(&mut f, "c", 5);
+            match flushes {
+                true => flush(&mut f, "c", 10),
+                false => f
+                    .call("c", |l| l.next_message_request(at(10)))
+                    .expect("it may advance"),
+            }
+            assert_eq!(told(&mut f, "c"), [SAVE]);
+            regulate(&mut f, "u", lookahead);
+            told(&mut f, "u");
+            let early = f.call("u", |l| l.send_interaction_at(class, &[], b"", at(5)));
+            let early = early.expect_err("all up to the save has come");
+            assert_eq!(early.kind, ExceptionKind::InvalidLogicalTime);
+            f.call("u", |l| l.send_interaction_at(class, &[], b"", at(6)))
+                .expect("it regulates");
+            advance(&mut f, "k", 10);
+            advance(&mut f, "u", 10);
+            assert_eq!(told(&mut f, "c"), [""; 0]);
+            assert_eq!(told(&mut f, "k"), [SAVE]);
+            assert_eq!(told(&mut f, "u"), [SAVE]);
+            complete(&mut f, &names);
+            assert_eq!(told(&mut f, "u"), ["federationSaved", "timeAdvanceGrant"]);
+            let c = told(&mut f, "c");
+            assert_eq!(
+                c,
+                ["federationSaved", "receiveInteraction", "timeAdvanceGrant"]
+            );
+        }
+    }
+}
+
+/// Messages that came up to a save have come, though its federate has not: nothing earlier comes
+/// behind them when the save has failed, and another at the same time finds it there.
+#[test]
+fn what_was_handed_over_for_a_save_that_fails_stays_in_order() {
+    let names = ["c", "u"];
+    let mut f = federation(&names);
+    constrain(&mut f, "c");
+    regulate(&mut f, "u", 1);
+    for name in names {
+        told(&mut f, name);
+    }
+    save(&mut f, "c", 5);
+    advance(&mut f, "c", 10);
+    advance(&mut f, "u", 5);
+    assert_eq!(told(&mut f, "u"), ["timeAdvanceGrant", SAVE]);
+    assert_eq!(told(&mut f, "c"), [SAVE]);
+    f.call("c", |l| l.abort_federation_save())
+        .expect("it was instructed");
+    assert_eq!(told(&mut f, "c"), ["federationNotSaved"]);
+    told(&mut f, "u");
+    f.join("late");
+    regulate(&mut f, "late", 0);
+    let late = f.callbacks("late");
+    let Some(Callback::TimeRegulationEnabled { time }) = late.last() else {
+        panic!("{late:?}");
+    };
+    assert_eq!(*time, at(5));
+    f.call("u", |l| l.disable_time_regulation())
+        .expect("it regulates");
+    f.call("late", |l| l.request_federation_save("again", Some(at(5))))
+        .expect("it takes part in time");
+    assert_eq!(told(&mut f, "c"), [SAVE]);
+}
