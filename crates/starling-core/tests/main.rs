@@ -15,6 +15,7 @@ mod paths;
 mod resigning;
 mod save;
 mod saved;
+mod scheduled_saves;
 mod service_reports;
 mod synchronization;
 mod time;

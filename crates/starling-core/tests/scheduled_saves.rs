@@ -1,9 +1,7 @@
 //! Saves at a time, and who is through it stays through: whoever asks for more is instructed, by
 //! whatever service, and is granted nothing before the save has ended (1516.1-2010 §4.16, §4.17).
 
-mod common;
-
-use common::Federation;
+use crate::common::Federation;
 use starling_core::{Archived, Callback, ExceptionKind, LogicalTime, LogicalTimeInterval, Order};
 
 const SAVE: &str = "initiateFederateSave";

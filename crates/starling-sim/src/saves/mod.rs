@@ -85,6 +85,8 @@ struct Own {
     /// It waits for its regulation, its constraint, an advance to there.
     enabling: (bool, bool),
     advancing: Option<i64>,
+    /// By a service that may be granted less.
+    or_less: bool,
     saving: Option<String>,
     save: Stage,
     restore: Stage,
@@ -460,23 +462,27 @@ impl Run {
     fn advance(&mut self, peer: PeerId, me: FederateHandle) {
         let by = self.draw.i64(1..10);
         let to = self.model.own[&me].time + by;
-        self.advance_to(peer, me, to);
+        let by = self.draw.u8(..3);
+        self.advance_to(peer, me, to, by);
     }
 
     /// Whether it may ask, and has.
-    fn advance_to(&mut self, peer: PeerId, me: FederateHandle, to: i64) -> bool {
+    fn advance_to(&mut self, peer: PeerId, me: FederateHandle, to: i64, by: u8) -> bool {
         let own = &self.model.own[&me];
         let waits = own.advancing.is_some() || own.enabling != (false, false);
         if waits || !(own.regulating || own.constrained) {
             return false;
         }
-        let floats = self.floats;
-        let done = self
-            .network
-            .call(peer, |f| f.time_advance_request(at(floats, to)));
+        let time = at(self.floats, to);
+        let done = self.network.call(peer, |f| match by {
+            0 => f.time_advance_request(time),
+            1 => f.next_message_request(time),
+            _ => f.flush_queue_request(time),
+        });
         let asked = self.allowed(me, done).is_some();
         if asked {
-            self.own(me).advancing = Some(to);
+            let own = self.own(me);
+            (own.advancing, own.or_less) = (Some(to), by > 0);
         }
         asked
     }
@@ -661,8 +667,17 @@ impl Run {
                 own.time = whole(time);
             }
             Callback::TimeAdvanceGrant { time } => {
-                assert_eq!(own.advancing.take(), Some(whole(time)), "{me} is granted");
-                own.time = whole(time);
+                let time = whole(time);
+                let asked = own
+                    .advancing
+                    .take()
+                    .expect("it is granted what it asked for");
+                assert!(
+                    asked == time || own.or_less && time < asked,
+                    "{me} is granted"
+                );
+                assert!(own.save == Stage::None, "{me} saves, and is granted {time}");
+                own.time = time;
             }
             Callback::InitiateFederateSave { label, .. } => {
                 assert_eq!((own.save, own.restore), (Stage::None, Stage::None));
@@ -736,7 +751,7 @@ impl Run {
             for peer in hosts {
                 let me = self.network.hosts[&peer].handle;
                 if self.model.own[&me].time < to {
-                    moved |= self.advance_to(peer, me, to);
+                    moved |= self.advance_to(peer, me, to, 0);
                 }
             }
             if !moved {
