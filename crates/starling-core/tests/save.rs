@@ -214,6 +214,30 @@ fn who_joins_before_a_restore_begins_is_in_its_way() {
     assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
 }
 
+/// A restore begins when who has asked for it evokes, which may be never: who asks for a save
+/// meanwhile, and was told of no restore, is told that there is none.
+#[test]
+fn a_save_that_is_asked_for_while_a_restore_waits_to_begin_fails() {
+    let mut f = two();
+    let saved = saved(&mut f, "Two");
+    f.call("A", |f| f.request_federation_restore("Two"))
+        .unwrap();
+    let not_saved = Callback::FederationNotSaved {
+        reason: SaveFailure::RtiUnableToSave,
+    };
+    let meanwhile = |f: &mut Federation| {
+        f.call("B", |f| f.request_federation_save("Meanwhile", None))
+            .unwrap();
+        assert_eq!(f.callbacks("B"), std::slice::from_ref(&not_saved));
+    };
+    meanwhile(&mut f);
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    meanwhile(&mut f);
+    f.callbacks("A");
+    assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
+}
+
 #[test]
 fn what_comes_while_a_federate_saves_never_stops_its_reading() {
     let mut f = two();

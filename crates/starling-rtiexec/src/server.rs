@@ -258,9 +258,11 @@ impl Server {
         }
     }
 
-    /// Ends in good order on SIGTERM and SIGINT.
+    /// Ends in good order on SIGTERM and SIGINT. A file that grows beyond a limit on its size is an
+    /// error where it is written, no longer a signal that ends the process.
     pub fn stop_on_signals(&mut self) -> io::Result<()> {
-        use signal_hook::consts::{SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+        signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         for (name, signal) in [("SIGTERM", SIGTERM), ("SIGINT", SIGINT)] {
             let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
             signal_hook::low_level::pipe::register(signal, theirs)?;

@@ -92,7 +92,12 @@ impl Rtiexec {
 
     /// With variables of the environment.
     fn start_with(directory: &Path, variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+        let program = Command::new(env!("CARGO_BIN_EXE_starling"));
+        Rtiexec::start_by(program, directory, variables)
+    }
+
+    fn start_by(mut program: Command, directory: &Path, variables: &[(&str, &str)]) -> Self {
+        let mut child = program
             .args(["rtiexec", "--listen", "127.0.0.1:0", "--run-dir"])
             .arg(directory.join("run"))
             .env("STARLING_SAVES_DIR", directory.join("saves"))
@@ -306,6 +311,22 @@ fn any_label_is_one_file_of_the_user_s_own_in_the_directory() {
     assert!(federate.rti.request_federation_restore(&long).is_err());
     federate.rti.request_federation_save("", None).unwrap();
     federate.expect("federationNotSaved");
+}
+
+#[test]
+fn a_limit_on_the_size_of_files_fails_the_save() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut limited = Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_starling");
+    limited.args(["-c", "ulimit -f 64 && exec \"$0\" \"$@\"", program]);
+    let rtiexec = Rtiexec::start_by(limited, directory.path(), &[]);
+    let federate = Federate::join(&rtiexec.address, "A");
+    // Beyond 64 blocks, of 1,024 bytes at most.
+    refused::reserve_much(&federate, 200_000);
+    let reason = save_fails(&federate, "L");
+    assert_eq!(reason, starling::SaveFailure::RtiUnableToSave);
+    federate.rti.reserve_object_instance_name("on").unwrap();
+    federate.expect("objectInstanceNameReservationSucceeded");
 }
 
 #[test]

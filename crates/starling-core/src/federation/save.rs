@@ -274,8 +274,10 @@ impl Execution {
         Ok(())
     }
 
-    /// Request Federation Save, §4.16: replaces one that waits for its time. One that crosses with
-    /// another save or a restore, of which its federate had not heard, is dropped.
+    /// Request Federation Save, §4.16: replaces one that waits for its time. None is possible while
+    /// another save or a restore is under way, of which its federate need not have heard. If that
+    /// federate hears of it before it could hear of a failure, its request is dropped: its
+    /// federationNotSaved would be taken for the end of the other save.
     fn request_save(
         &mut self,
         cause: Cause,
@@ -289,6 +291,13 @@ impl Execution {
             );
             let peer = self.log.peer(cause.sender);
             self.notes.extend(peer.map(|peer| (peer, why)));
+            let hears = self.federation.saves.is_instructed(cause.sender)
+                || self.federation.restoring.has_begun();
+            if !hears {
+                let failure = Some(SaveFailure::RtiUnableToSave);
+                self.log
+                    .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
+            }
             return Ok(());
         }
         if !can_be_label(&label) {
