@@ -1,9 +1,9 @@
 //! Resign Federation Execution, 1516.1-2010 §4.10, that crosses with other things: with what others
 //! ask of the federate, and, by HLAservice.HLAresignFederationExecution (§11), with services of its own.
 
-use crate::common::Federation;
+use crate::common::{Federation, Sent};
 use starling_core::message::ResignAction;
-use starling_core::{Answer, Callback, Exception, ExceptionKind};
+use starling_core::{Answer, Callback, DataPath, Exception, ExceptionKind, Lrc};
 
 /// A, whom B has resigned by the MOM; nothing of A's has arrived at the executive since.
 fn resigned_by_mom(f: &mut Federation) {
@@ -109,4 +109,15 @@ fn who_resigns_deletes_what_it_may_delete_now() {
     assert_eq!(removed(&mut f, "C"), [kept]);
     f.resign("B", ResignAction::DeleteObjects);
     assert_eq!(removed(&mut f, "C"), [passed]);
+}
+
+#[test]
+fn who_waits_for_an_answer_and_disconnects_is_not_connected() {
+    let lrc = || Lrc::new(Sent::default(), DataPath::Executive);
+    let kind = |lrc: &mut Lrc<Sent>| lrc.answer().unwrap().unwrap_err().kind;
+    let (mut left, mut lost) = (lrc(), lrc());
+    left.close();
+    assert_eq!(kind(&mut left), ExceptionKind::NotConnected);
+    lost.lose("the link was cut");
+    assert_eq!(kind(&mut lost), ExceptionKind::RTIinternalError);
 }

@@ -129,9 +129,43 @@ fn enabling_and_holding_are_told() {
         .unwrap();
     f.call("B", |f| f.time_advance_request(at(2.5))).unwrap();
     let (lines, turn) = f.why_time("B");
-    assert!(
-        lines[3].starts_with("FAIL granted: it is held until"),
-        "{lines:?}"
+    assert_eq!(
+        lines[3],
+        "FAIL granted: it is held until the federation execution is saved as 's' at 2; \
+         not done with it: 'A', 'B', 'C'"
+    );
+    assert_eq!(turn, None);
+}
+
+#[test]
+fn a_save_at_a_time_names_who_has_not_come_to_it() {
+    let mut f = timed(&["A", "B"]);
+    // B regulates with a lookahead that lets A come to 5, itself it stays behind.
+    let five = LogicalTimeInterval::float64(5.0).unwrap();
+    f.call("B", |f| f.modify_lookahead(five)).unwrap();
+    f.call("A", |f| f.request_federation_save("s", Some(at(3.0))))
+        .unwrap();
+    f.call("A", |f| f.time_advance_request(at(4.0))).unwrap();
+    f.run();
+    let (lines, _) = f.why_time("A");
+    assert_eq!(
+        lines[3],
+        "FAIL granted: it is held until the federation execution is saved as 's' at 3; \
+         not come to that: 'B'; not done with it: 'A'"
+    );
+}
+
+#[test]
+fn who_takes_no_part_in_time_management_is_not_blamed() {
+    let mut f = timed(&["A"]);
+    f.join("B");
+    let (lines, turn) = f.why_time("B");
+    assert_eq!(
+        lines[1..],
+        [
+            "ok time: 'B' is at 0, not time-constrained, not time-regulating, GALT 1",
+            "ok asked: nothing: it takes no part in time management",
+        ]
     );
     assert_eq!(turn, None);
 }

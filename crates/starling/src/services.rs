@@ -274,7 +274,7 @@ fn ended(links: &Links, service: Service) -> Exception {
     let state = links.lock();
     let why = state.lrc.lost().unwrap_or("another thread disconnected");
     let why = format!("the connection ended before the answer came: {why}");
-    Exception::new(ExceptionKind::RTIinternalError, why).in_service(service)
+    Exception::new(state.lrc.kind_of_end(), why).in_service(service)
 }
 
 /// The rows of the table of services as methods.

@@ -18,6 +18,7 @@ use crate::callback::Callback;
 use crate::delivery::Queued;
 use crate::exception::{NAME_BYTES_MAX, require_name, throw};
 use crate::execution::Execution;
+use crate::executive::quoted;
 use crate::held::Held;
 use crate::log::federate::Output;
 use crate::message::save::{Entry, Request};
@@ -360,14 +361,12 @@ impl Execution {
         let (constrained, others): (Vec<_>, Vec<_>) = members
             .into_iter()
             .partition(|f| self.time.is_constrained(*f));
-        let (ready, waiting): (Vec<_>, Vec<_>) = constrained
-            .into_iter()
-            .partition(|f| self.time.is_ready_to_save(*f, time));
-        let all = waiting.is_empty()
-            && (!ready.is_empty() || others.iter().all(|f| self.time.has_come_to(*f, time)));
+        let all = self.not_come_to_save(time).is_empty();
         let told =
             |f: &FederateHandle| self.federation.saves.stage(*f) != SaveStatus::NoSaveInProgress;
-        let mut now: Vec<_> = ready.into_iter().filter(|f| !told(f)).collect();
+        let ready = constrained.into_iter();
+        let ready = ready.filter(|f| self.time.is_ready_to_save(*f, time));
+        let mut now: Vec<_> = ready.filter(|f| !told(f)).collect();
         if all {
             now.extend(others.into_iter().filter(|f| !told(f)));
         }
@@ -384,6 +383,56 @@ impl Execution {
             self.time.hold_all();
         }
         true
+    }
+
+    /// Whom a save at this time waits for before all are instructed: the constrained that can't yet save; if
+    /// there are none constrained, who has not come to that time.
+    fn not_come_to_save(&self, time: LogicalTime) -> Vec<FederateHandle> {
+        let (constrained, others): (Vec<_>, Vec<_>) = self
+            .log
+            .members()
+            .into_iter()
+            .partition(|f| self.time.is_constrained(*f));
+        let (ready, waiting): (Vec<_>, Vec<_>) = constrained
+            .into_iter()
+            .partition(|f| self.time.is_ready_to_save(*f, time));
+        if !waiting.is_empty() || !ready.is_empty() {
+            return waiting;
+        }
+        let others = others.into_iter();
+        others
+            .filter(|f| !self.time.has_come_to(*f, time))
+            .collect()
+    }
+
+    /// What holds time, and whom it waits for; a sentence without its end.
+    pub(crate) fn hold_text(&self) -> String {
+        if self.federation.restoring.is_in_progress() {
+            return "it is held until the federation execution is restored".to_owned();
+        }
+        let (label, time) = self.federation.saves.next();
+        let mut text = format!("it is held until the federation execution is saved as '{label}'");
+        if let Some(time) = time {
+            text += &format!(" at {time}");
+        }
+        let stage = |f: &FederateHandle| self.federation.saves.stage(*f);
+        let complete = SaveStatus::FederateWaitingForFederationToSave;
+        let members = self.log.members();
+        let behind = time.map_or_else(Vec::new, |time| self.not_come_to_save(time));
+        let saving = members
+            .into_iter()
+            .filter(|f| stage(f) != SaveStatus::NoSaveInProgress);
+        let saving = saving.filter(|f| stage(f) != complete);
+        for (what, who) in [
+            ("not come to that", behind),
+            ("not done with it", saving.collect()),
+        ] {
+            let names = who.iter().filter_map(|f| self.federation.federate_name(*f));
+            if let Some(names) = quoted(names) {
+                text += &format!("; {what}: {names}");
+            }
+        }
+        text
     }
 
     fn begin_save(&mut self, cause: Cause, label: String, time: Option<LogicalTime>) {

@@ -128,7 +128,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn answer(&mut self) -> Option<Result<Answer, Exception>> {
         self.answer.take().or_else(|| {
             let why = self.lost()?;
-            Some(Err(Exception::new(ExceptionKind::RTIinternalError, why)))
+            Some(Err(Exception::new(self.kind_of_end(), why)))
         })
     }
 

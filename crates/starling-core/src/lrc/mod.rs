@@ -103,6 +103,9 @@ enum Awaited {
     Bounds,
 }
 
+/// Why a connection has ended that was ended from this side.
+const DISCONNECTED: &str = "disconnected";
+
 enum Life {
     Connected,
     Joining,
@@ -208,6 +211,15 @@ impl<O: Outbox> Lrc<O> {
         match &self.life {
             Life::Lost(why) => Some(why),
             _ => None,
+        }
+    }
+
+    /// What a service throws that waits for an answer when the connection ends: NotConnected if this side
+    /// has ended it.
+    pub fn kind_of_end(&self) -> ExceptionKind {
+        match &self.life {
+            Life::Lost(why) if why != DISCONNECTED => ExceptionKind::RTIinternalError,
+            _ => ExceptionKind::NotConnected,
         }
     }
 
@@ -426,7 +438,7 @@ impl<O: Outbox> Lrc<O> {
 
     /// The connection is ended from this side: nothing more is delivered.
     pub fn close(&mut self) {
-        self.live(Life::Lost("disconnected".into()));
+        self.live(Life::Lost(DISCONNECTED.into()));
         self.forget_own();
     }
 

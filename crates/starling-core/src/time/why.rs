@@ -28,6 +28,13 @@ impl Execution {
     pub(crate) fn why_time(&self, walk: &mut Walk, of: FederateHandle) -> Result<(), Broken> {
         walk.holds("time", self.time_text(of));
         let Some(wait) = self.time.times().wait(of) else {
+            if !self.takes_part_in_time(of) {
+                walk.holds(
+                    "asked",
+                    "nothing: it takes no part in time management".to_owned(),
+                );
+                return Ok(());
+            }
             walk.turn = Some(of);
             return walk.fails("asked", self.asks_nothing(of));
         };
@@ -93,6 +100,13 @@ impl Execution {
         waits
     }
 
+    /// Whether it regulates or is constrained.
+    fn takes_part_in_time(&self, of: FederateHandle) -> bool {
+        let times = self.time.times();
+        let regulates = times.clock(of).is_some_and(|c| c.lookahead().is_some());
+        regulates || times.is_constrained(of)
+    }
+
     /// Where it stands.
     fn time_text(&self, of: FederateHandle) -> String {
         let times = self.time.times();
@@ -145,7 +159,7 @@ impl Execution {
     /// Who is in the way.
     fn waits_text(&self, wait: &Wait) -> String {
         if wait.held {
-            return "it is held until the federation execution is saved or restored".to_owned();
+            return self.hold_text();
         }
         let Some(((first, bound), others)) = wait.behind.split_first() else {
             return "nobody is in its way".to_owned();
