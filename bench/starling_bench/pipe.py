@@ -7,10 +7,12 @@ alive, error, left. To the master: left, when a federate's process has ended.
 import asyncio
 import contextlib
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
-DRAIN_S = 2.0
+# A pipe whose federate has ended and of which nothing comes for so long is held open by others.
+DRAIN_S = 10.0
 _LINE_MAX = 1 << 20
 
 
@@ -22,7 +24,8 @@ class ControlPipe:
         self._path = directory / "pipe"
         self._server: asyncio.Server | None = None
         self._talks: set[asyncio.Task] = set()
-        self._writers: list[asyncio.StreamWriter] = []
+        self._peers: list[socket.socket] = []
+        self._heard = 0
 
     @property
     def address(self) -> str:
@@ -37,24 +40,33 @@ class ControlPipe:
         await asyncio.sleep(0)  # a connection that just came in is accepted
         if self._server:
             self._server.close()
-        if self._talks:
-            _, open_ones = await asyncio.wait(self._talks, timeout=DRAIN_S)
-            for talk in open_ones:
-                talk.cancel()
+        heard = -1
+        while self._talks and heard != self._heard:
+            heard = self._heard
+            await asyncio.wait(self._talks, timeout=DRAIN_S)
+        for talk in self._talks:
+            talk.cancel()
 
     def say(self, **event: object) -> None:
-        """To everybody connected; one who is gone does not matter."""
-        for writer in self._writers:
+        """To everybody connected; one who is gone does not matter.
+
+        Past asyncio, which drops what it has not read once a write fails.
+        """
+        for peer in self._peers:
             with contextlib.suppress(OSError):
-                writer.write(json.dumps(event).encode() + b"\n")
+                peer.send(json.dumps(event).encode() + b"\n")
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.append(writer)
-        talk = asyncio.get_running_loop().create_task(self._serve(reader, writer))
+        peer = writer.get_extra_info("socket").dup()
+        peer.setblocking(False)
+        self._peers.append(peer)
+        talk = asyncio.get_running_loop().create_task(self._serve(reader, writer, peer))
         self._talks.add(talk)
         talk.add_done_callback(self._talks.discard)
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: socket.socket
+    ) -> None:
         try:
             while line := await reader.readline():
                 try:
@@ -64,9 +76,11 @@ class ControlPipe:
                 except ValueError:
                     text = line[:200].decode(errors="replace").strip()
                     event = {"event": "error", "message": f"bad line in the control pipe: {text}"}
+                self._heard += 1
                 self._hear(event)
         except (ConnectionError, asyncio.LimitOverrunError, ValueError) as e:
             self._hear({"event": "error", "message": f"control pipe: {e}"})
         finally:
-            self._writers.remove(writer)
+            self._peers.remove(peer)
+            peer.close()
             writer.close()

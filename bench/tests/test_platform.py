@@ -1,8 +1,11 @@
 """The platform knows no study."""
 
+import asyncio
 import re
+import socket
 from pathlib import Path
 
+from starling_bench.pipe import ControlPipe
 from starling_bench.study import apps
 
 BENCH = Path(__file__).parents[1]
@@ -31,3 +34,22 @@ def test_a_study_is_no_larger_than_it_may_be():
     for study in (path.parent for path in STUDIES.glob("*/__init__.py")):
         lines = sum(len(path.read_text().splitlines()) for path in study.rglob("*.py"))
         assert lines <= 600, study.name
+
+
+def test_what_was_said_before_the_end_is_heard_though_nobody_listens_any_more(tmp_path):
+    async def talk() -> list[dict]:
+        heard: list[dict] = []
+        async with ControlPipe(heard.append, tmp_path) as pipe:
+            master = socket.socket(socket.AF_UNIX)
+            master.connect(str(tmp_path / "pipe"))
+            master.sendall(b'{"event": "hello"}\n')
+            while not heard:
+                await asyncio.sleep(0)
+            master.sendall(b'{"event": "sample"}\n' * 1000)
+            master.close()
+            for _ in range(3):
+                pipe.say(event="left")
+                await asyncio.sleep(0)
+        return heard
+
+    assert [e["event"] for e in asyncio.run(talk())] == ["hello"] + 1000 * ["sample"]
