@@ -724,7 +724,7 @@ impl Run {
     /// Faults stop, all are complete, and all who take part in time advance until all are at one time.
     fn rest(&mut self) {
         self.network.stalled.clear();
-        let mut to = 0;
+        let (mut to, mut once_more) = (0, false);
         loop {
             let before = self.report.callbacks;
             let mut moved = false;
@@ -754,7 +754,12 @@ impl Run {
                     moved |= self.advance_to(peer, me, to, 0);
                 }
             }
-            if !moved {
+            let withheld = self.model.own.values().any(|own| !own.must.is_empty());
+            if !moved && withheld && !once_more {
+                // What came in receive order since the last advance waits for the next one.
+                once_more = true;
+                self.latest = to + 1;
+            } else if !moved {
                 break;
             }
         }
