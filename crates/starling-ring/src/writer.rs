@@ -1,0 +1,460 @@
+//! The one who writes a ring.
+//!
+//! Invariants: every position before `tail` was written as part of a record, and records touch each
+//! other. What stands from `limit - size` on is not written over; that is the least of where the
+//! bundle began that is not published and, of every reader that has not read all that was for it,
+//! `kept`. What a reader says is believed only as far as it costs nobody but itself.
+
+use crate::layout::*;
+use crate::long::LongFrames;
+use crate::map::{Bell, Given, Handle, Own, Theirs, cpu, fence_all};
+use crate::seats::{Attachment, Seat, Seats};
+use std::io;
+
+/// There was no room for a frame, and nothing was put.
+///
+/// Then: `publish`, wait a while for readers (`wait_for_room`), `detach` those `in_the_way` if they
+/// don't come; and put again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// This process's ring: what it puts in goes to as many readers as it says, copied once.
+pub struct RingWriter {
+    map: Own,
+    size: u64,
+    /// The end of what was put.
+    tail: u64,
+    /// The end of what was published.
+    published: u64,
+    /// No record may go beyond it.
+    limit: u64,
+    /// Who gets something of what was put since.
+    wanted_by: Seats,
+    attached: Seats,
+    readers: Vec<Option<Reader>>,
+    /// For every stretch of the ring, the record that covers its first byte.
+    edges: Vec<u64>,
+    /// A stretch has 2 to the power of this many bytes.
+    stretch: u32,
+    long: LongFrames,
+    /// How much room was lacking last.
+    lacking: u64,
+    bells: u64,
+}
+
+/// What is known of a reader.
+struct Reader {
+    attachment: Attachment,
+    board: Theirs,
+    bell: Bell,
+    /// As in its slot.
+    end: u64,
+    /// It has read all that was for it: it holds up nothing.
+    idle: bool,
+    /// A record's beginning, not after what it claims to have read; not to be written over.
+    kept: u64,
+    /// The sleep for which its bell was rung.
+    rung: u64,
+}
+
+impl RingWriter {
+    /// A ring of at least `bytes` bytes of records, rounded up to a power of two between 64 KiB
+    /// and 16 MiB. An error: the system gives no memory, or has none that can be sealed.
+    pub fn new(bytes: usize) -> io::Result<RingWriter> {
+        let size = bytes.clamp(RING_MIN, RING_MAX).next_power_of_two();
+        let stretches = size.min(STRETCHES);
+        Ok(RingWriter {
+            map: Own::new(RING_MAGIC, size)?,
+            size: size as u64,
+            tail: 0,
+            published: 0,
+            limit: size as u64,
+            wanted_by: Seats::NONE,
+            attached: Seats::NONE,
+            readers: (0..SEATS).map(|_| None).collect(),
+            edges: vec![0; stretches],
+            stretch: (size / stretches).trailing_zeros(),
+            long: LongFrames::default(),
+            lacking: 0,
+            bells: 0,
+        })
+    }
+
+    /// The memory, to hand over to readers (`Board::join`).
+    pub fn memory(&self) -> Handle<'_> {
+        self.map.descriptor()
+    }
+
+    /// How many bytes of records it has.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// How often a peer's doorbell was rung (a system call each).
+    pub fn bells_rung(&self) -> u64 {
+        self.bells
+    }
+
+    /// Attaches a reader, by the memory and the doorbell of its `Board`. Frames may be put for it
+    /// at once; but whether it reads this ring is known when `is_ready` says so. Who had its seat
+    /// before must have been removed.
+    ///
+    /// Errors: what was handed over is no board that only its owner can change, or no doorbell.
+    pub fn admit(
+        &mut self,
+        attachment: Attachment,
+        board: Given,
+        doorbell: Given,
+    ) -> io::Result<()> {
+        let seat = attachment.reader;
+        assert!(self.readers[seat.index()].is_none(), "a seat that is free");
+        let board = Theirs::new(board, BOARD_MAGIC, [0, 0])?;
+        self.readers[seat.index()] = Some(Reader {
+            attachment,
+            board,
+            bell: Bell::of(doorbell)?,
+            end: 0,
+            idle: true,
+            kept: 0,
+            rung: 0,
+        });
+        self.attach(seat);
+        Ok(())
+    }
+
+    /// Attaches a reader again that was detached; at its end, `RingReader::rejoin` with the same mark.
+    pub fn readmit(&mut self, seat: Seat, mark: u64) {
+        assert!(!self.attached.contains(seat), "one that was detached");
+        let reader = self.readers[seat.index()].as_mut();
+        reader.expect("one that was admitted").attachment.mark = mark;
+        self.attach(seat);
+    }
+
+    fn attach(&mut self, seat: Seat) {
+        // Records that are not published may name who had the seat before.
+        self.publish();
+        let slot = slot(seat.index());
+        let from = self.tail;
+        let reader = self.readers[seat.index()].as_mut().expect("a reader");
+        (reader.end, reader.kept, reader.idle) = (from, from, true);
+        self.map.set(slot + START, from);
+        self.map.set(slot + END, from);
+        self.map.release(slot + MARK, reader.attachment.mark);
+        self.attached.insert(seat);
+    }
+
+    /// Whether the reader has mapped the ring and reads it.
+    pub fn is_ready(&self, seat: Seat) -> bool {
+        self.reader(seat).is_some_and(|r| r.claim().is_some())
+    }
+
+    /// Those that are attached.
+    pub fn attached(&self) -> Seats {
+        self.attached
+    }
+
+    fn reader(&self, seat: Seat) -> Option<&Reader> {
+        self.readers[seat.index()].as_ref()
+    }
+
+    /// Puts a frame of `length` bytes for those at the seats `to`, all of whom are attached: `encode`
+    /// writes it, straight into the ring. They see it once it is published.
+    ///
+    /// A frame longer than an eighth of the ring is taken at once, and goes in as there is room:
+    /// until it `is_whole`, nothing else can be put.
+    #[inline]
+    pub fn put(
+        &mut self,
+        to: Seats,
+        length: usize,
+        encode: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Full> {
+        assert!(to.and(self.attached) == to, "all are attached");
+        let taken = record_bytes(length as u64);
+        if self.tail + taken > self.limit || taken > self.size / PARTS || !self.is_whole() {
+            return self.put_with_care(to, length, encode);
+        }
+        self.put_record(to, WHOLE, length, encode);
+        Ok(())
+    }
+
+    /// It fits.
+    #[inline]
+    fn put_record(&mut self, to: Seats, kind: u64, length: usize, fill: impl FnOnce(&mut [u8])) {
+        let [low, high] = to.words();
+        let head = [length as u64 | kind << 32, low, high];
+        self.map.fill(self.tail, head, length, fill);
+        let end = self.tail + record_bytes(length as u64);
+        // Whether a stretch begins in it.
+        if self.tail.wrapping_sub(1) >> self.stretch != (end - 1) >> self.stretch {
+            self.note_edges(end);
+        }
+        self.tail = end;
+        self.wanted_by = self.wanted_by.or(to);
+    }
+
+    #[cold]
+    fn note_edges(&mut self, end: u64) {
+        let first = self.tail.next_multiple_of(1 << self.stretch) >> self.stretch;
+        for stretch in first..=(end - 1) >> self.stretch {
+            let edge = stretch as usize & (self.edges.len() - 1);
+            self.edges[edge] = self.tail;
+        }
+    }
+
+    #[cold]
+    fn put_with_care(
+        &mut self,
+        to: Seats,
+        length: usize,
+        encode: impl FnOnce(&mut [u8]),
+    ) -> Result<(), Full> {
+        assert!(u32::try_from(length).is_ok(), "a frame's length");
+        if !self.go_on() {
+            return Err(Full);
+        }
+        if length as u64 > part_bytes_max(self.size) {
+            let mut frame = vec![0; length];
+            encode(&mut frame);
+            self.long.begin(to, self.tail, frame);
+            self.go_on();
+            return Ok(());
+        }
+        if !self.has_room(record_bytes(length as u64)) {
+            return Err(Full);
+        }
+        self.put_record(to, WHOLE, length, encode);
+        Ok(())
+    }
+
+    /// Whether all that was taken is in the ring.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.long.is_whole()
+    }
+
+    /// Puts in of a long frame what there is room for: whether that was all.
+    fn go_on(&mut self) -> bool {
+        let Some(mut frame) = self.long.take_unfinished() else {
+            return true;
+        };
+        let max = part_bytes_max(self.size) as usize;
+        while frame.put < frame.bytes.len() {
+            let left = &frame.bytes[frame.put..];
+            let part = &left[..left.len().min(max)];
+            if !self.has_room(record_bytes(part.len() as u64)) {
+                break;
+            }
+            let kind = if part.len() < left.len() {
+                PART
+            } else {
+                LAST_PART
+            };
+            self.put_record(frame.to, kind, part.len(), |r| r.copy_from_slice(part));
+            frame.put += part.len();
+            frame.end = self.tail;
+        }
+        self.long.back(frame);
+        self.long.is_whole()
+    }
+
+    /// Asks the readers how far they are if need be.
+    fn has_room(&mut self, bytes: u64) -> bool {
+        if self.tail + bytes > self.limit {
+            self.look();
+        }
+        let enough = self.tail + bytes <= self.limit;
+        if !enough {
+            self.lacking = bytes;
+        }
+        enough
+    }
+
+    /// Asks the readers how far they are.
+    fn look(&mut self) {
+        let mut least = self.published;
+        for seat in self.attached.iter() {
+            let reader = self.readers[seat.index()].as_mut().expect("attached");
+            reader.look(&self.edges, self.stretch);
+            if !reader.idle {
+                least = least.min(reader.kept);
+            }
+        }
+        self.limit = least + self.size;
+        self.long.forget(least);
+    }
+
+    /// Bytes put since the last `publish`; of records, so somewhat more than those of the frames.
+    #[inline]
+    pub fn pending(&self) -> u64 {
+        self.tail - self.published
+    }
+
+    /// Shows the readers what was put for them, and wakes those of them that sleep. Goes on with a
+    /// long frame that is not whole.
+    pub fn publish(&mut self) {
+        self.go_on();
+        if !self.long.is_empty() {
+            self.look();
+        }
+        for seat in self.wanted_by.iter() {
+            let reader = self.readers[seat.index()].as_mut().expect("attached");
+            let slot = slot(seat.index());
+            if reader.end != self.published {
+                // What stands between is not for it.
+                reader.look(&self.edges, self.stretch);
+            }
+            if reader.idle {
+                (reader.idle, reader.kept) = (false, self.published);
+                self.map.set(slot + START, self.published);
+            }
+            reader.end = self.tail;
+            self.map.release(slot + END, self.tail);
+        }
+        self.published = self.tail;
+        self.map.set(CPU, cpu());
+        // Either this one sees that a reader sleeps, or the reader sees what is published.
+        fence_all();
+        for seat in self.wanted_by.iter() {
+            let reader = self.readers[seat.index()].as_mut().expect("attached");
+            self.bells += u64::from(reader.wake());
+        }
+        self.wanted_by = Seats::NONE;
+    }
+
+    /// How many bytes of the ring hold what this reader has not read.
+    pub fn behind(&mut self, seat: Seat) -> u64 {
+        let Some(reader) = self.readers[seat.index()].as_mut() else {
+            return 0;
+        };
+        reader.look(&self.edges, self.stretch);
+        if reader.idle {
+            0
+        } else {
+            reader.end - reader.kept
+        }
+    }
+
+    /// After `Full` or when a long frame does not go on: those of the attached without whom there
+    /// would be room. None: what is in the way must be published first.
+    pub fn in_the_way(&self) -> Seats {
+        let needed = (self.tail + self.lacking).saturating_sub(self.size);
+        let mut seats = self.attached;
+        for seat in self.attached.iter() {
+            if self.reader(seat).is_none_or(|r| r.idle || r.kept >= needed) {
+                seats.remove(seat);
+            }
+        }
+        seats
+    }
+
+    /// After `Full`, or when a long frame does not go on: asks the readers to ring the doorbell of
+    /// this process when they have made room, and looks whether they have already. False: wait for the
+    /// doorbell, `Board::answer`, and ask again.
+    pub fn wait_for_room(&mut self) -> bool {
+        self.publish();
+        // Half a ring, lest it be woken for each record.
+        let least = self.tail.saturating_sub(self.size / 2).max(1);
+        self.map.set(WANTED, least);
+        fence_all();
+        let room = self.has_room(self.lacking);
+        if room {
+            self.map.set(WANTED, 0);
+        }
+        room
+    }
+
+    /// Detaches a reader: nothing is put for it any more, and nothing of this ring waits for it.
+    /// `frame` gets, in order, every frame that it had not claimed, also those that are not
+    /// published; it will drop what it has of a long frame among them.
+    ///
+    /// It may be attached again once its `RingReader` is over. Nothing happens to one that is not attached.
+    pub fn detach(&mut self, seat: Seat, mut frame: impl FnMut(&[u8])) {
+        if !self.attached.contains(seat) {
+            return;
+        }
+        let slot = slot(seat.index());
+        self.map.set(slot + MARK, 0);
+        // Either its claim is seen here, or it sees that it is detached.
+        fence_all();
+        let reader = self.readers[seat.index()].as_mut().expect("attached");
+        reader.look(&self.edges, self.stretch);
+        let (mut at, detached_at);
+        if reader.idle {
+            (at, detached_at) = (self.published, reader.end);
+        } else {
+            // From a record's beginning to the first that was not claimed, whatever a claim may be.
+            let claim = reader.claim().unwrap_or(0).clamp(reader.kept, reader.end);
+            at = reader.kept;
+            while at < claim {
+                at += record_bytes(self.map.head(at) & LENGTH);
+            }
+            detached_at = at;
+        }
+        self.map.set(slot + DETACHED_AT, detached_at);
+        self.map.release(slot + DETACHED, reader.attachment.mark);
+        fence_all();
+        self.bells += u64::from(reader.wake());
+        self.attached.remove(seat);
+        self.wanted_by.remove(seat);
+        while at < self.tail {
+            let head = self.map.head(at);
+            let length = head & LENGTH;
+            let to = [8, 16].map(|word| self.map.head(at + word));
+            let end = at + record_bytes(length);
+            let is_for = Seats::from(seat).words();
+            if to[0] & is_for[0] | to[1] & is_for[1] == 0 {
+                at = end;
+            } else if head >> 32 == WHOLE {
+                frame(self.map.bytes(at + RECORD_HEAD, length as usize));
+                at = end;
+            } else {
+                at = self.long.give(at, seat, &mut frame);
+            }
+        }
+        self.long.leave(seat, &mut frame);
+    }
+
+    /// Forgets a reader: it has left the federation execution, or is dead. Its seat is free.
+    pub fn remove(&mut self, seat: Seat) {
+        self.detach(seat, |_| {});
+        self.readers[seat.index()] = None;
+    }
+}
+
+impl Reader {
+    /// How far it says to have read; none if it does not read this ring.
+    fn claim(&self) -> Option<u64> {
+        let entry = entry(self.attachment.writer.index());
+        // In this order: it is of its time with this mark.
+        let cursor = self.board.acquire(entry + CURSOR);
+        (self.board.load(entry + MARK) == self.attachment.mark).then_some(cursor)
+    }
+
+    fn look(&mut self, edges: &[u64], stretch: u32) {
+        if self.idle {
+            return;
+        }
+        let Some(cursor) = self.claim() else { return };
+        if cursor >= self.end {
+            self.idle = true;
+            return;
+        }
+        let edge = edges[(cursor >> stretch) as usize & (edges.len() - 1)];
+        // Else a record of the ring's next turn has the place.
+        if (self.kept..=cursor).contains(&edge) {
+            self.kept = edge;
+        }
+    }
+
+    /// Whether it was necessary to wake it.
+    fn wake(&mut self) -> bool {
+        let sleep = self.board.load(SLEEP);
+        let sleeps = !sleep.is_multiple_of(2) && sleep != self.rung;
+        if sleeps {
+            self.rung = sleep;
+            self.bell.ring();
+        }
+        sleeps
+    }
+}

@@ -1,0 +1,127 @@
+//! Writers and readers of one process, each with a mapping of its own.
+
+mod common;
+
+use common::{Member, seat};
+use starling_ring::{Full, Read, RingWriter, Seats};
+
+fn to(seats: &[u8]) -> Seats {
+    seats.iter().map(|s| seat(*s)).collect()
+}
+
+/// Puts in and publishes.
+fn say(writer: &mut RingWriter, seats: &[u8], frame: &[u8]) {
+    writer
+        .put(to(seats), frame.len(), |r| r.copy_from_slice(frame))
+        .unwrap();
+    writer.publish();
+}
+
+#[test]
+fn who_is_meant_gets_it_once_and_in_order() {
+    let mut a = Member::new(0);
+    let (mut b, mut c) = (Member::new(1), Member::new(2));
+    let mut from_a = [b.hear(&mut a, 7), c.hear(&mut a, 8)];
+    assert!(a.ring.is_ready(seat(1)) && a.ring.is_ready(seat(2)));
+    let mut got = [Vec::new(), Vec::new()];
+    for reader in &mut from_a {
+        assert_eq!(reader.read(&mut got[0], 100), Read::Nothing);
+        assert!(!reader.has_news());
+    }
+    say(&mut a.ring, &[1], b"one");
+    say(&mut a.ring, &[1, 2], b"both");
+    say(&mut a.ring, &[2], b"two");
+    for (reader, got) in from_a.iter_mut().zip(&mut got) {
+        assert!(reader.has_news());
+        assert_eq!(reader.read(got, 100), Read::Frames);
+        assert_eq!(reader.read(got, 100), Read::Nothing);
+        assert!(!reader.has_news());
+    }
+    assert_eq!(got, [b"oneboth".to_vec(), b"bothtwo".to_vec()]);
+}
+
+#[test]
+fn who_reads_nothing_is_in_the_way_and_gets_the_rest_another_way() {
+    let mut a = Member::new(0);
+    let (mut b, mut c) = (Member::new(1), Member::new(2));
+    let (mut slow, mut quick) = (b.hear(&mut a, 7), c.hear(&mut a, 8));
+    let (mut sent, mut heard) = (Vec::new(), Vec::new());
+    loop {
+        let frame = [sent.len() as u8; 1000];
+        match a
+            .ring
+            .put(to(&[1, 2]), frame.len(), |r| r.copy_from_slice(&frame))
+        {
+            Ok(()) => sent.extend(frame),
+            Err(Full) => break,
+        }
+        a.ring.publish();
+        assert_eq!(quick.read(&mut heard, usize::MAX), Read::Frames);
+        if sent.len() == 3000 {
+            assert_eq!(
+                slow.read(&mut Vec::new(), 1500),
+                Read::Frames,
+                "one of 1000"
+            );
+        }
+    }
+    assert_eq!(heard, sent);
+    assert_eq!(a.ring.in_the_way(), to(&[1]));
+    let mut apart = Vec::new();
+    a.ring
+        .detach(seat(1), |frame| apart.extend_from_slice(frame));
+    assert_eq!(apart, sent[1000..]);
+    assert_eq!(slow.read(&mut heard, 1), Read::Over);
+    assert!(!slow.has_news());
+    say(&mut a.ring, &[2], b"on");
+    heard.clear();
+    assert_eq!(quick.read(&mut heard, 100), Read::Frames);
+    assert_eq!(heard, b"on");
+    // And back again.
+    a.ring.readmit(seat(1), 9);
+    assert!(!a.ring.is_ready(seat(1)));
+    slow.rejoin(9);
+    assert!(a.ring.is_ready(seat(1)));
+    say(&mut a.ring, &[1], b"again");
+    heard.clear();
+    assert_eq!(slow.read(&mut heard, 100), Read::Frames);
+    assert_eq!(heard, b"again");
+}
+
+#[test]
+fn a_long_frame_goes_in_as_it_is_read() {
+    let mut a = Member::new(0);
+    let mut b = Member::new(1);
+    let mut from_a = b.hear(&mut a, 7);
+    let long: Vec<u8> = (0..1_000_000u32).map(|n| (n / 7) as u8).collect();
+    say(&mut a.ring, &[1], &long);
+    let mut heard = Vec::new();
+    while !a.ring.is_whole() {
+        assert_eq!(a.ring.put(to(&[1]), 1, |_| ()), Err(Full));
+        assert_eq!(from_a.read(&mut heard, usize::MAX), Read::Nothing);
+        a.ring.publish();
+    }
+    assert_eq!(from_a.read(&mut heard, usize::MAX), Read::Frames);
+    assert!(heard == long);
+}
+
+#[test]
+fn only_who_sleeps_is_woken_and_once() {
+    let mut a = Member::new(0);
+    let mut b = Member::new(1);
+    let mut from_a = b.hear(&mut a, 7);
+    let mut heard = Vec::new();
+    say(&mut a.ring, &[1], b"x");
+    assert_eq!(a.ring.bells_rung(), 0);
+    b.board.prepare_to_sleep();
+    assert!(from_a.has_news(), "or it would sleep");
+    say(&mut a.ring, &[1], b"y");
+    say(&mut a.ring, &[1], b"z");
+    assert_eq!(a.ring.bells_rung(), 1);
+    b.board.awake();
+    b.board.answer();
+    assert_eq!(from_a.read(&mut heard, 100), Read::Frames);
+    assert_eq!(heard, b"xyz");
+    say(&mut a.ring, &[1], b"");
+    assert_eq!(a.ring.bells_rung(), 1);
+}
