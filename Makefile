@@ -79,18 +79,19 @@ unit:
 	cargo test --workspace --locked --exclude starling-sim --no-run
 	$(LIMIT) cargo test --workspace --locked --exclude starling-sim
 
-# Who reads a connection, who waits and who is woken, in every order in which threads can meet.
+# Who reads a connection, who waits and who is woken, in every order in which threads can meet; and what a
+# writer and the readers of shared memory see of each other.
 .PHONY: models
 models:
-	cargo test --locked -p starling --test turns --no-run
-	$(LIMIT) cargo test --locked -p starling --test turns
+	cargo test --locked -p starling -p starling-ring --test turns --test models --no-run
+	$(LIMIT) cargo test --locked -p starling -p starling-ring --test turns --test models
 
 # The boundary to C, whose pointers nobody else checks, under AddressSanitizer. A stable compiler has it,
 # too, but for the flag.
 .PHONY: sanitize
 sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 $(LIMIT) \
-	    cargo test --locked -p starling-capi --lib --target-dir $(BUILD)/sanitize \
+	    cargo test --locked -p starling-capi -p starling-ring --lib --test ring --target-dir $(BUILD)/sanitize \
 	    --target $$(rustc -vV | sed -n 's/^host: //p')
 
 # ThreadSanitizer on the federate library's own tests, those of links, and federates of one process on an

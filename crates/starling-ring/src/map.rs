@@ -9,7 +9,7 @@ use rustix::fs::{FileType, MemfdFlags, OFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
@@ -90,7 +90,7 @@ impl Own {
     /// All zero but its first two words.
     pub(crate) fn new(magic: u64, records: usize) -> io::Result<Own> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = rustix::fs::memfd_create("starling", flags)?;
+        let file = beyond_standard(rustix::fs::memfd_create("starling", flags)?)?;
         rustix::fs::ftruncate(&file, (HEAD + records) as u64)?;
         let mapping = Mapping::new(&file, records, ProtFlags::READ | ProtFlags::WRITE)?;
         // From here on no mapping, nor descriptor, but this mapping writes; and a reader's pages
@@ -237,6 +237,14 @@ impl Theirs {
 
 const TMPFS: i64 = 0x0102_1994;
 
+/// A descriptor that nobody takes for one of the standard three in a process that has closed those.
+fn beyond_standard(fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() > 2 {
+        return Ok(fd);
+    }
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
+}
+
 fn invalid(what: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
@@ -257,7 +265,7 @@ pub(crate) struct Bell(OwnedFd);
 impl Bell {
     pub(crate) fn new() -> io::Result<Bell> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        Ok(Bell(eventfd(0, flags)?))
+        Ok(Bell(beyond_standard(eventfd(0, flags)?)?))
     }
 
     /// A peer's.

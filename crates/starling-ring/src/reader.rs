@@ -150,7 +150,7 @@ impl RingReader {
         let mark = self.slot_acquire(MARK);
         self.joined |= mark == self.attachment.mark;
         if mark != self.attachment.mark {
-            if self.is_detached(mark)? {
+            if self.detached_at(mark)?.is_some() {
                 return Ok(Read::Over);
             }
             if !self.writer_is_gone {
@@ -184,15 +184,20 @@ impl RingReader {
         self.resolve(batch)
     }
 
-    /// Whether the writer has said where. `mark`: of its slot, not this reader's.
-    fn is_detached(&self, mark: u64) -> Result<bool, &'static str> {
-        if self.slot_acquire(DETACHED) == self.attachment.mark {
-            return Ok(true);
+    /// Up to where the writer has seen this reader's claim when it detached it; none: it has not, or
+    /// is doing so. `mark`: of its slot, not this reader's.
+    fn detached_at(&self, mark: u64) -> Result<Option<u64>, &'static str> {
+        let is_own = |detached| detached == self.attachment.mark;
+        // Both before and after: the position is not of who has the seat now.
+        let before = self.slot_acquire(DETACHED);
+        let at = self.slot_acquire(DETACHED_AT);
+        if is_own(before) && is_own(self.slot(DETACHED)) {
+            return Ok(Some(at));
         }
-        if self.joined && mark != 0 {
+        if self.joined && (mark != 0 || is_own(before)) {
             return Err("it has given this reader's seat to another");
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Copies what is for this reader; up to where.
@@ -270,13 +275,12 @@ impl RingReader {
     /// it because it is dead.
     fn resolve(&mut self, batch: &mut Vec<u8>) -> Result<Read, &'static str> {
         let mark = self.slot_acquire(MARK);
-        let detached = self.is_detached(mark)?;
-        if !detached && !self.writer_is_gone {
+        let detached_at = self.detached_at(mark)?;
+        if detached_at.is_none() && !self.writer_is_gone {
             return Ok(Read::Nothing);
         }
         let doubt = self.doubt.take().expect("there is a doubt");
-        if detached {
-            let at = self.slot(DETACHED_AT);
+        if let Some(at) = detached_at {
             if at <= doubt.from {
                 return Ok(Read::Over);
             }
@@ -286,7 +290,7 @@ impl RingReader {
         }
         batch.extend_from_slice(&doubt.frames);
         Ok(match doubt.frames.is_empty() {
-            true if detached => Read::Over,
+            true if detached_at.is_some() => Read::Over,
             true => Read::Nothing,
             false => Read::Frames,
         })

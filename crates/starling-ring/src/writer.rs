@@ -264,9 +264,7 @@ impl RingWriter {
             self.look();
         }
         let enough = self.tail + bytes <= self.limit;
-        if !enough {
-            self.lacking = bytes;
-        }
+        self.lacking = if enough { 0 } else { bytes };
         enough
     }
 
@@ -296,6 +294,9 @@ impl RingWriter {
         self.go_on();
         if !self.long.is_empty() {
             self.look();
+        }
+        if self.pending() == 0 {
+            return;
         }
         for seat in self.wanted_by.iter() {
             let reader = self.readers[seat.index()].as_mut().expect("attached");
@@ -337,7 +338,8 @@ impl RingWriter {
 
     /// After `Full` or when a long frame does not go on: those of the attached without whom there
     /// would be room. None: what is in the way must be published first.
-    pub fn in_the_way(&self) -> Seats {
+    pub fn in_the_way(&mut self) -> Seats {
+        self.look();
         let needed = (self.tail + self.lacking).saturating_sub(self.size);
         let mut seats = self.attached;
         for seat in self.attached.iter() {
@@ -391,7 +393,9 @@ impl RingWriter {
             }
             detached_at = at;
         }
-        self.map.set(slot + DETACHED_AT, detached_at);
+        // Who had the seat before, and is late, must not take this position for its own.
+        self.map.set(slot + DETACHED, 0);
+        self.map.release(slot + DETACHED_AT, detached_at);
         self.map.release(slot + DETACHED, reader.attachment.mark);
         fence_all();
         self.bells += u64::from(reader.wake());
@@ -426,9 +430,11 @@ impl Reader {
     /// How far it says to have read; none if it does not read this ring.
     fn claim(&self) -> Option<u64> {
         let entry = entry(self.attachment.writer.index());
-        // In this order: it is of its time with this mark.
+        let reads_this = |mark| mark == self.attachment.mark;
+        // Both before and after: the cursor is of neither the ring read before nor the one after.
+        let before = self.board.acquire(entry + MARK);
         let cursor = self.board.acquire(entry + CURSOR);
-        (self.board.load(entry + MARK) == self.attachment.mark).then_some(cursor)
+        (reads_this(before) && reads_this(self.board.load(entry + MARK))).then_some(cursor)
     }
 
     fn look(&mut self, edges: &[u64], stretch: u32) {

@@ -1,6 +1,7 @@
 //! Writers and readers of one process, each with a mapping of its own.
 
 mod common;
+mod plain;
 
 use common::{Member, seat};
 use starling_ring::{Full, Read, RingWriter, Seats};
