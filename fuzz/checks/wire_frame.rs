@@ -26,6 +26,8 @@ fn body_is_sound(body: &[u8]) {
         Frame::Heartbeat => put_heartbeat(&mut out),
         Frame::ToExecutive(message) => put_to_executive(&mut out, message),
         Frame::FromExecutive(message) => put_from_executive(&mut out, message),
+        Frame::LinkRequest(request) => put_link_request(&mut out, request),
+        Frame::LinkNotice(notice) => put_link_notice(&mut out, notice),
         Frame::Data(data) => put_data(&mut out, data),
     }
     let (again, taken) = split_frame(&out).unwrap().expect("a whole frame");

@@ -4,10 +4,10 @@ use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
 use serde_json::{Value, json};
 use starling::Reply;
-use starling_core::Counters;
 use starling_core::message::{
     FederateStatus, FederationStatus, FromExecutive, PeerInfo, ToExecutive,
 };
+use starling_core::{Counters, FederateHandle};
 use starling_net::printable;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -107,9 +107,19 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         for of in &federation.federates {
             let name = printable(&of.federate.name);
             let _ = writeln!(out, "  data of {name}: {}", of.counters);
+            for path in &of.paths {
+                let to: Vec<_> = path.to.iter().map(|f| name_of(*f, federation)).collect();
+                let (by, to) = (printable(&path.by), to.join(", "));
+                let _ = writeln!(out, "  data of {name} to {to}: by {by}");
+            }
         }
     }
     out
+}
+
+fn name_of(federate: FederateHandle, of: &FederationStatus) -> String {
+    let known = of.federates.iter().find(|f| f.federate.handle == federate);
+    known.map_or(federate.to_string(), |f| printable(&f.federate.name).into())
 }
 
 fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value {
@@ -128,6 +138,10 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "calls": of.doing.calls,
             "last_service": of.doing.service,
             "in_callback": of.doing.callback,
+            "paths": of.paths.iter().map(|path| json!({
+                "by": path.by,
+                "to": path.to.iter().map(|f| f.0).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
             "time": {
                 "logical_time": of.time.time.to_string(),
                 "galt": of.time.galt.map(|t| t.to_string()),

@@ -29,7 +29,7 @@ pub use bundle::{Bundle, Bundling};
 pub use calls::{SystemCalls, count_system_call, system_calls};
 pub use dial::dial;
 pub use file::{open_file, read_file};
-pub use link::{Fill, Link, LinkReader, LinkWriter};
+pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
     ProcessState, be_nice, host_name, process_name, process_stamp, process_state,

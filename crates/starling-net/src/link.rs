@@ -2,12 +2,14 @@
 //!
 //! Invariants: what is appended to the outgoing buffer leaves in that order, in as few calls as
 //! the system takes; what came in stays at its place until it is consumed, so that frames are
-//! decoded where they lie.
+//! decoded where they lie. Descriptors that go with a frame come with it or before it, in the order of
+//! the frames.
 
+use crate::platform::DESCRIPTORS_MAX;
 use crate::stream::Stream;
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 /// How much room a read has at least.
@@ -16,6 +18,13 @@ const READ_BYTES: usize = 64 * 1024;
 const KEPT_BYTES: usize = 1024 * 1024;
 /// Bytes for several links are copied if they are fewer.
 const SHARED_BYTES: usize = 64 * 1024;
+
+/// Descriptors that may have come before the frames that they go with. A frame with some is small, so
+/// that hardly ever more than one has to wait for its bytes.
+const DESCRIPTORS_WAITING_MAX: usize = 2 * DESCRIPTORS_MAX;
+
+/// Descriptors that go with a frame, at most three; several links may send them.
+pub type Descriptors = Arc<[OwnedFd]>;
 
 /// What a [`LinkReader::fill`] has brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +48,8 @@ pub struct LinkReader {
     end: usize,
     bytes: u64,
     calls: u64,
+    /// Descriptors that came, for frames that are still to be taken; none: they are not wanted.
+    descriptors: Option<Vec<OwnedFd>>,
 }
 
 impl LinkReader {
@@ -50,23 +61,62 @@ impl LinkReader {
             end: 0,
             bytes: 0,
             calls: 0,
+            descriptors: None,
         }
+    }
+
+    /// From now on descriptors are taken that come along, if the stream passes any; before, they are
+    /// closed by the system.
+    pub fn admit_descriptors(&mut self) {
+        if self.stream.passes_descriptors() {
+            self.descriptors.get_or_insert_default();
+        }
+    }
+
+    /// The descriptors that go with a frame which has three.
+    pub fn take_descriptors(&mut self) -> Option<[OwnedFd; DESCRIPTORS_MAX]> {
+        let waiting = self.descriptors.as_mut()?;
+        let count = waiting.len().min(DESCRIPTORS_MAX);
+        waiting.drain(..count).collect::<Vec<_>>().try_into().ok()
+    }
+
+    /// Whether descriptors have come that no frame took, although all that came was consumed: the
+    /// peer has attached them to what takes none.
+    pub fn has_stray_descriptors(&self) -> bool {
+        self.start == self.end && self.descriptors.as_ref().is_some_and(|d| !d.is_empty())
     }
 
     /// Reads once what is there, without waiting.
     ///
     /// # Errors
-    /// What the system says; `OutOfMemory` if there is no room for what has come of a frame.
+    /// What the system says; `OutOfMemory` if there is no room for what has come of a frame;
+    /// `InvalidData` if more descriptors came than frames can take.
     pub fn fill(&mut self) -> io::Result<Fill> {
         self.make_room()?;
         self.calls += 1;
         let room = self.buffer.len() - self.end;
-        match self.stream.receive(&mut self.buffer[self.end..]) {
+        let buffer = &mut self.buffer[self.end..];
+        // With descriptors a read ends, whatever else there is.
+        let mut cut = false;
+        let received = match &mut self.descriptors {
+            None => self.stream.receive(buffer),
+            Some(waiting) => {
+                let before = waiting.len();
+                let received = self.stream.receive_with(buffer, waiting);
+                cut = waiting.len() > before;
+                if waiting.len() > DESCRIPTORS_WAITING_MAX {
+                    let why = "it sends descriptors that nothing takes";
+                    return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+                }
+                received
+            }
+        };
+        match received {
             Ok(0) => Ok(Fill::Closed),
             Ok(got) => {
                 self.end += got;
                 self.bytes += got as u64;
-                Ok(if got == room {
+                Ok(if got == room || cut {
                     Fill::More(got)
                 } else {
                     Fill::Bytes(got)
@@ -172,6 +222,10 @@ pub struct LinkWriter {
     boundary: usize,
     bytes: u64,
     calls: u64,
+    /// Descriptors, and behind how many bytes of all that were ever to be written their frames begin.
+    attached: VecDeque<(u64, Descriptors)>,
+    /// Frames that were dropped because the system passed no more descriptors.
+    unattached: u64,
 }
 
 #[derive(Debug)]
@@ -200,7 +254,25 @@ impl LinkWriter {
             boundary: 0,
             bytes: 0,
             calls: 0,
+            attached: VecDeque::new(),
+            unattached: 0,
         }
+    }
+
+    /// The frame that is appended next goes with these descriptors, over a stream that passes them. If
+    /// the system passes no more when it is to be written, it is dropped.
+    pub fn attach(&mut self, descriptors: Descriptors) {
+        assert!(
+            self.stream.passes_descriptors(),
+            "only Unix-domain streams pass descriptors"
+        );
+        let at = self.bytes + self.pending() as u64;
+        self.attached.push_back((at, descriptors));
+    }
+
+    /// How many frames were dropped because the system passed no more descriptors.
+    pub fn unattached(&self) -> u64 {
+        self.unattached
     }
 
     /// The buffer to append whole frames to; what stands in it is not to be touched.
@@ -235,7 +307,9 @@ impl LinkWriter {
         }
         while self.written < self.buffer.len() {
             self.calls += 1;
-            match self.stream.send(&self.buffer[self.written..]) {
+            let (stream, attached) = (&self.stream, &mut self.attached);
+            let bytes = &self.buffer[self.written..];
+            match send(stream, bytes, attached, self.bytes, &mut self.unattached) {
                 Ok(sent) => {
                     self.written += sent;
                     self.bytes += sent as u64;
@@ -256,7 +330,9 @@ impl LinkWriter {
             let bytes = first.bytes();
             while self.written < bytes.len() {
                 self.calls += 1;
-                match self.stream.send(&bytes[self.written..]) {
+                let (stream, attached) = (&self.stream, &mut self.attached);
+                let rest = &bytes[self.written..];
+                match send(stream, rest, attached, self.bytes, &mut self.unattached) {
                     Ok(sent) => {
                         self.written += sent;
                         self.bytes += sent as u64;
@@ -280,6 +356,7 @@ impl LinkWriter {
         self.buffer.clear();
         self.written = 0;
         self.boundary = 0;
+        self.attached.clear();
     }
 
     /// Drops all frames of which nothing has left yet.
@@ -300,6 +377,8 @@ impl LinkWriter {
         self.before.truncate(kept);
         self.before_bytes = self.before.iter().map(|c| c.bytes().len()).sum();
         self.buffer.truncate(left);
+        // Those of a frame that has begun have left with its first byte.
+        self.attached.clear();
     }
 
     /// Bytes and write calls so far.
@@ -325,6 +404,32 @@ impl LinkWriter {
             self.boundary = next_frame(&self.buffer, self.boundary, self.written) - self.written;
             self.buffer.drain(..self.written);
             self.written = 0;
+        }
+    }
+}
+
+/// Writes some of `bytes`, before which `sent` were written: up to where a frame begins that goes with
+/// descriptors, or from there on with them. Counts such a frame as written that had to be dropped.
+#[inline]
+fn send(
+    stream: &Stream,
+    bytes: &[u8],
+    attached: &mut VecDeque<(u64, Descriptors)>,
+    sent: u64,
+    unattached: &mut u64,
+) -> io::Result<usize> {
+    match attached.front() {
+        None => stream.send(bytes),
+        Some((at, _)) if *at > sent => {
+            let before = usize::try_from(at - sent).unwrap_or(usize::MAX);
+            stream.send(&bytes[..before.min(bytes.len())])
+        }
+        Some((_, descriptors)) => {
+            let frame = next_frame(bytes, 0, 1).min(bytes.len());
+            let count = stream.send_with(&bytes[..frame], descriptors)?;
+            attached.pop_front();
+            *unattached += u64::from(count.is_none());
+            Ok(count.unwrap_or(frame))
         }
     }
 }

@@ -4,13 +4,17 @@ use crate::calls::count_system_call;
 use rustix::event::{EventfdFlags, PollFlags, Timespec, eventfd};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags,
+};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use rustix::thread::CpuSet;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags};
 use std::fs::File;
-use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -48,6 +52,60 @@ pub(crate) fn send(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
 pub(crate) fn receive(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
     count_system_call(|c| c.receives += 1);
     Ok(rustix::net::recv(fd, buffer, RecvFlags::DONTWAIT)?.0)
+}
+
+/// Most descriptors that go with one message.
+pub(crate) const DESCRIPTORS_MAX: usize = 3;
+
+/// As [`send`] over a Unix-domain socket, with at most [`DESCRIPTORS_MAX`] descriptors, which arrive
+/// with the first of the bytes. None: the system passes no more descriptors now, and took nothing.
+pub(crate) fn send_with(
+    fd: BorrowedFd<'_>,
+    bytes: &[u8],
+    descriptors: &[OwnedFd],
+) -> io::Result<Option<usize>> {
+    count_system_call(|c| c.sends += 1);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors: Vec<_> = descriptors.iter().map(AsFd::as_fd).collect();
+    let fits = control.push(SendAncillaryMessage::ScmRights(&descriptors));
+    assert!(fits, "more descriptors than go with one message");
+    let bytes = [IoSlice::new(bytes)];
+    match rustix::net::sendmsg(fd, &bytes, &mut control, SendFlags::NOSIGNAL) {
+        Ok(sent) => Ok(Some(sent)),
+        Err(Errno::TOOMANYREFS) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// As [`receive`] from a Unix-domain socket, with the descriptors that came along. An error if they
+/// are more than go with one message, or this process may have no more.
+pub(crate) fn receive_with(
+    fd: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    descriptors: &mut Vec<OwnedFd>,
+) -> io::Result<usize> {
+    count_system_call(|c| c.receives += 1);
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let before = descriptors.len();
+    let got = rustix::net::recvmsg(fd, &mut [IoSliceMut::new(buffer)], &mut control, flags)?;
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(came) = message {
+            for fd in came {
+                descriptors.push(beyond_standard(fd)?);
+            }
+        }
+    }
+    // Room for an odd number of them is room for one more.
+    let too_many = descriptors.len() - before > DESCRIPTORS_MAX;
+    if too_many || got.flags.contains(ReturnFlags::CTRUNC) {
+        let why =
+            "it sent more descriptors than go with one message, or than this process may have";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+    }
+    Ok(got.bytes)
 }
 
 /// A counter to wake a waiting thread by.

@@ -4,7 +4,7 @@ use crate::platform;
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
@@ -128,9 +128,31 @@ impl Stream {
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         retry(|| platform::receive(self.as_fd(), buffer))
     }
+
+    /// None: the system passes no more descriptors now, and took nothing.
+    pub(crate) fn send_with(
+        &self,
+        bytes: &[u8],
+        descriptors: &[OwnedFd],
+    ) -> io::Result<Option<usize>> {
+        retry(|| platform::send_with(self.as_fd(), bytes, descriptors))
+    }
+
+    pub(crate) fn receive_with(
+        &self,
+        buffer: &mut [u8],
+        descriptors: &mut Vec<OwnedFd>,
+    ) -> io::Result<usize> {
+        retry(|| platform::receive_with(self.as_fd(), buffer, descriptors))
+    }
+
+    /// Whether descriptors can be passed over it.
+    pub fn passes_descriptors(&self) -> bool {
+        matches!(self, Self::Unix(_))
+    }
 }
 
-fn retry(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retry<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -9,7 +9,7 @@ use starling_rid::{
     LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES,
     LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES,
     LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP,
-    SERVICES_MOM, Settings,
+    SERVICES_MOM, Settings, TRANSPORT_SHARED_MEMORY,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -48,6 +48,8 @@ pub struct Config {
     pub withheld_bytes: usize,
     /// Federation executions have a management object model.
     pub mom: bool,
+    /// Federates of one host may share memory.
+    pub shared_memory: bool,
     /// Of what one joined federate has made, of each kind.
     pub kept_bytes: usize,
     /// A message that has begun must have come whole after this long.
@@ -88,6 +90,7 @@ impl Config {
             models_bytes: settings.get(LIMITS_MODELS_BYTES) as usize,
             withheld_bytes: settings.get(LIMITS_WITHHELD_BYTES) as usize,
             mom: settings.get(SERVICES_MOM),
+            shared_memory: settings.get(TRANSPORT_SHARED_MEMORY) == "auto",
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,

@@ -29,6 +29,12 @@ pub(crate) struct Connection {
     pub claimed_pid: Option<u32>,
     /// The system vouches for it as a process of this one's user, or of root.
     pub own_user: bool,
+    /// Its user, for whom the system vouches.
+    pub user: Option<u32>,
+    /// As which it shares memory with others.
+    pub mark: Option<u64>,
+    /// It has shared memory once: requests of its may name fences.
+    pub has_shared: bool,
     /// Membership for the log: federation execution and federate, as told at join.
     pub member: Option<(String, String)>,
     /// What became of the federate's data, as it has told last.
@@ -93,7 +99,8 @@ impl Connection {
         let descriptor = &stream.as_raw_fd();
         registry.register(&mut SourceFd(descriptor), token, Interest::READABLE)?;
         let peer = stream.peer();
-        let (reader, writer) = Link::new(stream).split();
+        let (mut reader, writer) = Link::new(stream).split();
+        reader.admit_descriptors();
         Ok(Self {
             reader: Some(reader),
             writer,
@@ -105,6 +112,9 @@ impl Connection {
             own_user: peer
                 .process
                 .is_some_and(|(_, user)| user == user_id() || user == 0),
+            user: peer.process.map(|(_, user)| user),
+            mark: None,
+            has_shared: false,
             member: None,
             counters: Counters::default(),
             doing: (Doing::default(), now),

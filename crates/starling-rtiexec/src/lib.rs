@@ -20,6 +20,7 @@ mod logging;
 mod messages;
 mod modules;
 pub mod saves;
+mod seats;
 mod server;
 mod slots;
 mod timers;

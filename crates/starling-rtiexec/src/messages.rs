@@ -78,9 +78,11 @@ impl Server {
                     _ if !known => return Err(fault("it did not begin with Hello".into())),
                     Frame::Heartbeat => {}
                     Frame::ToExecutive(message) => self.control(n, message)?,
+                    Frame::LinkRequest(request) => self.link_request(n, request, reader, now)?,
                     Frame::Hello(_)
                     | Frame::Welcome(_)
                     | Frame::FromExecutive(_)
+                    | Frame::LinkNotice(_)
                     | Frame::Data(_) => {
                         let why = "a kind of message that is not the federate's";
                         return Err(fault(why.into()));
@@ -91,6 +93,9 @@ impl Server {
             if let Some(connection) = self.connection(n) {
                 connection.begun = None;
             }
+        }
+        if reader.has_stray_descriptors() {
+            return Err(fault("descriptors with what takes none".into()));
         }
         let left = reader.inbox().len();
         if let Some(connection) = self.connection(n)
@@ -241,6 +246,14 @@ impl Server {
                 }
                 None
             }
+            ToExecutive::Request(request) if !request.fenced.is_empty() => {
+                // Its receivers would wait for them.
+                if !self.connection(n).is_some_and(|c| c.has_shared) {
+                    let why = "it sent fences, but has no links for them";
+                    return Err(Ending::Fault(format!("malformed message: {why}")));
+                }
+                None
+            }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);
                 self.reply(n, &answer);
@@ -380,6 +393,11 @@ impl Server {
                 info!("joined: {}", connection.name());
             }
             (Some(_), None) => {
+                // Before what the log says of it.
+                self.unseat(n);
+                let Some(connection) = self.connection(n) else {
+                    return;
+                };
                 info!("resigned: {}: {}", connection.name(), connection.counters);
                 connection.counters = Counters::default();
                 if let Some((federation, _)) = connection.member.take() {
@@ -401,8 +419,14 @@ impl Server {
 
     fn put_outputs(&mut self) {
         let mut frames = EntryFrames::default();
-        while let Some((PeerId(peer), message)) = self.executive.poll_output() {
+        while let Some((PeerId(peer), mut message)) = self.executive.poll_output() {
             let n = peer as usize;
+            match &mut message {
+                // It offers again what it shares, if it is restored.
+                FromExecutive::Removed(_) | FromExecutive::Restored(_) => self.unseat(n),
+                FromExecutive::Status(list) => self.put_paths(list),
+                _ => {}
+            }
             let Some(connection) = self.connections.get_mut(n) else {
                 continue;
             };

@@ -10,6 +10,7 @@ use crate::leaving::Leaving;
 use crate::listening;
 use crate::liveness::Attention;
 use crate::modules::Workshop;
+use crate::seats::Seats;
 use crate::slots::Slots;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Registry};
@@ -109,6 +110,7 @@ pub struct Server {
     /// The frames of those who join or are restored.
     pub(crate) begins: BeginFrames,
     pub(crate) connections: Slots,
+    pub(crate) seats: Seats,
     /// Connections that have ended but for the reason, the oldest first.
     pub(crate) leaving: VecDeque<Leaving>,
     pub(crate) idle_since: Instant,
@@ -175,6 +177,9 @@ impl Server {
         if !config.mom {
             executive.switch_mom_off();
         }
+        if config.shared_memory {
+            executive.allow_direct_links();
+        }
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
         let workshop = Workshop::new(&waker, &config.merging).map_err(failed)?;
         let archivist = Archivist::new(config.saves.clone(), &waker).map_err(failed)?;
@@ -184,6 +189,7 @@ impl Server {
             receivers: Vec::new(),
             begins: BeginFrames::default(),
             connections: Slots::default(),
+            seats: Seats::default(),
             leaving: VecDeque::new(),
             idle_since: Instant::now(),
             began: Instant::now(),
@@ -513,7 +519,12 @@ impl Server {
                 }
                 Ok(Fill::Bytes(_)) => connection.readable = connection.closing,
                 Ok(Fill::More(_)) => {}
-                Err(error) if error.kind() == io::ErrorKind::OutOfMemory => {
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::OutOfMemory | io::ErrorKind::InvalidData
+                    ) =>
+                {
                     return Err(Ending::Fault(error.to_string()));
                 }
                 Err(error) => {
@@ -568,6 +579,7 @@ impl Server {
 
     /// Takes a connection out; for everybody else it has ended.
     fn take(&mut self, n: usize, why: &str) -> Option<Box<Connection>> {
+        self.unseat(n);
         let mut connection = self.connections.take(n)?;
         self.freed = true;
         if let Some((federation, _)) = &connection.member {

@@ -31,6 +31,14 @@ fn main() -> Result<(), String> {
                 "from-executive",
                 any_of::<FromExecutive>().prop_map(from_executive).boxed(),
             ),
+            (
+                "link-request",
+                any_of::<LinkRequest>().prop_map(link_request).boxed(),
+            ),
+            (
+                "link-notice",
+                any_of::<LinkNotice>().prop_map(link_notice).boxed(),
+            ),
             ("data", data()),
             ("greeting", greeting()),
         ];
@@ -53,6 +61,18 @@ fn to_executive(message: ToExecutive) -> Vec<u8> {
 fn from_executive(message: FromExecutive) -> Vec<u8> {
     let mut out = Vec::new();
     put_from_executive(&mut out, &message);
+    out
+}
+
+fn link_request(request: LinkRequest) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_link_request(&mut out, &request);
+    out
+}
+
+fn link_notice(notice: LinkNotice) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_link_notice(&mut out, &notice);
     out
 }
 

@@ -2,6 +2,7 @@
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use crate::data::read_data;
+use crate::peers::{LINK_NOTICE, LINK_REQUEST, LinkNotice, LinkRequest};
 use starling_core::message::{Data, FromExecutive, PeerInfo, ToExecutive};
 
 /// The version of the format, told in the first frame of either side.
@@ -63,6 +64,10 @@ pub enum Frame<'a> {
     ToExecutive(ToExecutive),
     /// Control, from the executive.
     FromExecutive(FromExecutive),
+    /// About links between federates, to rtiexec.
+    LinkRequest(LinkRequest),
+    /// About links between federates, from rtiexec.
+    LinkNotice(LinkNotice),
     /// Data; `to` all who want it.
     Data(Data<'a>),
 }
@@ -122,6 +127,8 @@ impl<'a> Frame<'a> {
             HEARTBEAT => Frame::Heartbeat,
             TO_EXECUTIVE => Frame::ToExecutive(Wire::get(&mut from)?),
             FROM_EXECUTIVE => Frame::FromExecutive(Wire::get(&mut from)?),
+            LINK_REQUEST => Frame::LinkRequest(Wire::get(&mut from)?),
+            LINK_NOTICE => Frame::LinkNotice(Wire::get(&mut from)?),
             kind => return bad(format!("{kind} is no type of frame")),
         };
         from.end()?;
@@ -184,7 +191,7 @@ pub fn put_heartbeat(out: &mut Vec<u8>) {
 }
 
 /// Reserves the length, writes the rest, fills the length in.
-fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
+pub(crate) fn frame(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);
     write(out);

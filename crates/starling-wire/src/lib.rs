@@ -11,7 +11,9 @@ mod data;
 mod entries;
 mod frame;
 mod greeting;
+#[macro_use]
 mod messages;
+mod peers;
 
 pub use codec::WireError;
 pub use data::{put_data, read_data, run_of_data};
@@ -24,3 +26,4 @@ pub use greeting::{Foreign, read_welcome};
 pub use messages::saved::{
     Description, decode_description, decode_save, put_description, put_save,
 };
+pub use peers::{LinkNotice, LinkRequest, put_link_notice, put_link_request};

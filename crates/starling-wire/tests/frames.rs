@@ -50,6 +50,18 @@ proptest! {
     }
 
     #[test]
+    fn link_messages_come_back(request in any_of::<LinkRequest>(), notice in any_of::<LinkNotice>()) {
+        let mut out = Vec::new();
+        put_link_request(&mut out, &request);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::LinkRequest(request));
+        out.clear();
+        put_link_notice(&mut out, &notice);
+        refused_when_cut(&out);
+        prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::LinkNotice(notice));
+    }
+
+    #[test]
     fn greetings_come_back(
         version: u32,
         info in any_of::<PeerInfo>(),

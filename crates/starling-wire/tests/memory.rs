@@ -12,8 +12,8 @@ fn memory_is_in_proportion_to_the_bytes() {
     let mut seed = 0x51c2_u64;
     for round in 0..20_000 {
         let mut frame = Vec::new();
-        frame.push([1, 2, 4, 5, 16, 17, 18][round % 7]);
-        frame.push((round / 7 % 14) as u8);
+        frame.push([1, 2, 4, 5, 6, 7, 16, 17, 18][round % 9]);
+        frame.push((round / 9 % 14) as u8);
         for _ in 0..round % 97 {
             seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1);
             // Mostly small numbers, so that decoding goes far.

@@ -23,6 +23,71 @@ fn heartbeat() {
 }
 
 #[test]
+fn links() {
+    let requests = [
+        (LinkRequest::Offer { number: 2 }, &[3, 0, 0, 0, 6, 1, 2][..]),
+        (
+            LinkRequest::Relay {
+                to: 300,
+                frames: vec![7; 2],
+            },
+            &[7, 0, 0, 0, 6, 2, 0xac, 2, 2, 7, 7],
+        ),
+        (
+            LinkRequest::Path {
+                to: 5,
+                shared: false,
+                why: "slow".into(),
+            },
+            b"\x09\0\0\0\x06\x03\x05\0\x04slow",
+        ),
+    ];
+    for (request, vector) in requests {
+        let mut out = Vec::new();
+        put_link_request(&mut out, &request);
+        is(&out, vector);
+    }
+    let notices = [
+        (
+            LinkNotice::Seated {
+                number: 2,
+                seat: 127,
+                mark: 300,
+            },
+            &[6, 0, 0, 0, 7, 1, 2, 127, 0xac, 2][..],
+        ),
+        (
+            LinkNotice::Refused {
+                number: 2,
+                why: "off".into(),
+            },
+            b"\x07\0\0\0\x07\x02\x02\x03off",
+        ),
+        (
+            LinkNotice::Peer {
+                mark: 9,
+                seat: 1,
+                federate: FederateHandle(200),
+            },
+            &[6, 0, 0, 0, 7, 3, 9, 1, 0xc8, 1],
+        ),
+        (LinkNotice::Gone { mark: 9 }, &[3, 0, 0, 0, 7, 4, 9]),
+        (
+            LinkNotice::Relayed {
+                from: 9,
+                frames: vec![7],
+            },
+            &[5, 0, 0, 0, 7, 5, 9, 1, 7],
+        ),
+    ];
+    for (notice, vector) in notices {
+        let mut out = Vec::new();
+        put_link_notice(&mut out, &notice);
+        is(&out, vector);
+    }
+}
+
+#[test]
 fn hello() {
     let info = PeerInfo {
         pid: 300,

@@ -45,6 +45,12 @@ impl Executive {
         ))
     }
 
+    /// The federation execution of which a peer is a member, by a number that is never reused, and the
+    /// federate that it is there.
+    pub fn member_of(&self, peer: PeerId) -> Option<(u64, FederateHandle)> {
+        self.peers.get(&peer)?.member_of
+    }
+
     /// Where the joined federates of a federation execution stand in time; none if there is no such
     /// federation execution.
     pub fn time_status(&self, federation: &str) -> Option<Vec<(FederateHandle, TimeStatus)>> {

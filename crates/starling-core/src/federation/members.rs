@@ -49,6 +49,7 @@ impl Member {
             counters: self.counters,
             doing: self.doing.clone(),
             time,
+            paths: Vec::new(),
         }
     }
 

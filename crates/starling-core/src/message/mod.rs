@@ -312,6 +312,17 @@ pub struct FederateStatus {
     pub doing: Doing,
     /// Its time.
     pub time: TimeStatus,
+    /// How its data travels; who is not named there gets it by way of rtiexec.
+    pub paths: Vec<Path>,
+}
+
+/// How data of a joined federate travels to some others, in `starling ps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Path {
+    /// By what, and why not by something faster.
+    pub by: String,
+    /// To whom.
+    pub to: Vec<FederateHandle>,
 }
 
 /// The time of a joined federate, in `starling ps` and `starling top`.

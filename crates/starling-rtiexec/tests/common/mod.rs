@@ -3,10 +3,13 @@
 
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use starling_core::{Callback, DataPath, Federate, Output};
-use starling_net::{Endpoint, Fill, Link, Waiter, Watch, dial};
+use starling_net::{Descriptors, Endpoint, Fill, Link, Waiter, Watch, dial};
 use starling_rid::Settings;
 use starling_rtiexec::{Config, Ended, Observer, Server, State, Stopper};
-use starling_wire::{Frame, Hello, VERSION, put_data, put_hello, put_to_executive, split_frame};
+use starling_wire::{
+    Frame, Hello, LinkNotice, LinkRequest, VERSION, put_data, put_hello, put_link_request,
+    put_to_executive, split_frame,
+};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
@@ -217,6 +220,24 @@ impl Client {
         self.send_all();
     }
 
+    /// Says something about links, with these descriptors.
+    pub fn tell_link(&mut self, request: &LinkRequest, descriptors: Option<Descriptors>) {
+        if let Some(descriptors) = descriptors {
+            self.link.reader.admit_descriptors();
+            self.link.writer.attach(descriptors);
+        }
+        put_link_request(self.link.writer.out(), request);
+        self.send_until_cut_off();
+    }
+
+    /// The next notice about links; what comes before goes to the federate.
+    pub fn link_notice(&mut self) -> LinkNotice {
+        self.read(|frame| match frame {
+            Frame::LinkNotice(notice) => Some(notice.clone()),
+            _ => None,
+        })
+    }
+
     /// Writes requests and data, waiting for room.
     pub fn send_all(&mut self) {
         self.take_requests();
@@ -386,6 +407,7 @@ impl Client {
         let (frame, size) = split_frame(self.link.reader.inbox()).unwrap()?;
         let frame = Frame::decode(frame).unwrap();
         let picked = pick(&frame);
+        let unwanted = matches!(frame, Frame::LinkNotice(LinkNotice::Peer { .. }));
         if picked.is_none() {
             match (frame, &mut self.federate) {
                 (Frame::Heartbeat, _) => self.heartbeats += 1,
@@ -404,6 +426,9 @@ impl Client {
             }
         }
         self.link.reader.consume(size);
+        if unwanted && picked.is_none() {
+            self.link.reader.take_descriptors();
+        }
         Some(picked)
     }
 }

@@ -14,6 +14,7 @@ use starling_core::{
     RestoreState, RestoreStatus, SaveFailure, SaveStatus, SynchronizationPointFailure,
     Transportation,
 };
+use starling_wire::{LinkNotice, LinkRequest};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -292,7 +293,8 @@ structs! {
     Finding { link, holds, detail }
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
-    FederateStatus { federate, peer, counters, doing, time }
+    FederateStatus { federate, peer, counters, doing, time, paths }
+    Path { by, to }
     TimeStatus {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
         waits_for
@@ -350,6 +352,18 @@ enums! {
         Restored(restored),
         Status(list),
         Why(findings)
+    }
+    LinkRequest {
+        Offer { number },
+        Relay { to, frames },
+        Path { to, shared, why }
+    }
+    LinkNotice {
+        Seated { number, seat, mark },
+        Refused { number, why },
+        Peer { mark, seat, federate },
+        Gone { mark },
+        Relayed { from, frames }
     }
     RequestBody {
         PathChanged,

@@ -1,0 +1,228 @@
+//! Which federates share memory with each other, and their descriptors on the way to each other.
+//!
+//! A joined federate on a Unix-domain link offers three descriptors. Each other member of its federation
+//! execution that has offered, and runs as the same user, gets them, and a seat: a small number by
+//! which each finds its place in the other's memory. What these descriptors are is not looked at here:
+//! whoever gets them does.
+//!
+//! Invariants: a seat is one member's at a time; a mark is never given twice; that a member is gone stands on
+//! a stream before what the log says of it, and before the seat is somebody else's; what a member relays
+//! reaches only whom it was meant for.
+
+use crate::server::{Ending, Server};
+use starling_core::message::{FederationStatus, Path};
+use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
+use starling_net::{Descriptors, LinkReader};
+use starling_wire::{LinkNotice, LinkRequest, put_link_notice};
+use std::collections::BTreeMap;
+use std::time::Instant;
+use tracing::debug;
+
+/// So many members of one federation execution share memory; a record in a ring has a bit for each.
+const SEATS: u8 = 128;
+
+/// Those who share memory, by their marks.
+#[derive(Default)]
+pub(crate) struct Seats {
+    members: BTreeMap<u64, Member>,
+    last_mark: u64,
+}
+
+/// One of them.
+struct Member {
+    /// Its connection.
+    n: usize,
+    execution: u64,
+    federate: FederateHandle,
+    seat: u8,
+    user: u32,
+    descriptors: Descriptors,
+    /// How its data gets to others, where it has said so: in shared memory, or why not.
+    paths: BTreeMap<u64, Result<(), String>>,
+}
+
+impl Server {
+    /// A federate says something about links.
+    pub(crate) fn link_request(
+        &mut self,
+        n: usize,
+        request: LinkRequest,
+        reader: &mut LinkReader,
+        now: Instant,
+    ) -> Result<(), Ending> {
+        match request {
+            LinkRequest::Offer { number } => {
+                let Some(descriptors) = reader.take_descriptors() else {
+                    let why = "malformed message: it offers memory without the descriptors";
+                    return Err(Ending::Fault(why.into()));
+                };
+                let answer = match self.seat(n, descriptors.into()) {
+                    Ok((seat, mark)) => LinkNotice::Seated { number, seat, mark },
+                    Err(why) => {
+                        debug!("{why}");
+                        LinkNotice::Refused { number, why }
+                    }
+                };
+                self.tell(n, &answer, None);
+                if let LinkNotice::Seated { mark, .. } = answer {
+                    self.introduce(mark);
+                }
+            }
+            LinkRequest::Relay { to, frames } => {
+                // Either may have gone meanwhile, and with it what this belongs to.
+                if let Some((from, to)) = self.pair(n, to) {
+                    self.tell(to, &LinkNotice::Relayed { from, frames }, None);
+                    self.check_room(n, to, now);
+                }
+            }
+            LinkRequest::Path { to, shared, why } => {
+                if why.len() > NAME_BYTES_MAX {
+                    let why = "malformed message: a reason of too many bytes for its path";
+                    return Err(Ending::Fault(why.into()));
+                }
+                if let Some((from, _)) = self.pair(n, to)
+                    && let Some(member) = self.seats.members.get_mut(&from)
+                {
+                    let path = if shared { Ok(()) } else { Err(why) };
+                    member.paths.insert(to, path);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The mark of the member on connection `n`, and the connection of the member with mark `to`, if both
+    /// are of the same federation execution.
+    fn pair(&mut self, n: usize, to: u64) -> Option<(u64, usize)> {
+        let from = self.connection(n)?.mark?;
+        let (one, other) = (self.seats.members.get(&from)?, self.seats.members.get(&to)?);
+        let may = one.execution == other.execution && one.user == other.user;
+        may.then_some((from, other.n))
+    }
+
+    /// Gives a member a seat, or says why not.
+    fn seat(&mut self, n: usize, descriptors: Descriptors) -> Result<(u8, u64), String> {
+        self.unseat(n);
+        if !self.config.shared_memory {
+            return Err("transport.shared_memory = off at rtiexec".into());
+        }
+        // It may have been resigned while its offer was on its way.
+        let member = self.executive.member_of(PeerId(n as u64));
+        let (execution, federate) = member.ok_or("it is no joined federate any more")?;
+        let user = self.connection(n).and_then(|c| c.user);
+        let user = user.ok_or("its user is not known")?;
+        let members = self.seats.members.values();
+        let taken = members.filter(|m| m.execution == execution);
+        let taken = taken.fold(0_u128, |taken, m| taken | 1 << m.seat);
+        let seat = (0..SEATS).find(|seat| taken & 1 << seat == 0);
+        let seat = seat.ok_or_else(|| format!("{SEATS} federates share memory already"))?;
+        self.seats.last_mark += 1;
+        let mark = self.seats.last_mark;
+        let member = Member {
+            n,
+            execution,
+            federate,
+            seat,
+            user,
+            descriptors,
+            paths: BTreeMap::new(),
+        };
+        self.seats.members.insert(mark, member);
+        if let Some(connection) = self.connection(n) {
+            connection.mark = Some(mark);
+            connection.has_shared = true;
+        }
+        Ok((seat, mark))
+    }
+
+    /// Gives a new member and the others each other's descriptors.
+    fn introduce(&mut self, mark: u64) {
+        let Some(new) = self.seats.members.get(&mark) else {
+            return;
+        };
+        let peer = |mark, m: &Member| {
+            let (seat, federate) = (m.seat, m.federate);
+            let notice = LinkNotice::Peer {
+                mark,
+                seat,
+                federate,
+            };
+            (notice, m.descriptors.clone())
+        };
+        let mut messages = Vec::new();
+        for (other, member) in &self.seats.members {
+            if *other != mark && member.execution == new.execution && member.user == new.user {
+                messages.push((new.n, peer(*other, member)));
+                messages.push((member.n, peer(mark, new)));
+            }
+        }
+        for (n, (notice, descriptors)) in messages {
+            self.tell(n, &notice, Some(descriptors));
+        }
+    }
+
+    /// A member shares memory no more.
+    pub(crate) fn unseat(&mut self, n: usize) {
+        let mark = self.connection(n).and_then(|c| c.mark.take());
+        let Some(mark) = mark else {
+            return;
+        };
+        let Some(gone) = self.seats.members.remove(&mark) else {
+            return;
+        };
+        let mut others = Vec::new();
+        for other in self.seats.members.values_mut() {
+            if other.execution == gone.execution && other.user == gone.user {
+                other.paths.remove(&mark);
+                others.push(other.n);
+            }
+        }
+        for n in others {
+            self.tell(n, &LinkNotice::Gone { mark }, None);
+        }
+    }
+
+    /// Appends a message about links to what is to be sent.
+    fn tell(&mut self, n: usize, notice: &LinkNotice, descriptors: Option<Descriptors>) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        if connection.write_failed.is_some() {
+            return;
+        }
+        if let Some(descriptors) = descriptors {
+            connection.writer.attach(descriptors);
+        }
+        put_link_notice(connection.writer.out(), notice);
+        self.mark_dirty(n);
+    }
+
+    /// How the data of all these travels, for `starling ps`.
+    pub(crate) fn put_paths(&self, list: &mut [FederationStatus]) {
+        let connection = |m: &Member| self.connections.get(m.n)?.member.as_ref();
+        for federation in list {
+            let here = |m: &Member| connection(m).is_some_and(|(name, _)| *name == federation.name);
+            let members: Vec<_> = self.seats.members.values().filter(|m| here(m)).collect();
+            let seats = &self.seats.members;
+            for federate in &mut federation.federates {
+                let own = members
+                    .iter()
+                    .find(|m| m.federate == federate.federate.handle);
+                let Some(own) = own else {
+                    continue;
+                };
+                let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
+                for (to, path) in &own.paths {
+                    let by = match path {
+                        Ok(()) => "shared memory".to_owned(),
+                        Err(why) => format!("rtiexec ({why})"),
+                    };
+                    let to = seats.get(to).map(|m| m.federate);
+                    paths.entry(by).or_default().extend(to);
+                }
+                let paths = paths.into_iter().map(|(by, to)| Path { by, to });
+                federate.paths = paths.collect();
+            }
+        }
+    }
+}
