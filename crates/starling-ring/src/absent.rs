@@ -41,7 +41,7 @@ impl Own {
         match *self {}
     }
 
-    pub(crate) fn bytes(&self, _: u64, _: usize) -> &[u8] {
+    pub(crate) fn show(&self, _: u64, _: usize, _: &mut impl FnMut(&[u8])) {
         match *self {}
     }
 }
@@ -66,12 +66,25 @@ impl Theirs {
         match *self {}
     }
 
-    pub(crate) fn head(&self, _: u64) -> u64 {
+    pub(crate) fn records(&self, _: u64, _: u64) -> Records<'_> {
         match *self {}
+    }
+}
+
+/// There are none.
+pub(crate) struct Records<'a>(&'a Theirs);
+
+impl Records<'_> {
+    pub(crate) fn bytes(&self) -> u64 {
+        match *self.0 {}
+    }
+
+    pub(crate) fn head(&self, _: u64, _: usize) -> Option<[u64; 2]> {
+        match *self.0 {}
     }
 
     pub(crate) fn append(&self, _: u64, _: usize, _: &mut Vec<u8>) {
-        match *self {}
+        match *self.0 {}
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) const LAST_PART: u64 = 2;
 
 /// How much of a ring a record of so many bytes takes.
 pub(crate) fn record_bytes(length: u64) -> u64 {
-    RECORD_HEAD + length.next_multiple_of(8)
+    RECORD_HEAD + ((length + 7) & !7)
 }
 
 /// How many bytes one record of a ring of this size may hold.

@@ -9,6 +9,7 @@ use rustix::fs::{FileType, MemfdFlags, OFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 use std::ffi::c_void;
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -55,6 +56,7 @@ impl Mapping {
     }
 
     /// A word of the head.
+    #[inline]
     fn word(&self, offset: usize) -> *mut u64 {
         assert!(
             offset < HEAD && offset.is_multiple_of(8),
@@ -64,6 +66,7 @@ impl Mapping {
     }
 
     /// Where `length` bytes from this position on stand.
+    #[inline]
     fn records(&self, position: u64, length: usize) -> *mut u8 {
         assert!(length <= self.records, "no more than the ring");
         let offset = position as usize & (self.records - 1);
@@ -122,6 +125,7 @@ impl Own {
     }
 
     /// Writes a record's head, and lets `fill` write its bytes.
+    #[inline]
     pub(crate) fn fill(
         &mut self,
         position: u64,
@@ -148,11 +152,11 @@ impl Own {
         unsafe { self.mapping.records(position, 8).cast::<u64>().read() }
     }
 
-    /// A record's bytes.
-    pub(crate) fn bytes(&self, position: u64, length: usize) -> &[u8] {
+    /// Shows a record's bytes.
+    pub(crate) fn show(&self, position: u64, length: usize, to: &mut impl FnMut(&[u8])) {
         let at = self.mapping.records(position, length);
         // SAFETY: so many bytes are mapped there, and nobody writes them while `self` is borrowed.
-        unsafe { std::slice::from_raw_parts(at, length) }
+        to(unsafe { std::slice::from_raw_parts(at, length) });
     }
 }
 
@@ -196,6 +200,7 @@ impl Theirs {
         self.0.records as u64
     }
 
+    #[inline]
     fn word(at: *mut u64) -> u64 {
         // SAFETY: mapped for as long as `self` lives, of which the callers have it, and aligned.
         // An atomic load that is relaxed and of 8 bytes is allowed on memory that is read-only.
@@ -214,22 +219,60 @@ impl Theirs {
         value
     }
 
-    /// A word of a record. The position is a multiple of 8.
-    pub(crate) fn head(&self, position: u64) -> u64 {
-        Self::word(self.0.records(position & !7, 8).cast())
+    /// So many bytes of records from this position on, both multiples of 8.
+    pub(crate) fn records(&self, position: u64, bytes: u64) -> Records<'_> {
+        assert!((position | bytes).is_multiple_of(8), "records are aligned");
+        let bytes = usize::try_from(bytes).expect("bytes in memory");
+        Records {
+            at: self.0.records(position, bytes),
+            bytes,
+            memory: PhantomData,
+        }
+    }
+}
+
+/// Some of a peer's records.
+pub(crate) struct Records<'a> {
+    /// So many bytes are mapped there for as long as the borrow lasts; aligned for words.
+    at: *mut u8,
+    bytes: usize,
+    memory: PhantomData<&'a Theirs>,
+}
+
+impl Records<'_> {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes as u64
     }
 
-    /// Appends `length` bytes from this position on, which may be half of what the peer is writing.
-    pub(crate) fn append(&self, position: u64, length: usize, to: &mut Vec<u8>) {
-        let from = self.0.records(position, length);
+    /// The first word of the head of the record that is `offset` bytes in, a multiple of 8, and
+    /// another one of its three; none: there is no room for a head.
+    #[inline]
+    pub(crate) fn head(&self, offset: u64, seats: usize) -> Option<[u64; 2]> {
+        let at = offset as usize & !7;
+        if self.bytes < RECORD_HEAD as usize || at > self.bytes - RECORD_HEAD as usize || seats > 2
+        {
+            return None;
+        }
+        let word = |n: usize| Theirs::word(self.at.wrapping_add(at + n * 8).cast());
+        Some([word(0), word(seats)])
+    }
+
+    /// Appends `length` bytes from `offset` on, which may be half of what the peer is writing.
+    #[inline]
+    pub(crate) fn append(&self, offset: u64, length: usize, to: &mut Vec<u8>) {
+        let offset = offset as usize;
+        assert!(
+            offset <= self.bytes && length <= self.bytes - offset,
+            "within the records"
+        );
         to.reserve(length);
-        // SAFETY: so many bytes are mapped at `from` for as long as `self` lives, and reserved at
-        // the end of `to`, which is this process's own. The peer may write meanwhile: any bytes
-        // are bytes, no reference to its memory is made, and what is decided afterwards is decided
-        // by the copy (a claim, with its fence, follows before that is looked at).
+        // SAFETY: so many bytes are mapped there, and reserved at the end of `to`, which is this
+        // process's own. The peer may write meanwhile: any bytes are bytes, no reference to its
+        // memory is made, and what is decided afterwards is decided by the copy (a claim, with its
+        // fence, follows before that is looked at).
         unsafe {
             let end = to.as_mut_ptr().add(to.len());
-            ptr::copy_nonoverlapping(from, end, length);
+            ptr::copy_nonoverlapping(self.at.add(offset), end, length);
             to.set_len(to.len() + length);
         }
     }
@@ -256,7 +299,9 @@ pub(crate) fn fence_all() {
 
 /// The CPU on which the calling thread is.
 pub(crate) fn cpu() -> u64 {
-    rustix::thread::sched_getcpu() as u64
+    // The C library knows it without a system call (rustix's way of that fails under valgrind).
+    // SAFETY: it takes nothing and touches nothing.
+    unsafe { libc::sched_getcpu() as u64 }
 }
 
 /// The descriptor by which its owner is woken.

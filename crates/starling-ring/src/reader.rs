@@ -4,7 +4,7 @@
 //! within one ring's length; no call takes longer than going once through the ring.
 
 use crate::layout::*;
-use crate::map::{Bell, Own, Theirs, fence_all};
+use crate::map::{Bell, Own, Records, Theirs, fence_all};
 use crate::seats::Attachment;
 use std::sync::Arc;
 
@@ -209,52 +209,36 @@ impl RingReader {
         max: usize,
     ) -> Result<u64, &'static str> {
         let seat = self.attachment.reader.index();
-        let (word, bit) = (8 + seat as u64 / 64 * 8, seat % 64);
+        let (word, bit) = (1 + seat / 64, seat % 64);
         let part_max = part_bytes_max(self.ring.size());
-        let (mut at, mut copied) = (from, 0);
-        while at < end {
-            let head = self.ring.head(at);
-            let (length, kind) = (head & LENGTH, head >> 32);
-            if length > part_max || kind > LAST_PART || record_bytes(length) > end - at {
+        let records = self.ring.records(from, end - from);
+        let (mut at, mut left, mut some) = (0, max, false);
+        while let Some([head, seats]) = records.head(at, word) {
+            let length = head & LENGTH;
+            if length > part_max || record_bytes(length) > records.bytes() - at {
                 return Err("a record that is too long");
             }
-            if self.ring.head(at + word) >> bit & 1 == 1 {
-                let length = length as usize;
-                if copied > 0 && copied + length > max {
-                    break;
+            if seats >> bit & 1 == 1 {
+                match left.checked_sub(length as usize) {
+                    Some(after) => left = after,
+                    None if some => break,
+                    None => left = 0,
                 }
-                copied += length;
-                if kind == WHOLE {
-                    if !self.long.is_empty() {
-                        return Err("a frame within another");
-                    }
-                    self.ring.append(at + RECORD_HEAD, length, batch);
+                some = true;
+                let bytes = at + RECORD_HEAD;
+                if head >> 32 == WHOLE && self.long.is_empty() {
+                    records.append(bytes, length as usize, batch);
                 } else {
-                    self.part(at + RECORD_HEAD, length, kind, batch)?;
+                    let whole = part(&records, bytes, head, &mut self.long, self.frame_bytes_max)?;
+                    if whole {
+                        batch.append(&mut self.long);
+                        self.long = Vec::new();
+                    }
                 }
             }
             at += record_bytes(length);
         }
-        Ok(at)
-    }
-
-    #[cold]
-    fn part(
-        &mut self,
-        at: u64,
-        length: usize,
-        kind: u64,
-        batch: &mut Vec<u8>,
-    ) -> Result<(), &'static str> {
-        if self.long.len() + length > self.frame_bytes_max {
-            return Err("a frame that is too long");
-        }
-        self.ring.append(at, length, &mut self.long);
-        if kind == LAST_PART {
-            batch.append(&mut self.long);
-            self.long = Vec::new();
-        }
-        Ok(())
+        Ok(from + at)
     }
 
     /// Lets the writer write over what stands before `to`, and wakes it if it waits for that.
@@ -295,4 +279,24 @@ impl RingReader {
             false => Read::Frames,
         })
     }
+}
+
+/// Copies a part of a long frame; whether that is whole now.
+#[cold]
+fn part(
+    records: &Records<'_>,
+    at: u64,
+    head: u64,
+    long: &mut Vec<u8>,
+    frame_bytes_max: usize,
+) -> Result<bool, &'static str> {
+    let (length, kind) = ((head & LENGTH) as usize, head >> 32);
+    if kind != PART && kind != LAST_PART {
+        return Err("a frame within another, or a record of no kind");
+    }
+    if long.len() + length > frame_bytes_max {
+        return Err("a frame that is too long");
+    }
+    records.append(at, length, long);
+    Ok(kind == LAST_PART)
 }

@@ -22,6 +22,8 @@ pub struct Full;
 pub struct RingWriter {
     map: Own,
     size: u64,
+    /// How many bytes a record holds.
+    part_max: u64,
     /// The end of what was put.
     tail: u64,
     /// The end of what was published.
@@ -34,6 +36,8 @@ pub struct RingWriter {
     readers: Vec<Option<Reader>>,
     /// For every stretch of the ring, the record that covers its first byte.
     edges: Vec<u64>,
+    /// Where the next stretch begins.
+    next_edge: u64,
     /// A stretch has 2 to the power of this many bytes.
     stretch: u32,
     long: LongFrames,
@@ -66,6 +70,7 @@ impl RingWriter {
         Ok(RingWriter {
             map: Own::new(RING_MAGIC, size)?,
             size: size as u64,
+            part_max: part_bytes_max(size as u64),
             tail: 0,
             published: 0,
             limit: size as u64,
@@ -73,6 +78,7 @@ impl RingWriter {
             attached: Seats::NONE,
             readers: (0..SEATS).map(|_| None).collect(),
             edges: vec![0; stretches],
+            next_edge: 0,
             stretch: (size / stretches).trailing_zeros(),
             long: LongFrames::default(),
             lacking: 0,
@@ -158,7 +164,8 @@ impl RingWriter {
     }
 
     /// Puts a frame of `length` bytes for those at the seats `to`, all of whom are attached: `encode`
-    /// writes it, straight into the ring. They see it once it is published.
+    /// writes it, straight into the ring. They see it once it is published; of one without bytes they
+    /// see nothing.
     ///
     /// A frame longer than an eighth of the ring is taken at once, and goes in as there is room:
     /// until it `is_whole`, nothing else can be put.
@@ -170,8 +177,8 @@ impl RingWriter {
         encode: impl FnOnce(&mut [u8]),
     ) -> Result<(), Full> {
         assert!(to.and(self.attached) == to, "all are attached");
-        let taken = record_bytes(length as u64);
-        if self.tail + taken > self.limit || taken > self.size / PARTS || !self.is_whole() {
+        let end = self.tail + record_bytes(length as u64);
+        if end > self.limit || length as u64 > self.part_max || !self.is_whole() {
             return self.put_with_care(to, length, encode);
         }
         self.put_record(to, WHOLE, length, encode);
@@ -185,8 +192,7 @@ impl RingWriter {
         let head = [length as u64 | kind << 32, low, high];
         self.map.fill(self.tail, head, length, fill);
         let end = self.tail + record_bytes(length as u64);
-        // Whether a stretch begins in it.
-        if self.tail.wrapping_sub(1) >> self.stretch != (end - 1) >> self.stretch {
+        if end > self.next_edge {
             self.note_edges(end);
         }
         self.tail = end;
@@ -195,10 +201,10 @@ impl RingWriter {
 
     #[cold]
     fn note_edges(&mut self, end: u64) {
-        let first = self.tail.next_multiple_of(1 << self.stretch) >> self.stretch;
-        for stretch in first..=(end - 1) >> self.stretch {
-            let edge = stretch as usize & (self.edges.len() - 1);
-            self.edges[edge] = self.tail;
+        while self.next_edge < end {
+            let stretch = (self.next_edge >> self.stretch) as usize & (self.edges.len() - 1);
+            self.edges[stretch] = self.tail;
+            self.next_edge += 1 << self.stretch;
         }
     }
 
@@ -213,7 +219,7 @@ impl RingWriter {
         if !self.go_on() {
             return Err(Full);
         }
-        if length as u64 > part_bytes_max(self.size) {
+        if length as u64 > self.part_max {
             let mut frame = vec![0; length];
             encode(&mut frame);
             self.long.begin(to, self.tail, frame);
@@ -238,10 +244,9 @@ impl RingWriter {
         let Some(mut frame) = self.long.take_unfinished() else {
             return true;
         };
-        let max = part_bytes_max(self.size) as usize;
         while frame.put < frame.bytes.len() {
             let left = &frame.bytes[frame.put..];
-            let part = &left[..left.len().min(max)];
+            let part = &left[..left.len().min(self.part_max as usize)];
             if !self.has_room(record_bytes(part.len() as u64)) {
                 break;
             }
@@ -410,7 +415,7 @@ impl RingWriter {
             if to[0] & is_for[0] | to[1] & is_for[1] == 0 {
                 at = end;
             } else if head >> 32 == WHOLE {
-                frame(self.map.bytes(at + RECORD_HEAD, length as usize));
+                self.map.show(at + RECORD_HEAD, length as usize, &mut frame);
                 at = end;
             } else {
                 at = self.long.give(at, seat, &mut frame);

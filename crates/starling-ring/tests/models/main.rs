@@ -304,6 +304,36 @@ fn a_cursor_of_the_writer_before_is_not_taken_for_an_own_one() {
     });
 }
 
+/// A writer that was thought dead goes on while its seat is another's, whose positions are high.
+#[test]
+fn a_cursor_of_the_writer_after_is_not_taken_for_an_own_one() {
+    model(2, || {
+        let (own, board, other) = (board(), board(), board());
+        let mut after = writer(&[(&other, 0, 6)]);
+        for frame in 3..6 {
+            say(&mut after, 0, frame);
+            assert_eq!(detach(&mut after, 0), [frame]);
+            after.readmit(seat(0), 6);
+        }
+        after.remove(seat(0));
+        admit(&mut after, &board, attachment(0, 8));
+        say(&mut after, 0, 6);
+        let mut ring = writer(&[(&board, 0, 7)]);
+        let mut reader = join(&board, &ring, &own, attachment(0, 7));
+        let (memory, doorbell) = (after.memory().into_owned(), own.doorbell().into_owned());
+        let reading = thread::spawn(move || {
+            read(&mut reader, 1);
+            let mut reader = board.join(attachment(0, 8), memory, doorbell, 64).unwrap();
+            assert_eq!(read(&mut reader, 1), [6]);
+        });
+        say(&mut ring, 0, 1);
+        say(&mut ring, 0, 2);
+        let left = detach(&mut ring, 0);
+        reading.join().unwrap();
+        assert!(left.ends_with(&[2]), "it read one at most: {left:?}");
+    });
+}
+
 /// A reader that was thought dead goes on while its seat is another's.
 #[test]
 fn who_has_lost_its_seat_takes_nothing_for_its_own() {

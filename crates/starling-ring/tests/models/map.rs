@@ -84,9 +84,8 @@ impl Own {
         self.0.record(position).load(Ordering::Relaxed)
     }
 
-    pub(crate) fn bytes(&self, position: u64, length: usize) -> &[u8] {
-        let word = self.head(position).to_ne_bytes();
-        word[..length].to_vec().leak()
+    pub(crate) fn show(&self, position: u64, length: usize, to: &mut impl FnMut(&[u8])) {
+        to(&self.head(position).to_ne_bytes()[..length]);
     }
 }
 
@@ -114,12 +113,38 @@ impl Theirs {
         value
     }
 
-    pub(crate) fn head(&self, position: u64) -> u64 {
-        self.0.record(position).load(Ordering::Relaxed)
+    pub(crate) fn records(&self, position: u64, bytes: u64) -> Records<'_> {
+        Records {
+            memory: &self.0,
+            position,
+            bytes,
+        }
+    }
+}
+
+pub(crate) struct Records<'a> {
+    memory: &'a Memory,
+    position: u64,
+    bytes: u64,
+}
+
+impl Records<'_> {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
     }
 
-    pub(crate) fn append(&self, position: u64, length: usize, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.head(position).to_ne_bytes()[..length]);
+    fn word(&self, offset: u64) -> u64 {
+        let word = self.memory.record(self.position + offset);
+        word.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn head(&self, offset: u64, seats: usize) -> Option<[u64; 2]> {
+        let word = |n: usize| self.word(offset + n as u64 * 8);
+        (offset < self.bytes).then(|| [word(0), word(seats)])
+    }
+
+    pub(crate) fn append(&self, offset: u64, length: usize, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.word(offset).to_ne_bytes()[..length]);
     }
 }
 

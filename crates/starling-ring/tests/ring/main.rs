@@ -4,7 +4,8 @@ mod common;
 mod plain;
 
 use common::{Member, seat};
-use starling_ring::{Full, Read, RingWriter, Seats};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use starling_ring::{Full, Read, RingReader, RingWriter, Seats};
 
 fn to(seats: &[u8]) -> Seats {
     seats.iter().map(|s| seat(*s)).collect()
@@ -123,6 +124,29 @@ fn only_who_sleeps_is_woken_and_once() {
     b.board.answer();
     assert_eq!(from_a.read(&mut heard, 100), Read::Frames);
     assert_eq!(heard, b"xyz");
-    say(&mut a.ring, &[1], b"");
+    say(&mut a.ring, &[1], b"on");
     assert_eq!(a.ring.bells_rung(), 1);
+}
+
+#[test]
+fn who_has_read_all_that_was_for_it_wakes_a_writer_that_waits_for_room() {
+    let mut a = Member::new(0);
+    let (mut b, mut c) = (Member::new(1), Member::new(2));
+    let (mut early, mut late) = (b.hear(&mut a, 7), c.hear(&mut a, 8));
+    say(&mut a.ring, &[1], b"early");
+    while a.ring.put(to(&[2]), 1000, |_| ()) == Ok(()) {
+        a.ring.publish();
+    }
+    assert!(!a.ring.wait_for_room());
+    let mut heard = Vec::new();
+    let mut rings_when_read = |reader: &mut RingReader| {
+        a.board.answer();
+        while reader.read(&mut heard, 1000) == Read::Frames {}
+        let doorbell = a.board.doorbell();
+        let poll = &mut [PollFd::new(&doorbell, PollFlags::IN)];
+        rustix::event::poll(poll, Some(&Timespec::default())).unwrap() == 1
+    };
+    assert!(rings_when_read(&mut late));
+    assert!(rings_when_read(&mut early), "it was in the way, too");
+    assert!(a.ring.wait_for_room());
 }
