@@ -12,7 +12,7 @@ use crate::object::registered::ExecutionObjects;
 use crate::ownership::execution::ExecutionOwnership;
 use crate::saved;
 use crate::time::execution::ExecutionTime;
-use crate::{FederateHandle, PeerId, ProtocolError, TimeType};
+use crate::{FederateHandle, PeerId, ProtocolError, Services, TimeType};
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,6 +29,7 @@ pub(crate) struct Execution {
     pub(crate) time: ExecutionTime,
     pub(crate) ownership: ExecutionOwnership,
     pub(crate) mom: ExecutionMom,
+    pub(crate) services: Services,
     /// Bytes, about, that are kept of what one member has made, of each kind.
     pub(crate) kept_bytes_max: usize,
     /// Where the receivers of a data frame are put together.
@@ -61,10 +62,17 @@ impl Execution {
             time: ExecutionTime::new(time),
             ownership: ExecutionOwnership::default(),
             mom: ExecutionMom::default(),
+            services: Services::default(),
             kept_bytes_max: usize::MAX,
             receivers: Vec::new(),
             notes: Vec::new(),
         }
+    }
+
+    /// What of the standard it has, from before anybody joins.
+    pub(crate) fn set_services(&mut self, services: Services) {
+        self.services = services;
+        self.mom.off = !services.mom;
     }
 
     /// All that it knows, for a save. What is on its way out is no part of it.
@@ -80,6 +88,7 @@ impl Execution {
             ddm: self.regions.save(),
             time: self.time.save(),
             mom: self.mom.save(self.federation.modules()),
+            services: self.services,
             log: self.log.save(),
         }
     }
@@ -141,7 +150,10 @@ impl Execution {
                 self.serve_ownership(cause, request);
                 Ok(())
             }
-            RequestBody::Ddm(request) => self.serve_ddm(cause, request),
+            RequestBody::Ddm(request) => {
+                Services::require(self.services.ddm, "services.ddm")?;
+                self.serve_ddm(cause, request)
+            }
             RequestBody::Mom(request) => self.serve_mom(cause, request),
         }
     }

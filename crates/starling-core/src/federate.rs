@@ -29,7 +29,7 @@ use crate::ownership::federate::Ownership;
 use crate::saved;
 use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
-use crate::{Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError};
+use crate::{Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services};
 use starling_fom::ObjectModel;
 use std::sync::Arc;
 
@@ -59,6 +59,7 @@ pub struct Federate {
     pub(crate) delivery: Delivery,
     pub(crate) counters: Counters,
     pub(crate) mom: FederateMom,
+    pub(crate) services: Services,
     /// For whoever runs the federate.
     note: Option<String>,
     /// None while it is in use.
@@ -73,7 +74,7 @@ impl Federate {
         let model = modules::rebuild(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
         let switches = model.switches().clone();
-        let mom = FederateMom::new(&model, snapshot.mom);
+        let mom = FederateMom::new(&model, snapshot.services.mom);
         let time = TimeType::by_name(&snapshot.time_implementation).ok_or_else(|| {
             let name = &snapshot.time_implementation;
             ProtocolError(format!(
@@ -102,6 +103,7 @@ impl Federate {
             delivery: Delivery::default(),
             counters: Counters::default(),
             mom,
+            services: snapshot.services,
             note: None,
             scratch: None,
             frame_bytes_max: usize::MAX,
@@ -123,12 +125,11 @@ impl Federate {
         }
     }
 
-    /// A federate that was saved, in a federation execution with these modules, and with a management
-    /// object model or without. An error if what was saved is no federate's of such a one.
+    /// A federate that was saved, in a federation execution with these modules and services. An error if what was saved is no federate's of such a one.
     pub fn restored(
         saved: saved::Federate,
         modules: &[ModuleSource],
-        mom: bool,
+        services: Services,
         path: DataPath,
     ) -> Result<Self, ProtocolError> {
         let snapshot = Snapshot {
@@ -136,7 +137,7 @@ impl Federate {
             name: saved.federation.name.clone(),
             federation: saved.federation.federation.clone(),
             time_implementation: saved.time.time_type.name().to_owned(),
-            mom,
+            services,
             index: saved.log.applied,
             modules: modules.to_vec(),
             federates: Vec::new(),
@@ -196,6 +197,11 @@ impl Federate {
             message => self.delivery.push(QueuedObject::restore(message)?),
         }
         Ok(())
+    }
+
+    /// What of the standard its federation execution has.
+    pub fn services(&self) -> Services {
+        self.services
     }
 
     /// This federate's handle.

@@ -34,6 +34,7 @@ mod object;
 mod ownership;
 pub mod saved;
 mod support;
+mod switches;
 mod time;
 mod values;
 mod why;
@@ -64,6 +65,7 @@ pub use starling_fom::{
     ObjectClassHandle, ObjectModel, Order, ParameterHandle, Transportation,
 };
 pub use support::ServiceGroup;
+pub use switches::Services;
 pub use time::federate::Bounds;
 pub use time::galt::Advance;
 pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};

@@ -17,6 +17,7 @@ mod save;
 mod saved;
 mod scheduled_saves;
 mod service_reports;
+mod switched_off;
 mod synchronization;
 mod time;
 mod transportation;

@@ -1,5 +1,6 @@
 //! The table of settings for readers.
 
+use crate::presets;
 use crate::sources::Settings;
 use crate::table::SETTINGS;
 use std::fmt::Write;
@@ -11,8 +12,8 @@ Made from `crates/starling-rid/src/table.rs` by `starling config document`; don'
 
 From strongest to weakest: the environment variable `STARLING_OVERRIDES`, the
 localSettingsDesignator of `connect`, `STARLING_*` variables (`STARLING_CONNECT_ADDRESS` for
-`connect.address`), `./starling.toml`, the user's `~/.config/starling/starling.toml`, built-in
-values. `starling config show --origin` says where each value came from.
+`connect.address`), `./starling.toml`, the user's `~/.config/starling/starling.toml`, the preset
+(below), built-in values. `starling config show --origin` says where each value came from.
 
 `STARLING_OVERRIDES` and the designator are lists of `key=value`, separated by `;`, `,` or line
 ends. Also taken: `host:port`, `crcAddress=host:port`, `crcHost=HOST` with `crcPort=PORT`,
@@ -61,6 +62,12 @@ pub fn markdown() -> String {
             setting.doc.replace('|', "\\|")
         );
     }
+    let _ = write!(
+        out,
+        "\n## Presets\n\n`preset = \"wan\"` (in a file, above all tables) or `STARLING_PRESET=wan`; from \
+         `crates/starling-rid/src/presets.toml`:\n\n```toml\n{}```\n",
+        presets::FILE
+    );
     out
 }
 

@@ -11,6 +11,15 @@ pub(crate) type FileValue = (usize, String, usize);
 
 /// Reads a settings file: tables and keys as in the table of settings.
 pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<FileValue>, SettingError> {
+    parse_below(text, name, "")
+}
+
+/// The same of those keys that begin so, without that.
+pub(crate) fn parse_below(
+    text: &str,
+    name: &str,
+    prefix: &str,
+) -> Result<Vec<FileValue>, SettingError> {
     let line_of = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
     let table = DeTable::parse(text).map_err(|error| {
         let line = error.span().map_or(1, |s| line_of(s.start));
@@ -22,6 +31,9 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<Vec<FileValue>, SettingErr
     })?;
     let mut out = Vec::new();
     walk(table.get_ref(), "", &mut |key, value| {
+        let Some(key) = key.strip_prefix(prefix) else {
+            return Ok(());
+        };
         let place = format!("{name}:{}", line_of(value.span().start));
         let Some(index) = SETTINGS.iter().position(|s| s.key == key) else {
             return Err(unknown(key, &place));

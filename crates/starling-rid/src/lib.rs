@@ -20,6 +20,7 @@ mod endpoint;
 mod error;
 mod file;
 mod nearest;
+mod presets;
 mod sources;
 mod table;
 mod trust;

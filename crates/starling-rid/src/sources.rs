@@ -2,9 +2,10 @@
 
 use crate::designator::{self, Designated};
 use crate::error::SettingError;
-use crate::file;
+use crate::file::{self, FileValue};
 use crate::nearest::nearest;
-use crate::table::SETTINGS;
+use crate::presets;
+use crate::table::{PRESET, SETTINGS};
 use crate::trust::{self, is_privileged, variable};
 use crate::value::{FromValue, Key, Value};
 use std::fmt;
@@ -15,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub enum Origin {
     /// Nowhere: it is the default.
     BuiltIn,
+    /// In the preset of this name.
+    Preset(String),
     /// A line of a file.
     File(String, usize),
     /// An environment variable.
@@ -31,6 +34,7 @@ impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn => write!(f, "built-in"),
+            Self::Preset(name) => write!(f, "preset {name}"),
             Self::File(name, 0) => write!(f, "{name}"),
             Self::File(name, line) => write!(f, "{name}:{line}"),
             Self::Variable(name) => write!(f, "{name}"),
@@ -77,6 +81,17 @@ impl Settings {
         self.put(key.0, text, Origin::Option(option.into()))
     }
 
+    /// What is given nowhere else is as the preset says.
+    fn fill_in(&mut self, preset: Vec<FileValue>) -> Result<(), SettingError> {
+        let name = self.get(PRESET);
+        for (index, text, _) in preset {
+            if self.values[index].1 == Origin::BuiltIn {
+                self.put(index, &text, Origin::Preset(name.clone()))?;
+            }
+        }
+        Ok(())
+    }
+
     fn put(&mut self, index: usize, text: &str, origin: Origin) -> Result<(), SettingError> {
         let setting = &SETTINGS[index];
         let value = setting.kind.parse(text).map_err(|why| {
@@ -110,7 +125,7 @@ impl Default for Settings {
 }
 
 /// The sources of settings. From strongest to weakest: STARLING_OVERRIDES, the designator of
-/// connect, STARLING_* variables, the project's file, the user's file, built-in values.
+/// connect, STARLING_* variables, the project's file, the user's file, the preset, built-in values.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     designator: String,
@@ -216,6 +231,7 @@ impl Sources {
             let designated = designator::parse(text, name)?;
             self.apply(&mut settings, designated, &Origin::Overrides)?;
         }
+        settings.fill_in(presets::of(&settings.get(PRESET))?)?;
         Ok(settings)
     }
 
@@ -241,16 +257,18 @@ impl Sources {
     }
 
     fn read_variables(&self, settings: &mut Settings) -> Result<(), SettingError> {
+        const PREFIX: &str = "STARLING_";
         let names: Vec<String> = SETTINGS.iter().map(|s| s.variable()).collect();
-        let ours = |k: &str| k.starts_with("STARLING_") && !OTHER_VARIABLES.contains(&k);
+        let ours = |k: &str| k.starts_with(PREFIX) && !OTHER_VARIABLES.contains(&k);
+        let rests = || names.iter().map(|n| &n[PREFIX.len()..]);
         for (name, value) in self.environment.iter().filter(|(k, _)| ours(k)) {
             if let Some(index) = names.iter().position(|n| n == name) {
                 settings.put(index, value, Origin::Variable(name.clone()))?;
-            } else if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
+            } else if let Some(near) = nearest(&name[PREFIX.len()..], rests()) {
                 return Err(SettingError::new(
                     format!("there is no setting behind the variable {name}"),
                     "the environment",
-                    format!("did you mean {near}? `starling config show` lists all"),
+                    format!("did you mean {PREFIX}{near}? `starling config show` lists all"),
                 ));
             } else {
                 // Others may use the prefix for their own purposes.

@@ -23,6 +23,8 @@ macro_rules! settings {
 const DAY_S: f64 = 86_400.0;
 
 settings! {
+    PRESET: String = "preset", Kind::Choice(&["default", "compliant", "fastest", "wan"]), "", "default",
+        "Values for settings that are given nowhere else: the built-in ones (default), or those of a preset, listed below.";
     CONNECT_ADDRESS: Option<Endpoint> = "connect.address", Kind::Address, "", "",
         "Where rtiexec is. Port 15160 if none is given. Nothing: use the rtiexec of this user on this host, starting one if there is none.";
     CONNECT_TIMEOUT_S: f64 = "connect.timeout_s", Kind::Number(0.01, DAY_S), "s", "5",
@@ -89,6 +91,12 @@ settings! {
         "How many saves of each federation execution are kept: with a new one the oldest go; 0: all.";
     SERVICES_MOM: bool = "services.mom", Kind::Switch, "", "true",
         "Whether rtiexec's federation executions have a management object model (1516.1-2010, chapter 11; on unless off). off: no objects and reports of the RTI, and nothing counted for them; subscribing to them, publishing what they are asked by, and asking for their values throw RTIinternalError. A save is restored only where it is as it was made. For federates it is as their rtiexec has it.";
+    SERVICES_TIME: bool = "services.time", Kind::Switch, "", "true",
+        "Whether rtiexec's federation executions have time management (1516.1-2010, chapter 8). off: its services throw RTIinternalError, all data goes in receive order. Saves and federates as with services.mom.";
+    SERVICES_DDM: bool = "services.ddm", Kind::Switch, "", "true",
+        "Whether rtiexec's federation executions have data distribution management (1516.1-2010, chapter 9). off: its services throw RTIinternalError. Saves and federates as with services.mom.";
+    SERVICES_RATES: bool = "services.rates", Kind::Switch, "", "true",
+        "Whether rtiexec's federation executions reduce update rates. off: subscribing with an update rate designator throws RTIinternalError. Saves and federates as with services.mom.";
     FOM_CHECK: String = "fom.check", Kind::Choice(&["lenient", "strict"]), "", "lenient",
         "What rtiexec does about FOM modules that contradict each other, or refer to data types that no module defines, where that can't change any exchange of data, or that hold elements or values that the OMT doesn't know (docs/messages.md: doubtful FDD). lenient: a warning in its log, the first definition holds. strict: they are refused. starling fom check says the same beforehand.";
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",

@@ -69,6 +69,35 @@ fn every_known_form_of_the_designator_gives_the_address() {
 }
 
 #[test]
+fn a_preset_gives_what_is_given_nowhere_else() {
+    let plain = Settings::default();
+    for (preset, differing) in [("default", 0), ("compliant", 1), ("fastest", 5), ("wan", 7)] {
+        let settings = designated(&format!("preset={preset};limits.kept_bytes=5000")).unwrap();
+        let pairs = settings.values().zip(plain.values()).skip(1);
+        let differ = pairs.filter(|((s, a, _), (_, b, _))| a != b && s.key != "limits.kept_bytes");
+        assert_eq!(differ.count(), differing, "{preset}");
+    }
+    let settings = designated("preset=wan;fault.timeout_s=7").unwrap();
+    assert_eq!(settings.get(FAULT_TIMEOUT_S), 7.0);
+    assert_eq!(settings.get(FAULT_HEARTBEAT_S), 5.0);
+    assert_eq!(settings.origin(FAULT_HEARTBEAT_S).to_string(), "preset wan");
+    // One that is given as it was built in is given.
+    let settings = designated("preset=fastest;services.mom=true").unwrap();
+    assert!(settings.get(SERVICES_MOM) && !settings.get(SERVICES_DDM));
+    let refused = designated("preset=fast").unwrap_err().to_string();
+    assert!(
+        refused.contains("default, compliant, fastest, wan"),
+        "{refused}"
+    );
+    let file = file(
+        "preset.toml",
+        "preset = \"compliant\"\n[log]\nlevel = \"off\"\n",
+    );
+    let settings = Sources::new().user_file(&*file).read().unwrap();
+    assert_eq!(settings.get(FOM_CHECK), "strict");
+}
+
+#[test]
 fn known_keys_of_others_leave_a_note() {
     let settings = designated("nick=Radar;FedPro.x=1").unwrap();
     assert_eq!(settings.notes().len(), 2);

@@ -2,14 +2,14 @@
 
 use crate::liveness::Paused;
 use crate::saves::SaveStore;
-use starling_core::Check;
+use starling_core::{Check, Services};
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
     LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES,
     LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES,
     LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP,
-    SERVICES_MOM, Settings, TRANSPORT_SHARED_MEMORY,
+    SERVICES_DDM, SERVICES_MOM, SERVICES_RATES, SERVICES_TIME, Settings, TRANSPORT_SHARED_MEMORY,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -46,8 +46,8 @@ pub struct Config {
     pub models_bytes: usize,
     /// Of messages in time-stamp order that wait for one federate's advance.
     pub withheld_bytes: usize,
-    /// Federation executions have a management object model.
-    pub mom: bool,
+    /// What of the standard federation executions have.
+    pub services: Services,
     /// Federates of one host may share memory.
     pub shared_memory: bool,
     /// Of what one joined federate has made, of each kind.
@@ -89,7 +89,12 @@ impl Config {
             federations_per_host: settings.get(LIMITS_FEDERATIONS_PER_HOST) as usize,
             models_bytes: settings.get(LIMITS_MODELS_BYTES) as usize,
             withheld_bytes: settings.get(LIMITS_WITHHELD_BYTES) as usize,
-            mom: settings.get(SERVICES_MOM),
+            services: Services {
+                mom: settings.get(SERVICES_MOM),
+                time: settings.get(SERVICES_TIME),
+                ddm: settings.get(SERVICES_DDM),
+                rates: settings.get(SERVICES_RATES),
+            },
             shared_memory: settings.get(TRANSPORT_SHARED_MEMORY) == "auto",
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),

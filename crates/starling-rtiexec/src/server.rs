@@ -174,9 +174,7 @@ impl Server {
         executive.limit_models(config.models_bytes);
         executive.limit_withheld(config.withheld_bytes);
         executive.limit_kept(config.kept_bytes);
-        if !config.mom {
-            executive.switch_mom_off();
-        }
+        executive.set_services(config.services);
         if config.shared_memory {
             executive.allow_direct_links();
         }

@@ -790,7 +790,7 @@ fn who_is_removed_is_told_why() {
 fn a_federate_is_told_that_rtiexec_has_no_management_object_model() {
     for (setting, on) in [("", true), ("services.mom=off", false)] {
         let settings = Sources::new().designator(setting).read().unwrap();
-        let server = run(|c| c.mom = Config::of(&settings).mom);
+        let server = run(|c| c.services = Config::of(&settings).services);
         let mut client = Client::founder(&server, "Managed");
         let federate = client.federate_mut();
         let class = "HLAmanager.HLAfederation.HLAreport.HLAreportMIMdata";

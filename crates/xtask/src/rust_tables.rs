@@ -179,8 +179,14 @@ fn exceptions() -> Result<Generated> {
     })
 }
 
-/// The pre-conditions that many services have, as the bits of starling-core's `Preconditions`.
-fn preconditions(services: &[Vec<String>], declared: &[Vec<String>], name: &str) -> u8 {
+/// The pre-conditions that many services have, as the bits of starling-core's `Preconditions`: by the
+/// exceptions that they throw, then by the chapter that a setting can switch off.
+fn preconditions(
+    services: &[Vec<String>],
+    declared: &[Vec<String>],
+    name: &str,
+    clause: &str,
+) -> u8 {
     const KINDS: [&str; 5] = [
         "NotConnected",
         "FederateNotExecutionMember",
@@ -203,7 +209,12 @@ fn preconditions(services: &[Vec<String>], declared: &[Vec<String>], name: &str)
     };
     let throws = |kind: &str| exceptions.iter().any(|e| e.split(' ').any(|e| e == kind));
     let bit = |(n, kind): (usize, &&str)| u8::from(throws(kind)) << n;
-    KINDS.iter().enumerate().map(bit).sum()
+    let chapter = match clause.split('.').next() {
+        Some("8") => 1 << KINDS.len(),
+        Some("9") => 1 << (KINDS.len() + 1),
+        _ => 0,
+    };
+    KINDS.iter().enumerate().map(bit).sum::<u8>() + chapter
 }
 
 fn services() -> Result<Generated> {
@@ -243,11 +254,11 @@ fn services() -> Result<Generated> {
     for (v, _, c) in &list {
         writeln!(t, "            Service::{v} => {c:?},")?;
     }
-    t += "        }\n    }\n\n    /// What it asks for as many others do, by the exceptions of the C++ API of 1516.1-2010\n    /// (1516.1-2025 where it is new there).\n    #[inline]\n    pub const fn preconditions(self) -> Preconditions {\n        match self {\n";
+    t += "        }\n    }\n\n    /// What it asks for as many others do, by the exceptions of the C++ API of 1516.1-2010\n    /// (1516.1-2025 where it is new there), and by its chapter.\n    #[inline]\n    pub const fn preconditions(self) -> Preconditions {\n        match self {\n";
     let mut by_bits: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
-    for (variant, name, _) in &list {
+    for (variant, name, clause) in &list {
         by_bits
-            .entry(preconditions(&rows, &declared, name))
+            .entry(preconditions(&rows, &declared, name, clause))
             .or_default()
             .push(variant);
     }
@@ -256,7 +267,7 @@ fn services() -> Result<Generated> {
         let variants = variants.join(" | ");
         writeln!(
             t,
-            "            {variants} => Preconditions::of_bits(0b{bits:05b}),"
+            "            {variants} => Preconditions::of_bits(0b{bits:07b}),"
         )?;
     }
     t += "        }\n    }\n}\n";

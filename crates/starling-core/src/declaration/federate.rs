@@ -5,6 +5,7 @@ use crate::log::federate::Place;
 use crate::message::declaration::{Entry, Request};
 use crate::message::{SubscribedAttribute, Subscription};
 use crate::mom;
+use crate::switches::switched_off;
 use crate::{
     AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle, ProtocolError,
 };
@@ -222,8 +223,13 @@ impl Federate {
         Ok(())
     }
 
-    /// InvalidUpdateRateDesignator unless the FDD has it, or it is empty.
+    /// InvalidUpdateRateDesignator unless the FDD has it, or it is empty; RTIinternalError where there
+    /// are none.
     pub(crate) fn require_update_rate(&self, rate: &str) -> Result<(), Exception> {
+        if !rate.is_empty() && !self.services.rates {
+            let what = format!("'{rate}' is an update rate");
+            return Err(switched_off(&what, "services.rates"));
+        }
         if !rate.is_empty() && self.model.update_rate(rate).is_none() {
             throw!(
                 InvalidUpdateRateDesignator,

@@ -16,7 +16,9 @@ use crate::federation::modules::{self, MergedModules, ModelsRoom, ModuleMerge, r
 use crate::log::executive::Log;
 use crate::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use crate::saved;
-use crate::{Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError};
+use crate::{
+    Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError, Services,
+};
 use questions::no_federation;
 use starling_fom::Check;
 use std::collections::{BTreeMap, VecDeque};
@@ -47,7 +49,7 @@ pub struct Executive {
     models_bytes_max: Option<usize>,
     withheld_bytes_max: Option<usize>,
     kept_bytes_max: Option<usize>,
-    mom_off: bool,
+    services: Services,
     /// Texts of modules whose federation executions are gone: messages that wait may hold them.
     gone: Vec<Weak<[u8]>>,
     last_execution: ExecutionId,
@@ -125,9 +127,10 @@ impl Executive {
         self.kept_bytes_max = Some(bytes);
     }
 
-    /// Federation executions that are created from now on have no management object model.
-    pub fn switch_mom_off(&mut self) {
-        self.mom_off = true;
+    /// What of the standard federation executions have that are created from now on. Before this is
+    /// called, all.
+    pub fn set_services(&mut self, services: Services) {
+        self.services = services;
     }
 
     /// A peer has connected and shaken hands. `peer` must be new.
@@ -181,7 +184,7 @@ impl Executive {
         let processes = members.iter();
         let processes = processes.filter_map(|(handle, peer)| Some((*handle, info(peer)?)));
         let processes = processes.collect();
-        execution.mom.off = saved.mom.off;
+        execution.set_services(saved.services);
         execution.log = Log::restore(saved.log.clone(), members);
         execution.restore(saved, processes)?;
         self.last_execution += 1;
@@ -517,7 +520,7 @@ impl Executive {
         let merged = || merged.unwrap_or_else(merge);
         let mut execution = Execution::create(name.clone(), merged, time_implementation, room)?;
         execution.mom.now = self.now;
-        execution.mom.off = self.mom_off;
+        execution.set_services(self.services);
         execution.register_federation();
         if let Some(bytes) = self.withheld_bytes_max {
             execution.time.limit(bytes);

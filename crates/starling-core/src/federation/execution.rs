@@ -273,7 +273,7 @@ impl Execution {
             name,
             federation: self.federation.name.clone(),
             time_implementation: self.time.time_type().name().to_owned(),
-            mom: !self.mom.off,
+            services: self.services,
             index: self.log.index(),
             modules: self.federation.modules.clone(),
             federates: federates.collect(),

@@ -23,6 +23,7 @@ use crate::message::save::{Entry, Request};
 use crate::message::{Cause, LogIndex, Restored};
 use crate::{Exception, Federate, FederateHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::zip;
 use std::sync::Arc;
 
 /// Why a federation execution was not restored (C++ numbers).
@@ -266,12 +267,12 @@ impl Execution {
             differs(then, &self.federation.modules),
             differs(&self.federation.modules, then),
         );
-        if saved.execution.mom.off != self.mom.off {
-            let word = |off| ["on", "off"][usize::from(off)];
+        let (there, here) = (saved.execution.services.named(), self.services.named());
+        if let Some(((setting, then), (_, now))) = zip(there, here).find(|(t, h)| t != h) {
+            let word = |on| ["off", "on"][usize::from(on)];
+            let (then, now) = (word(then), word(now));
             return Err(format!(
-                "it was made with services.mom = {}, and here that is {}",
-                word(saved.execution.mom.off),
-                word(self.mom.off)
+                "it was made with {setting} = {then}, and here that is {now}"
             ));
         }
         match (gone, new) {

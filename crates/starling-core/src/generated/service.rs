@@ -580,7 +580,7 @@ impl Service {
     }
 
     /// What it asks for as many others do, by the exceptions of the C++ API of 1516.1-2010
-    /// (1516.1-2025 where it is new there).
+    /// (1516.1-2025 where it is new there), and by its chapter.
     #[inline]
     pub const fn preconditions(self) -> Preconditions {
         match self {
@@ -588,7 +588,7 @@ impl Service {
             | Service::CreateFederationExecutionWithMIM
             | Service::DestroyFederationExecution
             | Service::ListFederationExecutions
-            | Service::ListFederationExecutionMembers => Preconditions::of_bits(0b00001),
+            | Service::ListFederationExecutionMembers => Preconditions::of_bits(0b0000001),
             Service::AbortFederationSave
             | Service::AbortFederationRestore
             | Service::GetFederateHandle
@@ -631,20 +631,22 @@ impl Service {
             | Service::DecodeParameterHandle
             | Service::DecodeDimensionHandle
             | Service::DecodeMessageRetractionHandle
-            | Service::DecodeRegionHandle => Preconditions::of_bits(0b00011),
+            | Service::DecodeRegionHandle => Preconditions::of_bits(0b0000011),
             Service::Connect
             | Service::Disconnect
             | Service::EvokeCallback
-            | Service::EvokeMultipleCallbacks => Preconditions::of_bits(0b00100),
-            Service::ResignFederationExecution => Preconditions::of_bits(0b00111),
+            | Service::EvokeMultipleCallbacks => Preconditions::of_bits(0b0000100),
+            Service::ResignFederationExecution => Preconditions::of_bits(0b0000111),
             Service::FederateRestoreComplete
             | Service::FederateRestoreNotComplete
-            | Service::QueryFederationRestoreStatus => Preconditions::of_bits(0b01011),
+            | Service::QueryFederationRestoreStatus => Preconditions::of_bits(0b0001011),
             Service::FederateSaveBegun
             | Service::FederateSaveComplete
             | Service::FederateSaveNotComplete
-            | Service::QueryFederationSaveStatus => Preconditions::of_bits(0b10011),
-            Service::EnableCallbacks | Service::DisableCallbacks => Preconditions::of_bits(0b11000),
+            | Service::QueryFederationSaveStatus => Preconditions::of_bits(0b0010011),
+            Service::EnableCallbacks | Service::DisableCallbacks => {
+                Preconditions::of_bits(0b0011000)
+            }
             Service::RegisterFederationSynchronizationPoint
             | Service::SynchronizationPointAchieved
             | Service::RequestFederationSave
@@ -690,38 +692,6 @@ impl Service {
             | Service::CancelAttributeOwnershipAcquisition
             | Service::QueryAttributeOwnership
             | Service::IsAttributeOwnedByFederate
-            | Service::EnableTimeRegulation
-            | Service::DisableTimeRegulation
-            | Service::EnableTimeConstrained
-            | Service::DisableTimeConstrained
-            | Service::TimeAdvanceRequest
-            | Service::TimeAdvanceRequestAvailable
-            | Service::NextMessageRequest
-            | Service::NextMessageRequestAvailable
-            | Service::FlushQueueRequest
-            | Service::EnableAsynchronousDelivery
-            | Service::DisableAsynchronousDelivery
-            | Service::QueryGALT
-            | Service::QueryLogicalTime
-            | Service::QueryLITS
-            | Service::ModifyLookahead
-            | Service::QueryLookahead
-            | Service::Retract
-            | Service::ChangeAttributeOrderType
-            | Service::ChangeDefaultAttributeOrderType
-            | Service::ChangeInteractionOrderType
-            | Service::CreateRegion
-            | Service::CommitRegionModifications
-            | Service::DeleteRegion
-            | Service::RegisterObjectInstanceWithRegions
-            | Service::AssociateRegionsForUpdates
-            | Service::UnassociateRegionsForUpdates
-            | Service::SubscribeObjectClassAttributesWithRegions
-            | Service::UnsubscribeObjectClassAttributesWithRegions
-            | Service::SubscribeInteractionClassWithRegions
-            | Service::UnsubscribeInteractionClassWithRegions
-            | Service::SendInteractionWithRegions
-            | Service::RequestAttributeValueUpdateWithRegions
             | Service::GetDimensionHandleSet
             | Service::GetRangeBounds
             | Service::SetRangeBounds
@@ -749,8 +719,40 @@ impl Service {
             | Service::GetDelaySubscriptionEvaluationSwitch
             | Service::GetAdvisoriesUseKnownClassSwitch
             | Service::GetAllowRelaxedDDMSwitch
-            | Service::GetNonRegulatedGrantSwitch => Preconditions::of_bits(0b11011),
-            Service::JoinFederationExecution => Preconditions::of_bits(0b11101),
+            | Service::GetNonRegulatedGrantSwitch => Preconditions::of_bits(0b0011011),
+            Service::JoinFederationExecution => Preconditions::of_bits(0b0011101),
+            Service::EnableTimeRegulation
+            | Service::DisableTimeRegulation
+            | Service::EnableTimeConstrained
+            | Service::DisableTimeConstrained
+            | Service::TimeAdvanceRequest
+            | Service::TimeAdvanceRequestAvailable
+            | Service::NextMessageRequest
+            | Service::NextMessageRequestAvailable
+            | Service::FlushQueueRequest
+            | Service::EnableAsynchronousDelivery
+            | Service::DisableAsynchronousDelivery
+            | Service::QueryGALT
+            | Service::QueryLogicalTime
+            | Service::QueryLITS
+            | Service::ModifyLookahead
+            | Service::QueryLookahead
+            | Service::Retract
+            | Service::ChangeAttributeOrderType
+            | Service::ChangeDefaultAttributeOrderType
+            | Service::ChangeInteractionOrderType => Preconditions::of_bits(0b0111011),
+            Service::CreateRegion
+            | Service::CommitRegionModifications
+            | Service::DeleteRegion
+            | Service::RegisterObjectInstanceWithRegions
+            | Service::AssociateRegionsForUpdates
+            | Service::UnassociateRegionsForUpdates
+            | Service::SubscribeObjectClassAttributesWithRegions
+            | Service::UnsubscribeObjectClassAttributesWithRegions
+            | Service::SubscribeInteractionClassWithRegions
+            | Service::UnsubscribeInteractionClassWithRegions
+            | Service::SendInteractionWithRegions
+            | Service::RequestAttributeValueUpdateWithRegions => Preconditions::of_bits(0b1011011),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What the standard asks of many services alike.
 
 use crate::message::{AttributeRegions, ResignAction};
+use crate::switches::switched_off;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, ExceptionKind, FederateHandle,
     InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle,
@@ -25,8 +26,13 @@ impl Preconditions {
     pub const NO_SAVE: Self = Preconditions(1 << 3);
     /// RestoreInProgress.
     pub const NO_RESTORE: Self = Preconditions(1 << 4);
+    /// RTIinternalError where `services.time` is off.
+    pub const TIME: Self = Preconditions(1 << 5);
+    /// RTIinternalError where `services.ddm` is off.
+    pub const DDM: Self = Preconditions(1 << 6);
 
-    /// With these bits, from the lowest: connected, joined, outside callback, no save, no restore.
+    /// With these bits, from the lowest: connected, joined, outside callback, no save, no restore,
+    /// time management, data distribution management.
     pub(crate) const fn of_bits(bits: u8) -> Self {
         Preconditions(bits)
     }
@@ -65,8 +71,13 @@ impl Preconditions {
             (ExceptionKind::CallNotAllowedFromWithinCallback, why)
         } else if self.has(Self::NO_SAVE) {
             (ExceptionKind::SaveInProgress, "a save is in progress")
-        } else {
+        } else if self.has(Self::NO_RESTORE) {
             (ExceptionKind::RestoreInProgress, "a restore is in progress")
+        } else if self.has(Self::TIME) {
+            return switched_off("it is a service of time management", "services.time");
+        } else {
+            let what = "it is a service of data distribution management";
+            return switched_off(what, "services.ddm");
         };
         Exception::new(kind, why)
     }

@@ -24,7 +24,7 @@ use crate::message::{
 use crate::mom::arguments::{Said, Saying};
 use crate::{
     Batch, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
-    ProtocolError, Service,
+    ProtocolError, Service, Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -547,6 +547,12 @@ impl<O: Outbox> Lrc<O> {
         };
         self.unmet.set(Preconditions::CONNECTED, !connected);
         self.unmet.set(Preconditions::JOINED, !joined);
+        let services = match &life {
+            Life::Joined(federate) => federate.services(),
+            _ => Services::default(),
+        };
+        self.unmet.set(Preconditions::TIME, !services.time);
+        self.unmet.set(Preconditions::DDM, !services.ddm);
         self.life = life;
         self.look_at_progress();
     }

@@ -30,6 +30,7 @@ pub use time::{Stamp, TimeRequest};
 use crate::saved;
 use crate::{
     Advance, Counters, Exception, FederateHandle, LogicalTime, LogicalTimeInterval, ProtocolError,
+    Services,
 };
 use std::fmt;
 use std::sync::Arc;
@@ -363,8 +364,8 @@ pub struct Snapshot {
     pub federation: String,
     /// Logical time implementation.
     pub time_implementation: String,
-    /// Whether there is a management object model (`services.mom`).
-    pub mom: bool,
+    /// What of the standard there is.
+    pub services: Services,
     /// The snapshot holds the log up to here.
     pub index: LogIndex,
     /// MIM, then FOM modules, in the order of merging.

@@ -28,8 +28,8 @@ mod services;
 
 use crate::object::PRIVILEGE_TO_DELETE;
 use crate::{
-    AttributeHandle, Exception, ExceptionKind, FederateHandle, ObjectClassHandle,
-    ObjectInstanceHandle, RegionHandle,
+    AttributeHandle, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,
+    RegionHandle,
 };
 use starling_fom::{InteractionClassHandle, ObjectModel};
 use std::collections::BTreeSet;
@@ -117,11 +117,8 @@ fn is_of_rti(class: &str) -> bool {
 
 /// For services that need what there is none of.
 fn switched_off(what: &str) -> Exception {
-    let why = format!(
-        "{what} is the management object model's, which this federation execution does not have: \
-         rtiexec was started with services.mom = off (docs/settings.md)"
-    );
-    Exception::new(ExceptionKind::RTIinternalError, why)
+    let what = format!("{what} is the management object model's");
+    crate::switches::switched_off(&what, "services.mom")
 }
 
 /// The RTI, if it publishes a class, given by its whole name, or a subclass of it.

@@ -28,7 +28,6 @@ impl ExecutionMom {
             (*handle, managed)
         });
         saved::Execution {
-            off: self.off,
             auto_provide: self.auto_provide,
             federates: federates.collect(),
         }

@@ -16,6 +16,8 @@ pub mod object;
 pub mod ownership;
 pub mod time;
 
+use crate::Services;
+
 /// What the executive knows of a federation execution.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Execution {
@@ -33,6 +35,8 @@ pub struct Execution {
     pub time: time::Execution,
     /// Management object model.
     pub mom: mom::Execution,
+    /// What of the standard it has.
+    pub services: Services,
     /// The control log.
     pub log: log::Execution,
 }

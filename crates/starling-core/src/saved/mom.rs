@@ -7,8 +7,6 @@ use std::collections::BTreeMap;
 /// At the executive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Execution {
-    /// There is none (`services.mom`).
-    pub off: bool,
     /// The Auto-Provide Switch, once it was set.
     pub auto_provide: Option<bool>,
     /// The joined federates.

@@ -14,7 +14,9 @@ use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
 use crate::message::{Cause, Stamp, TimeRequest, TimeStatus};
-use crate::{FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError};
+use crate::{
+    FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError, Services,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -242,6 +244,7 @@ impl Execution {
             body: request,
         }: TimeRequest,
     ) -> Result<(), ProtocolError> {
+        Services::require(self.services.time, "services.time")?;
         if !self.log.admits_request(federate, applied)? {
             return Ok(());
         }

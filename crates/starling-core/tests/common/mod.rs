@@ -11,7 +11,8 @@ use starling_core::message::{
 };
 use starling_core::{
     Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
-    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Why, saved,
+    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Services,
+    Why, saved,
 };
 use std::collections::BTreeMap;
 
@@ -131,11 +132,20 @@ impl Federation {
         Federation::on(executive, "")
     }
 
+    /// The same as new, with these services.
+    pub fn with(services: Services, switches: &str) -> Self {
+        let mut executive = Executive::new();
+        executive.set_services(services);
+        Federation::on(executive, switches)
+    }
+
     /// The same as new, without management object model.
     pub fn without_mom(switches: &str) -> Self {
-        let mut executive = Executive::new();
-        executive.switch_mom_off();
-        Federation::on(executive, switches)
+        let services = Services {
+            mom: false,
+            ..Services::default()
+        };
+        Federation::with(services, switches)
     }
 
     fn connect(&mut self, name: &str) {

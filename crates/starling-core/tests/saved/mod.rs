@@ -7,7 +7,7 @@ use program::{Call, Fom, Random};
 use starling_core::message::{FromExecutive, ModuleSource, OwnedData, PeerInfo, ToExecutive};
 use starling_core::{
     DataPath, Executive, Federate, FederateHandle, MessageRetractionHandle, Output, PeerId,
-    RegionHandle, saved,
+    RegionHandle, Services, saved,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Debug;
@@ -73,9 +73,11 @@ impl World {
             text: crate::common::fom(SWITCHES).into_bytes().into(),
         };
         world.executive.allow_direct_links();
-        if !mom {
-            world.executive.switch_mom_off();
-        }
+        let services = Services {
+            mom,
+            ..Services::default()
+        };
+        world.executive.set_services(services);
         world.executive.connected(PeerId(1), PeerInfo::default());
         let create = ToExecutive::CreateFederation {
             federation: "F".into(),
@@ -353,11 +355,9 @@ impl World {
     /// Another world, of what is saved of this one and what is on its way in it.
     fn restored(&self) -> World {
         let (execution, federates) = self.save();
-        let mom = !execution.mom.off;
+        let services = execution.services;
         let mut executive = Executive::new();
-        if !mom {
-            executive.switch_mom_off();
-        }
+        executive.set_services(services);
         executive.allow_direct_links();
         for peer in self.members.keys() {
             executive.connected(*peer, PeerInfo::default());
@@ -369,7 +369,7 @@ impl World {
         executive.restore(execution, &handles).unwrap();
         let members = self.members.iter().map(|(peer, m)| {
             let saved = federates.get(peer).cloned();
-            let restored = saved.map(|s| Federate::restored(s, &self.modules, mom, self.path));
+            let restored = saved.map(|s| Federate::restored(s, &self.modules, services, self.path));
             let mut federate = restored.transpose().unwrap();
             if let Some(federate) = &mut federate {
                 federate.set_time_us(self.clock);

@@ -6,7 +6,7 @@ use starling_core::message::*;
 use starling_core::{
     AttributeHandle, Counters, DimensionHandle, Exception, ExceptionKind, FederateHandle,
     InteractionClassHandle, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle,
-    Order, Owner, RegionHandle,
+    Order, Owner, RegionHandle, Services,
 };
 use std::sync::Arc;
 
@@ -205,6 +205,7 @@ impl<T: Wire> Wire for Box<T> {
 }
 
 fields! {
+    Services { mom, time, ddm, rates }
     PeerInfo { pid, host, program, version, path }
     Doing { calls, service, callback }
     Question { federation, federate, subject }
@@ -239,7 +240,7 @@ impl Wire for Snapshot {
             name: Wire::get(from)?,
             federation: Wire::get(from)?,
             time_implementation: Wire::get(from)?,
-            mom: Wire::get(from)?,
+            services: Wire::get(from)?,
             index: Wire::get(from)?,
             modules: Wire::get(from)?,
             federates: Wire::get(from)?,
@@ -254,7 +255,7 @@ pub(crate) fn put_snapshot_head(snapshot: &Snapshot, out: &mut Vec<u8>) {
     snapshot.name.put(out);
     snapshot.federation.put(out);
     snapshot.time_implementation.put(out);
-    snapshot.mom.put(out);
+    snapshot.services.put(out);
     snapshot.index.put(out);
     put_number(out, snapshot.modules.len() as u64);
 }

@@ -11,7 +11,7 @@ use starling_core::{
     Advance, AttributeHandle, Counters, DimensionHandle, Divestiture, Exception, ExceptionKind,
     FederateHandle, InstanceSwitches, InteractionClassHandle, LogicalTime, LogicalTimeInterval,
     ObjectClassHandle, ObjectInstanceHandle, Owner, OwnershipNotice, RegionHandle, RestoreFailure,
-    RestoreState, RestoreStatus, SaveFailure, SaveStatus, SynchronizationPointFailure,
+    RestoreState, RestoreStatus, SaveFailure, SaveStatus, Services, SynchronizationPointFailure,
     Transportation,
 };
 use starling_wire::{LinkNotice, LinkRequest};
@@ -303,7 +303,7 @@ structs! {
     Entry { index, cause, body }
     Watermark { index, requests }
     Snapshot {
-        handle, name, federation, time_implementation, mom, index, modules, federates, declarations
+        handle, name, federation, time_implementation, services, index, modules, federates, declarations
     }
     ModuleSource { designator, text }
     FederateInformation { handle, name, kind }
@@ -313,6 +313,7 @@ structs! {
     Discovery { instance, registered_class, known_class, name }
     RegionSpecification { region, ranges }
     AttributeRegions { attributes, regions }
+    Services { mom, time, ddm, rates }
     mom::InstanceCounts { registered, deleted, discovered, removed }
     mom::Switches { convey_regions, convey_producer, report_services, report_exceptions }
     mom::Invocation { service, chapter, supplied, returned, exception }

@@ -92,7 +92,7 @@ mod whole {
     use super::*;
     use saved::{Execution, Federate};
     structs! {
-        Execution { federation, declaration, object, ownership, ddm, time, mom, log }
+        Execution { federation, declaration, object, ownership, ddm, time, mom, services, log }
         Federate { federation, declaration, object, ownership, ddm, time, mom, log, delivery }
     }
 }
@@ -205,7 +205,7 @@ mod mom_room {
     use super::*;
     use saved::mom::{Execution, Federate, Managed};
     structs! {
-        Execution { off, auto_provide, federates }
+        Execution { auto_provide, federates }
         Managed { modules, asynchronous, switches, reports, period_s }
         Federate { switches, counts }
     }

@@ -19,7 +19,7 @@ use starling_core::{LogicalTime, SavedFederation};
 
 fields! {
     SavedFederation { federation, label, time, execution, federates }
-    Execution { federation, declaration, object, ownership, ddm, time, mom, log }
+    Execution { federation, declaration, object, ownership, ddm, time, mom, services, log }
     Federate { federation, declaration, object, ownership, ddm, time, mom, log, delivery }
     Restored { snapshot, part }
     Description { version, federation, label, time, federates }

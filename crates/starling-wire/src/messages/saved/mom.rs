@@ -3,7 +3,7 @@
 use starling_core::saved::mom::{Execution, Federate, Managed};
 
 fields! {
-    Execution { off, auto_provide, federates }
+    Execution { auto_provide, federates }
     Managed { modules, asynchronous, switches, reports, period_s }
     Federate { switches, counts }
 }
