@@ -374,6 +374,56 @@ fn interactions_arrive_at_the_subscribed_superclass() {
     }
 }
 
+/// The fault description of the next report that a federate was lost.
+fn fault_told(watcher: &Federate, report: InteractionClassHandle) -> String {
+    loop {
+        if let Callback::ReceiveInteraction { class, values, .. } = watcher.next()
+            && class == report
+        {
+            // HLAunicodeString: a count, then big-endian units. The longest value is the description.
+            let described = values.iter().map(|(_, v)| v).max_by_key(|v| v.len());
+            let units = described.unwrap()[4..].chunks(2);
+            let units = units.map(|c| u16::from_be_bytes([c[0], c[1]]));
+            return String::from_utf16(&units.collect::<Vec<_>>()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn who_is_cut_off_for_what_is_withheld_learns_it_and_so_do_others() {
+    const LIMIT: &str = "limits.withheld_bytes=100000";
+    let rtiexec = Rtiexec::start();
+    let model = CallbackModel::Evoked;
+    let watcher = Federate::join(&rtiexec.address, model, "Watcher");
+    let report = watcher.interaction("HLAmanager.HLAfederate.HLAreport.HLAreportFederateLost");
+    watcher
+        .rti
+        .subscribe_interaction_class(report, true)
+        .unwrap();
+    let b = Federate::join(&format!("{};{LIMIT}", rtiexec.address), model, "B");
+    let sent = watcher.interaction("CustomerTransactions.FoodServed");
+    watcher.rti.publish_interaction_class(sent).unwrap();
+    b.rti.subscribe_interaction_class(sent, true).unwrap();
+    b.rti.enable_time_constrained().unwrap();
+    assert!(matches!(b.next(), Callback::TimeConstrainedEnabled { .. }));
+    let lost = loop {
+        watcher.rti.send_interaction(sent, &[], &[0; 1000]).unwrap();
+        watcher.rti.evoke_callback(0.0).unwrap();
+        if b.rti.evoke_callback(0.001).is_err() {
+            panic!("no exception is due");
+        }
+        match b.heard.try_recv() {
+            Ok(Callback::ConnectionLost { fault }) => break fault,
+            Ok(other) => panic!("{other:?}"),
+            Err(_) => {}
+        }
+    };
+    for told in [lost, fault_told(&watcher, report)] {
+        assert!(told.contains("limits.withheld_bytes (100000)"), "{told}");
+        assert!(!told.contains("must not"), "{told}");
+    }
+}
+
 #[test]
 fn what_waits_for_a_federate_that_does_not_evoke_is_bounded() {
     const LIMIT: usize = 1 << 20;

@@ -254,6 +254,10 @@ impl Server {
                 }
                 None
             }
+            ToExecutive::Leaves { why } => {
+                let why: String = why.chars().take(NAME_BYTES_MAX).collect();
+                return Err(Ending::Closed(format!("it has left and says: {why};")));
+            }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);
                 self.reply(n, &answer);

@@ -371,9 +371,7 @@ impl Now {
         let had_callbacks = may_release(service) && state.lrc.has_callbacks();
         let result = work(&mut state.lrc);
         let released = may_release(service) && !had_callbacks && state.lrc.has_callbacks();
-        if let Some(note) = state.lrc.take_note() {
-            starling_net::remark(format_args!("starling: note: {note}"));
-        }
+        state.show_note();
         fault!(state, "service");
         self.links.sent(state);
         if released {

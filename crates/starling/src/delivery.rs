@@ -48,9 +48,12 @@ impl Evocation {
     /// order is kept among several evoking threads.
     pub(crate) fn one(&self, links: &Links) -> bool {
         let mut federate = self.federate.lock();
-        let Some(callback) = links.lock().lrc.next_callback() else {
+        let mut state = links.lock();
+        let Some(callback) = state.lrc.next_callback() else {
             return false;
         };
+        state.show_note();
+        drop(state);
         let _inside = self.enter();
         match catch_unwind(AssertUnwindSafe(|| federate.deliver(callback))) {
             Ok(Ok(())) => {}

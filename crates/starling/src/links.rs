@@ -5,7 +5,10 @@ use crate::handshake::{OpenError, Opening};
 use crate::link::Link;
 use crate::patience::Patience;
 use crate::turns::{self, Ends, Task, Turns, Wake};
-use starling_core::{Batch, DataPath, Exception, ExceptionKind, Federate, Lrc, ProtocolError};
+use starling_core::message::ToExecutive;
+use starling_core::{
+    Batch, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
+};
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
@@ -229,6 +232,7 @@ impl Links {
                     state.flush();
                 }
                 state.warn_if_full();
+                state.show_note();
             }
             Ok(Fill::Closed) => {
                 state.take_frames(&mut read.reader);
@@ -456,7 +460,28 @@ impl State {
             }
             reader.consume(used);
         };
-        self.end(&format!("it sent what it must not: {refused}"));
+        self.refuse(refused);
+    }
+
+    /// Ends the connection because of what has come, and tells rtiexec why.
+    fn refuse(&mut self, refused: ProtocolError) {
+        let too_much = self.lrc.federate().is_some_and(Federate::exceeds_withheld);
+        let ProtocolError(why) = refused;
+        let leaves = ToExecutive::Leaves { why: why.clone() };
+        self.lrc.outbox().to_executive(leaves);
+        self.flush();
+        match too_much {
+            true => self.end(&why),
+            false => self.end(&format!("it sent what it must not: {why}")),
+        }
+    }
+
+    /// Shows what the LRC has to say to whoever runs the federate.
+    #[inline]
+    pub(crate) fn show_note(&mut self) {
+        if let Some(note) = self.lrc.take_note() {
+            starling_net::remark(format_args!("starling: note: {note}"));
+        }
     }
 
     /// Takes the frames of the batch, all of which are data.

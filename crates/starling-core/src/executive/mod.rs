@@ -327,6 +327,7 @@ impl Executive {
                 let done = self.resign_by_order(&federation, &federate);
                 self.out.push_back((peer, FromExecutive::Done(done)));
             }
+            ToExecutive::Leaves { why } => return Err(ProtocolError(why)),
             // The process has the say.
             ToExecutive::Stop { .. } => {
                 let why = "only the process of an rtiexec can be stopped";

@@ -139,6 +139,11 @@ pub enum ToExecutive {
         /// Its size.
         bytes: u64,
     },
+    /// The sender ends its connection, for this reason.
+    Leaves {
+        /// For the log, and for whom it concerns that a joined federate is lost.
+        why: String,
+    },
     /// What all federation executions look like, for `starling ps`.
     QueryStatus,
     /// Resigns a joined federate as if its connection had ended, for `starling resign`.

@@ -737,6 +737,11 @@ impl Federate {
         self.delivery.withheld_bytes()
     }
 
+    /// Whether more is withheld than it allows: it is to be cut off.
+    pub fn exceeds_withheld(&self) -> bool {
+        self.delivery.withheld_bytes() > self.time.withheld_bytes_max
+    }
+
     /// Ends a federate for which more messages pile up than it allows; warns it at half.
     pub(crate) fn require_withheld(&mut self) -> Result<(), ProtocolError> {
         let (bytes, most) = (self.delivery.withheld_bytes(), self.time.withheld_bytes_max);
@@ -751,7 +756,8 @@ impl Federate {
             };
             return Err(ProtocolError(format!(
                 "{bytes} bytes of messages are withheld from federate '{}', which is at {now} and \
-                 {does}: more than limits.withheld_bytes",
+                 {does}: more than limits.withheld_bytes ({most}); let it advance, enable \
+                 asynchronous delivery, or raise that",
                 self.federation.name()
             )));
         }

@@ -283,6 +283,7 @@ variants! {
         11 Counted { counters, doing },
         12 Part(part),
         13 PartTooLarge { applied, bytes },
+        14 Leaves { why },
     }
     RequestBody "room of requests" {
         1 PathChanged,

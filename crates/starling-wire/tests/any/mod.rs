@@ -335,6 +335,7 @@ enums! {
         Time(request),
         Part(part),
         PartTooLarge { applied, bytes },
+        Leaves { why },
         QueryStatus,
         ResignFederate { federation, federate },
         Stop { force },
