@@ -3,7 +3,7 @@
 use crate::{fail, print, print_json};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
-use starling_rid::{Settings, Sources, Value, as_text, markdown};
+use starling_rid::{SETTINGS, Settings, Sources, Value, as_text, markdown};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ pub(crate) enum Command {
         /// As JSON, with origins
         #[arg(long)]
         json: bool,
-        /// As with this localSettingsDesignator of connect
+        /// Only the setting of this name; or all, as with this localSettingsDesignator of connect
         #[arg(default_value = "")]
         designator: String,
     },
@@ -38,11 +38,15 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             origin,
             json,
             designator,
-        } => match Sources::of_process().designator(designator).read() {
-            Ok(settings) if *json => print_json(&as_json(&settings)),
-            Ok(settings) => print(&as_text(&settings, *origin)),
-            Err(error) => fail(error, 1),
-        },
+        } => {
+            let one = SETTINGS.iter().find(|s| s.key == designator).map(|s| s.key);
+            let designator = if one.is_some() { "" } else { designator };
+            match Sources::of_process().designator(designator).read() {
+                Ok(settings) if *json => print_json(&as_json(&settings, one)),
+                Ok(settings) => print(&as_text(&settings, *origin, one)),
+                Err(error) => fail(error, 1),
+            }
+        }
         Command::Check { file } => match checked(file).read() {
             Ok(settings) => {
                 let notes: String = settings
@@ -70,9 +74,11 @@ fn checked(file: &Path) -> Sources {
     }
 }
 
-/// Every setting with its origin; numbers and switches as such.
-fn as_json(settings: &Settings) -> Json {
-    let rows = settings.values().map(|(setting, value, origin)| {
+/// Every setting, or one, with its origin; numbers and switches as such.
+fn as_json(settings: &Settings, one: Option<&str>) -> Json {
+    let wanted = settings.values();
+    let wanted = wanted.filter(|(setting, ..)| one.is_none_or(|key| setting.key == key));
+    let rows = wanted.map(|(setting, value, origin)| {
         let value = match value {
             Value::Switch(on) => json!(on),
             Value::Integer(number) => json!(number),

@@ -48,7 +48,16 @@ pub(crate) struct Which {
 pub(crate) fn run(command: &Command) -> ExitCode {
     let done = match command {
         Command::List(list) => open(&list.settings).and_then(|store| show_all(&store, list.json)),
-        Command::Show(which) => open(&which.settings).and_then(|store| show(&store, which)),
+        Command::Show(which) => {
+            return match open(&which.settings).and_then(|store| show(&store, which)) {
+                Ok((text, true)) => print(&text),
+                Ok((text, false)) => {
+                    print(&text);
+                    ExitCode::from(1)
+                }
+                Err(why) => fail(why, 1),
+            };
+        }
         Command::Remove(which) => open(&which.settings).and_then(|store| remove(&store, which)),
     };
     match done {
@@ -148,9 +157,12 @@ fn find(store: &SaveStore, which: &Which) -> Result<StoredSave, String> {
     })
 }
 
-fn show(store: &SaveStore, which: &Which) -> Result<String, String> {
+/// What is known of a save, and whether it can be restored.
+fn show(store: &SaveStore, which: &Which) -> Result<(String, bool), String> {
     let save = find(store, which)?;
-    let whole = match store.read(&which.federation, &which.label) {
+    let read = store.read(&which.federation, &which.label);
+    let can_be_restored = read.is_ok();
+    let whole = match read {
         Ok(_) => "it can be restored".to_owned(),
         Err(why) => format!("it can't be restored: {why}"),
     };
@@ -168,7 +180,7 @@ fn show(store: &SaveStore, which: &Which) -> Result<String, String> {
             let _ = writeln!(text, "federate {name:?} of type {kind:?}");
         }
     }
-    Ok(text)
+    Ok((text, can_be_restored))
 }
 
 fn remove(store: &SaveStore, which: &Which) -> Result<String, String> {

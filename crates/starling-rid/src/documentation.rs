@@ -71,11 +71,14 @@ pub fn markdown() -> String {
     out
 }
 
-/// `starling config show`: one setting per line, if wanted with origins.
-pub fn as_text(settings: &Settings, origins: bool) -> String {
-    let width = SETTINGS.iter().map(|s| s.key.len()).max().unwrap_or(0);
+/// `starling config show`: one setting per line, or `one` alone, if wanted with origins.
+pub fn as_text(settings: &Settings, origins: bool, one: Option<&str>) -> String {
+    let longest = SETTINGS.iter().map(|s| s.key.len()).max().unwrap_or(0);
+    let width = one.map_or(longest, str::len);
     let mut out = String::new();
-    for (setting, value, origin) in settings.values() {
+    let mut values = settings.values().collect::<Vec<_>>();
+    values.retain(|(setting, ..)| one.is_none_or(|key| setting.key == key));
+    for (setting, value, origin) in values {
         let value = value.to_string();
         let value = if value.is_empty() { "-".into() } else { value };
         let line = if origins {

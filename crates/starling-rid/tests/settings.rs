@@ -391,7 +391,12 @@ fn keys_are_unique_and_defaults_are_what_they_say() {
         assert_eq!(SETTINGS.iter().filter(|s| s.key == setting.key).count(), 1);
         assert_eq!(value.to_string(), setting.default, "{}", setting.key);
     }
-    assert!(as_text(&settings, true).contains("callbacks.io"));
+    assert!(as_text(&settings, true, None).contains("callbacks.io"));
+    let one = as_text(&settings, false, Some("callbacks.io"));
+    assert!(
+        one.starts_with("callbacks.io") && one.lines().count() == 1,
+        "{one}"
+    );
 }
 
 #[test]

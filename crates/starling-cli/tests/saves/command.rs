@@ -59,7 +59,7 @@ fn lists_shows_and_removes() {
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let (done, text) = saves(directory.path(), &["show", FEDERATION, "Evening"]);
-    assert!(done && text.contains("it is damaged"), "{text}");
+    assert!(!done && text.contains("it is damaged"), "{text}");
 
     let (done, text) = saves(directory.path(), &["remove", FEDERATION, "Evening"]);
     assert!(done && text.contains("is removed"), "{text}");

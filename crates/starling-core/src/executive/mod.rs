@@ -561,6 +561,15 @@ impl Executive {
         };
         let found = id.and_then(|id| Some((*id, self.executions.get(id)?)));
         let Some((id, execution)) = found else {
+            if federation.is_empty() && !self.names.is_empty() {
+                let names = quoted(self.names.keys().map(String::as_str)).unwrap_or_default();
+                return Err(Exception::new(
+                    ExceptionKind::FederationExecutionDoesNotExist,
+                    format!(
+                        "which federation execution? There are {names}: name it (--federation)"
+                    ),
+                ));
+            }
             return Err(no_federation(federation, self.names.keys()));
         };
         let Some((handle, peer)) = execution.member_named(federate) else {
