@@ -5,6 +5,7 @@ import contextlib
 import random
 import signal
 import time
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from . import identity, idle, plan
+from . import identity, idle, keeper, plan, ssh
 from .conduct import Conductor
 from .errors import OK, USAGE, BenchError, cannot
 from .rti import adapter_for
@@ -147,8 +148,9 @@ def commands(study: Study, about: str) -> typer.Typer:
 
     @app.command()
     def clean() -> None:
-        """Ends what dead managers left on this host: processes and temporary directories."""
-        for line in identity.clean():
+        """Ends what dead managers left on this host and on those of their runs: processes and
+        temporary directories; starts services again that were stopped."""
+        for line in _clean():
             typer.echo(line)
 
     @app.command()
@@ -180,6 +182,11 @@ def commands(study: Study, about: str) -> typer.Typer:
         raise typer.Exit(guarded(look))
 
     return app
+
+
+def _clean() -> list[str]:
+    """Ends what dead managers left; one line each."""
+    return ssh.clean() + identity.clean()
 
 
 def _tell_missing(
@@ -257,7 +264,7 @@ class _Doing:
     def run(self) -> int:
         """Returns the exit code."""
         self.console = console_for()
-        for line in identity.clean():
+        for line in _clean():
             text = f"note: a manager had died: {line}"
             self.console.print(text, style="yellow", highlight=False)
         self.sequences = plan.load(self.file, self.study, self.long, self.scale)
@@ -265,7 +272,7 @@ class _Doing:
         try:
             self.conductor = Conductor(
                 self.study, self.file.resolve().parent, self.program, self.rti_root, me,
-                self.sequences.host,
+                self.sequences.host, self.sequences.hosts.quiet,
             )  # fmt: skip
             for sequence in self.sequences.sequence:
                 self.conductor.check(sequence)
@@ -325,7 +332,11 @@ class _Doing:
                 self.idle_wait_s, lambda text: console.print(text, highlight=False)
             ):
                 console.print("they are not; each sample is judged by what others do meanwhile")
-            await self._sequences(errors)
+            try:
+                async with self._quiet():
+                    await self._sequences(errors)
+            except BenchError as e:
+                errors.append(e)
             interrupted = False
         if interrupted:
             errors.append(
@@ -352,6 +363,24 @@ class _Doing:
         if errors:
             return errors[0].exit_code
         return _shortfall(store, summaries)
+
+    @contextlib.asynccontextmanager
+    async def _quiet(self) -> AsyncIterator[None]:
+        """As long as it lasts, services of this host don't run that the file names; before, it is
+        seen what else does."""
+        here = [s for s in self.sequences.sequence if self.conductor.here(s)]
+        quiet = self.sequences.hosts.quiet
+        if not here or not (quiet or self.idle_wait_s):
+            yield
+            return
+        program = Path(self.conductor.command(here[0], here[0].federate[0])[0])
+        if not quiet and not program.with_name(keeper.PROGRAM).is_file():
+            yield  # programs of another's making need none
+            return
+        async with keeper.local(program.with_name(keeper.PROGRAM), quiet) as here:
+            facts = self.store.run["found"] = await here.found()
+            self.store.note(keeper.busy("on this host", facts))
+            yield
 
     async def _sequences(self, errors: list[BenchError]) -> None:
         """One execution after another; a failed one does not keep the next from running."""

@@ -1,18 +1,19 @@
 """Conducts one federation execution: starts the federates, follows the master, cleans up."""
 
 import asyncio
+import functools
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import idle, network
-from .errors import FAILED, UNREACHABLE, USAGE, BenchError, cannot
-from .hosts import GRACE_S, SERVER, SERVICES, Launcher, Running, listens
+from . import network, ssh
+from .errors import USAGE, BenchError, cannot
+from .follow import Master, Progress, There, end, follow, until_ready
+from .hosts import SERVER, Launcher, Running
 from .identity import Run
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
@@ -20,10 +21,6 @@ from .rti import Adapter, Prepared, adapter_for
 from .store import Store
 from .study import Study
 from .topology import Federate
-
-Progress = Callable[[dict], None]
-# What starting and ending processes may take beyond the time-outs of the TSF.
-SLACK_S = 20.0
 
 
 def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
@@ -45,7 +42,7 @@ class Conductor:
 
     def __init__(
         self, study: Study, base: Path, program: str | None, root: Path | None, run: Run,
-        hosts: list[network.Host] = (),
+        hosts: list[network.Host] = (), quiet: list[str] = (),
     ) -> None:  # fmt: skip
         self.study = study
         self.run = run
@@ -53,11 +50,17 @@ class Conductor:
         self.program = program
         self.root = root
         self.hosts = {host.name: host for host in hosts}
+        self.quiet = quiet  # services that don't run meanwhile
 
-    def _used(self, sequence: Sequence) -> list[network.Host]:
-        """The hosts of a sequence but this one."""
+    def _used(self, sequence: Sequence, kind: str) -> list[network.Host]:
+        """The hosts of a sequence that are of this kind."""
         names = dict.fromkeys([*(f.host for f in sequence.federate), self._server_host(sequence)])
-        return [self.hosts[name] for name in names if name in self.hosts]
+        used = [self.hosts[name] for name in names if name in self.hosts]
+        return [host for host in used if host.kind == kind]
+
+    def here(self, sequence: Sequence) -> bool:
+        """Its processes run on this machine."""
+        return not self._used(sequence, "ssh")
 
     def _server_host(self, sequence: Sequence) -> str:
         """The host of the RTI's server: the one that is named, or the master's."""
@@ -144,9 +147,12 @@ class Conductor:
     def _check_federates(self, sequence: Sequence) -> None:
         for federate in sequence.federate:
             self.command(sequence, federate)
-            cpus = self._cpus_of(sequence, federate.host, federate.cpus)
-            self._cpus(cpus, f"federate '{federate.name}'")
-        network.check(self._used(sequence), Path(self.command(sequence, sequence.federate[0])[0]))
+            if self.here(sequence):
+                cpus = self._cpus_of(sequence, federate.host, federate.cpus)
+                self._cpus(cpus, f"federate '{federate.name}'")
+        program = Path(self.command(sequence, sequence.federate[0])[0])
+        network.check(self._used(sequence, "namespace"), program)
+        ssh.check(self._used(sequence, "ssh"))
 
     def _check_rti(self, sequence: Sequence) -> None:
         adapter = adapter_for(sequence.rti, f"sequence '{sequence.name}'")
@@ -161,6 +167,12 @@ class Conductor:
         adapter.check(rti, root, self.run, sequence.bundling, program)
 
     def _check_directory(self, sequence: Sequence) -> None:
+        if sequence.directory and not self.here(sequence):
+            raise BenchError(
+                "STL-RUN-012", f"sequence '{sequence.name}' has a directory, and hosts that ssh "
+                "reaches: there, federates run where they write", sequence.directory,
+                "remove the field 'directory'", USAGE,
+            )  # fmt: skip
         if sequence.directory and not (self.base / sequence.directory).is_dir():
             raise BenchError(
                 "STL-RUN-008",
@@ -208,30 +220,44 @@ class Conductor:
             record["state"] = "done"
             return
         launcher = Launcher(self.study.program)
-        master = _Master(store, sequence, execution, progress, record)
+        master = Master(store, sequence, execution, progress, record)
         failed = True
         try:
             program = self.command(sequence, sequence.federate[0])[0]
             logs = store.execution_directory(sequence.name, execution.name).resolve()
             directory = self.run.directory("pipe-")
+            parts = ssh.Parts(Path(program), self.rti_root(sequence), self.fom(sequence))
             async with (
                 network.network(
-                    self._used(sequence), self.run, launcher, Path(program), logs / "link.log"
-                ) as places,
+                    self._used(sequence, "namespace"), self.run, launcher, Path(program),
+                    logs / "link.log",
+                ) as spaces,
+                ssh.places(self._used(sequence, "ssh"), self.run, parts, self.quiet) as sites,
                 ControlPipe(master.hear, directory) as pipe,
-            ):
+            ):  # fmt: skip
+                places = {**spaces, **sites}
+                there = There(sites, parts, logs, master, pipe)
                 try:
+                    if sites:
+                        record["found"] = await ssh.look(sites)
+                        store.note(ssh.doubts(record["found"]))
                     server = places.get(self._server_host(sequence), network.HERE)
-                    prepared = adapter.prepare(
-                        sequence.rti, self.rti_root(sequence), self.run, sequence.bundling,
-                        sequence.rtiexec_host, program, server.address,
-                    )  # fmt: skip
+
+                    @functools.cache
+                    def prepare(site: ssh.Site | None) -> Prepared:
+                        run = site.run(self.run) if site else self.run
+                        prepared = adapter.prepare(
+                            sequence.rti, self.rti_root(sequence), run, sequence.bundling,
+                            sequence.rtiexec_host, program, server.address or "",
+                        )  # fmt: skip
+                        return there.moved(prepared, site)
+
                     await self._run(
-                        logs, sequence, execution, tests, prepared, launcher, pipe, master, places
+                        logs, sequence, execution, tests, prepare, launcher, pipe, there, places
                     )
                     failed = False
                 finally:
-                    ending = asyncio.ensure_future(launcher.end_all(hurry=failed))
+                    ending = asyncio.ensure_future(end(launcher, there, failed))
                     ended = await asyncio.shield(ending)
                     if ended:
                         record["ended_by_manager"] = ended
@@ -250,8 +276,8 @@ class Conductor:
 
     async def _run(
         self, directory: Path, sequence: Sequence, execution: Execution, tests: dict[int, Any],
-        prepared: Prepared, launcher: Launcher, pipe: ControlPipe, master: "_Master",
-        places: dict[str, network.Place],
+        prepare: Callable[[ssh.Site | None], Prepared], launcher: Launcher, pipe: ControlPipe,
+        there: "There", places: dict[str, network.Place],
     ) -> None:  # fmt: skip
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
         title = f"{sequence.name}-{execution.name}"
@@ -261,188 +287,46 @@ class Conductor:
             "--join-timeout", str(sequence.join_timeout_s),
             "--data-timeout", str(sequence.data_timeout_s),
             "--loss-timeout", str(sequence.loss_timeout_s),
-            "--out", str(directory), "--adapter", prepared.endpoint,
             *self.study.arguments(list(tests.values())),
         ]  # fmt: skip
-        if prepared.local_settings:
-            common += ["--local-settings", prepared.local_settings]
-        conducting = ["--master", "--manager", pipe.address]
+        conducting = ["--master"]
         for pair in sequence.pair:
             classes = [",".join(map(str, pair.classes))] if pair.classes else []
             conducting += ["--pair", ":".join([pair.sender, pair.receiver, *classes])]
         for number, test in tests.items():
             conducting += ["--test", test.argument(number)]
 
-        if prepared.server:
-            host = self._server_host(sequence)
-            server = await launcher.start(
-                SERVER,
-                prepared.server,
-                directory / "rti-server.log",
-                prepared.env,
-                work,
-                cpus=self._cpus_of(sequence, host, None),
-                space=places.get(host, network.HERE).space,
+        async def start(
+            name: str, host: str, cpus: list[int] | None, command: list[str], prepared: Prepared
+        ) -> Running:
+            place = places.get(host, network.HERE)
+            log, cpus = directory / f"{name}.log", self._cpus_of(sequence, host, cpus)
+            if site := place.site:
+                return await launcher.start_away(
+                    site.keeper, name, command, log, prepared.env, site.out, cpus
+                )
+            return await launcher.start(
+                name, command, log, prepared.env, work, cpus=cpus, space=place.space
             )
-            await _until_ready(server, prepared, sequence.join_timeout_s)
+
+        host = self._server_host(sequence)
+        prepared = prepare(places.get(host, network.HERE).site)
+        if prepared.server:
+            server = await start(SERVER, host, None, prepared.server, prepared)
+            await until_ready(server, prepared, sequence.join_timeout_s, there)
         # The master comes last.
         federates = sorted(sequence.federate, key=lambda f: f.name == sequence.master)
         for federate in federates:
+            place = places.get(federate.host, network.HERE)
+            prepared = prepare(place.site)
             command = [*self.command(sequence, federate), "--name", federate.name, *common]
+            command = [*there.words(command, place.site), "--adapter", prepared.endpoint]
+            command += ["--out", place.site.out if place.site else str(directory)]
+            if prepared.local_settings:
+                command += ["--local-settings", prepared.local_settings]
             if federate.name == sequence.master:
-                command += conducting
-            await launcher.start(
-                federate.name,
-                command,
-                directory / f"{federate.name}.log",
-                prepared.env,
-                work,
-                cpus=self._cpus_of(sequence, federate.host, federate.cpus),
-                space=places.get(federate.host, network.HERE).space,
-            )
-        await _follow(sequence, launcher, master, pipe)
-
-
-class _Master:
-    """What the master said, and when."""
-
-    def __init__(
-        self, store: Store, sequence: Sequence, execution: Execution, progress: Progress,
-        record: dict,
-    ) -> None:  # fmt: skip
-        self._store, self._sequence, self._execution = store, sequence, execution
-        self._progress, self._record = progress, record
-        self._cpus = idle.Watch()
-        self.at = "before the first test"
-        self.conducts = False
-        self.heard_s = time.monotonic()
-        self.problem: BenchError | None = None
-        self.has_problem = asyncio.Event()
-
-    def hear(self, event: dict) -> None:
-        """Keeps an event of the message pipe; a problem with that is kept for `check`."""
-        self.heard_s = time.monotonic()
-        try:
-            if event["event"] == "joined":
-                self._record["rti"] = event.get("rti", "")
-            elif event["event"] == "test":
-                self.conducts = True
-                self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
-                self._cpus.others()
-            elif event["event"] == "sample":
-                event = event | {"others_cpu": self._cpus.others()}
-                row = self._store.add(self._sequence.name, self._execution.name, event)
-                event = row | {"event": "sample"}
-            elif event["event"] == "problem":
-                self._record["problems"][str(event["test"])] = str(event["message"])
-                self._store.save_run()
-            self._progress(event)
-        except BenchError as e:
-            self.problem = self.problem or e
-            self.has_problem.set()
-        except (KeyError, TypeError, ValueError) as e:
-            self.problem = self.problem or BenchError(
-                "STL-RUN-007", f"the master sent a strange line: {e!r} in {str(event)[:200]}"
-            )
-            self.has_problem.set()
-
-    def check(self) -> None:
-        if self.problem:
-            raise self.problem
-
-    def patience_s(self) -> float:
-        """How long the master may be silent. It and the other federates bound their own waits
-        more tightly, so that who fails says why; this is for those who can't."""
-        if self.conducts:
-            return 3 * self._sequence.data_timeout_s + SLACK_S
-        return self._sequence.join_timeout_s + SLACK_S
-
-
-async def _follow(
-    sequence: Sequence, launcher: Launcher, master: _Master, pipe: ControlPipe
-) -> None:
-    """Until every federate has ended well; BenchError as soon as one has not."""
-    federates = [r for r in launcher.running if r.name not in SERVICES]
-    problem = asyncio.ensure_future(master.has_problem.wait())
-    ends = {asyncio.ensure_future(r.process.wait()) for r in launcher.running}
-    left: set[str] = set()
-    try:
-        while True:
-            going = {problem, *(e for e in ends if not e.done())}
-            # Once a second it is seen whether the master is still heard.
-            await asyncio.wait(going, timeout=1, return_when=asyncio.FIRST_COMPLETED)
-            master.check()
-            for r in federates:
-                if r.returncode == 0 and r.name not in left:
-                    left.add(r.name)
-                    pipe.say(event="left", federate=r.name)
-            for r in launcher.running:
-                if r.returncode is not None and (r.name in SERVICES or r.returncode != 0):
-                    raise await _death(r, launcher, master.at)
-            if all(r.returncode == 0 for r in federates):
-                return
-            if time.monotonic() >= master.heard_s + master.patience_s():
-                raise _silence(sequence, launcher, master)
-    finally:
-        for waiting in (problem, *ends):
-            waiting.cancel()
-
-
-async def _death(first: Running, launcher: Launcher, at: str) -> BenchError:
-    """The message for a federate that ended badly."""
-    # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
-    # named: processes that are about to end get the chance to do so.
-    others = {
-        asyncio.ensure_future(r.process.wait()) for r in launcher.running if r.name not in SERVICES
-    }
-    patience = 0.5 if (first.returncode or 0) < 0 else GRACE_S
-    await asyncio.wait(others, timeout=patience)
-    for waiting in others:
-        waiting.cancel()
-    dead = [r for r in launcher.running if r.returncode not in (None, 0)]
-    culprit = next((r for r in dead if (r.returncode or 0) < 0), first)
-    what = f"{culprit.title} {culprit.fate()} {at}"
-    do = ""
-    # Who was killed could not say why.
-    if (culprit.returncode or 0) > 0:
-        if stopped := launcher.stopped():
-            what = f"{stopped} {at}; {what}"
-        words, do = culprit.last_words()
-        if words:
-            what += f": {words}"
-    code = UNREACHABLE if culprit.returncode == UNREACHABLE else FAILED
-    return BenchError("STL-RUN-003", what, str(culprit.log), do or "read that log", code)
-
-
-def _silence(sequence: Sequence, launcher: Launcher, master: _Master) -> BenchError:
-    """The message when nothing happens any more and nobody said why."""
-    alive = [r for r in launcher.running if r.returncode is None and r.name not in SERVICES]
-    named = next((r for r in alive if r.name == sequence.master), alive[0])
-    silent = f"nothing was heard of {named.title} for {master.patience_s():.0f} s"
-    stopped = launcher.stopped()
-    what = f"{stopped} {master.at}; {silent}" if stopped else f"{silent} {master.at}"
-    return BenchError("STL-RUN-006", what, str(named.log), "read that log", FAILED)
-
-
-async def _until_ready(server: Running, rti: Prepared, timeout_s: float) -> None:
-    """Until the server's log holds its sign and its port is its own; that is never assumed, as
-    another RTI may hold the port and answer there."""
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + timeout_s
-
-    def ready() -> bool:
-        if rti.server_ready and rti.server_ready not in server.log.read_text(errors="replace"):
-            return False
-        return rti.server_port is None or listens(server.process.pid, rti.server_port)
-
-    while not ready():
-        if server.returncode is not None or loop.time() > deadline:
-            fate = server.fate() if server.returncode is not None else "did not get ready in time"
-            words, do = server.last_words()
-            raise BenchError(
-                "STL-RTI-004",
-                f"the RTI's server {fate}" + (f": {words}" if words else ""),
-                str(server.log),
-                do or "is its port in use by another process?",
-            )
-        await asyncio.sleep(0.05)
+                command += [*conducting, "--manager", await there.pipe(place.site)]
+                # Between samples, and only then, results are brought home.
+                command += ["--paced"] if place.site else []
+            await start(federate.name, federate.host, federate.cpus, command, prepared)
+        await follow(sequence, launcher, there)

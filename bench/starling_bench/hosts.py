@@ -18,6 +18,7 @@ from pathlib import Path
 
 from .errors import USAGE, BenchError, cannot
 from .identity import stat_of
+from .keeper import Distant, Keeper
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -52,8 +53,9 @@ class Running:
 
     name: str
     program: str
-    process: asyncio.subprocess.Process
+    process: asyncio.subprocess.Process | Distant
     log: Path
+    keeper: Keeper | None = None  # on another host: who watches it there
 
     @property
     def title(self) -> str:
@@ -72,6 +74,12 @@ class Running:
         if code < 0:
             return f"was ended by {signal.Signals(-code).name}"
         return f"ended with exit code {code}"
+
+    async def listens(self, port: int) -> bool:
+        """It, or a process below it, listens at this TCP port itself."""
+        if self.keeper:
+            return (await self.keeper.ask("listens", name=self.name, port=port))["listens"]
+        return listens(self.process.pid, port)
 
     def last_words(self) -> tuple[str, str]:
         """What its log says last, and what that says to do."""
@@ -98,15 +106,16 @@ class Launcher:
         self._program = program
         _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.running: list[Running] = []
+        self._keepers: list[Keeper] = []
         self._before = _children()
 
     async def start(
         self, name: str, command: list[str], log: Path, env: dict[str, str], cwd: Path,
         talk: bool = False, cpus: list[int] | None = None, space: Path | None = None,
     ) -> Running:  # fmt: skip
-        """Starts `command`, its output going to `log`; with `talk` its standard input and output
-        are pipes, and only its errors go there. It may use these `cpus`; None: all. `space` is the
-        network namespace to be in."""
+        """Starts `command` on this host, its output going to `log`; with `talk` its standard input
+        and output are pipes, and only its errors go there. It may use these `cpus`; None: all.
+        `space` is the network namespace to be in."""
         if not cwd.is_dir():
             raise BenchError(
                 "STL-RUN-008",
@@ -137,22 +146,36 @@ class Launcher:
                     preexec_fn=lambda: _begin(cpus, space),
                 )
             except OSError as e:
-                server = name == SERVER
-                raise BenchError(
-                    "STL-RUN-002",
-                    f"can't start {command[0]}: {e.strerror}",
-                    "the RTI's server" if server else f"federate '{name}'",
-                    "correct 'server' in the RTI's table" if server
-                    else "build it, or correct the command",
-                    USAGE,
-                ) from None  # fmt: skip
-        started = Running(name, self._program, process, log)
-        self.running.append(started)
-        return started
+                raise _no_start(name, command, e.strerror or "") from None
+        return self._started(Running(name, self._program, process, log))
 
-    def stopped(self) -> str:
+    async def start_away(
+        self, keeper: Keeper, name: str, command: list[str], log: Path, env: dict[str, str],
+        out: str, cpus: list[int] | None,
+    ) -> Running:  # fmt: skip
+        """The same on another host, in its folder `out`; what it writes there comes to `log`."""
+        if keeper not in self._keepers:
+            self._keepers.append(keeper)
+        try:
+            process = await keeper.start(name, command, f"{out}/{log.name}", env, out, cpus)
+        except OSError as e:
+            raise _no_start(name, command, e.strerror or "") from None
+        return self._started(Running(name, self._program, process, log, keeper))
+
+    def _started(self, one: Running) -> Running:
+        self.running.append(one)
+        return one
+
+    async def stopped(self) -> str:
         """The first process that was stopped, in words; nothing if none was."""
-        titles = {r.process.pid: r.title for r in self.running if r.returncode is None}
+        for keeper in self._keepers:
+            with contextlib.suppress(BenchError):
+                name = (await keeper.ask("stopped"))["stopped"]
+                for one in self.running:
+                    if one.name == name and one.keeper is keeper:
+                        return f"{one.title} is stopped (SIGSTOP or a debugger)"
+        here = [r for r in self.running if r.keeper is None]
+        titles = {r.process.pid: r.title for r in here if r.returncode is None}
         for pid in sorted({*titles, *self._inherited()}, key=lambda pid: pid not in titles):
             if _state(pid) == "T":
                 title = titles.get(pid) or f"process {pid} ('{_name(pid)}'), of a federate,"
@@ -164,7 +187,8 @@ class Launcher:
 
         Inherited processes get time to end by themselves unless in a hurry. Bounded in time.
         """
-        alive = [r for r in self.running if r.returncode is None]
+        alive = [r for r in self.running if r.returncode is None and r.keeper is None]
+        away = [await keeper.end(hurry) for keeper in self._keepers]
         # What is stopped acts on SIGTERM only when it continues.
         for signals, patience in (((signal.SIGTERM, signal.SIGCONT), GRACE_S), (KILL, GRACE_S)):
             waits = [asyncio.ensure_future(r.process.wait()) for r in alive if r.returncode is None]
@@ -175,7 +199,7 @@ class Launcher:
                 await asyncio.wait(waits, timeout=patience)
         await self._end_orphans(hurry)
         self.running.clear()
-        return [r.name for r in alive]
+        return [*(r.name for r in alive), *(name for names in away for name in names)]
 
     async def _end_orphans(self, hurry: bool) -> None:
         """Inherited processes: they may end by themselves, then they are asked to, then killed."""
@@ -196,7 +220,19 @@ class Launcher:
 
     def _inherited(self) -> set[int]:
         """Children that this launcher did not start."""
-        return _children() - self._before - {r.process.pid for r in self.running}
+        mine = {r.process.pid for r in self.running if r.keeper is None}
+        return _children() - self._before - mine
+
+
+def _no_start(name: str, command: list[str], why: str) -> BenchError:
+    server = name == SERVER
+    return BenchError(
+        "STL-RUN-002",
+        f"can't start {command[0]}: {why}",
+        "the RTI's server" if server else f"federate '{name}'",
+        "correct 'server' in the RTI's table" if server else "build it, or correct the command",
+        USAGE,
+    )
 
 
 def _signal(send: Callable[[int, int], None], pid: int, *signals: int) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
+HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has processes
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
 _GRACE_S = 5.0
@@ -90,6 +91,16 @@ def orphans() -> Iterator[tuple[int, str]]:
                 yield int(entry.name), (entry / "comm").read_text().strip()
 
 
+def left() -> Iterator[Path]:
+    """Temporary directories of this user's managers that are dead."""
+    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        match = _DIRECTORY.match(directory.name)
+        with contextlib.suppress(OSError):
+            mine = directory.stat().st_uid == os.getuid() and not directory.is_symlink()
+            if match and mine and not Manager(int(match[1]), match[2]).alive:
+                yield directory
+
+
 def clean() -> list[str]:
     """Ends what dead managers left on this host; what that was, one line each."""
     told: list[str] = []
@@ -105,11 +116,15 @@ def clean() -> list[str]:
         deadline = time.monotonic() + _GRACE_S
         while any(started(pid) for pid, _ in found) and time.monotonic() < deadline:
             time.sleep(0.02)
-    for directory in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        match = _DIRECTORY.match(directory.name)
-        with contextlib.suppress(OSError):
-            mine = directory.stat().st_uid == os.getuid() and not directory.is_symlink()
-            if match and mine and not Manager(int(match[1]), match[2]).alive:
+    for directory in left():
+        # With hosts that could not be cleaned yet it is still needed.
+        if not (directory / HOSTS).exists():
+            with contextlib.suppress(OSError):
+                # What bench-keep had stopped there runs again.
+                quiet = directory / "quiet"
+                for service in quiet.read_text().split() if quiet.exists() else ():
+                    subprocess.run(["systemctl", "start", "--", service], capture_output=True)
+                    told.append(f"started service {service}")
                 shutil.rmtree(directory)
                 told.append(f"removed {directory}")
     for space in SPACES.glob(f"{_PREFIX}*"):

@@ -1,7 +1,7 @@
-"""Hosts that are network namespaces of this one, and the network between them.
+"""Hosts, and the network between those that are network namespaces of this one.
 
-Each has an interface "eth0" and an address of its own; a switch joins them: a bridge with veth
-pairs, or, where links delay, lose, double or reorder, a user-space switch with TAP devices
+Of these each has an interface "eth0" and an address of its own; a switch joins them: a bridge with
+veth pairs, or, where links delay, lose, double or reorder, a user-space switch with TAP devices
 (bench-link), as kernels without netem need it. A rate is kept by a token bucket at the host's
 interface. All of it ends with the federation execution.
 """
@@ -14,7 +14,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ from .hosts import LINK, Launcher
 from .identity import SPACES, Run
 from .topology import Cpus
 
+if TYPE_CHECKING:
+    from .ssh import Site
+
 Share = Annotated[float, Field(ge=0, le=1)]
 Milliseconds = Annotated[float, Field(ge=0, le=60_000)]
 LOCAL = ("localhost", "127.0.0.1")
@@ -31,12 +34,26 @@ LINK_PROGRAM = "bench-link"
 _READY_S = 10.0
 
 
+class Hosts(Strict):
+    """What is done on every host of a run, also on this one if federates run here."""
+
+    # Services (of systemd) that are stopped for the run and started again after it.
+    quiet: list[Annotated[str, Field(pattern=r"^[A-Za-z0-9@_.:-]+$")]] = Field(default=[])
+
+
 class Host(Strict):
-    """A host that federates name, and the link by which it sends."""
+    """A host that federates name: one that ssh reaches, or a namespace and the link by which it
+    sends."""
 
     name: Name
-    kind: Literal["namespace"] = "namespace"
+    kind: Literal["namespace", "ssh"] = "namespace"
     cpus: Cpus | None = None
+    address: Annotated[str, Field(min_length=1)] | None = None  # also at which others reach it
+    port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    user: Annotated[str, Field(min_length=1)] | None = None
+    key: str | None = None  # a file; else ssh-agent and the user's own
+    known_hosts: str | None = None  # a file; else the user's own
+    directory: str | None = None  # where files are kept there; else below its user's cache
     rate_mbit: Annotated[float, Field(gt=0, le=1e6)] | None = None
     delay_ms: Milliseconds = 0.0
     jitter_ms: Milliseconds = 0.0
@@ -71,9 +88,21 @@ class Layout(Strict):
     cpus: Cpus | None = None  # of all processes of the sequence
 
 
+# Fields that only one kind of host has.
+_SSH = ("address", "port", "user", "key", "known_hosts", "directory")
+_LINK = ("rate_mbit", "delay_ms", "jitter_ms", "loss", "duplicate", "reorder", "seed")
+
+
 def faults(hosts: list[Host]) -> Faults:
     """What is wrong with the hosts of a file."""
     for i, host in enumerate(hosts):
+        for name in _SSH if host.kind == "namespace" else _LINK:
+            if name in host.model_fields_set:
+                other = "ssh" if host.kind == "namespace" else "namespace"
+                what = f"a host of kind '{host.kind}' has no '{name}'"
+                yield ("host", i, name), what, f'remove it, or give kind = "{other}"'
+        if host.kind == "ssh" and host.address is None:
+            yield ("host", i), f"host '{host.name}' has no address", "add 'address'"
         if host.name in LOCAL:
             yield ("host", i, "name"), f"'{host.name}' is this host", "take another name"
         if host.jitter_ms > host.delay_ms:
@@ -92,6 +121,8 @@ def describe(names: list[str], hosts: dict[str, Host]) -> str:
     used = [hosts[name] for name in dict.fromkeys(names) if name in hosts]
     if not used:
         return ""
+    if used[0].kind == "ssh":
+        return f"{len(used)} systems: {', '.join(host.name for host in used)}"
     links = [f"{host.name}: {words}" for host in used if (words := host.words())]
     # They share this machine's cores.
     return "; ".join([f"{len(used)} systems, emulated", *links])
@@ -99,10 +130,12 @@ def describe(names: list[str], hosts: dict[str, Host]) -> str:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a process runs: its network namespace, and the address there."""
+    """Where a process runs: its network namespace or the host that ssh reaches, and the address
+    there."""
 
     space: Path | None = None
     address: str = ""
+    site: "Site | None" = None
 
 
 HERE = Place()

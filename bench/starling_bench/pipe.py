@@ -28,6 +28,10 @@ class ControlPipe:
         self._heard = 0
 
     @property
+    def path(self) -> str:
+        return str(self._path)
+
+    @property
     def address(self) -> str:
         return f"unix:{self._path}"
 

@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError, create_model
 from . import network, topology
 from .errors import USAGE, BenchError
 from .fields import Fault, Faults, Loc, Name, Seconds, Strict, twice
-from .network import Host, Layout
+from .network import Host, Hosts, Layout
 from .rti import NamedRti, Rti
 from .study import Study
 from .topology import Cpus, Federate, Pair
@@ -115,6 +115,7 @@ class File(Strict, Generic[Tests]):
     include: list[str] = Field(default=[])
     rti: list[NamedRti] = Field(default=[])
     host: list[Host] = Field(default=[])
+    hosts: Hosts = Hosts()
     sequence: Annotated[list[Sequence[Tests]], Field(min_length=1)]
 
 
@@ -225,6 +226,13 @@ def _host_faults(at: Loc, sequence: Sequence, hosts: list[Host]) -> Faults:
             )
             what = f"federate '{federates[alone.index(True)]}' is on this host and others are not"
             yield where, what, "give each a [[host]]: only those are joined by a network"
+        kinds = {host.name: host.kind for host in hosts if host.name in there}
+        if len(set(kinds.values())) > 1:
+            where = (
+                (*at, "layout", sequence.layout.index(layout)) if layout else (*at, "federate", 0)
+            )
+            what = "some federates are on hosts of kind 'namespace' and others of kind 'ssh'"
+            yield where, what, "take hosts of one kind: no network joins the others"
 
 
 def _placed_at(federate: Federate, layout: Layout | None) -> Federate:
@@ -387,6 +395,7 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...]) -> File
     file = file.model_copy(
         update={
             "rti": [_absolute(r, base) for r in file.rti],
+            "host": [_kept(h, base) for h in file.host],
             "sequence": [_placed(s, base) for s in file.sequence],
         }
     )
@@ -394,6 +403,7 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...]) -> File
         **{
             "rti": _once([*file.rti, *(r for f in included for r in f.rti)]),
             "host": _once([*file.host, *(h for f in included for h in f.host)]),
+            "hosts": Hosts(quiet=_once([q for f in (file, *included) for q in f.hosts.quiet])),
             "sequence": [*file.sequence, *(s for f in included for s in f.sequence)],
         }
     )
@@ -417,6 +427,14 @@ def _absolute(rti: Rti, base: Path) -> Rti:
     if rti.root:
         update["root"] = str((base / rti.root).resolve())
     return rti.model_copy(update=update)
+
+
+def _kept(host: Host, base: Path) -> Host:
+    """With absolute paths of its files here."""
+    given = {name: getattr(host, name) for name in ("key", "known_hosts")}
+    return host.model_copy(
+        update={k: str(base / Path(v).expanduser()) for k, v in given.items() if v is not None}
+    )
 
 
 def _command(given: list[str] | None, base: Path) -> list[str] | None:
@@ -477,6 +495,7 @@ class _Reading:
             "sequence": Sequence,
             "rti": NamedRti,
             "host": Host,
+            "hosts": Hosts,
             "layout": Layout,
             "federate": Federate,
             "pair": Pair,

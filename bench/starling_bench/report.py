@@ -73,7 +73,7 @@ def write(store: Store, title: str, body: list[str]) -> None:
         f"<p>{escape(run['tsf'])}, {escape(run['started'])}, "
         f"{escape(', '.join(versions(store)))}</p>",
         *body,
-        "<h2>Machine</h2>", pairs_table(run["machine"]),
+        "<h2>Machine</h2>", pairs_table(run["machine"]), *_hosts(store),
         "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
     store.write(
@@ -225,6 +225,19 @@ def comparison_table(found: list[Difference]) -> str:
 
 
 # ---- tables
+
+
+def _hosts(store: Store) -> list[str]:
+    """What there was to know of other hosts, before their first sample."""
+    found: dict[str, dict] = {}
+    for execution in store.run["executions"]:
+        found = execution.get("found", {}) | found
+    left_out = ("busy", "cleaned")  # they are notes
+    return [
+        f"<h2>Host {escape(name)}</h2>"
+        + pairs_table({key: value for key, value in facts.items() if key not in left_out})
+        for name, facts in found.items()
+    ]
 
 
 def pairs_table(values: dict) -> str:

@@ -136,6 +136,10 @@ class Store:
         """A warning if other programs were running during the samples."""
         return idle.note([row["others_cpu"] for row in self.rows])
 
+    def note(self, notes: list[str]) -> None:
+        """Adds what a reader must know; each once."""
+        self.run["notes"] = list(dict.fromkeys([*self.run["notes"], *notes]))
+
     def record(self, sequence: str, execution: str) -> dict | None:
         return next(
             (

@@ -123,6 +123,17 @@ BAD = {
     "unknown kind of host": ("[[sequence]]", '[[host]]\nname = "c"\nkind = "pod"\n[[sequence]]'),
     "more loss than all": ("[[sequence]]", '[[host]]\nname = "c"\nloss = 2.0\n[[sequence]]'),
     "jitter over delay": ("[[sequence]]", '[[host]]\nname = "c"\njitter_ms = 1.0\n[[sequence]]'),
+    "ssh host without an address": ("[[sequence]]",
+                                    '[[host]]\nname = "c"\nkind = "ssh"\n[[sequence]]'),
+    "link of an ssh host": ("[[sequence]]", '[[host]]\nname = "c"\nkind = "ssh"\n'
+                            'address = "c.lan"\ndelay_ms = 1.0\n[[sequence]]'),
+    "address of a namespace": ("[[sequence]]",
+                               '[[host]]\nname = "c"\naddress = "c.lan"\n[[sequence]]'),
+    "hosts of two kinds": ('name = "a"\n\n[[sequence.federate]]\nname = "b"',
+                           'name = "a"\nhost = "c"\n[[sequence.federate]]\nname = "b"\n'
+                           'host = "d"\n[[host]]\nname = "c"\n[[host]]\nname = "d"\n'
+                           'kind = "ssh"\naddress = "d.lan"'),
+    "service that is none": ("[[sequence]]", '[hosts]\nquiet = ["a b"]\n[[sequence]]'),
     "host in a sequence": ('master = "a"', 'master = "a"\nhost = "c"'),
     "unknown layout": (TEST, 'hosts = "two"'),
     "layout twice": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n[[sequence.layout]]\n'

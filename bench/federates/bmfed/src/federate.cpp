@@ -287,6 +287,7 @@ void Federate::runTest(TestDescription const& test) {
             pipe_.send(results_.save(test, s, pair.first, pair.second));
             if (silence.empty()) silence = pair.second.silence;
         }
+        if (options_.paced) waitForManager();
     }
     if (!silence.empty()) {
         std::cout << "test " << id << " ends: " << silence << std::endl;
@@ -307,7 +308,19 @@ void Federate::readPipe() {
     std::vector<Json> lines = pipe_.receive();
     for (auto& line : server_.receive()) lines.push_back(std::move(line));
     for (auto const& line : lines) {
-        if (line.value("event", "") == "left") left_.insert(line.value("federate", ""));
+        std::string const event = line.value("event", "");
+        if (event == "left") left_.insert(line.value("federate", ""));
+        if (event == "on") goOn_ = true;
+    }
+}
+
+void Federate::waitForManager() {
+    goOn_ = false;
+    pipe_.send({{"event", "between"}});
+    while (!goOn_) {
+        if (!pipe_.connected()) throw Failure("the manager has gone");
+        pump();
+        readPipe();
     }
 }
 

@@ -31,6 +31,7 @@ struct Options {
     std::string adapter = "hla1516e";
     std::string outputDirectory;
     std::string manager;
+    bool paced = false;  // waits for the manager after each sample
     std::string listen;
     bool master = false;
     bool immediate = false;              // callbacks by the RTI's thread
@@ -70,6 +71,8 @@ private:
     void endAll();
     // Takes what the control pipe brought.
     void readPipe();
+    // Until the manager says so: what it does between samples disturbs none.
+    void waitForManager();
     void prepare(TestDescription const& test);
     void waitForDiscovery();
     std::vector<PartResult> sample(int number);
@@ -106,6 +109,7 @@ private:
     std::string sampleId_;        // master: of the sample whose results are wanted
     PairSamples parts_;           // master: what came of it
     std::set<std::string> left_;  // federates that have left, by the control pipe
+    bool goOn_ = false;           // so said the manager
     std::string failure_;
     std::uint64_t pulsedNs_ = 0;
     bool running_ = false;  // instances of partners must not vanish now

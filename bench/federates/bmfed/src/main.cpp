@@ -81,6 +81,9 @@ struct CommandLine {
         app.add_option("--manager", o.manager,
                        "control pipe of who conducts, unix:PATH or HOST:PORT");
         app.add_flag("--master", o.master, "conduct the tests");
+        app.add_flag("--paced", o.paced,
+                     "master: after each sample wait until the manager says 'on', which does "
+                     "between samples what must not disturb any");
         app.add_option(
             "--listen", o.listen,
             "master without a manager: serve a control pipe here; subordinates get it as "

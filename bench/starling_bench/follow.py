@@ -1,0 +1,264 @@
+"""Follows a federation execution that was started: what its master says, how its processes fare, on
+this host and on others.
+"""
+
+import asyncio
+import contextlib
+import dataclasses
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from . import idle, network, ssh
+from .errors import FAILED, UNREACHABLE, BenchError
+from .hosts import GRACE_S, SERVICES, Launcher, Running
+from .pipe import ControlPipe
+from .plan import Execution, Sequence
+from .rti import Prepared
+from .store import Store
+
+Progress = Callable[[dict], None]
+# What starting and ending processes may take beyond the time-outs of the TSF.
+SLACK_S = 20.0
+
+
+class Master:
+    """What the master said, and when."""
+
+    def __init__(
+        self, store: Store, sequence: Sequence, execution: Execution, progress: Progress,
+        record: dict,
+    ) -> None:  # fmt: skip
+        self._store, self._sequence, self._execution = store, sequence, execution
+        self._progress, self._record = progress, record
+        self._cpus = idle.Watch()
+        self.at = "before the first test"
+        self.conducts = False
+        self.heard_s = time.monotonic()
+        self.problem: BenchError | None = None
+        self.has_problem = asyncio.Event()
+        self.away = False  # it runs on another host
+        self.between: Callable[[], None] = lambda: None  # what is done between samples
+        self._held: list[dict] = []
+
+    def hear(self, event: dict) -> None:
+        """Keeps an event of the message pipe; a problem with that is kept for `check`."""
+        self.heard_s = time.monotonic()
+        try:
+            if event["event"] == "joined":
+                self._record["rti"] = event.get("rti", "")
+            elif event["event"] == "test":
+                self.conducts = True
+                self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
+                self._cpus.others()
+            elif event["event"] == "sample" and self.away:
+                self._held.append(event)
+                return
+            elif event["event"] == "sample":
+                event = self._keep(event | {"others_cpu": self._cpus.others()})
+            elif event["event"] == "problem":
+                self._record["problems"][str(event["test"])] = str(event["message"])
+                self._store.save_run()
+            elif event["event"] == "between":
+                self.between()
+            self._progress(event)
+        except BenchError as e:
+            self.fails(e)
+        except (KeyError, TypeError, ValueError) as e:
+            what = f"the master sent a strange line: {e!r} in {str(event)[:200]}"
+            self.fails(BenchError("STL-RUN-007", what))
+
+    def _keep(self, event: dict) -> dict:
+        row = self._store.add(self._sequence.name, self._execution.name, event)
+        return row | {"event": "sample"}
+
+    def release(self) -> None:
+        """Keeps the samples whose values have come home."""
+        held, self._held = self._held, []
+        for event in held:
+            # What others do there meanwhile is not asked for.
+            self._progress(self._keep(event | {"others_cpu": None}))
+
+    def fails(self, error: BenchError) -> None:
+        """Nothing can go on because of this."""
+        self.problem = self.problem or error
+        self.has_problem.set()
+
+    def lost(self, error: BenchError) -> None:
+        """A connection was lost."""
+        self.fails(BenchError(error.code, f"{error.what} {self.at}", error.where, error.do))
+
+    def check(self) -> None:
+        if self.problem:
+            raise self.problem
+
+    def patience_s(self) -> float:
+        """How long the master may be silent. It and the other federates bound their own waits
+        more tightly, so that who fails says why; this is for those who can't."""
+        if self.conducts:
+            return 3 * self._sequence.data_timeout_s + SLACK_S
+        return self._sequence.join_timeout_s + SLACK_S
+
+
+class There:
+    """The hosts that ssh reaches, of one execution; none where all run on this machine. Also what
+    else following it needs."""
+
+    def __init__(
+        self, sites: dict[str, network.Place], parts: ssh.Parts, directory: Path,
+        master: "Master", pipe: ControlPipe,
+    ) -> None:  # fmt: skip
+        self._sites = [place.site for place in sites.values() if place.site]
+        self._parts, self._directory = parts, directory
+        self.master, self.control = master, pipe
+        master.away, master.between = bool(self._sites), self._between
+        for site in self._sites:
+            site.keeper.on_loss = master.lost
+        self._going: set[asyncio.Task] = set()
+
+    def words(self, words: list[str], site: ssh.Site | None) -> list[str]:
+        """Words of a command, with the paths that they have there."""
+        return [site.there(w, self._parts) for w in words] if site else words
+
+    def moved(self, prepared: Prepared, site: ssh.Site | None) -> Prepared:
+        """An RTI as it is there, where this machine's environment does not count."""
+        if not site:
+            return prepared
+        own = {k: v for k, v in prepared.env.items() if os.environ.get(k) != v}
+        return dataclasses.replace(
+            prepared,
+            env=dict(zip(own, self.words(list(own.values()), site), strict=True)),
+            server=self.words(prepared.server, site),
+            local_settings=self.words([prepared.local_settings], site)[0],
+        )
+
+    async def pipe(self, site: ssh.Site | None) -> str:
+        """The control pipe's address there."""
+        return await site.pipe(self.control.path) if site else self.control.address
+
+    async def bring_home(self) -> None:
+        """Everything that was written there."""
+        for site in self._sites:
+            await site.bring_home(self._directory)
+
+    async def bring_rest(self) -> None:
+        """What of it can be had soon: something has failed, and that is told."""
+        with contextlib.suppress(BenchError, TimeoutError):
+            await asyncio.wait_for(self.bring_home(), GRACE_S)
+
+    def _between(self) -> None:
+        """Between two samples: the master waits until it is told."""
+
+        async def fetch() -> None:
+            try:
+                await self.bring_home()
+                self.master.release()
+            except BenchError as e:
+                self.master.fails(e)
+            self.control.say(event="on")
+
+        task = asyncio.ensure_future(fetch())
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+
+
+async def end(launcher: Launcher, there: There, hurry: bool) -> list[str]:
+    """Ends all; who had to be ended."""
+    ended = await launcher.end_all(hurry=hurry)
+    await there.bring_rest()
+    return ended
+
+
+async def follow(sequence: Sequence, launcher: Launcher, there: There) -> None:
+    """Until every federate has ended well; BenchError as soon as one has not."""
+    master = there.master
+    federates = [r for r in launcher.running if r.name not in SERVICES]
+    problem = asyncio.ensure_future(master.has_problem.wait())
+    ends = {asyncio.ensure_future(r.process.wait()) for r in launcher.running}
+    left: set[str] = set()
+    try:
+        while True:
+            going = {problem, *(e for e in ends if not e.done())}
+            # Once a second it is seen whether the master is still heard.
+            await asyncio.wait(going, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+            master.check()
+            for r in federates:
+                if r.returncode == 0 and r.name not in left:
+                    left.add(r.name)
+                    there.control.say(event="left", federate=r.name)
+            for r in launcher.running:
+                if r.returncode is not None and (r.name in SERVICES or r.returncode != 0):
+                    raise await _death(r, launcher, there)
+            if all(r.returncode == 0 for r in federates):
+                return
+            if time.monotonic() >= master.heard_s + master.patience_s():
+                raise await _silence(sequence, launcher, master)
+    finally:
+        for waiting in (problem, *ends):
+            waiting.cancel()
+
+
+async def _death(first: Running, launcher: Launcher, there: There) -> BenchError:
+    """The message for a federate that ended badly."""
+    # A federate that fails makes others fail. Whoever was killed or stopped, or said why first, is
+    # named: processes that are about to end get the chance to do so.
+    others = {
+        asyncio.ensure_future(r.process.wait()) for r in launcher.running if r.name not in SERVICES
+    }
+    patience = 0.5 if (first.returncode or 0) < 0 else GRACE_S
+    await asyncio.wait(others, timeout=patience)
+    for waiting in others:
+        waiting.cancel()
+    there.master.check()  # a lost connection is no death
+    await there.bring_rest()
+    at = there.master.at
+    dead = [r for r in launcher.running if r.returncode not in (None, 0)]
+    culprit = next((r for r in dead if (r.returncode or 0) < 0), first)
+    what = f"{culprit.title} {culprit.fate()} {at}"
+    do = ""
+    # Who was killed could not say why.
+    if (culprit.returncode or 0) > 0:
+        if stopped := await launcher.stopped():
+            what = f"{stopped} {at}; {what}"
+        words, do = culprit.last_words()
+        if words:
+            what += f": {words}"
+    code = UNREACHABLE if culprit.returncode == UNREACHABLE else FAILED
+    return BenchError("STL-RUN-003", what, str(culprit.log), do or "read that log", code)
+
+
+async def _silence(sequence: Sequence, launcher: Launcher, master: Master) -> BenchError:
+    """The message when nothing happens any more and nobody said why."""
+    alive = [r for r in launcher.running if r.returncode is None and r.name not in SERVICES]
+    named = next((r for r in alive if r.name == sequence.master), alive[0])
+    silent = f"nothing was heard of {named.title} for {master.patience_s():.0f} s"
+    stopped = await launcher.stopped()
+    what = f"{stopped} {master.at}; {silent}" if stopped else f"{silent} {master.at}"
+    return BenchError("STL-RUN-006", what, str(named.log), "read that log", FAILED)
+
+
+async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: There) -> None:
+    """Until the server's log holds its sign and its port is its own; that is never assumed, as
+    another RTI may hold the port and answer there."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+
+    async def ready() -> bool:
+        await there.bring_home()
+        said = server.log.read_text(errors="replace") if server.log.exists() else ""
+        if rti.server_ready and rti.server_ready not in said:
+            return False
+        return rti.server_port is None or await server.listens(rti.server_port)
+
+    while not await ready():
+        if server.returncode is not None or loop.time() > deadline:
+            fate = server.fate() if server.returncode is not None else "did not get ready in time"
+            words, do = server.last_words()
+            raise BenchError(
+                "STL-RTI-004",
+                f"the RTI's server {fate}" + (f": {words}" if words else ""),
+                str(server.log),
+                do or "is its port in use by another process?",
+            )
+        await asyncio.sleep(0.05)
