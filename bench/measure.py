@@ -129,13 +129,17 @@ env = {{ STANDIN = "{rules}" }}"""
     lossy = low <= row["lost"] <= high
     print(f"lost {row['lost']} of {row['sent']}, 1 % is {low:.0f} to {high:.0f}: {lossy}")
     test = 'kind = "RTOL"\nloop_version = 3\noutstanding_max = 1\nupdates = 500\nsamples = 3'
-    plain, late = (
+    # Who waits for 2 ms finds its CPU asleep, and what waking it takes is the machine's: so an RTI
+    # that is late is compared with one that is late by 2 ms more.
+    plain, late, later = (
         min(r["rtt_p50_ms"] for r in standin(rules, test).rows)
-        for rules in ("", "late=returnObj:0.002")
+        for rules in ("", "late=returnObj:0.002", "late=returnObj:0.004")
     )
-    delay = late - plain
-    delayed = abs(delay - 2) <= 0.1
-    print(f"round trip {plain:.3f} ms, delayed by 2 ms {late:.3f} ms: {delay:.3f} more: {delayed}")
+    delayed = abs(later - late - 2) <= 0.1
+    print(
+        f"round trip {plain:.3f} ms, delayed by 2 ms {late:.3f} ms, by 4 ms {later:.3f} ms: "
+        f"{late - plain:.3f} and {later - late:.3f} more, the latter within 5 % of 2: {delayed}"
+    )
     return lossy and delayed
 
 

@@ -386,7 +386,7 @@ class _Doing:
         """One execution after another; a failed one does not keep the next from running."""
         console, store = self.console, self.store
         every = [(s, e) for s in self.sequences.sequence for e in s.execution]
-        total = sum(sum(t.samples for t in e.tests()) * len(s.pair) for s, e in every)
+        total = sum(t.samples * (t.pairs or len(s.pair)) for s, e in every for t in e.tests())
         terminal = console.is_terminal
         shown = _Bar(console, total) if terminal else _Lines(console, total, self.progress_s)
         with shown:

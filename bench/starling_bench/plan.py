@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError, create_model
 
 from . import network, topology
 from .errors import USAGE, BenchError
-from .fields import Fault, Faults, Loc, Name, Seconds, Strict, twice
+from .fields import Fault, Faults, Loc, Name, Positive, Seconds, Strict, twice
 from .network import Host, Hosts, Layout
 from .rti import NamedRti, Rti
 from .study import Study
@@ -30,11 +30,13 @@ from .topology import Cpus, Federate, Pair
 
 class Place(Strict):
     """The fields of every study's tests that say where and on what a test runs: those of its
-    sequence where they are not given. What differs here runs in federation executions apart."""
+    sequence where they are not given. What differs here runs in federation executions apart, but
+    for the number of pairs."""
 
     rti: Name | None = None
     bundling: bool | None = None
     hosts: Name | None = None  # a layout of the sequence's
+    pairs: Positive | None = None  # so many of the sequence's, the first; all
 
 
 class Spec(Strict):
@@ -258,6 +260,10 @@ def _test_faults(at: Loc, test: Spec, sequence: Sequence, known: list[str], stud
             yield (*at, field), "the list is empty", "give a value, or leave the field out"
         elif isinstance(value, list) and (i := twice(value)) is not None:
             yield (*at, field, i), f"{value[i]!r} is in the list twice", "remove one"
+    there = len(sequence.pair)
+    if (most := max((n for n in test.lists()["pairs"] if n), default=0)) > there:
+        what = f"a test of {most} pairs, and the sequence has {there}"
+        yield (*at, "pairs"), what, "add a [[sequence.pair]], or take fewer"
     if all(test.lists().values()):
         yield from study.faults(at, test, sequence)
 

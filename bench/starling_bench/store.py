@@ -172,7 +172,7 @@ class Store:
                 have[r["test"]] = have.get(r["test"], 0) + 1
         found = {int(number) for number in record["problems"]}
         for number, test in record["tests"].items():
-            if have.get(int(number), 0) >= test["samples"] * record["pairs"]:
+            if have.get(int(number), 0) >= test["samples"] * (test.get("pairs") or record["pairs"]):
                 found.add(int(number))
         return found
 
@@ -216,6 +216,7 @@ class Store:
             more = {
                 key: record.get(key, "") for key in ("rti", "adapter", "cpus", "bundling", "hosts")
             }
+            more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
             found.append(summary | more)
         return found

@@ -106,6 +106,7 @@ BAD = {
     "pair twice": ("[[sequence.execution]]",
                    '[[sequence.pair]]\nsender = "a"\nreceiver = "b"\n[[sequence.execution]]'),
     "federate twice": ('name = "b"', 'name = "a"'),
+    "more pairs than there are": (TEST, "pairs = [1, 2]"),
     "one federate": ('[[sequence.federate]]\nname = "b"\n', ""),
     "idle federate": ("[[sequence.pair]]", '[[sequence.federate]]\nname = "c"\n[[sequence.pair]]'),
     "execution twice": ("[[sequence.execution]]\nname = \"e\"",

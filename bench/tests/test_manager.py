@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, identity, plan
+from starling_bench import conduct, follow, identity, plan
 from starling_bench.errors import BenchError
 from starling_bench.rti import Adapter
 from starling_bench.store import Store
@@ -197,12 +197,12 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
 
 
 def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
-    monkeypatch.setattr(conduct, "SLACK_S", LIMIT_S)
+    monkeypatch.setattr(follow, "SLACK_S", LIMIT_S)
 
     def heard(event: dict) -> None:
         # From here on it says nothing.
         if event["event"] == "test" and event["test"] == 2:
-            monkeypatch.setattr(conduct, "SLACK_S", 0.5)
+            monkeypatch.setattr(follow, "SLACK_S", 0.5)
 
     shutil.copy(FOM, tmp_path / "f.xml")
     path = tmp_path / "t.tsf.toml"

@@ -71,6 +71,30 @@ name = "third"
     assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
 
 
+def test_pairs_are_values_of_a_test(run):
+    """The first of the sequence's; who is in none of them only keeps step."""
+    more = """types = 2
+pairs = [2, 1]
+[[sequence.pair]]
+sender = "subordinate"
+receiver = "third"
+[[sequence.federate]]
+name = "third"
+"""
+    test = QUICK.replace("samples = 2", "samples = 1")
+    code, _, err = run.start(text(f"{test}\n{more}", rti='adapter = "tcp"')).end()
+    assert (code, err) == (0, "")
+    found = [(r["test"], r["pair"], r["sender"]) for r in run.rows()]
+    both = [("1", "master"), ("2", "subordinate")]
+    tests = range(1, 17)  # pairs change last
+    assert sorted(found, key=lambda f: int(f[0])) == [
+        (str(t), *pair) for t in tests for pair in (both if t <= 8 else both[:1])
+    ]
+    assert {(r["received"], r["lost"]) for r in run.rows()} == {("300", "0")}
+    summaries = json.loads((run.directory / "out" / "summary.json").read_text())
+    assert [s["pairs"] for s in summaries] == [2] * 16 + [1] * 8
+
+
 def test_every_loop_brings_everything(run):
     test = 'kind = ["RTOL", "OWIT"]\nloop_version = [1, 2, 3]\nupdates = 200\nsamples = 1'
     code, _, err = run.start(text(test, rti='adapter = "tcp"')).end()

@@ -50,6 +50,8 @@ Clock::duration ofSeconds(double s) {
     return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(s));
 }
 
+auto const kAwake = std::chrono::microseconds(300);
+
 struct Rule {
     std::string what, part;
     double value;
@@ -430,7 +432,11 @@ private:
                 return false;
             }
             if (now >= until) return false;
-            auto const ns = std::chrono::nanoseconds(next - now).count();
+            // What is late is so by that much and no more: the last of it is not slept, as waking
+            // takes its time.
+            if (next < until && next - now <= kAwake) continue;
+            auto const wait = next < until ? next - now - kAwake : next - now;
+            auto const ns = std::chrono::nanoseconds(wait).count();
             timespec const patience = {ns / 1000000000, ns % 1000000000};
             pollfd watch = {socket_, POLLIN, 0};
             ::ppoll(&watch, 1, &patience, nullptr);

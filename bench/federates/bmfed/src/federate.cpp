@@ -232,7 +232,6 @@ void Federate::runMaster() {
         TestDescription test = options_.tests[i];
         if (test.number == 0) test.number = static_cast<int>(i) + 1;
         test.firstTag = tag;
-        test.pairs = options_.pairs;
         tag += static_cast<std::uint32_t>(test.samples);
         runTest(test);
     }

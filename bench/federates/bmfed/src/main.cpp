@@ -103,7 +103,7 @@ struct CommandLine {
         }
         for (auto const& text : tests) {
             options.tests.push_back(bmfed::TestDescription::parse(text));
-            options.tests.back().pairs = options.pairs;
+            options.tests.back().take(options.pairs);
             options.tests.back().check(memoryOfHost());
         }
         if (options.master && tests.empty()) throw UsageError("a master needs at least one --test");

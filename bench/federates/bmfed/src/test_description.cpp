@@ -132,6 +132,7 @@ TestDescription TestDescription::parse(std::string const& text) {
         else if (key == "tick_max") test.tickMax = parseSeconds(key, value);
         else if (key == "number") test.number = number(1000000);
         else if (key == "first_tag") test.firstTag = static_cast<std::uint32_t>(count(1, many));
+        else if (key == "pairs_max") test.pairsMax = count(1, many);
         else if (key == "pairs" && value.is_array()) {
             for (auto const& pair : value) test.pairs.push_back(parsePair(pair));
         } else throw UsageError("unknown test field '" + key + "'");

@@ -43,6 +43,7 @@ struct TestDescription {
     std::uint64_t outstandingMax = 0;  // 0: send on as soon as no reflection arrives
     double tickMin = 0.001;
     double tickMax = 0.01;
+    std::uint64_t pairsMax = ~std::uint64_t{0};  // so many of the pairs take part, the first
     // Set by the master. A test that is resumed or run alone keeps its number.
     int number = 0;              // of the test in its federation execution; 0: not given
     std::uint32_t firstTag = 1;  // tag of the first sample
@@ -53,6 +54,11 @@ struct TestDescription {
     std::string kindName() const;
     std::string transportName() const { return reliable ? "reliable" : "best_effort"; }
 
+    // Those of these pairs that take part in this test.
+    void take(std::vector<Pair> const& all) {
+        pairs = all;
+        if (pairs.size() > pairsMax) pairs.resize(static_cast<std::size_t>(pairsMax));
+    }
     // Number of the class (1..32) that type `type` (from 0) of pair `pair` (from 0) uses. The FOM
     // makes 1..16 reliable and 17..32 best effort; a test that asks for its transportation uses
     // all. Each is that of one pair and type.

@@ -51,6 +51,7 @@ class Test(Place):
         """The test as bmfed's --test wants it."""
         kept = self.model_dump(exclude={*Place.model_fields, "transport_by", "mode_tolerance_ms"})
         fields = {_ARGUMENTS.get(name, name): value for name, value in kept.items()}
+        fields |= {"pairs_max": self.pairs} if self.pairs else {}
         fields |= {"number": number, "by_service": self.transport_by == "service"}
         return json.dumps(fields)
 
@@ -73,12 +74,14 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = "tick_min_s" if "tick_min_s" in test.model_fields_set else "tick_max_s"
         what = f"tick_min_s ({low:g}) is more than tick_max_s ({high:g})"
         yield (*at, field), what, "make tick_max_s the longer one"
-    pairs, types = len(sequence.pair), max(fields["types"])
+    # Those of a test are the first.
+    pairs = max(n or len(sequence.pair) for n in fields["pairs"])
+    types = max(fields["types"])
     by_class = "class" in fields["transport_by"]
     most = CLASSES_PER_TRANSPORT * (1 if by_class else 2)
     there = f"{most} per transportation" if by_class else str(most)
-    if any(pair.classes for pair in sequence.pair):
-        yield from class_faults(at, sequence.pair, types, most, there)
+    if any(pair.classes for pair in sequence.pair[:pairs]):
+        yield from class_faults(at, sequence.pair[:pairs], types, most, there)
     elif pairs * types > most:
         yield (
             (*at, "types") if "types" in test.model_fields_set else at,
@@ -99,7 +102,8 @@ def classes(sequence: Sequence) -> list[str]:
     for spec in (spec for e in sequence.execution for spec in e.test):
         lists = spec.lists()
         numbers = [n for pair in sequence.pair for n in pair.classes or ()]
-        numbers = numbers or range(1, len(sequence.pair) * max(lists["types"]) + 1)
+        pairs = max(n or len(sequence.pair) for n in lists["pairs"])
+        numbers = numbers or range(1, pairs * max(lists["types"]) + 1)
         for kind in lists["kind"]:
             tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
             for transport, by in itertools.product(lists["transport"], lists["transport_by"]):

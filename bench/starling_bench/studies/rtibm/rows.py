@@ -55,6 +55,7 @@ VARIABLES = Variables(
             "bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off", line=True
         ),
         Variable("loop", lambda s: s["loop"], lambda v: f"V{v}", line=True),
+        Variable("pairs", lambda s: s.get("pairs", 1), axis=True),
         Variable("types", lambda s: s["types"], axis=True, always=True),
         Variable("instances", lambda s: s["instances"], axis=True, always=True),
         Variable("buffers", lambda s: s["buffers"], axis=True, always=True),
