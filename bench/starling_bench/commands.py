@@ -373,7 +373,7 @@ class _Doing:
         if not here or not (quiet or self.idle_wait_s):
             yield
             return
-        program = Path(self.conductor.command(here[0], here[0].federate[0])[0])
+        program = Path(self.conductor.beside(here[0]))
         if not quiet and not program.with_name(keeper.PROGRAM).is_file():
             yield  # programs of another's making need none
             return

@@ -125,6 +125,12 @@ class Conductor:
             )
         return [str(Path(found).resolve()), *command[1:]]
 
+    def beside(self, sequence: Sequence) -> str:
+        """The program beside which the platform's own are: the federates', not what one of them
+        is run by."""
+        usual = [f for f in sequence.federate if not f.command]
+        return self.command(sequence, (usual or sequence.federate)[0])[0]
+
     def rti_root(self, sequence: Sequence) -> Path | None:
         """The install tree of the RTI."""
         if self.root:
@@ -150,14 +156,14 @@ class Conductor:
             if self.here(sequence):
                 cpus = self._cpus_of(sequence, federate.host, federate.cpus)
                 self._cpus(cpus, f"federate '{federate.name}'")
-        program = Path(self.command(sequence, sequence.federate[0])[0])
+        program = Path(self.beside(sequence))
         network.check(self._used(sequence, "namespace"), program)
         ssh.check(self._used(sequence, "ssh"))
 
     def _check_rti(self, sequence: Sequence) -> None:
         adapter = adapter_for(sequence.rti, f"sequence '{sequence.name}'")
         try:
-            program = self.command(sequence, sequence.federate[0])[0]
+            program = self.beside(sequence)
         except BenchError:
             return  # that fault is told of the federates
         rti, root = sequence.rti, self.rti_root(sequence)
@@ -223,7 +229,7 @@ class Conductor:
         master = Master(store, sequence, execution, progress, record)
         failed = True
         try:
-            program = self.command(sequence, sequence.federate[0])[0]
+            program = self.beside(sequence)
             logs = store.execution_directory(sequence.name, execution.name).resolve()
             directory = self.run.directory("pipe-")
             parts = ssh.Parts(Path(program), self.rti_root(sequence), self.fom(sequence))
