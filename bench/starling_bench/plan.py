@@ -110,6 +110,10 @@ class Sequence(Strict, Generic[Tests]):
     pair: Annotated[list[Pair], Field(min_length=1)]
     execution: Annotated[list[Execution[Tests]], Field(min_length=1)]
 
+    def taken(self, spec: Spec) -> list[Pair]:
+        """The pairs that take part in some of the tests that `spec` stands for."""
+        return self.pair[: max(n or len(self.pair) for n in spec.lists()["pairs"])]
+
 
 class File(Strict, Generic[Tests]):
     """A test sequence file."""

@@ -51,9 +51,8 @@ class Test(Place):
         """The test as bmfed's --test wants it."""
         kept = self.model_dump(exclude={*Place.model_fields, "transport_by", "mode_tolerance_ms"})
         fields = {_ARGUMENTS.get(name, name): value for name, value in kept.items()}
-        fields |= {"pairs_max": self.pairs} if self.pairs else {}
         fields |= {"number": number, "by_service": self.transport_by == "service"}
-        return json.dumps(fields)
+        return json.dumps(fields | ({"pairs_max": self.pairs} if self.pairs else {}))
 
 
 TestSpec = spec_of(Test, "mode_tolerance_ms")
@@ -74,18 +73,16 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = "tick_min_s" if "tick_min_s" in test.model_fields_set else "tick_max_s"
         what = f"tick_min_s ({low:g}) is more than tick_max_s ({high:g})"
         yield (*at, field), what, "make tick_max_s the longer one"
-    # Those of a test are the first.
-    pairs = max(n or len(sequence.pair) for n in fields["pairs"])
-    types = max(fields["types"])
+    pairs, types = sequence.taken(test), max(fields["types"])
     by_class = "class" in fields["transport_by"]
     most = CLASSES_PER_TRANSPORT * (1 if by_class else 2)
     there = f"{most} per transportation" if by_class else str(most)
-    if any(pair.classes for pair in sequence.pair[:pairs]):
-        yield from class_faults(at, sequence.pair[:pairs], types, most, there)
-    elif pairs * types > most:
+    if any(pair.classes for pair in pairs):
+        yield from class_faults(at, pairs, types, most, there)
+    elif (needed := len(pairs) * types) > most:
         yield (
             (*at, "types") if "types" in test.model_fields_set else at,
-            f"{pairs} pairs of {types} types need {pairs * types} classes; the FOM has {there}",
+            f"{len(pairs)} pairs of {types} types need {needed} classes; the FOM has {there}",
             "take fewer pairs or types" + (', or transport_by = "service"' if by_class else ""),
         )
 
@@ -101,9 +98,9 @@ def classes(sequence: Sequence) -> list[str]:
     needed = dict.fromkeys(_CONTROL)
     for spec in (spec for e in sequence.execution for spec in e.test):
         lists = spec.lists()
-        numbers = [n for pair in sequence.pair for n in pair.classes or ()]
-        pairs = max(n or len(sequence.pair) for n in lists["pairs"])
-        numbers = numbers or range(1, pairs * max(lists["types"]) + 1)
+        pairs = sequence.taken(spec)
+        numbers = [n for pair in pairs for n in pair.classes or ()]
+        numbers = numbers or range(1, len(pairs) * max(lists["types"]) + 1)
         for kind in lists["kind"]:
             tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
             for transport, by in itertools.product(lists["transport"], lists["transport_by"]):

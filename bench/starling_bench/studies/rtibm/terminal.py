@@ -25,9 +25,7 @@ def tables(console: Console, summaries: list[dict]) -> None:
         if shared:
             title += "; " + ", ".join(f"{k} {v}" for k, v in shared.items())
         table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        figures = (
-            ["mean", "p50", "p99", "p99.9", "max", "Hz"] if round_trip else ["updates/s", "MB/s"]
-        )
+        figures = ("mean p50 p99 p99.9 max Hz" if round_trip else "updates/s MB/s").split()
         for head in varied[0]:
             table.add_column(head, justify="left", no_wrap=True)
         for head in (*figures, "sent", "received", "lost"):
