@@ -13,7 +13,7 @@
 //! back what that has not read.
 //!
 //! Every word that is shared has one writer; peers can neither change nor shorten it, and what they
-//! write is not believed. Nothing has a name in a file system, so
+//! write is not believed (`docs/decisions/shared-memory.md`). Nothing has a name in a file system, so
 //! nothing is left of a process that was killed.
 #![warn(missing_docs)]
 #![deny(unsafe_code)]

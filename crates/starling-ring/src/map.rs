@@ -93,7 +93,10 @@ impl Own {
     /// All zero but its first two words.
     pub(crate) fn new(magic: u64, records: usize) -> io::Result<Own> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        let file = beyond_standard(rustix::fs::memfd_create("starling", flags)?)?;
+        // Some systems demand it, and those before Linux 6.3 don't know it.
+        let file = rustix::fs::memfd_create(NAME, flags | MemfdFlags::NOEXEC_SEAL)
+            .or_else(|_| rustix::fs::memfd_create(NAME, flags))?;
+        let file = beyond_standard(file)?;
         rustix::fs::ftruncate(&file, (HEAD + records) as u64)?;
         let mapping = Mapping::new(&file, records, ProtFlags::READ | ProtFlags::WRITE)?;
         // From here on no mapping, nor descriptor, but this mapping writes; and a reader's pages
@@ -160,6 +163,8 @@ impl Own {
     }
 }
 
+/// As `/proc/PID/maps` shows the memory.
+const NAME: &str = "starling";
 const SEALS: SealFlags = SealFlags::SHRINK
     .union(SealFlags::GROW)
     .union(SealFlags::FUTURE_WRITE)
