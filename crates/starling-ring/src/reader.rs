@@ -84,9 +84,7 @@ impl RingReader {
         (self.cursor, self.joined, self.ended, self.doubt) = (0, false, None, None);
         self.long = Vec::new();
         let entry = entry(self.attachment.writer.index());
-        // Who wrote before to the reader of this entry must not take the new cursor for the old one's.
-        self.board.set(entry + MARK, 0);
-        self.board.release(entry + CURSOR, 0);
+        self.board.set(entry + CURSOR, 0);
         self.board.release(entry + MARK, mark);
     }
 

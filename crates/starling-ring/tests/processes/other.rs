@@ -5,7 +5,7 @@ use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use starling_ring::{Attachment, Board, Read, RingWriter, Seat};
+use starling_ring::{Attachment, Board, Read, RingReader, RingWriter, Seat};
 use std::io::{IoSlice, IoSliceMut, Read as _, Write as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -48,6 +48,15 @@ pub fn wait_for(board: &Board) {
     let doorbell = board.doorbell();
     poll(&mut [PollFd::new(&doorbell, PollFlags::IN)], None).unwrap();
     board.answer();
+}
+
+/// As a process waits that has nothing else to do.
+pub fn wait_for_news(board: &mut Board, reader: &RingReader) {
+    board.prepare_to_sleep();
+    if !reader.has_news() {
+        wait_for(board);
+    }
+    board.awake();
 }
 
 pub struct Line(UnixStream);
@@ -161,13 +170,7 @@ pub mod answer {
                     Read::Over => break,
                     Read::Broken(why) => panic!("{why}"),
                     Read::Frames | Read::Nothing if random.bool() => {}
-                    Read::Frames | Read::Nothing => {
-                        board.prepare_to_sleep();
-                        if !reader.has_news() {
-                            wait_for(&board);
-                        }
-                        board.awake();
-                    }
+                    Read::Frames | Read::Nothing => wait_for_news(&mut board, &reader),
                 }
             }
             line.tell(&ids(&batch));
