@@ -59,8 +59,10 @@ def count(given: argparse.Namespace, role: str, updates: int) -> int:
                 )
 
             federates = [
-                federate("receive"),
-                federate("send", "--laps", "0", "--spread-ms", "0", "--seed", "0"),
+                federate("receive", "--me", "0"),
+                federate(
+                    "send", "--laps", "0", "--spread-ms", "0", "--seed", "0", "--receivers", "1"
+                ),
             ]
             said = [f.communicate()[1] for f in federates]
             if any(f.returncode for f in federates):

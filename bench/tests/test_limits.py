@@ -38,10 +38,12 @@ def bench(do: Do, tmp_path_factory: pytest.TempPathFactory) -> Iterator[runs.Ben
     assert not me.temporary.exists()
 
 
-@pytest.mark.parametrize("socket", ["unix", "tcp"])
+@pytest.mark.parametrize("socket", ["unix", "tcp", "memory"])
 def test_round_trips_and_stream(do, bench, socket):
-    assert do(runs.round_trip(bench, socket, 200, 10))["p50_us"] > 0
-    assert do(runs.stream(bench, socket, 20_000))["received"] == 20_000
+    for size in (100, 5000):
+        assert do(runs.round_trip(bench, socket, 200, 10, size))["p50_us"] > 0
+        assert do(runs.stream(bench, socket, 20_000, size))["received"] == 20_000
+    assert do(runs.stream(bench, socket, 2000, receivers=3))["received"] == 2000
 
 
 @pytest.mark.parametrize("socket", ["unix", "tcp"])
@@ -68,10 +70,17 @@ def test_on_one_cpu(do, bench):
 def test_raw(do, bench):
     for socket in ("unix", "tcp"):
         common = {"socket": socket, "bytes": 100, "count": 1000}
-        assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
+        for relay in (0, 1):
+            trips = do(runs.raw(bench, "round-trip", warm_up=10, relay=relay, **common))
+            assert trips["p50_us"] > 0
         for relay, batch in ((0, 0), (1, 16384)):
             told = do(runs.raw(bench, "stream", relay=relay, batch=batch, **common))
             assert told["received"] == 1000
+    for size in (100, 5000):
+        common = {"socket": "ring", "bytes": size, "count": 1000}
+        assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
+        for batch in (0, 16384):
+            assert do(runs.raw(bench, "stream", batch=batch, **common))["received"] == 1000
 
 
 def test_everybody_discovers_everything(do, bench):

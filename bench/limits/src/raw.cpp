@@ -1,9 +1,9 @@
 // The raw limit beside the figures of an RTI: plain sockets on one host.
-//   limits-raw round-trip --socket tcp|unix --bytes N --warm-up N --count N
-//   limits-raw stream --socket tcp|unix --bytes N --count N --relay 0|1 --batch BYTES
-// round-trip: A -> relay -> B -> relay -> A, three processes. stream: sender -> (relay ->)
+//   limits-raw round-trip --socket tcp|unix|ring --bytes N --warm-up N --count N --relay 0|1
+//   limits-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
+// round-trip: A -> (relay ->) B -> (relay ->) A, a process each. stream: sender -> (relay ->)
 // receiver; the sender calls send() once for each BYTES (0: for each message), the receiver reads
-// 64 KB and is timed from its first to its last byte.
+// 64 KB and is timed from its first to its last byte. ring: shared memory, without a relay.
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -24,6 +24,8 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "raw_ring.hpp"
 
 namespace {
 
@@ -126,27 +128,18 @@ template <class Work> pid_t apart(std::vector<int> const &closed, Work work) {
     _exit(1);
 }
 
-void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count) {
-    Pair const left(tcp), right(tcp);
-    int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
-    apart({a, b}, [&] { relay(x, y); });
-    apart({a, x, y}, [&] {
-        std::vector<char> message(bytes);
-        while (readAll(b, message.data(), bytes))
-            writeAll(b, message.data(), bytes);
-    });
-    for (int fd : {x, y, b})
-        close(fd);
+/// Sends numbered messages, each when the one before is back.
+template <class Send, class Receive>
+void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, Send send, Receive receive) {
     std::vector<char> message(bytes, 'x');
     std::vector<double> trips;
     trips.reserve(count);
     for (std::uint64_t n = 1; n <= warmUp + count; ++n) {
         double const start = seconds();
         std::memcpy(message.data(), &n, sizeof n);
-        writeAll(a, message.data(), bytes);
+        send(message.data());
         std::uint64_t back = 0;
-        if (!readAll(a, message.data(), bytes))
-            throw std::runtime_error("the relay has ended");
+        receive(message.data());
         double const trip = seconds() - start;
         std::memcpy(&back, message.data(), sizeof back);
         if (back != n)
@@ -154,7 +147,6 @@ void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t coun
         if (n > warmUp)
             trips.push_back(trip * 1e6);
     }
-    close(a);
     std::sort(trips.begin(), trips.end());
     double sum = 0;
     for (double t : trips)
@@ -164,36 +156,68 @@ void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t coun
                 sum / static_cast<double>(trips.size()));
 }
 
-void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch) {
+void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, bool relayed) {
     Pair const left(tcp), right(tcp);
-    int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
+    int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
+    int const other = relayed ? b : x;
     if (relayed)
-        apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
-    apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
-        std::size_t const each = std::max<std::size_t>(batch / bytes, 1);
-        std::vector<char> message(each * bytes, 'x');
-        for (std::uint64_t n = 0; n < count;) {
-            std::size_t const now = std::min<std::size_t>(each, count - n);
-            for (std::size_t i = 0; i < now; ++i, ++n)
-                std::memcpy(message.data() + i * bytes, &n, sizeof n);
-            writeAll(from, message.data(), now * bytes);
+        apart({a, b}, [&] { relay(x, y); });
+    apart({a, y, relayed ? x : b}, [&] {
+        std::vector<char> message(bytes);
+        while (readAll(other, message.data(), bytes))
+            writeAll(other, message.data(), bytes);
+    });
+    for (int fd : {x, y, b})
+        close(fd);
+    trips(
+        bytes, warmUp, count, [&](char const *message) { writeAll(a, message, bytes); },
+        [&](char *message) {
+            if (!readAll(a, message, bytes))
+                throw std::runtime_error("the other end has ended");
+        });
+    close(a);
+}
+
+void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count) {
+    Ring there, back;
+    apart({}, [&] {
+        std::vector<char> message(bytes);
+        for (std::size_t n = 0; n < warmUp + count; ++n) {
+            there.takeAll(message.data(), bytes);
+            back.put(message.data(), bytes);
         }
     });
-    for (int fd : {left.ends[0], left.ends[1], right.ends[0], right.ends[1]})
-        if (fd != to)
-            close(fd);
+    trips(
+        bytes, warmUp, count, [&](char const *message) { there.put(message, bytes); },
+        [&](char *message) { back.takeAll(message, bytes); });
+}
+
+/// Puts numbered messages together, as many as fit, and hands them on.
+template <class Send>
+void sendAll(std::size_t bytes, std::size_t count, std::size_t batch, Send send) {
+    std::size_t const each = std::max<std::size_t>(batch / bytes, 1);
+    std::vector<char> message(each * bytes, 'x');
+    for (std::uint64_t n = 0; n < count;) {
+        std::size_t const now = std::min<std::size_t>(each, count - n);
+        for (std::size_t i = 0; i < now; ++i, ++n)
+            std::memcpy(message.data() + i * bytes, &n, sizeof n);
+        send(message.data(), now * bytes);
+    }
+}
+
+/// Takes so many messages, and prints how fast they came.
+template <class Receive> void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
     std::vector<char> buffer(kRead + bytes);
     std::size_t held = 0;
     std::uint64_t next = 0;
     double first = 0;
-    for (;;) {
-        ssize_t const got = recv(to, buffer.data() + held, kRead, 0);
-        checked(static_cast<int>(got), "recv");
+    while (next < count) {
+        std::size_t const got = receive(buffer.data() + held, kRead);
         if (first == 0)
             first = seconds();
         if (got == 0)
             break;
-        held += static_cast<std::size_t>(got);
+        held += got;
         std::size_t used = 0;
         for (; held - used >= bytes; used += bytes, ++next) {
             std::uint64_t number;
@@ -203,14 +227,40 @@ void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::s
         }
         held -= used;
         std::memmove(buffer.data(), buffer.data() + used, held);
-        if (next == count)
-            break;
     }
     double const took = seconds() - first;
     if (next != count)
         throw std::runtime_error("messages are missing at the end");
     std::printf("{\"received\": %llu, \"seconds\": %.6f, \"per_s\": %.0f}\n",
                 static_cast<unsigned long long>(next), took, static_cast<double>(next - 1) / took);
+}
+
+void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch) {
+    Pair const left(tcp), right(tcp);
+    int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
+    if (relayed)
+        apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
+    apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
+        sendAll(bytes, count, batch,
+                [&](char const *some, std::size_t size) { writeAll(from, some, size); });
+    });
+    for (int fd : {left.ends[0], left.ends[1], right.ends[0], right.ends[1]})
+        if (fd != to)
+            close(fd);
+    receiveAll(bytes, count, [&](char *some, std::size_t size) {
+        ssize_t const got = recv(to, some, size, 0);
+        checked(static_cast<int>(got), "recv");
+        return static_cast<std::size_t>(got);
+    });
+}
+
+void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch) {
+    Ring ring;
+    apart({}, [&] {
+        sendAll(bytes, count, batch,
+                [&](char const *some, std::size_t size) { ring.put(some, size); });
+    });
+    receiveAll(bytes, count, [&](char *some, std::size_t size) { return ring.take(some, size); });
 }
 
 }
@@ -225,16 +275,24 @@ int main(int argc, char **argv) {
         };
         std::string const what = argc > 1 ? argv[1] : "", socket = given["--socket"];
         std::size_t const bytes = number("--bytes"), count = number("--count");
-        if ((what != "round-trip" && what != "stream") || (socket != "tcp" && socket != "unix") ||
-            bytes < sizeof(std::uint64_t) || count < 2) {
-            std::fprintf(stderr, "usage: limits-raw round-trip|stream --socket tcp|unix --bytes N "
-                                 "--count N [--warm-up N] [--relay 0|1] [--batch BYTES]\n");
+        std::size_t const warmUp = number("--warm-up"), batch = number("--batch");
+        bool const trip = what == "round-trip", relayed = number("--relay") != 0;
+        bool const ring = socket == "ring", tcp = socket == "tcp";
+        if ((!trip && what != "stream") || (!ring && !tcp && socket != "unix") ||
+            (ring && relayed) || bytes < sizeof(std::uint64_t) || count < 2) {
+            std::fprintf(stderr,
+                         "usage: limits-raw round-trip|stream --socket tcp|unix|ring --bytes N "
+                         "--count N [--warm-up N] [--relay 0|1] [--batch BYTES]\n");
             return 2;
         }
-        if (what == "round-trip")
-            roundTrip(socket == "tcp", bytes, number("--warm-up"), count);
+        if (trip && ring)
+            roundTripByRings(bytes, warmUp, count);
+        else if (trip)
+            roundTrip(tcp, bytes, warmUp, count, relayed);
+        else if (ring)
+            streamByRing(bytes, count, batch);
         else
-            stream(socket == "tcp", bytes, count, number("--relay") != 0, number("--batch"));
+            stream(tcp, bytes, count, relayed, batch);
         int status = 0, failed = 0;
         while (wait(&status) > 0)
             failed |= status;

@@ -21,6 +21,9 @@ char const kStart[] = "start", kDone[] = "done", kEnd[] = "end";
 VariableLengthData tagOf(std::string const &text) {
     return VariableLengthData(text.data(), text.size());
 }
+bool begins(VariableLengthData const &tag, std::string const &text) {
+    return tag.size() >= text.size() && std::memcmp(tag.data(), text.data(), text.size()) == 0;
+}
 bool is(VariableLengthData const &tag, std::string const &text) {
     return tag.size() == text.size() && std::memcmp(tag.data(), text.data(), text.size()) == 0;
 }
@@ -38,7 +41,8 @@ public:
         rti->publishObjectClassAttributes(there.handle, there.attributes);
         payload_.make(there.payload, options.number("bytes"));
         instance_ = rti->registerObjectInstance(there.handle);
-        await([&] { return started_; });
+        std::uint64_t const receivers = options.number("receivers");
+        await([&] { return started_ == receivers; });
         double const start = seconds();
         // The last update is sent when all that join late have got their first.
         while (sent_ + 1 < updates || marked_ < laps) {
@@ -55,17 +59,17 @@ public:
                 update();
         }
         rti->updateAttributeValues(instance_, payload_.numbered(++sent_), tagOf(kEnd));
-        await([&] { return done_; });
+        await([&] { return done_ == receivers; });
         leave();
         std::printf("{\"sent\": %llu}\n", static_cast<unsigned long long>(sent_));
     }
 
     void provideAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &,
                                      VariableLengthData const &tag) LIMITS_THROW override {
-        if (is(tag, kStart))
-            started_ = true;
-        else if (is(tag, kDone))
-            done_ = true;
+        if (begins(tag, kStart))
+            ++started_;
+        else if (begins(tag, kDone))
+            ++done_;
         else
             wanted_.push_back(tag);
     }
@@ -82,7 +86,7 @@ private:
     ObjectInstanceHandle instance_;
     std::vector<VariableLengthData> wanted_;
     std::uint64_t sent_ = 0, marked_ = 0;
-    bool started_ = false, done_ = false;
+    std::uint64_t started_ = 0, done_ = 0;
 };
 
 /// Who gets the stream, from its beginning or not, and finds what is wrong with it.
@@ -111,7 +115,9 @@ public:
     }
 
     /// Tells the sender that all has come.
-    void thank() { rti->requestAttributeValueUpdate(instance_, there.attributes, tagOf(kDone)); }
+    void thank(std::string const &me) {
+        rti->requestAttributeValueUpdate(instance_, there.attributes, tagOf(kDone + me));
+    }
 
     void discoverObjectInstance(ObjectInstanceHandle object, ObjectClassHandle,
                                 std::wstring const &) LIMITS_THROW override {
@@ -171,9 +177,11 @@ void send(Options const &options) { Sender(options).run(options); }
 
 void receive(Options const &options) {
     Receiver me(options);
-    me.begin(L"receiver", kStart);
+    // Of several receivers each has a number, by which their requests are told apart.
+    std::string const name = options.text("me");
+    me.begin(L"receiver" + std::wstring(name.begin(), name.end()), kStart + name);
     me.listen([&] { return me.ended; });
-    me.thank();
+    me.thank(name);
     me.leave();
     if (me.first != 1 || me.last < options.number("updates"))
         throw Failure("got updates " + std::to_string(me.first) + " to " + std::to_string(me.last));

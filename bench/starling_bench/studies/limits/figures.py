@@ -50,11 +50,12 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
                 lambda x: x <= 1.6,
                 lambda s=socket: runs.round_trip(bench, s, trips, warm_up),
                 lambda s=socket: runs.raw(
-                    bench, "round-trip", socket=s, bytes=runs.BYTES, count=trips, warm_up=warm_up
+                    bench, "round-trip",
+                    socket=s, bytes=runs.BYTES, count=trips, warm_up=warm_up, relay=1,
                 ),
                 one_cpu=one_cpu,
             )
-        )
+        )  # fmt: skip
     limits = (("tcp", 0, 0, "raw tcp, send() each"), ("unix", 1, 16384, "raw relay, 16 KB"))
     for socket in ("unix", "tcp"):
         for raw_socket, relay, batch, name in limits:
@@ -75,6 +76,51 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
                     1e-3,
                 )
             )
+    return found + memory_figures(bench, trips, warm_up, updates)
+
+
+def memory_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list[Figure]:
+    """Those of shared memory: without rtiexec in between, beside raw TCP and the raw ring, and
+    Starling's own way through rtiexec."""
+    found = []
+    for size, named in ((runs.BYTES, ""), (5000, ", 5 KB")):
+        for one_cpu in (True, False):
+            for limit, most in (("tcp", 0.7), ("ring", None)):
+                found.append(
+                    Figure(
+                        f"round trip, memory{named}{', one CPU' if one_cpu else ''}",
+                        f"raw {limit}", "us", "p50_us",
+                        f"<= {most}" if most else "", most and (lambda x, m=most: x <= m),
+                        lambda b=size: runs.round_trip(bench, "memory", trips, warm_up, b),
+                        lambda s=limit, b=size: runs.raw(
+                            bench, "round-trip",
+                            socket=s, bytes=b, count=trips, warm_up=warm_up, relay=0,
+                        ),
+                        one_cpu=one_cpu,
+                    )
+                )  # fmt: skip
+        count = updates if size == runs.BYTES else updates // 10
+        for limit, batch, least in (("tcp", 0, None), ("ring", 16384, 0.7 if named else 0.2)):
+            found.append(
+                Figure(
+                    f"updates, memory{named}", f"raw {limit}{', 16 KB' if batch else ''}",
+                    "k/s", "per_s", f">= {least}" if least else "",
+                    least and (lambda x, m=least: x >= m),
+                    lambda b=size, n=count: runs.stream(bench, "memory", n, b),
+                    lambda s=limit, b=size, n=count, t=batch: runs.raw(
+                        bench, "stream", socket=s, bytes=b, count=n, relay=0, batch=t
+                    ),
+                    1e-3,
+                )
+            )  # fmt: skip
+    one = lambda socket: runs.stream(bench, socket, updates)  # noqa: E731
+    for name, limit, least, ours, beside in (
+        ("updates, memory", "through rtiexec", 3, lambda: one("memory"), lambda: one("unix")),
+        ("deliveries to 8, memory", "to one", 4,
+         lambda: runs.stream(bench, "memory", updates // 4, receivers=8), lambda: one("memory")),
+    ):  # fmt: skip
+        met = lambda x, m=least: x >= m  # noqa: E731
+        found.append(Figure(name, limit, "k/s", "per_s", f">= {least}", met, ours, beside, 1e-3))
     return found
 
 
@@ -89,8 +135,9 @@ def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -
 
     def relay() -> Awaitable[dict]:
         return runs.raw(
-            bench, "round-trip", socket=socket, bytes=runs.BYTES, count=trips, warm_up=warm_up
-        )
+            bench, "round-trip",
+            socket=socket, bytes=runs.BYTES, count=trips, warm_up=warm_up, relay=1,
+        )  # fmt: skip
 
     async def of(who: int, *arguments: int) -> dict:
         return (await runs.advance(bench, socket, *arguments))[who]
