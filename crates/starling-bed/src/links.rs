@@ -78,6 +78,11 @@ impl Links {
         busy.map(|(link, _)| *link)
     }
 
+    /// What a link carries, in its order.
+    pub fn on(&self, link: Link) -> impl Iterator<Item = &Message> {
+        self.0.get(&link).into_iter().flatten()
+    }
+
     /// Takes the next message off a link; none: it carries nothing.
     pub fn take(&mut self, link: Link) -> Option<Message> {
         self.0.get_mut(&link)?.pop_front()

@@ -13,6 +13,7 @@ mod object;
 mod ownership;
 mod paths;
 mod resigning;
+mod restored_links;
 mod save;
 mod saved;
 mod scheduled_saves;

@@ -130,6 +130,19 @@ impl Network {
         self.hosts.values().any(|h| h.handle == handle)
     }
 
+    /// Whether the end of a link stands behind a restore that its receiver has not read: see
+    /// [`Lrc::link_ended`].
+    fn waits_for_restore(&self, link: &Link) -> bool {
+        let Link::Data(_, to) = link else {
+            return false;
+        };
+        let host = self.hosts.values().find(|h| h.handle == *to);
+        let restored =
+            |m: &Message| matches!(m, Message::FromExecutive(FromExecutive::Restored(_)));
+        let behind = |host: &Host| self.links.on(Link::Down(host.peer)).any(restored);
+        matches!(self.links.on(*link).next(), Some(Message::End)) && host.is_some_and(behind)
+    }
+
     /// Whether a host that is to be restored as this one has not read that yet: what is for it waits
     /// on its links, which are its process's.
     fn becomes(&self, handle: FederateHandle) -> bool {
@@ -156,7 +169,8 @@ impl Network {
             Link::Up(_) => true,
             Link::Data(_, to) => self.is_there(*to) || !self.becomes(*to),
         };
-        let busy: Vec<_> = self.links.busy().filter(reads).collect();
+        let busy = self.links.busy().filter(reads);
+        let busy: Vec<_> = busy.filter(|link| !self.waits_for_restore(link)).collect();
         if busy.is_empty() {
             return self.settle(checker);
         }
@@ -299,9 +313,24 @@ impl Network {
             }
             if let FromExecutive::Restored(_) = &message {
                 checker.restored();
+                self.forget_ends(peer);
             }
             self.links
                 .put(Link::Down(peer), [Message::FromExecutive(message)]);
+        }
+    }
+
+    /// A host begins again: ends of links from before say nothing of who has these handles then.
+    fn forget_ends(&mut self, peer: PeerId) {
+        let Some(me) = self.hosts.get(&peer).map(|h| h.handle) else {
+            return;
+        };
+        let mine = |link: &Link| matches!(link, Link::Data(_, to) if *to == me);
+        let mine: Vec<_> = self.links.busy().filter(mine).collect();
+        for link in mine {
+            if let Some(carried) = self.links.carried(link) {
+                carried.retain(|message| !matches!(message, Message::End));
+            }
         }
     }
 

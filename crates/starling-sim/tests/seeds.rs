@@ -11,6 +11,14 @@ fn seeds() {
     );
 }
 
+/// Data on a link of its own that overtook a restore was lost.
+#[test]
+fn seeds_of_saves_that_failed() {
+    for seed in [200_473, 202_881, 206_539, 207_614] {
+        starling_sim::saves::run(seed, 300);
+    }
+}
+
 #[test]
 fn seeds_of_data_distribution_management() {
     replay(1000, starling_sim::ddm::run);

@@ -522,9 +522,13 @@ impl Execution {
 }
 
 impl Federate {
-    /// A federate that begins again with what it was at a save. What it was told of that waits
-    /// until it has been told that it is restored.
-    pub(crate) fn begin_again(restored: Restored, path: DataPath) -> Result<Self, ProtocolError> {
+    /// Begins again with what it was at a save. What it was told of that waits until it has been
+    /// told that it is restored. Data that has overtaken the restore on links of its own comes behind it.
+    pub(crate) fn begin_again(
+        &mut self,
+        restored: Restored,
+        path: DataPath,
+    ) -> Result<Self, ProtocolError> {
         let Restored { snapshot, part } = restored;
         let index = snapshot.index;
         let mut federate = Federate::new(snapshot, path)?;
@@ -535,6 +539,9 @@ impl Federate {
         federate
             .delivery
             .push(QueuedSave::new(Callback::FederationRestored));
+        for data in self.log.take_ahead() {
+            federate.receive_data(&data.borrow(), None)?;
+        }
         Ok(federate)
     }
 }

@@ -115,7 +115,8 @@ impl Log {
     /// Begins a new epoch, and the streams of all members with it, because the federation execution
     /// is restored: what is on its way by then is dropped wherever it arrives later. `becomes` has
     /// the handles that members have from now on. Indices go on behind those of the save, and
-    /// requests are numbered as they were then.
+    /// requests are numbered as they were then. What follows comes after an index that nobody is told
+    /// before it is restored: nothing of it comes through at who has not been.
     pub(crate) fn restart(
         &mut self,
         saved: &saved::Execution,
@@ -123,6 +124,8 @@ impl Log {
     ) {
         self.index = self.index.max(saved.index);
         self.begin_epoch(None);
+        self.advance();
+        self.epoch = self.index;
         self.settled = self.index;
         self.latest.clear();
         for (before, stream) in std::mem::take(&mut self.streams) {

@@ -4,8 +4,8 @@
 use super::order::Ordering;
 use crate::message::time;
 use crate::message::{
-    After, Cause, Data, DataBody, FromExecutive, LogIndex, Request, RequestBody, RequestNumber,
-    Sets, TimeRequest,
+    After, Cause, Data, DataBody, FromExecutive, LogIndex, OwnedData, Request, RequestBody,
+    RequestNumber, Sets, TimeRequest,
 };
 use crate::saved;
 use crate::{FederateHandle, ProtocolError};
@@ -106,6 +106,11 @@ impl Replica {
     pub(crate) fn begin_again(&mut self, index: LogIndex) {
         self.order.begin_epoch(index);
         self.requests = self.order.own_requests();
+    }
+
+    /// Takes out the data frames that wait, for the federate that this one becomes by a restore.
+    pub(crate) fn take_ahead(&mut self) -> Vec<OwnedData> {
+        self.order.take_ahead()
     }
 
     /// The last log index applied; what a frame sent now comes after.

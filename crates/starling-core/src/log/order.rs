@@ -11,7 +11,9 @@
 //!   the new one, so frames after fewer requests go first, whichever came first;
 //! - once the beginning of an epoch is applied, nothing comes through whose sender had not applied
 //!   it;
-//! - once a federate's resignation is applied nothing of it comes through any more.
+//! - once a federate's resignation is applied nothing of it comes through any more;
+//! - what has overtaken a restore on a link of its own waits for it ([`Ordering::take_ahead`]), also of a
+//!   handle that had resigned: the restore may have given it to somebody again.
 //!
 //! What waits is bounded by `HELD_BYTES_MAX`, data for each sender, and control: beyond it a peer
 //! has broken the protocol (what its `after` names never comes, or its fence does not). It is not part
@@ -94,6 +96,10 @@ pub(crate) struct Ordering {
     pub(super) senders: BTreeMap<FederateHandle, Sender>,
     /// Handles up to here that are not in `senders` have resigned; they are never reused.
     pub(super) latest: FederateHandle,
+    /// Frames of who has resigned that come after what is not applied: of the next epoch.
+    ahead: Vec<OwnedData>,
+    /// What they take in memory, about.
+    ahead_bytes: usize,
     /// Senders of which frames are held; none in steady state.
     pub(super) holding: BTreeSet<FederateHandle>,
     held_bytes_max: usize,
@@ -125,6 +131,8 @@ impl Ordering {
             control: VecDeque::new(),
             control_bytes: 0,
             senders,
+            ahead: Vec::new(),
+            ahead_bytes: 0,
             holding: BTreeSet::new(),
             held_bytes_max: HELD_BYTES_MAX,
         }
@@ -211,7 +219,7 @@ impl Ordering {
         let applied = self.applied;
         let sender = match self.senders.entry(data.sender) {
             Slot::Occupied(known) => known.into_mut(),
-            Slot::Vacant(_) if data.sender <= self.latest => return Ok(Now::Refuse),
+            Slot::Vacant(_) if data.sender <= self.latest => return Ok(self.stranger(data)),
             // The entry of its joining is still on its way.
             Slot::Vacant(new) => new.insert(Sender::default()),
         };
@@ -247,6 +255,31 @@ impl Ordering {
         sender.held_bytes += bytes;
         self.holding.insert(data.sender);
         Ok(Now::Wait)
+    }
+
+    /// A frame of a handle that has resigned. All that its member sent comes after what is applied by now.
+    #[cold]
+    fn stranger(&mut self, data: &Data<'_>) -> Now {
+        let bytes = data.bytes();
+        if data.after.index <= self.applied || self.ahead_bytes + bytes > self.held_bytes_max {
+            return Now::Refuse;
+        }
+        self.ahead_bytes += bytes;
+        self.ahead.push(data.to_owned());
+        Now::Wait
+    }
+
+    /// Takes out all that is held: the federate begins again, and what its peers have sent since they did
+    /// is among it. Each sender's stands in its order.
+    pub(crate) fn take_ahead(&mut self) -> Vec<OwnedData> {
+        self.holding.clear();
+        self.ahead_bytes = 0;
+        let mut all = std::mem::take(&mut self.ahead);
+        for sender in self.senders.values_mut() {
+            sender.held_bytes = 0;
+            all.extend(sender.held.drain(..));
+        }
+        all
     }
 
     /// It comes by the executive, after all that it is to come after; if that waits for a fence, so

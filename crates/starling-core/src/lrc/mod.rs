@@ -382,7 +382,9 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    /// A peer's own link has ended and all that it carried has been received.
+    /// A peer's own link has ended and all that it carried has been received. The end of one that was
+    /// lost behind a restore comes behind [`FromExecutive::Restored`]: before that nobody can say whose
+    /// handle it is.
     ///
     /// # Errors
     /// As of [`Lrc::receive`].
@@ -492,12 +494,12 @@ impl<O: Outbox> Lrc<O> {
 
     /// The federation execution was restored: the federate begins again.
     fn restored(&mut self, restored: Restored) -> Result<(), ProtocolError> {
-        let resigning = match &self.life {
-            Life::Joined(_) => false,
-            Life::Resigning(_) => true,
+        let (before, resigning) = match &mut self.life {
+            Life::Joined(federate) => (federate, false),
+            Life::Resigning(federate) => (federate, true),
             _ => return Err(ProtocolError("a restore of one that has not joined".into())),
         };
-        let mut federate = Box::new(Federate::begin_again(restored, self.path)?);
+        let mut federate = Box::new(before.begin_again(restored, self.path)?);
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
         // What had been answered before is gone with the federate that it was about.

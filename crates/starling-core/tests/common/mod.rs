@@ -295,6 +295,13 @@ impl Federation {
         self.deliver();
     }
 
+    /// The same, but what is for this one stays on its way.
+    pub fn hear_but(&mut self, name: &str) {
+        let peer = self.names.remove(name).expect("it has connected");
+        self.hear();
+        self.names.insert(name.into(), peer);
+    }
+
     /// What the executive's process is to do with saved federation executions.
     pub fn archives(&mut self) -> Vec<Archive> {
         std::iter::from_fn(|| self.bed.executive.poll_archive()).collect()
