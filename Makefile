@@ -166,7 +166,9 @@ bench: setup-bench venv limits
 # What one update takes, counted, against its bounds; needs valgrind.
 .PHONY: instructions
 instructions: limits
+	cargo build --release --locked -p starling-ring --example bundles --target-dir $(BUILD)/cpp/cargo
 	$(or $(PYTHON),python3) bench/instructions.py --rti-root $(abspath $(BUILD)/stage) \
+	    --ring $(abspath $(BUILD)/cpp/cargo/release/examples/bundles) \
 	    --programs $(abspath $(BUILD)/limits) --fom bench/foms/limits.xml
 
 .PHONY: bench-time

@@ -3,7 +3,8 @@
 The limits programs stream numbered updates of 100 bytes from `send` over rtiexec to `receive`. One
 of the three runs under callgrind, once with few updates and once with many: the difference is what
 the updates take, whatever else the machine does. The federates' loops, façade and library count
-together. Needs valgrind.
+together. Of a ring in shared memory it is what it takes to put a frame of 100 bytes and to read it,
+in bundles of 128. Needs valgrind.
 """
 
 import argparse
@@ -17,6 +18,8 @@ import tempfile
 from pathlib import Path
 
 # A little above what was reached (README.md); the spread between runs is about 2 %.
+RING_BOUNDS = {"put_bundle": 46, "read_bundle": 80}
+RING_FRAMES = 128
 BOUNDS = {"send": 1450, "rtiexec": 980, "receive": 1760}
 LENGTHS = (2_000, 12_000)
 ROUNDS = 3
@@ -48,6 +51,7 @@ def count(given: argparse.Namespace, role: str, updates: int) -> int:
             if not addresses:
                 raise Failed(f"rtiexec said '{' '.join(ready)}' instead of its address")
             env |= {"STARLING_CONNECT_ADDRESS": addresses[0], "STARLING_NET_UNIX": "true"}
+            env["STARLING_TRANSPORT_SHARED_MEMORY"] = "off"
 
             def federate(name: str, *options: str) -> subprocess.Popen:
                 command = [f"{given.programs}/limits-federate", name, "--fom", given.fom]
@@ -70,8 +74,23 @@ def count(given: argparse.Namespace, role: str, updates: int) -> int:
         finally:
             rtiexec.send_signal(signal.SIGTERM)
             rtiexec.wait()
-        total = re.search(r"^(?:summary|totals): (\d+)", profile.read_text(), re.MULTILINE)
-        return int(total[1])
+        return total(profile)
+
+
+def total(profile: Path) -> int:
+    """What callgrind has counted."""
+    found = re.search(r"^(?:summary|totals): (\d+)", profile.read_text(), re.MULTILINE)
+    return int(found[1])
+
+
+def ring(given: argparse.Namespace, function: str, frames: int) -> int:
+    """Instructions of one function of the ring's example, for so many frames."""
+    with tempfile.TemporaryDirectory() as directory:
+        profile = Path(directory, "profile")
+        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+        command += [f"--toggle-collect=*{function}*", given.ring, "1", str(frames // RING_FRAMES)]
+        subprocess.run(command, check=True, capture_output=True)
+        return total(profile)
 
 
 def main() -> int:
@@ -79,15 +98,18 @@ def main() -> int:
     parser.add_argument("--rti-root", required=True)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--fom", required=True)
+    parser.add_argument("--ring", required=True, help="the example `bundles` of starling-ring")
     given = parser.parse_args()
     if not shutil.which("valgrind"):
         print("valgrind is missing: install the package valgrind")
         return 1
     good = True
-    for role, bound in BOUNDS.items():
+    rows = [(f"ring, {what}", bound, ring, (what,)) for what, bound in RING_BOUNDS.items()]
+    rows += [(role, bound, count, (role,)) for role, bound in BOUNDS.items()]
+    for role, bound, counted, what in rows:
+        fewer, more = (n // RING_FRAMES * RING_FRAMES for n in LENGTHS)
         spent = [
-            (count(given, role, LENGTHS[1]) - count(given, role, LENGTHS[0]))
-            / (LENGTHS[1] - LENGTHS[0])
+            (counted(given, *what, more) - counted(given, *what, fewer)) / (more - fewer)
             for _ in range(ROUNDS)
         ]
         middle = statistics.median(spent)
