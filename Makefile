@@ -197,10 +197,11 @@ campaign-rtibm: setup-bench venv bmfed
 	    --scale $(SCALE) --long --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
 	    --out $(BUILD)/bench/campaign-$(shell date +%Y%m%d-%H%M%S)
 
-rtibm-figures: setup-bench venv bmfed standin
-	for what in cost wrong same; do \
+rtibm-figures: setup-bench venv bmfed standin limits
+	for what in cost plain wrong same; do \
 	    $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
-	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed || failed=1; \
+	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed \
+	        --raw $(BUILD)/limits/limits-raw || failed=1; \
 	done; [ -z "$$failed" ]
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.

@@ -113,7 +113,7 @@ public:
     // One value for each field of a text.
     virtual void say(TopicId topic, std::vector<std::string> const& values) = 0;
 
-    // What is queued leaves, and what has come is delivered.
+    // What is queued leaves; what has come is delivered here or by the next tick or wait.
     virtual void flush() = 0;
     // Delivers what comes for at least the first time, and until nothing is left or the second has
     // passed; s.

@@ -34,6 +34,8 @@ std::uint64_t const kKeptMax = std::uint64_t{4} << 30;
 std::size_t const kRead = 256 * 1024;
 // While data always come another way, the links get their turn after so many rounds.
 unsigned const kTurn = 64;
+// The shortest wait that may last a few ms longer, s.
+double const kCoarse = 0.01;
 
 double now() {
     using namespace std::chrono;
@@ -95,6 +97,7 @@ void Mesh::connect(std::string const& settings, Callbacks callbacks) {
         throw EndpointError(version() + " has no thread for callbacks of its own");
     }
     reliable_ = capabilities().reliable;
+    byLinks_ = byLinks();
     meeting_ = connectTo(settings);
     if (meeting_ < 0) {
         throw EndpointUnreachable("no meeting place at '" + settings + "': " + why() +
@@ -179,7 +182,7 @@ void Mesh::resign() {
         while (link->socket >= 0 && !link->left) {
             pollfd one = {link->socket, POLLIN, 0};
             if (::poll(&one, 1, 1000) <= 0) break;
-            read(*link, false);
+            read(*link, false, MSG_DONTWAIT);
         }
         if (link->socket >= 0) ::close(link->socket);
         link->socket = -1;
@@ -297,9 +300,7 @@ void Mesh::settle() {
 
 // ---- sending
 
-void Mesh::queue(Link& to, Bytes const& frame) {
-    to.out.insert(to.out.end(), frame.begin(), frame.end());
-}
+void Mesh::queue(Link& to, Bytes const& frame) { to.out.add(frame); }
 
 void Mesh::ring(Link& to) {
     queue(to, frameOf(Frame::wake, ""));
@@ -307,16 +308,15 @@ void Mesh::ring(Link& to) {
 }
 
 void Mesh::write(Link& to) {
-    while (to.socket >= 0 && to.written < to.out.size()) {
+    while (to.socket >= 0 && !to.out.empty()) {
         ++statistics_.systemCalls;
-        ssize_t const n = ::send(to.socket, to.out.data() + to.written, to.out.size() - to.written,
-                                 MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0) to.written += static_cast<std::size_t>(n);
+        ssize_t const n =
+            ::send(to.socket, to.out.data(), to.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n > 0) to.out.leave(static_cast<std::size_t>(n));
         else if (errno == EAGAIN) return;
         else if (errno != EINTR) break;  // it has gone: reading says so
     }
     to.out.clear();
-    to.written = 0;
 }
 
 void Mesh::send(std::size_t index, std::uint64_t stamp) {
@@ -328,17 +328,20 @@ void Mesh::send(std::size_t index, std::uint64_t stamp) {
         std::memcpy(at, &little, sizeof little);
     }
     ++statistics_.sent;
-    if (!one.receivers.empty() && carryToAll(one.frame)) return;
+    if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
     for (Link* const to : one.receivers) {
         if (to->socket < 0) continue;
-        carry(*to, one.frame);
-        if (to->out.size() - to->written < kBundle) continue;
-        write(*to);
-        // A slow peer holds this one up; its own data are taken meanwhile, or both would wait.
-        while (to->socket >= 0 && to->out.size() - to->written > kQueueMax) {
-            take(false, 0.1);
-            write(*to);
-        }
+        byLinks_ ? to->out.add(one.frame) : carry(*to, one.frame);
+        if (to->out.size() >= kBundle) urge(*to);
+    }
+}
+
+void Mesh::urge(Link& to) {
+    write(to);
+    // A slow peer holds this one up; its own data are taken meanwhile, or both would wait.
+    while (to.socket >= 0 && to.out.size() > kQueueMax) {
+        take(false, 0.1);
+        write(to);
     }
 }
 
@@ -387,7 +390,7 @@ std::size_t Mesh::take(bool hand, double seconds) {
     std::size_t const links = links_.size();
     std::size_t delivered = 0;
     for (std::size_t i = 0; i < links; ++i) {
-        if ((watch_[i].revents & ~POLLOUT) != 0) delivered += read(*links_[i], hand);
+        if ((watch_[i].revents & ~POLLOUT) != 0) delivered += read(*links_[i], hand, MSG_DONTWAIT);
     }
     if (watch_[links].revents != 0 && links < kMembersMax) {
         int const socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
@@ -401,18 +404,31 @@ std::size_t Mesh::take(bool hand, double seconds) {
     return delivered;
 }
 
-std::size_t Mesh::read(Link& from, bool hand) {
-    // What is left of a frame is moved to the front when there is no room behind it.
-    if (from.taken > 0 && from.in.size() + kRead > from.in.capacity()) {
-        from.in.erase(from.in.begin(), from.in.begin() + static_cast<std::ptrdiff_t>(from.taken));
-        from.taken = 0;
+std::size_t Mesh::takeOne(double seconds) {
+    Link& link = *links_.front();
+    if (link.patience != seconds) {
+        auto const us = static_cast<long long>(seconds * 1e6);
+        timeval const limit = {static_cast<time_t>(us / 1000000),
+                               static_cast<suseconds_t>(us % 1000000)};
+        ::setsockopt(link.socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        link.patience = seconds;
     }
-    std::size_t const had = from.in.size();
-    from.in.resize(had + kRead);
+    return read(link, true, 0);
+}
+
+std::size_t Mesh::read(Link& from, bool hand, int flags) {
+    // What is left of a frame is moved to the front when there is no room behind it; only a frame
+    // that is longer makes the buffer longer.
+    if (from.filled + kRead > from.in.size()) {
+        std::memmove(from.in.data(), from.in.data() + from.taken, from.filled - from.taken);
+        from.filled -= from.taken;
+        from.taken = 0;
+        if (from.filled + kRead > from.in.size()) from.in.resize(from.filled + 2 * kRead);
+    }
     ++statistics_.systemCalls;
-    ssize_t const n = ::recv(from.socket, from.in.data() + had, kRead, MSG_DONTWAIT);
-    from.in.resize(had + static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+    ssize_t const n = ::recv(from.socket, from.in.data() + from.filled, kRead, flags);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
+    from.filled += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
     std::size_t const delivered = frames(from, hand);
     if (n <= 0) lose(from);
     return delivered;
@@ -420,7 +436,7 @@ std::size_t Mesh::read(Link& from, bool hand) {
 
 std::size_t Mesh::frames(Link& from, bool hand) {
     std::size_t delivered = 0;
-    while (from.socket >= 0 && from.in.size() - from.taken >= sizeof(Header)) {
+    while (from.socket >= 0 && from.filled - from.taken >= sizeof(Header)) {
         unsigned char const* const at = from.in.data() + from.taken;
         std::uint32_t const size = get32(at), what = get32(at + 4);
         if (size > kFrameMax || what >= kData + kItemsMax) {
@@ -428,8 +444,13 @@ std::size_t Mesh::frames(Link& from, bool hand) {
             lose(from);
             break;
         }
-        if (from.in.size() - from.taken < sizeof(Header) + size) break;
+        if (from.filled - from.taken < sizeof(Header) + size) break;
         from.taken += sizeof(Header) + size;
+        if (what >= kData && hand) {
+            deliver(from, what - kData, at + sizeof(Header), size);
+            ++delivered;
+            continue;
+        }
         bool const told =
             what == Frame::text || what == Frame::gone || what == Frame::item || what >= kData;
         // It is known here, though nobody may have been told yet.
@@ -438,10 +459,7 @@ std::size_t Mesh::frames(Link& from, bool hand) {
         else handle(from, what, at + sizeof(Header), size);
         delivered += told && hand ? 1 : 0;
     }
-    if (from.taken == from.in.size()) {
-        from.in.clear();
-        from.taken = 0;
-    }
+    if (from.taken == from.filled) from.filled = from.taken = 0;
     if (from.told < from.heard && from.socket >= 0) {
         from.told = from.heard;
         std::string count(8, '\0');
@@ -596,6 +614,13 @@ std::size_t Mesh::poll(double seconds) {
     }
     std::size_t delivered = deliverKept() + collect(true);
     if (delivered > 0 && ++turn_ % kTurn != 0) return delivered;
+    // With one peer that is all there is to wait for but now and then. A shorter wait is not what
+    // the kernel's timer of sockets gives.
+    bool const alone = byLinks_ && links_.size() == 1 && links_.front()->socket >= 0 &&
+                       links_.front()->out.empty() && links_.front()->greeted;
+    if (alone && delivered == 0 && seconds >= kCoarse && ++turn_ % kTurn != 0) {
+        return takeOne(seconds) + deliverKept();
+    }
     if (delivered > 0 || seconds <= 0 || !goToSleep()) {
         delivered += take(true);
     } else {
@@ -611,7 +636,9 @@ void Mesh::flush() {
         write(*link);
         while (link->socket >= 0 && !link->out.empty()) poll(0.1);
     }
-    poll(0);
+    // On links nothing that has come is lost: it waits for the next tick, but a sender that never
+    // waits hears of others, too.
+    if (!byLinks_ || ++flushed_ % kTurn == 0) poll(0);
 }
 
 void Mesh::tick(double minSeconds, double maxSeconds) {

@@ -7,6 +7,7 @@
 // A frame that comes while nothing may be delivered is kept and delivered first.
 #pragma once
 
+#include <cstring>
 #include <deque>
 #include <map>
 #include <set>
@@ -73,18 +74,38 @@ protected:
         std::size_t instance = 0;
         bool known = false, object = false;
     };
+    // What is to be sent. Its memory stays, and adding to it costs little more than the copy.
+    class Outgoing {
+    public:
+        bool empty() const { return filled_ == left_; }
+        std::size_t size() const { return filled_ - left_; }
+        unsigned char const* data() const { return bytes_.data() + left_; }
+        void add(Bytes const& frame) {
+            if (filled_ + frame.size() > bytes_.size()) bytes_.resize(2 * (filled_ + frame.size()));
+            std::memcpy(bytes_.data() + filled_, frame.data(), frame.size());
+            filled_ += frame.size();
+        }
+        void leave(std::size_t bytes) { left_ += bytes; }
+        void clear() { filled_ = left_ = 0; }
+
+    private:
+        Bytes bytes_;
+        std::size_t filled_ = 0, left_ = 0;
+    };
     struct Link {
         int socket = -1;
         std::size_t index = 0;   // of this link here
         std::uint32_t slot = 0;  // what it calls this member
         std::string name;
-        Bytes in, out;
-        std::size_t taken = 0, written = 0;            // of these
+        Bytes in;
+        Outgoing out;
+        std::size_t filled = 0, taken = 0;             // of `in`: what has come, and of that
         std::uint64_t declared = 0, acknowledged = 0;  // of this member's declarations
         std::uint64_t heard = 0, told = 0;             // of the peer's
         std::set<std::string> wants;                   // topics it subscribes to
         std::vector<Remote> remotes;                   // by its number
         bool greeted = false, left = false;
+        double patience = 0;  // how long a blocking `recv` waits, s; 0: not said
     };
     // An item of this member, with its next frame.
     struct Item {
@@ -101,6 +122,8 @@ protected:
     // Takes what came that way; how many were delivered. Without `hand` an adapter whose senders
     // wait for their receivers keeps it.
     virtual std::size_t collect(bool) { return 0; }
+    // All data travel the links.
+    virtual bool byLinks() const { return false; }
     // A socket to wait at beside the links; -1: none.
     virtual int socketToWatch() const { return -1; }
     // Before it sleeps: false if something has come meanwhile.
@@ -117,6 +140,8 @@ protected:
                 bool hand);
     // Takes what comes by the links within the time; how many were delivered.
     std::size_t take(bool hand, double seconds = 0);
+    // The same where there is one link and nothing else to wait for: one call instead of two.
+    std::size_t takeOne(double seconds);
     void queue(Link& to, Bytes const& frame);
     // Puts an empty frame on a link and sends it, so that the peer wakes up.
     void ring(Link& to);
@@ -137,7 +162,8 @@ private:
     void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
     void settle();
     void write(Link& to);
-    std::size_t read(Link& from, bool hand);
+    void urge(Link& to);
+    std::size_t read(Link& from, bool hand, int flags);
     std::size_t frames(Link& from, bool hand);
     void handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size);
     void deliver(Link& from, std::uint32_t number, unsigned char const* bytes, std::size_t size);
@@ -160,8 +186,8 @@ private:
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;
     std::vector<pollfd> watch_;
-    unsigned turn_ = 0;
-    bool reliable_ = true;
+    unsigned turn_ = 0, flushed_ = 0;
+    bool reliable_ = true, byLinks_ = false;
     bool settled_ = true;  // every item is known to its receivers
 };
 

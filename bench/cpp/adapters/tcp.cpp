@@ -8,6 +8,9 @@ public:
     using Mesh::Mesh;
     std::string version() const override { return "plain TCP 1"; }
     Capabilities capabilities() const override { return Capabilities(); }
+
+private:
+    bool byLinks() const override { return true; }
 };
 
 }  // namespace bench

@@ -1,5 +1,7 @@
 #include "results.hpp"
 
+#include <endian.h>
+
 #include <cstring>
 #include <iomanip>
 #include <stdexcept>
@@ -116,17 +118,14 @@ void saveRoundTrips(std::string const& directory, TestDescription const& test, i
     std::string const path = directory + "/rtt_test" + std::to_string(test.number) + "_pair" +
                              std::to_string(part.pair + 1) + ".raw";
     std::ofstream file(path, std::ios::binary | (sample == 1 ? std::ios::trunc : std::ios::app));
-    auto const put = [&](std::uint32_t number) {
-        for (int shift = 0; shift < 32; shift += 8) file.put(static_cast<char>(number >> shift));
-    };
-    put(static_cast<std::uint32_t>(sample));
-    put(static_cast<std::uint32_t>(part.roundTripsNs.size()));
-    for (float const ns : part.roundTripsNs) {
-        std::uint32_t bits;
-        static_assert(sizeof bits == sizeof ns, "floats of 32 bits");
-        std::memcpy(&bits, &ns, sizeof bits);
-        put(bits);
-    }
+    std::vector<std::uint32_t> words(2 + part.roundTripsNs.size());
+    words[0] = static_cast<std::uint32_t>(sample);
+    words[1] = static_cast<std::uint32_t>(part.roundTripsNs.size());
+    static_assert(sizeof words[0] == sizeof part.roundTripsNs[0], "floats of 32 bits");
+    std::memcpy(&words[2], part.roundTripsNs.data(), part.roundTripsNs.size() * sizeof words[0]);
+    for (auto& word : words) word = htole32(word);
+    file.write(reinterpret_cast<char const*>(words.data()),
+               static_cast<std::streamsize>(words.size() * sizeof words[0]));
     file.close();
     if (!file) throw std::runtime_error("can't write " + path + " (disk full?)");
 }
