@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from runs import BMFED, FOM, QUICK, RTI_ROOT, text
+from runs import BMFED, FOM, QUICK, RTI_ROOT, SHORT, text
 from runs import run as run  # the fixture
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
@@ -93,6 +93,19 @@ name = "third"
     assert {(r["received"], r["lost"]) for r in run.rows()} == {("300", "0")}
     summaries = json.loads((run.directory / "out" / "summary.json").read_text())
     assert [s["pairs"] for s in summaries] == [2] * 16 + [1] * 8
+
+
+def test_samples_that_come_with_the_word_to_begin(run):
+    """So few updates that all of them may be there when their receiver begins."""
+    test = """kind = ["RTOL", "RTIL"]
+loop_version = [1, 3]
+outstanding_max = 1
+instances = 100
+updates = 5
+samples = 20"""
+    code, _, err = run.start(text(test, rti='adapter = "tcp"', extra=SHORT)).end()
+    assert (code, err) == (0, "")
+    assert {(r["received"], r["lost"]) for r in run.rows()} == {("5", "0")}
 
 
 def test_every_loop_brings_everything(run):

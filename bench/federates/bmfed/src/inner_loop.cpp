@@ -321,6 +321,8 @@ std::vector<PartResult> InnerLoop::run() {
     std::uint64_t const beginNs = nowNs();
     send();
     std::uint64_t const sentNs = nowNs();
+    // All of a short sample may have come together with the word to begin: then nothing is awaited.
+    flushReturns();
     if (!silent_ && !await([this] { return complete(); })) silent_ = test_.reliable;
 
     std::vector<PartResult> parts;
