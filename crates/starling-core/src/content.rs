@@ -29,6 +29,17 @@ impl Batch {
         }
     }
 
+    /// Holds from now on what `put` appends to nothing, in the memory of those before if nothing of
+    /// them is kept.
+    pub fn fill(&mut self, put: impl FnOnce(&mut Vec<u8>)) {
+        if Arc::get_mut(&mut self.0).is_none() {
+            self.0 = Arc::default();
+        }
+        let mine = Arc::get_mut(&mut self.0).expect("nobody else has it");
+        mine.clear();
+        put(mine);
+    }
+
     /// The frames.
     #[inline]
     pub fn bytes(&self) -> &[u8] {

@@ -214,6 +214,11 @@ impl Federate {
         self.federation.name()
     }
 
+    /// Whether a federate is a member, as of the applied log.
+    pub fn is_member(&self, federate: FederateHandle) -> bool {
+        self.federation.members().contains_key(&federate)
+    }
+
     /// The federation execution's name.
     pub fn federation(&self) -> &str {
         self.federation.federation()
@@ -472,7 +477,7 @@ impl Federate {
     /// Data to another member takes this path from now on. Nothing is lost, doubled or overtaken by
     /// that; a link that is no longer used stays until its federate resigns.
     pub fn set_data_path(&mut self, peer: FederateHandle, path: DataPath) {
-        if peer != self.me && self.federation.members().contains_key(&peer) {
+        if peer != self.me && self.is_member(peer) {
             self.log.set_path(peer, path);
         }
     }

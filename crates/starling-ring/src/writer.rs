@@ -154,6 +154,13 @@ impl RingWriter {
         self.reader(seat).is_some_and(|r| r.claim().is_some())
     }
 
+    /// Whether a reader that was detached is over with what it had until then, and waits to be
+    /// attached again with this mark.
+    pub fn is_awaited(&self, seat: Seat, mark: u64) -> bool {
+        let of = |r: &Reader| r.board.load(entry(r.attachment.writer.index()) + MARK) == mark;
+        !self.attached.contains(seat) && self.reader(seat).is_some_and(of)
+    }
+
     /// Those that are attached.
     pub fn attached(&self) -> Seats {
         self.attached

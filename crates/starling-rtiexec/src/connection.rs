@@ -33,6 +33,8 @@ pub(crate) struct Connection {
     pub user: Option<u32>,
     /// As which it shares memory with others.
     pub mark: Option<u64>,
+    /// Why it shares none, if it or this process has said so.
+    pub unshared: String,
     /// It has shared memory once: requests of its may name fences.
     pub has_shared: bool,
     /// Membership for the log: federation execution and federate, as told at join.
@@ -114,6 +116,7 @@ impl Connection {
                 .is_some_and(|(_, user)| user == user_id() || user == 0),
             user: peer.process.map(|(_, user)| user),
             mark: None,
+            unshared: String::new(),
             has_shared: false,
             member: None,
             counters: Counters::default(),

@@ -9,6 +9,7 @@
 //! a stream before what the log says of it, and before the seat is somebody else's; what a member relays
 //! reaches only whom it was meant for.
 
+use crate::connection::Connection;
 use crate::server::{Ending, Server};
 use starling_core::message::{FederationStatus, Path};
 use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
@@ -16,7 +17,6 @@ use starling_net::{Descriptors, LinkReader};
 use starling_wire::{LinkNotice, LinkRequest, put_link_notice};
 use std::collections::BTreeMap;
 use std::time::Instant;
-use tracing::debug;
 
 /// So many members of one federation execution share memory; a record in a ring has a bit for each.
 const SEATS: u8 = 128;
@@ -59,7 +59,9 @@ impl Server {
                 let answer = match self.seat(n, descriptors.into()) {
                     Ok((seat, mark)) => LinkNotice::Seated { number, seat, mark },
                     Err(why) => {
-                        debug!("{why}");
+                        if let Some(connection) = self.connection(n) {
+                            connection.unshared.clone_from(&why);
+                        }
                         LinkNotice::Refused { number, why }
                     }
                 };
@@ -80,7 +82,11 @@ impl Server {
                     let why = "malformed message: a reason of too many bytes for its path";
                     return Err(Ending::Fault(why.into()));
                 }
-                if let Some((from, _)) = self.pair(n, to)
+                if to == 0
+                    && let Some(connection) = self.connection(n)
+                {
+                    connection.unshared = why;
+                } else if let Some((from, _)) = self.pair(n, to)
                     && let Some(member) = self.seats.members.get_mut(&from)
                 {
                     let path = if shared { Ok(()) } else { Err(why) };
@@ -130,6 +136,7 @@ impl Server {
         self.seats.members.insert(mark, member);
         if let Some(connection) = self.connection(n) {
             connection.mark = Some(mark);
+            connection.unshared.clear();
             connection.has_shared = true;
         }
         Ok((seat, mark))
@@ -199,30 +206,54 @@ impl Server {
 
     /// How the data of all these travels, for `starling ps`.
     pub(crate) fn put_paths(&self, list: &mut [FederationStatus]) {
-        let connection = |m: &Member| self.connections.get(m.n)?.member.as_ref();
         for federation in list {
-            let here = |m: &Member| connection(m).is_some_and(|(name, _)| *name == federation.name);
-            let members: Vec<_> = self.seats.members.values().filter(|m| here(m)).collect();
-            let seats = &self.seats.members;
+            let connections = self.connections.numbers();
+            let here = connections.filter_map(|n| {
+                let connection = self.connections.get(n)?;
+                let (name, _) = connection.member.as_ref()?;
+                let (_, _, handle) = self.executive.member(PeerId(n as u64))?;
+                (*name == federation.name).then_some((handle, connection))
+            });
+            let here: BTreeMap<_, _> = here.collect();
             for federate in &mut federation.federates {
-                let own = members
-                    .iter()
-                    .find(|m| m.federate == federate.federate.handle);
-                let Some(own) = own else {
-                    continue;
-                };
+                let own = federate.federate.handle;
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
-                for (to, path) in &own.paths {
-                    let by = match path {
-                        Ok(()) => "shared memory".to_owned(),
-                        Err(why) => format!("rtiexec ({why})"),
-                    };
-                    let to = seats.get(to).map(|m| m.federate);
-                    paths.entry(by).or_default().extend(to);
+                for other in here.keys().filter(|other| **other != own) {
+                    let by = self.path(here.get(&own).copied(), here.get(other).copied());
+                    paths.entry(by).or_default().push(*other);
                 }
                 let paths = paths.into_iter().map(|(by, to)| Path { by, to });
                 federate.paths = paths.collect();
             }
         }
+    }
+
+    /// How data of the one gets to the other.
+    fn path(&self, from: Option<&Connection>, to: Option<&Connection>) -> String {
+        let member = |c: &Connection| self.seats.members.get(&c.mark?);
+        let (Some(from), Some(to)) = (from, to) else {
+            return "rtiexec".into();
+        };
+        let (own, other) = match (member(from), member(to)) {
+            (None, _) => return format!("rtiexec ({})", unshared(from)),
+            (_, None) => return format!("rtiexec (of the other: {})", unshared(to)),
+            (Some(own), Some(other)) => (own, other),
+        };
+        if own.user != other.user {
+            return "rtiexec (the other is another user's)".into();
+        }
+        match to.mark.and_then(|mark| own.paths.get(&mark)) {
+            Some(Ok(())) => "shared memory".into(),
+            Some(Err(why)) => format!("rtiexec ({why})"),
+            None => "rtiexec (shared memory is not set up yet)".into(),
+        }
+    }
+}
+
+/// Why a federate shares no memory.
+fn unshared(connection: &Connection) -> &str {
+    match connection.unshared.as_str() {
+        "" => "it has not offered shared memory",
+        why => why,
     }
 }

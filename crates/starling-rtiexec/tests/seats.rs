@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Client, Running, run};
+use common::{Client, Running};
 use starling_core::FederateHandle;
 use starling_core::message::{FromExecutive, Request, RequestBody, ResignAction, ToExecutive};
 use starling_net::Descriptors;
@@ -11,6 +11,10 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
+
+fn sharing() -> Running {
+    common::run(|config| config.shared_memory = true)
+}
 
 /// Three descriptors of a file with this length, by which it is known.
 fn descriptors(length: u64) -> Descriptors {
@@ -76,7 +80,7 @@ fn count_open(file: &File) -> usize {
 
 #[test]
 fn members_get_each_others_memory_and_seats_are_used_again() {
-    let server = run(|_| {});
+    let server = sharing();
     let mut a = Client::founder(&server, "Near");
     let mut b = Client::member(&server, "Near", "b");
     let mut c = Client::member(&server, "Near", "c");
@@ -140,7 +144,7 @@ fn members_get_each_others_memory_and_seats_are_used_again() {
 
 #[test]
 fn paths_are_shown() {
-    let server = run(|_| {});
+    let server = sharing();
     let mut a = Client::founder(&server, "Near");
     let mut others = BTreeMap::new();
     seated(&mut a, 1);
@@ -162,7 +166,13 @@ fn paths_are_shown() {
     let paths = of_a.paths.iter().map(|p| (p.by.as_str(), p.to.len()));
     let paths: Vec<_> = paths.collect();
     assert_eq!(paths, [("rtiexec (it sleeps)", 1), ("shared memory", 2)]);
-    assert!(of_b.paths.is_empty());
+    let yet = "rtiexec (shared memory is not set up yet)";
+    assert_eq!(
+        (of_b.paths[0].by.as_str(), of_b.paths[0].to.len()),
+        (yet, 3)
+    );
+    // Of one that has not offered.
+    let _other = Client::member(&server, "Near", "e");
     drop(others.remove("d"));
     a.until_member("d", false);
     a.tell(ToExecutive::QueryStatus);
@@ -170,12 +180,24 @@ fn paths_are_shown() {
     let FromExecutive::Status(list) = status else {
         unreachable!()
     };
-    assert_eq!(list[0].federates[0].paths[1].to.len(), 1);
+    let [of_a, .., of_e] = &list[0].federates[..] else {
+        panic!("{list:?}");
+    };
+    let paths = of_a.paths.iter().map(|p| (p.by.as_str(), p.to.len()));
+    let why = "it has not offered shared memory";
+    let of_other = format!("rtiexec (of the other: {why})");
+    let expected = [
+        ("rtiexec (it sleeps)", 1),
+        (&of_other, 1),
+        ("shared memory", 1),
+    ];
+    assert_eq!(paths.collect::<Vec<_>>(), expected);
+    assert_eq!(of_e.paths[0].by, format!("rtiexec ({why})"));
 }
 
 #[test]
 fn offers_are_refused_with_the_reason() {
-    let server = run(|config| config.shared_memory = false);
+    let server = common::run(|config| config.shared_memory = false);
     let mut a = Client::founder(&server, "Near");
     let why = "transport.shared_memory = off at rtiexec".to_owned();
     assert_eq!(offer(&mut a, 7, 1), LinkNotice::Refused { number: 7, why });
@@ -183,7 +205,7 @@ fn offers_are_refused_with_the_reason() {
 
 #[test]
 fn there_are_128_seats() {
-    let server = run(|_| {});
+    let server = sharing();
     let mut members = vec![Client::founder(&server, "Many")];
     let refused = loop {
         let number = members.len() as u32;
@@ -213,7 +235,7 @@ fn is_cut_off(server: &Running, federation: &str, fault: impl FnOnce(&mut Client
 
 #[test]
 fn who_attaches_descriptors_to_what_takes_none_is_cut_off() {
-    let server = run(|_| {});
+    let server = sharing();
     let file = tempfile::tempfile().unwrap();
     is_cut_off(&server, "stray", |hostile| {
         hostile.link.writer.attach(of_file(&file));

@@ -27,7 +27,7 @@ pub enum LinkRequest {
     },
     /// Which way its data to a peer takes from now on, for people.
     Path {
-        /// The peer's mark.
+        /// The peer's mark; 0: to all, because it shares nothing.
         to: u64,
         /// Shared memory; else by way of rtiexec.
         shared: bool,

@@ -25,13 +25,16 @@ mod ambassador;
 mod background;
 mod delivery;
 mod handshake;
+mod intake;
 mod link;
 mod links;
 mod modules;
 mod notes;
 mod patience;
 mod query;
+mod rings;
 mod services;
+mod shared;
 mod sync;
 #[cfg(test)]
 mod tests;

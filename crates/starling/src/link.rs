@@ -1,10 +1,12 @@
-//! One link: what waits to be written on it and when that is due, and whether its other end lives.
+//! The link to rtiexec: what waits to be written on it and when that is due, and whether its other end
+//! lives. With it goes what is sent to federates of this host in shared memory.
 
+use crate::shared::Shared;
 use starling_core::message::{Data, ToExecutive};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
-use starling_net::{Bundle, Bundling, LinkWriter, Stream};
+use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
 use starling_rid::{FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
-use starling_wire::{put_data, put_heartbeat, put_to_executive};
+use starling_wire::{LinkRequest, put_data, put_heartbeat, put_link_request, put_to_executive};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +23,10 @@ pub(crate) struct Link {
     /// It was said that the link has become full.
     told: bool,
     /// The largest message that the executive takes.
-    frame_bytes_max: usize,
+    pub(crate) frame_bytes_max: usize,
+    bundling: Bundling,
+    /// Data goes to some federates of this host in shared memory.
+    pub(crate) shared: Option<Box<Shared>>,
 }
 
 impl Link {
@@ -41,6 +46,8 @@ impl Link {
             ended: false,
             told: false,
             frame_bytes_max: usize::MAX,
+            bundling,
+            shared: None,
         }
     }
 
@@ -53,6 +60,46 @@ impl Link {
         self.frame_bytes_max = bytes;
     }
 
+    /// When bundles are written.
+    pub(crate) fn bundling(&self) -> Bundling {
+        self.bundling
+    }
+
+    /// Appends a message about links.
+    pub(crate) fn put_link_request(&mut self, request: &LinkRequest) {
+        put_link_request(self.writer.out(), request);
+    }
+
+    /// The message that is appended next goes with these descriptors.
+    pub(crate) fn attach(&mut self, descriptors: Descriptors) {
+        self.writer.attach(descriptors);
+    }
+
+    /// Whether data waits for room in shared memory.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.shared.as_ref().is_some_and(|s| s.is_waiting())
+    }
+
+    /// Bytes written, and calls for them.
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (u64, u64) {
+        self.writer.counts()
+    }
+
+    /// Whether data to somebody may be to take another path.
+    #[inline]
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.shared.as_ref().is_some_and(|s| s.is_unsettled())
+    }
+
+    /// Puts what waits into shared memory, as far as there is room; until when to wait for more, if
+    /// that was not all. Who has kept everybody waiting for too long gets it by way of rtiexec.
+    pub(crate) fn put_waiting(&mut self, now: Instant) -> Option<Instant> {
+        let shared = self.shared.as_mut()?;
+        let until = (!shared.put_waiting()).then(|| shared.judge_slow(now, &mut self.writer));
+        until.filter(|_| shared.is_waiting())
+    }
+
     /// Bytes that wait to be written.
     pub(crate) fn pending(&self) -> usize {
         self.writer.pending()
@@ -60,7 +107,8 @@ impl Link {
 
     /// When the bundle must be written, if one waits.
     pub(crate) fn bundle_due(&self) -> Option<Instant> {
-        self.bundle.due()
+        let shared = self.shared.as_ref().and_then(|s| s.due());
+        [self.bundle.due(), shared].into_iter().flatten().min()
     }
 
     /// Whether the last write found no room for all: the link is to be watched for some.
@@ -71,6 +119,13 @@ impl Link {
     /// Writes what waits if the bundling rule says so; returns what still waits.
     #[inline]
     pub(crate) fn written(&mut self) -> usize {
+        if let Some(shared) = &mut self.shared
+            && shared.is_due()
+        {
+            // With it goes what it comes after.
+            self.flush_if_free();
+            return self.pending();
+        }
         let pending = self.writer.pending();
         if pending == 0 {
             return 0;
@@ -85,6 +140,8 @@ impl Link {
 
     /// Writes what waits; returns what the link did not take.
     pub(crate) fn flush(&mut self) -> usize {
+        // First: rtiexec may tell others by what stands on the stream that this is the last of it.
+        self.publish();
         if self.writer.pending() == 0 {
             return 0;
         }
@@ -110,11 +167,20 @@ impl Link {
         }
     }
 
+    fn publish(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.publish();
+        }
+    }
+
     /// Writes what waits, unless the link has no room: then whoever watches it for some does, and each
     /// attempt before would be a call for nothing.
     pub(crate) fn flush_if_free(&mut self) {
-        if !self.bundle.is_blocked() {
-            self.flush();
+        match self.bundle.is_blocked() {
+            true => self.publish(),
+            false => {
+                self.flush();
+            }
         }
     }
 
@@ -127,7 +193,15 @@ impl Link {
     pub(crate) fn heard(&mut self, awaited: bool) {
         self.heard = Instant::now();
         if awaited {
-            self.bundle.turned();
+            self.turned();
+        }
+    }
+
+    /// Something has come to a thread that waited for it: what is sent next may be the answer.
+    pub(crate) fn turned(&mut self) {
+        self.bundle.turned();
+        if let Some(shared) = &mut self.shared {
+            shared.turned();
         }
     }
 
@@ -137,7 +211,7 @@ impl Link {
             return None;
         }
         let beat = self.last_written + self.heartbeat;
-        Some(self.bundle.due().map_or(beat, |due| due.min(beat)))
+        Some(self.bundle_due().map_or(beat, |due| due.min(beat)))
     }
 
     /// Does what is due.
@@ -149,7 +223,7 @@ impl Link {
         if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());
             self.flush();
-        } else if self.bundle.due().is_some_and(|due| now >= due) {
+        } else if self.bundle_due().is_some_and(|due| now >= due) {
             self.flush();
         }
     }
@@ -176,6 +250,12 @@ impl Link {
 
 impl Outbox for Link {
     fn to_executive(&mut self, message: ToExecutive) {
+        // It may be a resignation: then nothing of what was sent before may be missing in the ring.
+        if let (ToExecutive::Request(_), Some(shared)) = (&message, &mut self.shared)
+            && shared.is_waiting()
+        {
+            shared.put_by_force(&mut self.writer);
+        }
         let out = self.writer.out();
         let before = out.len();
         put_to_executive(out, &message);
@@ -192,12 +272,20 @@ impl Outbox for Link {
 
     #[inline]
     fn data(&mut self, frame: DataOut<'_>) {
-        debug_assert_eq!(frame.path, DataPath::Executive);
-        put_data(self.writer.out(), frame.data);
+        match (frame.path, &mut self.shared) {
+            (DataPath::Executive, _) => put_data(self.writer.out(), frame.data),
+            (DataPath::Direct, Some(shared)) => {
+                shared.send(frame.to, &mut self.writer, frame.data);
+            }
+            // To who has just gone.
+            (DataPath::Direct, None) => {}
+        }
     }
 
-    fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
-        unreachable!("data takes the executive's path here");
+    fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
+        if let Some(shared) = &mut self.shared {
+            shared.send(&[to], &mut self.writer, fence);
+        }
     }
 }
 

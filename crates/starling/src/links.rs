@@ -1,9 +1,11 @@
-//! The links of an LRC, and what is read of them and written. Today there is one, to the executive;
-//! peers' will stand beside it. Which thread reads, and which waits, [`Turns`] says.
+//! The links of an LRC, and when they are read and written: the stream to rtiexec, and the memory of
+//! federates of the same host. Which thread reads, and which waits, [`Turns`] says.
 
 use crate::handshake::{OpenError, Opening};
+use crate::intake::Offer;
 use crate::link::Link;
 use crate::patience::Patience;
+use crate::rings::Rings;
 use crate::turns::{self, Ends, Task, Turns, Wake};
 use starling_core::message::ToExecutive;
 use starling_core::{
@@ -12,22 +14,28 @@ use starling_core::{
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_WITHHELD_BYTES, Settings,
+    LIMITS_WITHHELD_BYTES, Settings, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
 };
-use starling_wire::{FRAME_BYTES_MAX, Frame, WireError, read_data, run_of_data, split_frame};
+use starling_wire::FRAME_BYTES_MAX;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-
-/// Data is kept in pieces of at most this size: as long as one of its messages waits, a whole piece
-/// does.
-const BATCH_BYTES: usize = 16 * 1024;
 
 /// What the state lock guards.
 pub(crate) struct State {
     pub(crate) lrc: Lrc<Link>,
     /// Data that was read together last.
-    batch: Batch,
+    pub(crate) batch: Batch,
+    /// How large a ring to offer; 0: none.
+    pub(crate) ring_bytes: usize,
+    /// Offers made so far.
+    pub(crate) offers: u32,
+    /// The last one, until it is answered.
+    pub(crate) offer: Option<Offer>,
+    /// Memory was offered since the federate has joined.
+    pub(crate) has_links: bool,
+    /// The federate has just joined or was restored: memory is to be offered.
+    pub(crate) begins_links: bool,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
     /// A thread waits for room on the link: whoever reads is to watch for some, once.
@@ -47,7 +55,10 @@ pub(crate) struct State {
 
 /// What the reading thread holds.
 pub(crate) struct ReadSide {
-    reader: LinkReader,
+    pub(crate) reader: LinkReader,
+    pub(crate) rings: Rings,
+    /// When the stream was last seen to have nothing.
+    asked: Instant,
     waiter: Waiter,
     patience: Patience,
     /// When a service of a federate without background thread looked last.
@@ -103,6 +114,14 @@ impl Links {
         let state = State {
             lrc,
             batch: Batch::default(),
+            ring_bytes: match settings.get(TRANSPORT_SHARED_MEMORY).as_str() {
+                "off" => 0,
+                _ => size(settings.get(TRANSPORT_RING_BYTES)),
+            },
+            offers: 0,
+            offer: None,
+            has_links: false,
+            begins_links: false,
             evoked: now,
             awaiting_room: false,
             reported: now,
@@ -112,10 +131,15 @@ impl Links {
             #[cfg(test)]
             fault: None,
         };
+        if state.ring_bytes > 0 {
+            reader.admit_descriptors();
+        }
         let reader_waker = waiter.waker();
         let spin = Duration::from_secs_f64(settings.get(CALLBACKS_SPIN_US) / 1e6);
         let read = ReadSide {
             reader,
+            rings: Rings::default(),
+            asked: now,
             waiter,
             patience: Patience::new(spin),
             looked: now,
@@ -188,24 +212,9 @@ impl Links {
             // Who waits for room learns of it by this thread, whichever writes what waits.
             (until, link.is_blocked() || wanted)
         };
-        let stream = read.reader.stream().clone();
-        let mut watch = [Watch::new(&*stream, blocked)];
         let timeout = until.map(|u| u.saturating_duration_since(Instant::now()));
-        let asked = if waiter.is_none() && !blocked && timeout != Some(Duration::ZERO) {
-            ask_again(&mut read.reader, &mut read.patience)
-        } else {
-            Ok(Fill::Nothing)
-        };
-        let filled = match asked {
-            Ok(Fill::Nothing) => {
-                let waited = waiter.unwrap_or(&read.waiter).wait(&mut watch, timeout);
-                if waited.is_err() || watch[0].readable {
-                    read.reader.fill()
-                } else {
-                    Ok(Fill::Nothing)
-                }
-            }
-            asked => asked,
+        let Some((filled, writable)) = self.await_news(read, timeout, blocked, waiter) else {
+            return;
         };
         let state = &mut *self.lock();
         fault!(
@@ -216,17 +225,24 @@ impl Links {
                 "reading"
             }
         );
-        if watch[0].writable {
+        if writable {
             state.awaiting_room = false;
             state.flush();
         }
         state.lrc.outbox().keep_time();
+        if read.rings.has_news() {
+            if waiter.is_none() {
+                state.lrc.outbox().turned();
+            }
+            state.take_rings(&mut read.rings);
+            state.warn_if_full();
+        }
         match filled {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
                 state.lrc.outbox().heard(waiter.is_none());
                 let before = state.lrc.outbox().pending();
-                state.take_frames(&mut read.reader);
+                state.take_frames(read);
                 // An answer that the RTI has asked this LRC for.
                 if state.lrc.outbox().pending() > before {
                     state.flush();
@@ -235,17 +251,77 @@ impl Links {
                 state.show_note();
             }
             Ok(Fill::Closed) => {
-                state.take_frames(&mut read.reader);
+                state.take_frames(read);
                 state.end("it has closed the connection");
             }
             Err(error) => state.end(&format!("the connection has broken: {error}")),
         }
+        if state.settle_paths() {
+            state.flush();
+        }
+    }
+
+    /// Waits until something has come, in a peer's ring or on the stream, and reads the stream; whether
+    /// this can be written to again. None: it is only polled, and nothing is there.
+    fn await_news(
+        &self,
+        read: &mut ReadSide,
+        timeout: Option<Duration>,
+        blocked: bool,
+        waiter: Option<&Waiter>,
+    ) -> Option<(io::Result<Fill>, bool)> {
+        /// While rings bring the data the stream is looked at once in this time at least.
+        const STREAM_PAUSE: Duration = Duration::from_micros(100);
+        let polls = timeout == Some(Duration::ZERO);
+        let rests = |side: &ReadSide| {
+            !blocked && !side.rings.is_empty() && side.asked.elapsed() < STREAM_PAUSE
+        };
+        if read.rings.has_news() || polls {
+            if rests(read) {
+                let nothing = (Ok(Fill::Nothing), false);
+                return read.rings.has_news().then_some(nothing);
+            }
+        } else if waiter.is_none() && !blocked {
+            let asked = ask_again(&mut read.reader, &read.rings, &mut read.patience);
+            if !matches!(asked, Ok(Fill::Nothing)) || read.rings.has_news() {
+                return Some((asked, false));
+            }
+        }
+        let stream = read.reader.stream().clone();
+        let timeout = match polls || !read.rings.prepare_to_sleep() {
+            true => Some(Duration::ZERO),
+            false => timeout,
+        };
+        let doorbell = read.rings.board().map(|board| board.doorbell());
+        let mut watches = [Watch::new(&*stream, blocked), Watch::new(&*stream, false)];
+        let mut count = 1;
+        if let Some(doorbell) = &doorbell {
+            watches[1] = Watch::new(doorbell, false);
+            count = 2;
+        }
+        let waiter = waiter.unwrap_or(&read.waiter);
+        let waited = waiter.wait(&mut watches[..count], timeout);
+        let [link, bell] = watches.map(|w| (w.readable, w.writable));
+        read.rings.awake(count == 2 && bell.0);
+        let filled = match waited.is_err() || link.0 {
+            true => read.reader.fill(),
+            false => Ok(Fill::Nothing),
+        };
+        if !matches!(filled, Ok(Fill::More(_))) {
+            read.asked = Instant::now();
+        }
+        Some((filled, link.1))
     }
 
     /// After something was appended: writes by the bundling rule, and waits while the queue is
     /// full, reading meanwhile, so that two full senders can't block each other; but not without
     /// bound: see [`State::require_room`].
-    pub(crate) fn sent(&self, mut state: Locked<'_>) {
+    pub(crate) fn sent<'a>(&'a self, mut state: Locked<'a>) {
+        if state.lrc.outbox().is_waiting() {
+            drop(state);
+            self.make_room();
+            state = self.lock();
+        }
         let link = state.lrc.outbox();
         let was_due = link.bundle_due();
         let pending = link.written();
@@ -276,6 +352,21 @@ impl Links {
                 goes_on
             });
         }
+    }
+
+    /// Waits until what was sent has room in shared memory, reading meanwhile; but not for long.
+    #[cold]
+    fn make_room(&self) {
+        loop {
+            let until = self.lock().lrc.outbox().put_waiting(Instant::now());
+            if until.is_none() {
+                break;
+            }
+            self.pump(until, |state| {
+                state.lrc.outbox().put_waiting(Instant::now()).is_none()
+            });
+        }
+        self.lock().flush();
     }
 
     /// Writes what waits, for a federate that evokes. While the link is full it is left to whoever
@@ -377,6 +468,7 @@ impl State {
 
     /// Writes what waits; returns what the link did not take.
     pub(crate) fn flush(&mut self) -> usize {
+        self.settle_paths();
         self.lrc.outbox().flush()
     }
 
@@ -439,32 +531,8 @@ impl State {
         }
     }
 
-    fn take_frames(&mut self, reader: &mut LinkReader) {
-        let refused = loop {
-            let run = run_of_data(reader.inbox(), BATCH_BYTES);
-            if run > 0 {
-                self.batch.refill(&reader.inbox()[..run]);
-                reader.consume(run);
-                match self.take_batch() {
-                    Ok(()) => continue,
-                    Err(error) => break error,
-                }
-            }
-            let (frame, used) = match split_frame(reader.inbox()) {
-                Ok(None) => return,
-                Ok(Some(whole)) => whole,
-                Err(error) => break ProtocolError(error.0),
-            };
-            if let Err(error) = self.take(frame) {
-                break error;
-            }
-            reader.consume(used);
-        };
-        self.refuse(refused);
-    }
-
     /// Ends the connection because of what has come, and tells rtiexec why.
-    fn refuse(&mut self, refused: ProtocolError) {
+    pub(crate) fn refuse(&mut self, refused: ProtocolError) {
         let too_much = self.lrc.federate().is_some_and(Federate::exceeds_withheld);
         let ProtocolError(why) = refused;
         let leaves = ToExecutive::Leaves { why: why.clone() };
@@ -484,51 +552,15 @@ impl State {
         }
     }
 
-    /// Takes the frames of the batch, all of which are data.
-    fn take_batch(&mut self) -> Result<(), ProtocolError> {
-        let refused = |error: WireError| ProtocolError(error.0);
-        let mut rest = self.batch.bytes();
-        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
-            rest = &rest[used..];
-            if let Some(data) = read_data(frame) {
-                self.lrc
-                    .receive_data(&data.map_err(refused)?, Some(&self.batch))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn take(&mut self, frame: &[u8]) -> Result<(), ProtocolError> {
-        match read_data(frame) {
-            Some(Ok(data)) => self.lrc.receive_data(&data, None),
-            Some(Err(error)) => Err(ProtocolError(error.0)),
-            None => self.take_control(frame),
-        }
-    }
-
-    fn take_control(&mut self, frame: &[u8]) -> Result<(), ProtocolError> {
-        match Frame::decode(frame).map_err(|e| ProtocolError(e.0))? {
-            Frame::FromExecutive(message) => {
-                self.lrc.receive(message)?;
-                if self.lrc.lost().is_some() {
-                    self.lrc.outbox().shut_down();
-                }
-                Ok(())
-            }
-            Frame::Heartbeat => Ok(()),
-            other => Err(ProtocolError(format!("out of place: {other:?}"))),
-        }
-    }
-
     /// The connection is over: Connection Lost, §4.4, behind what was queued before.
-    fn end(&mut self, why: &str) {
+    pub(crate) fn end(&mut self, why: &str) {
         self.lrc.lose(why);
         self.lrc.outbox().shut_down();
     }
 }
 
 /// Reads again and again for a while, letting others run in between.
-fn ask_again(reader: &mut LinkReader, patience: &mut Patience) -> io::Result<Fill> {
+fn ask_again(reader: &mut LinkReader, rings: &Rings, patience: &mut Patience) -> io::Result<Fill> {
     let Some(spin) = patience.spin() else {
         return Ok(Fill::Nothing);
     };
@@ -536,7 +568,7 @@ fn ask_again(reader: &mut LinkReader, patience: &mut Patience) -> io::Result<Fil
     loop {
         let filled = reader.fill()?;
         let took = start.elapsed();
-        let came = !matches!(filled, Fill::Nothing);
+        let came = !matches!(filled, Fill::Nothing) || rings.has_news();
         if came || took >= spin {
             patience.learn(came, took);
             return Ok(filled);

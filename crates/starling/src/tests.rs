@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+mod sharing;
+
 const MODELS: [CallbackModel; 2] = [CallbackModel::Evoked, CallbackModel::Immediate];
 
 /// A server in a thread, which ends with this.

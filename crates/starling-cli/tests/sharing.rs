@@ -1,0 +1,328 @@
+//! Federates in processes of their own that share memory, and what becomes of the others when one of
+//! them is killed or stopped while data flows: they lose nothing, and nothing is left.
+#![allow(clippy::print_stdout, reason = "how federates tell what they do")]
+
+use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How long to wait for what must come: then something hangs.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Ears(Sender<Callback>);
+
+impl FederateAmbassador for Ears {
+    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
+        self.0.send(callback).map_err(|e| e.to_string())
+    }
+}
+
+/// The program of a federate: it sends numbers, or hears them, and says how far it is, and what is
+/// missing.
+#[test]
+#[ignore = "is run by the others"]
+fn federate() -> Result<(), Box<dyn std::error::Error>> {
+    let Ok(settings) = std::env::var("SHARING_SETTINGS") else {
+        return Ok(());
+    };
+    let sends = std::env::var("SHARING_ROLE").as_deref() == Ok("sender");
+    let (to, heard) = channel();
+    let rti = RtiAmbassador::new();
+    let fault = |e: starling::Exception| e.to_string();
+    rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
+        .map_err(fault)?;
+    let fom = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/fom/restaurant/RestaurantFOMmodule-2010.xml");
+    // Another may have created it.
+    let _ = rti.create_federation_execution("Near", &[fom.display().to_string()], None, "");
+    let name = std::env::var("SHARING_NAME")?;
+    let own = rti
+        .join_federation_execution(Some(&name), "t", "Near", &[])
+        .map_err(fault)?;
+    let class = rti
+        .interaction_class_handle("CustomerTransactions")
+        .map_err(fault)?;
+    if sends {
+        rti.publish_interaction_class(class).map_err(fault)?;
+    } else {
+        rti.subscribe_interaction_class(class, true)
+            .map_err(fault)?;
+    }
+    println!("joined");
+    let mut next = BTreeMap::<u64, u64>::new();
+    for number in 0_u64.. {
+        if sends {
+            let mut tag = [0; 200];
+            tag[..8].copy_from_slice(&number.to_le_bytes());
+            tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
+            rti.send_interaction(class, &[], &tag).map_err(fault)?;
+            if number.is_multiple_of(100) {
+                rti.evoke_callback(0.0).map_err(fault)?;
+            }
+            if number.is_multiple_of(1000) {
+                println!("on");
+            }
+        } else {
+            rti.evoke_callback(1.0).map_err(fault)?;
+        }
+        for callback in heard.try_iter() {
+            match callback {
+                Callback::ConnectionLost { fault } => return Err(fault.into()),
+                Callback::ReceiveInteraction { values, .. } => {
+                    let [number, sender] = [0, 8].map(|at| {
+                        let word = values.tag()[at..].first_chunk().expect("a number");
+                        u64::from_le_bytes(*word)
+                    });
+                    let due = next.entry(sender).or_insert(number);
+                    if *due != number {
+                        println!("gap");
+                        return Err(format!("{number} instead of {due}").into());
+                    }
+                    *due += 1;
+                    if number.is_multiple_of(1000) {
+                        println!("on");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A federate in a process of its own; killed with the test.
+struct Federate {
+    child: Child,
+    says: Receiver<String>,
+}
+
+impl Federate {
+    fn start(rtiexec: &Rtiexec, role: &str, name: &str, settings: &str) -> Self {
+        let settings = format!(
+            "{};connect.timeout_s=100;transport.shared_memory=auto;{settings}",
+            rtiexec.address
+        );
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "federate", "--ignored", "--nocapture"])
+            .env("SHARING_SETTINGS", settings)
+            .env("SHARING_ROLE", role)
+            .env("SHARING_NAME", name)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (to, says) = channel();
+        std::thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .try_for_each(|line| to.send(line))
+        });
+        let federate = Federate { child, says };
+        federate.until("joined", 1);
+        federate
+    }
+
+    /// It says this so many times from now on, sooner or later.
+    fn until(&self, what: &str, times: usize) {
+        let mut said = 0;
+        while said < times {
+            match self.says.recv_timeout(PATIENCE) {
+                Ok(line) if line == "gap" => panic!("something is missing"),
+                Ok(line) => said += usize::from(line == what),
+                Err(why) => panic!("no {times} x '{what}': {why}"),
+            }
+        }
+    }
+
+    /// Data flows on.
+    fn goes_on(&self) {
+        // What it has said before is over.
+        while self.says.try_recv().is_ok() {}
+        self.until("on", 3);
+    }
+
+    fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Federate {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+struct Rtiexec {
+    child: Child,
+    address: String,
+    _directory: tempfile::TempDir,
+}
+
+impl Rtiexec {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let socket: PathBuf = directory.path().join("s.sock");
+        let address = format!("unix:{}", socket.display());
+        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(["rtiexec", "--listen", &address, "--run-dir"])
+            .arg(directory.path().join("run"))
+            .env("STARLING_TRANSPORT_SHARED_MEMORY", "auto")
+            .env("STARLING_LOG_LEVEL", "off")
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        Rtiexec {
+            child,
+            address,
+            _directory: directory,
+        }
+    }
+
+    fn members(&self) -> Vec<serde_json::Value> {
+        let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(["ps", "--json", &self.address])
+            .output()
+            .unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let federations = shown["federations"].as_array().unwrap();
+        let federates = federations
+            .first()
+            .map(|f| f["federates"].as_array().unwrap());
+        federates.cloned().unwrap_or_default()
+    }
+
+    fn until_members(&self, count: usize) {
+        until("so many members", || self.members().len() == count);
+    }
+
+    /// Data of the sender takes this way to so many.
+    fn until_path(&self, way: &str, count: usize) {
+        until(way, || {
+            let members = self.members();
+            let sender = members.iter().find(|m| m["name"] == "sender").unwrap();
+            let paths = sender["paths"].as_array().unwrap();
+            let path = paths.iter().find(|p| p["by"] == way);
+            path.map_or(0, |p| p["to"].as_array().unwrap().len()) == count
+        });
+    }
+
+    /// Descriptors that its process has open, but for the connection of who asks.
+    fn descriptors(&self) -> usize {
+        descriptors(&self.child)
+    }
+}
+
+impl Drop for Rtiexec {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not after {PATIENCE:?}");
+    }
+}
+
+fn descriptors(of: &Child) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", of.id()));
+    open.unwrap().count()
+}
+
+const SHARED: &str = "shared memory";
+
+#[test]
+fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
+    let rtiexec = Rtiexec::start();
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let near = Federate::start(&rtiexec, "receiver", "near", "");
+    rtiexec.until_path(SHARED, 1);
+    near.goes_on();
+    let processes = [&rtiexec.child, &sender.child, &near.child];
+    let count = || processes.map(descriptors);
+    let before = count();
+    for role in ["receiver", "sender", "receiver", "sender"] {
+        let victim = Federate::start(&rtiexec, role, "victim", "");
+        victim.goes_on();
+        rtiexec.until_path(SHARED, 2);
+        near.goes_on();
+        let all = count();
+        assert!(
+            all.iter().zip(before).all(|(now, then)| *now > then),
+            "{all:?}"
+        );
+        // Drop kills with SIGKILL.
+        drop(victim);
+        rtiexec.until_members(2);
+        near.goes_on();
+        until("as before", || count() == before);
+    }
+    assert_eq!(rtiexec.descriptors(), before[0]);
+}
+
+#[test]
+fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
+    let rtiexec = Rtiexec::start();
+    let sender = Federate::start(
+        &rtiexec,
+        "sender",
+        "sender",
+        "limits.send_queue_bytes=100000000",
+    );
+    let near = Federate::start(&rtiexec, "receiver", "near", "");
+    let slow = Federate::start(&rtiexec, "receiver", "slow", "");
+    rtiexec.until_path(SHARED, 2);
+    slow.goes_on();
+    for _ in 0..2 {
+        slow.signal("-STOP");
+        rtiexec.until_path(SHARED, 1);
+        near.goes_on();
+        slow.signal("-CONT");
+        slow.goes_on();
+        near.goes_on();
+        rtiexec.until_path(SHARED, 2);
+    }
+    sender.goes_on();
+}
+
+#[test]
+fn when_rtiexec_is_killed_all_learn_it() {
+    let mut rtiexec = Rtiexec::start();
+    let mut sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let mut near = Federate::start(&rtiexec, "receiver", "near", "");
+    rtiexec.until_path(SHARED, 1);
+    near.goes_on();
+    rtiexec.child.kill().unwrap();
+    for federate in [&mut sender, &mut near] {
+        let mut ended = None;
+        until("Connection Lost", || {
+            ended = federate.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        assert!(!ended.unwrap().success(), "it says why");
+    }
+}
+
+#[test]
+fn who_has_no_unix_domain_link_is_served_by_rtiexec() {
+    let rtiexec = Rtiexec::start();
+    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let near = Federate::start(&rtiexec, "receiver", "near", "");
+    let off = Federate::start(&rtiexec, "receiver", "off", "transport.shared_memory=off");
+    rtiexec.until_path(SHARED, 1);
+    rtiexec.until_path("rtiexec (of the other: transport.shared_memory = off)", 1);
+    near.goes_on();
+    off.goes_on();
+}

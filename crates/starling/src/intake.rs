@@ -1,0 +1,381 @@
+//! What has come, on the stream from rtiexec and in peers' rings, goes to the LRC.
+
+use crate::links::{ReadSide, State};
+use crate::rings::Rings;
+use crate::shared::{Place, Shared};
+use starling_core::message::FromExecutive;
+use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
+use starling_net::LinkReader;
+use starling_ring::{Board, RingWriter, Seat};
+use starling_wire::{
+    Frame, LinkNotice, LinkRequest, WireError, read_data, run_of_data, split_frame,
+};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Data is kept in pieces of at most this size: as long as one of its messages waits, a whole piece
+/// does.
+const BATCH_BYTES: usize = 16 * 1024;
+/// So many pieces of a ring are read before others have their turn.
+const PIECES_PER_TURN: usize = 8;
+
+/// Memory that was offered to others, until that is answered.
+pub(crate) struct Offer {
+    number: u32,
+    ring: RingWriter,
+    board: Board,
+}
+
+fn refused(error: WireError) -> ProtocolError {
+    ProtocolError(error.0)
+}
+
+impl State {
+    /// Takes what has come on the stream.
+    pub(crate) fn take_frames(&mut self, side: &mut ReadSide) {
+        let (reader, rings) = (&mut side.reader, &mut side.rings);
+        let refused = loop {
+            let run = run_of_data(reader.inbox(), BATCH_BYTES);
+            if run > 0 {
+                self.batch.refill(&reader.inbox()[..run]);
+                reader.consume(run);
+                match self.take_batch() {
+                    Ok(()) => continue,
+                    Err(error) => break error,
+                }
+            }
+            let (frame, used) = match split_frame(reader.inbox()) {
+                Ok(None) => return,
+                Ok(Some(whole)) => whole,
+                Err(error) => break ProtocolError(error.0),
+            };
+            let taken = self.take(frame);
+            reader.consume(used);
+            let noticed = taken.and_then(|notice| self.look_at_links(notice, reader, rings));
+            if let Err(error) = noticed {
+                break error;
+            }
+        };
+        self.refuse(refused);
+    }
+
+    /// Takes the frames of the batch, all of which are data.
+    fn take_batch(&mut self) -> Result<(), ProtocolError> {
+        let mut rest = self.batch.bytes();
+        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
+            rest = &rest[used..];
+            if let Some(data) = read_data(frame) {
+                self.lrc
+                    .receive_data(&data.map_err(refused)?, Some(&self.batch))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, frame: &[u8]) -> Result<Option<LinkNotice>, ProtocolError> {
+        match read_data(frame) {
+            Some(Ok(data)) => self.lrc.receive_data(&data, None).map(|()| None),
+            Some(Err(error)) => Err(ProtocolError(error.0)),
+            None => self.take_control(frame),
+        }
+    }
+
+    fn take_control(&mut self, frame: &[u8]) -> Result<Option<LinkNotice>, ProtocolError> {
+        match Frame::decode(frame).map_err(refused)? {
+            Frame::FromExecutive(message) => {
+                // Who begins has nothing of what was before.
+                let begins = matches!(
+                    message,
+                    FromExecutive::Joined(_) | FromExecutive::Restored(_)
+                );
+                self.begins_links |= begins;
+                self.lrc.receive(message)?;
+                if self.lrc.lost().is_some() {
+                    self.lrc.outbox().shut_down();
+                }
+                Ok(None)
+            }
+            Frame::LinkNotice(notice) => Ok(Some(notice)),
+            Frame::Heartbeat => Ok(None),
+            other => Err(ProtocolError(format!("out of place: {other:?}"))),
+        }
+    }
+
+    /// Sees to the links behind a frame that was no data.
+    fn look_at_links(
+        &mut self,
+        notice: Option<LinkNotice>,
+        reader: &mut LinkReader,
+        rings: &mut Rings,
+    ) -> Result<(), ProtocolError> {
+        if let Some(notice) = notice {
+            self.take_notice(notice, reader, rings)?;
+        }
+        if self.has_links && !self.lrc.is_member() {
+            self.close_links(rings);
+        }
+        if std::mem::take(&mut self.begins_links) {
+            self.close_links(rings);
+            self.offer();
+        }
+        Ok(())
+    }
+
+    fn close_links(&mut self, rings: &mut Rings) {
+        rings.close();
+        self.lrc.outbox().shared = None;
+        self.offer = None;
+        self.has_links = false;
+    }
+
+    /// Offers memory to the other federates of this host.
+    fn offer(&mut self) {
+        let link = self.lrc.outbox();
+        let possible = if self.ring_bytes == 0 {
+            Err("transport.shared_memory = off".to_owned())
+        } else if !link.stream().passes_descriptors() {
+            Err("its link to rtiexec is no Unix-domain one".to_owned())
+        } else {
+            let memory = new_memory(self.ring_bytes);
+            memory.map_err(|e| format!("it has no memory to share: {e}"))
+        };
+        let request = match possible {
+            Ok((ring, board, descriptors)) => {
+                self.offers += 1;
+                let number = self.offers;
+                self.offer = Some(Offer {
+                    number,
+                    ring,
+                    board,
+                });
+                self.has_links = true;
+                link.attach(descriptors);
+                LinkRequest::Offer { number }
+            }
+            Err(why) => LinkRequest::Path {
+                to: 0,
+                shared: false,
+                why,
+            },
+        };
+        link.put_link_request(&request);
+    }
+
+    fn take_notice(
+        &mut self,
+        notice: LinkNotice,
+        reader: &mut LinkReader,
+        rings: &mut Rings,
+    ) -> Result<(), ProtocolError> {
+        match notice {
+            LinkNotice::Seated { number, seat, mark } => {
+                let seat = seat_of(seat)?;
+                // Else of an offer before the last.
+                if let Some(offer) = self.offer.take_if(|offer| offer.number == number) {
+                    let place = Place { seat, mark };
+                    let link = self.lrc.outbox();
+                    let shared = Shared::new(offer.ring, place, link.bundling());
+                    link.shared = Some(Box::new(shared));
+                    rings.open(offer.board, place);
+                }
+            }
+            LinkNotice::Refused { number, .. } => {
+                self.offer.take_if(|offer| offer.number == number);
+            }
+            LinkNotice::Peer {
+                mark,
+                seat,
+                federate,
+            } => {
+                let Some(descriptors) = reader.take_descriptors() else {
+                    let why = "a peer's links without the descriptors";
+                    return Err(ProtocolError(why.into()));
+                };
+                let seat = seat_of(seat)?;
+                let place = Place { seat, mark };
+                let link = self.lrc.outbox();
+                let Some(shared) = &mut link.shared else {
+                    return Ok(());
+                };
+                let [ring, board, doorbell] = descriptors;
+                let most = link.frame_bytes_max;
+                let met = doorbell.try_clone().and_then(|copy| {
+                    rings.join(place, federate, (ring, copy), most)?;
+                    shared.admit(place, federate, board, doorbell)
+                });
+                if let Err(error) = met {
+                    rings.remove(mark);
+                    let path = LinkRequest::Path {
+                        to: mark,
+                        shared: false,
+                        why: format!("its memory can't be used: {error}"),
+                    };
+                    link.put_link_request(&path);
+                }
+            }
+            LinkNotice::Gone { mark } => {
+                if let Some(shared) = &mut self.lrc.outbox().shared {
+                    shared.remove(mark);
+                }
+                if let Some(federate) = rings.federate(mark) {
+                    rings.is_gone(mark);
+                    while self.take_of_ring(mark, federate, rings)? {}
+                    rings.remove(mark);
+                    self.lrc.link_ended(federate)?;
+                }
+            }
+            LinkNotice::Relayed { from, frames } => {
+                if let Some(federate) = rings.federate(from) {
+                    // What it has put into its ring comes before.
+                    while self.take_of_ring(from, federate, rings)? {}
+                    self.batch.refill(&frames);
+                    if let Err(why) = self.take_of_peer(federate) {
+                        self.break_off(from, federate, &why.0, rings)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what peers' rings have. `Err` is a fault of this connection's.
+    pub(crate) fn take_rings(&mut self, rings: &mut Rings) {
+        if !rings.has_news() {
+            return;
+        }
+        for mark in rings.marks() {
+            let Some(federate) = rings.federate(mark) else {
+                continue;
+            };
+            for _ in 0..PIECES_PER_TURN {
+                match self.take_of_ring(mark, federate, rings) {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) => {
+                        self.refuse(error);
+                        return;
+                    }
+                }
+            }
+        }
+        // A fence may have ended this federate's membership.
+        if self.has_links && !self.lrc.is_member() {
+            self.close_links(rings);
+        }
+    }
+
+    /// Takes a piece of what a peer's ring has; false: there is nothing.
+    fn take_of_ring(
+        &mut self,
+        mark: u64,
+        federate: FederateHandle,
+        rings: &mut Rings,
+    ) -> Result<bool, ProtocolError> {
+        let mut read = Ok(false);
+        self.batch
+            .fill(|bytes| read = rings.read(mark, bytes, BATCH_BYTES));
+        match read {
+            Ok(true) => {}
+            Ok(false) => return Ok(false),
+            Err(why) => {
+                self.break_off(mark, federate, why, rings)?;
+                return Ok(false);
+            }
+        }
+        if let Err(why) = self.take_of_peer(federate) {
+            self.break_off(mark, federate, &why.0, rings)?;
+            return Ok(false);
+        }
+        Ok(true)
+    }
+
+    /// Takes the frames of the batch, all of which are a peer's. An error is the peer's fault.
+    fn take_of_peer(&mut self, federate: FederateHandle) -> Result<(), ProtocolError> {
+        let mut rest = self.batch.bytes();
+        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
+            rest = &rest[used..];
+            let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
+            let data = data.map_err(refused)?;
+            if data.sender != federate || data.is_in_time_order() {
+                let why = "data of another federate, or that belongs to rtiexec's stream";
+                return Err(ProtocolError(why.into()));
+            }
+            self.lrc.receive_data(&data, Some(&self.batch))?;
+        }
+        match rest {
+            [] => Ok(()),
+            _ => Err(ProtocolError("a part of a frame".into())),
+        }
+    }
+
+    /// A peer has broken its link: nothing of it is read any more.
+    #[cold]
+    fn break_off(
+        &mut self,
+        mark: u64,
+        federate: FederateHandle,
+        why: &str,
+        rings: &mut Rings,
+    ) -> Result<(), ProtocolError> {
+        if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
+            // No fault of the peer's: this federate does not advance.
+            return Err(ProtocolError(why.into()));
+        }
+        starling_net::remark(format_args!(
+            "starling: warning: the memory that {federate} shares is not read any more: {why}"
+        ));
+        rings.break_off(mark);
+        self.lrc.link_ended(federate)
+    }
+
+    /// Sets the paths that are to be changed; whether that left something to be written.
+    pub(crate) fn settle_paths(&mut self) -> bool {
+        let mut any = false;
+        while self.lrc.outbox().is_unsettled() {
+            let now = Instant::now();
+            let Some(mut shared) = self.lrc.outbox().shared.take() else {
+                break;
+            };
+            let members = self.lrc.federate();
+            let change = shared.next_change(now, |f| members.is_some_and(|m| m.is_member(f)));
+            let link = self.lrc.outbox();
+            link.shared = Some(shared);
+            let Some(change) = change else {
+                break;
+            };
+            any = true;
+            let shared = change.path == DataPath::Direct;
+            self.lrc.set_data_path(change.federate, change.path);
+            let why = if shared {
+                ""
+            } else {
+                "it did not read its shared memory fast enough"
+            };
+            let path = LinkRequest::Path {
+                to: change.mark,
+                shared,
+                why: why.into(),
+            };
+            self.lrc.outbox().put_link_request(&path);
+        }
+        any
+    }
+}
+
+/// What is to be offered: a ring, a board, and the descriptors of both and of the doorbell.
+fn new_memory(bytes: usize) -> io::Result<(RingWriter, Board, starling_net::Descriptors)> {
+    let (ring, board) = (RingWriter::new(bytes)?, Board::new()?);
+    let copy = |fd: std::os::fd::BorrowedFd<'_>| fd.as_fd().try_clone_to_owned();
+    let descriptors = [
+        copy(ring.memory())?,
+        copy(board.memory())?,
+        copy(board.doorbell())?,
+    ];
+    Ok((ring, board, Arc::new(descriptors)))
+}
+
+fn seat_of(number: u8) -> Result<Seat, ProtocolError> {
+    Seat::new(number).ok_or_else(|| ProtocolError(format!("{number} is no seat")))
+}

@@ -1,0 +1,176 @@
+//! The rings of peers, and how their data is read.
+
+use crate::shared::Place;
+use starling_core::FederateHandle;
+use starling_ring::{Board, Read, RingReader};
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// What is read of peers' rings, by whoever has the turn to read.
+#[derive(Default)]
+pub(crate) struct Rings(Option<Open>);
+
+struct Open {
+    board: Board,
+    place: Place,
+    peers: Vec<Peer>,
+}
+
+/// Whose ring it is.
+struct Peer {
+    place: Place,
+    federate: FederateHandle,
+    reader: RingReader,
+    /// How often this federate was attached to it.
+    times: u16,
+    /// It has what can't be: it is not read any more.
+    broken: bool,
+}
+
+impl Rings {
+    /// Begins anew, as this one.
+    pub(crate) fn open(&mut self, board: Board, place: Place) {
+        let peers = Vec::new();
+        self.0 = Some(Open {
+            board,
+            place,
+            peers,
+        });
+    }
+
+    /// Reads nothing any more.
+    pub(crate) fn close(&mut self) {
+        self.0 = None;
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.as_ref().is_none_or(|open| open.peers.is_empty())
+    }
+
+    /// Maps a peer's ring.
+    pub(crate) fn join(
+        &mut self,
+        place: Place,
+        federate: FederateHandle,
+        (ring, doorbell): (OwnedFd, OwnedFd),
+        frame_bytes_max: usize,
+    ) -> io::Result<()> {
+        let Some(open) = &mut self.0 else {
+            return Ok(());
+        };
+        let attachment = Place::attachment(place, open.place, 0);
+        let reader = open
+            .board
+            .join(attachment, ring, doorbell, frame_bytes_max)?;
+        open.peers.push(Peer {
+            place,
+            federate,
+            reader,
+            times: 0,
+            broken: false,
+        });
+        Ok(())
+    }
+
+    /// Whether there is something to read: a load or two for each ring.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        let open = self.0.as_ref();
+        open.is_some_and(|open| open.peers.iter().any(|p| !p.broken && p.reader.has_news()))
+    }
+
+    /// The doorbell, to wait for.
+    pub(crate) fn board(&self) -> Option<&Board> {
+        self.0.as_ref().map(|open| &open.board)
+    }
+
+    /// Whoever sends something from now on rings. False: something is there already.
+    pub(crate) fn prepare_to_sleep(&mut self) -> bool {
+        if let Some(open) = &mut self.0 {
+            open.board.prepare_to_sleep();
+        }
+        !self.has_news()
+    }
+
+    /// The wait is over; `rung`: the doorbell has rung.
+    pub(crate) fn awake(&mut self, rung: bool) {
+        if let Some(open) = &mut self.0 {
+            open.board.awake();
+            if rung {
+                open.board.answer();
+            }
+        }
+    }
+
+    /// The marks of the peers.
+    pub(crate) fn marks(&self) -> impl Iterator<Item = u64> + use<> {
+        let peers = self.0.iter().flat_map(|open| &open.peers);
+        peers.map(|p| p.place.mark).collect::<Vec<_>>().into_iter()
+    }
+
+    /// Which federate has this mark.
+    pub(crate) fn federate(&self, mark: u64) -> Option<FederateHandle> {
+        let mut peers = self.0.iter().flat_map(|open| &open.peers);
+        Some(peers.find(|p| p.place.mark == mark)?.federate)
+    }
+
+    /// Reads some of what a peer's ring has, at most `max` bytes: whole frames, appended to `batch`.
+    /// False: nothing is there now.
+    ///
+    /// # Errors
+    /// The ring has what can't be; it is not read again.
+    pub(crate) fn read(
+        &mut self,
+        mark: u64,
+        batch: &mut Vec<u8>,
+        max: usize,
+    ) -> Result<bool, &'static str> {
+        let Some(open) = &mut self.0 else {
+            return Ok(false);
+        };
+        let mut peers = open.peers.iter_mut();
+        let Some(peer) = peers.find(|p| p.place.mark == mark && !p.broken) else {
+            return Ok(false);
+        };
+        match peer.reader.read(batch, max) {
+            Read::Frames => Ok(true),
+            Read::Nothing => Ok(false),
+            Read::Over => {
+                // It was detached; what it has not read is relayed.
+                peer.times = peer.times.wrapping_add(1);
+                let attachment = Place::attachment(peer.place, open.place, peer.times);
+                peer.reader.rejoin(attachment.mark);
+                Ok(false)
+            }
+            Read::Broken(why) => {
+                peer.broken = true;
+                Err(why)
+            }
+        }
+    }
+
+    /// A peer's ring is read no more.
+    pub(crate) fn break_off(&mut self, mark: u64) {
+        let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
+        for peer in peers.filter(|p| p.place.mark == mark) {
+            peer.broken = true;
+        }
+    }
+
+    /// A peer writes nothing any more: to be read until there is nothing, and then to be removed.
+    pub(crate) fn is_gone(&mut self, mark: u64) {
+        let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
+        for peer in peers.filter(|p| p.place.mark == mark) {
+            peer.reader.writer_is_gone();
+        }
+    }
+
+    /// Forgets a peer.
+    pub(crate) fn remove(&mut self, mark: u64) {
+        if let Some(open) = &mut self.0 {
+            open.peers.retain(|p| p.place.mark != mark);
+        }
+    }
+}

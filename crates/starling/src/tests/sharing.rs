@@ -1,0 +1,315 @@
+//! Data between federates of one host in shared memory: what takes it, what does not, and that nothing
+//! is lost, doubled or overtaken when the path changes.
+
+use super::*;
+use crate::links::Links;
+use parking_lot::Mutex;
+use starling_core::InteractionClassHandle;
+use std::sync::Arc;
+use std::thread;
+
+const SMALL_RING: &str = "transport.ring_bytes=65536";
+
+/// An rtiexec whose federates may share memory.
+fn sharing() -> Rtiexec {
+    Rtiexec::with(|config| config.shared_memory = true)
+}
+
+/// A federate of federation execution F.
+struct Member {
+    rti: RtiAmbassador,
+    hears: Mutex<Receiver<Callback>>,
+    class: InteractionClassHandle,
+    evokes: bool,
+}
+
+impl Member {
+    fn join(rtiexec: &Rtiexec, model: CallbackModel, settings: &str) -> Self {
+        let settings = format!("transport.shared_memory=auto;{settings}");
+        let (rti, hears) = connect_with(rtiexec, model, false, &settings);
+        // It exists already for all but the first.
+        let _ = rti.create_federation_execution("F", &[FOM.into()], None, "");
+        let class = join(&rti);
+        let evokes = model == CallbackModel::Evoked;
+        Member {
+            rti,
+            hears: Mutex::new(hears),
+            class,
+            evokes,
+        }
+    }
+
+    fn evoked(rtiexec: &Rtiexec, settings: &str) -> Self {
+        Member::join(rtiexec, CallbackModel::Evoked, settings)
+    }
+
+    fn links(&self) -> Arc<Links> {
+        let now = self.rti.now(Service::ListFederationExecutions);
+        now.unwrap().links
+    }
+
+    /// To how many others its data takes shared memory.
+    fn direct(&self) -> usize {
+        let links = self.links();
+        let mut state = links.lock();
+        // As any call does that sends or waits.
+        state.flush();
+        let shared = &state.lrc.outbox().shared;
+        shared.as_ref().map_or(0, |s| s.direct())
+    }
+
+    fn until_direct(&self, count: usize) {
+        until("shared memory", || {
+            self.evoke();
+            self.direct() == count
+        });
+    }
+
+    /// Bytes that it has written to rtiexec.
+    fn written(&self) -> u64 {
+        self.links().lock().lrc.outbox().counts().0
+    }
+
+    fn evoke(&self) {
+        if self.evokes {
+            self.rti.evoke_callback(0.001).unwrap();
+        } else {
+            thread::yield_now();
+        }
+    }
+
+    fn send(&self, number: u32, bytes: usize) {
+        let mut tag = vec![0; bytes];
+        tag[..4].copy_from_slice(&number.to_le_bytes());
+        self.rti.send_interaction(self.class, &[], &tag).unwrap();
+    }
+
+    /// The next interaction's number and size, if it is there.
+    fn next(&self) -> Option<(u32, usize)> {
+        self.evoke();
+        self.heard()
+    }
+
+    fn heard(&self) -> Option<(u32, usize)> {
+        match self.hears.lock().try_recv() {
+            Ok(Callback::ReceiveInteraction { values, .. }) => {
+                let tag = values.tag();
+                Some((u32::from_le_bytes(*tag.first_chunk()?), tag.len()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Hears all these numbers, in order, with nothing between them.
+    fn hears_all(&self, numbers: impl Iterator<Item = u32>) {
+        for number in numbers {
+            let mut next = None;
+            until("an interaction", || {
+                next = self.next();
+                next.is_some()
+            });
+            assert_eq!(next.map(|n| n.0), Some(number));
+        }
+    }
+}
+
+fn join(rti: &RtiAmbassador) -> InteractionClassHandle {
+    rti.join_federation_execution(None, "t", "F", &[]).unwrap();
+    let class = rti.interaction_class_handle("Signal").unwrap();
+    rti.publish_interaction_class(class).unwrap();
+    class
+}
+
+/// The receivers subscribe, and the sender knows it.
+fn subscribe(sender: &Member, receivers: &[&Member]) {
+    for receiver in receivers {
+        let class = receiver.class;
+        receiver
+            .rti
+            .subscribe_interaction_class(class, true)
+            .unwrap();
+        until("it is heard", || {
+            sender.evoke();
+            sender.send(0, 4);
+            receiver.next().is_some()
+        });
+    }
+    for receiver in receivers {
+        // What is left of these is no part of what follows.
+        sender.send(1, 4);
+        until("the last of them", || {
+            receiver.next().is_some_and(|(number, _)| number == 1)
+        });
+    }
+    for receiver in receivers {
+        while receiver.next().is_some() {}
+    }
+}
+
+#[test]
+fn data_takes_shared_memory_and_no_stream() {
+    let alone = "callbacks.io=single-threaded";
+    let evoked = CallbackModel::Evoked;
+    for (model, sends, receives) in [
+        (evoked, "", ""),
+        (CallbackModel::Immediate, "", ""),
+        (evoked, alone, alone),
+        (evoked, "callbacks.spin_us=0", "callbacks.spin_us=0"),
+    ] {
+        let rtiexec = sharing();
+        let sender = Member::evoked(&rtiexec, sends);
+        let receiver = Member::join(&rtiexec, model, receives);
+        subscribe(&sender, &[&receiver]);
+        sender.until_direct(1);
+        let before = sender.written();
+        thread::scope(|scope| {
+            scope.spawn(|| (0..3000).for_each(|n| sender.send(n, 1000)));
+            receiver.hears_all(0..3000);
+        });
+        let written = sender.written() - before;
+        assert!(written < 100_000, "{written} bytes for {model:?} {sends}");
+    }
+}
+
+#[test]
+fn without_shared_memory_data_takes_the_stream() {
+    let off = "transport.shared_memory=off";
+    for (server, sends, receives) in [(true, off, ""), (true, "", off), (false, "", "")] {
+        let rtiexec = Rtiexec::with(|config| config.shared_memory = server);
+        let sender = Member::evoked(&rtiexec, sends);
+        let receiver = Member::evoked(&rtiexec, receives);
+        subscribe(&sender, &[&receiver]);
+        let before = sender.written();
+        (0..200).for_each(|n| sender.send(n, 1000));
+        receiver.hears_all(0..200);
+        assert!(sender.written() - before > 200_000);
+        assert_eq!(sender.direct(), 0);
+    }
+}
+
+#[test]
+fn frames_larger_than_the_ring_arrive() {
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let receiver = Member::evoked(&rtiexec, "");
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    let sizes = [100, 9_000, 300_000, 50, 3_000_000, 70_000, 4];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for (number, size) in (0..).zip(sizes) {
+                sender.send(number, size);
+            }
+            sender.rti.evoke_callback(0.0).unwrap();
+        });
+        for (number, size) in (0..).zip(sizes) {
+            let mut next = None;
+            until("a large one", || {
+                next = receiver.next();
+                next.is_some()
+            });
+            assert_eq!(next, Some((number, size)));
+        }
+    });
+}
+
+/// One does not take what it is sent: the others get theirs all the same, and it loses nothing.
+#[test]
+fn a_receiver_that_does_not_read_holds_up_no_other() {
+    const COUNT: u32 = 2_000;
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let quick = Member::evoked(&rtiexec, "");
+    let slow = Member::evoked(&rtiexec, "limits.callback_queue_bytes=4096;log.level=off");
+    subscribe(&sender, &[&quick, &slow]);
+    sender.until_direct(2);
+    for turn in 0..3 {
+        let numbers = turn * COUNT..(turn + 1) * COUNT;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                numbers.clone().for_each(|n| sender.send(n, 1000));
+                sender.rti.evoke_callback(0.0).unwrap();
+            });
+            quick.hears_all(numbers.clone());
+        });
+        assert_eq!(sender.direct(), 1, "the slow one is detached");
+        slow.hears_all(numbers.clone());
+        // It reads again: its data takes shared memory again.
+        until("both", || {
+            slow.evoke();
+            sender.evoke();
+            sender.direct() == 2
+        });
+    }
+}
+
+/// What was sent before a resignation arrives before it; who joins again takes part again.
+#[test]
+fn what_was_sent_before_one_resigns_arrives() {
+    let rtiexec = sharing();
+    let receiver = Member::evoked(&rtiexec, "");
+    let sender = Member::evoked(&rtiexec, "");
+    subscribe(&sender, &[&receiver]);
+    for _ in 0..3 {
+        until("shared memory", || {
+            receiver.evoke();
+            sender.send(u32::MAX, 4);
+            sender.evoke();
+            sender.direct() == 1
+        });
+        (0..500).for_each(|n| sender.send(n, 100));
+        let action = ResignAction::NoAction;
+        sender.rti.resign_federation_execution(action).unwrap();
+        let mut expected = 0..500;
+        until("all of it", || {
+            if let Some((number, _)) = receiver.next().filter(|(n, _)| *n != u32::MAX) {
+                assert_eq!(Some(number), expected.next());
+            }
+            expected.is_empty()
+        });
+        join(&sender.rti);
+    }
+}
+
+/// Two ways for two receivers, and one that comes and goes while data flows.
+#[test]
+fn receivers_come_and_go_while_data_flows() {
+    const COUNT: u32 = 20_000;
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let far = Member::evoked(&rtiexec, "transport.shared_memory=off");
+    let near = Member::evoked(&rtiexec, "");
+    subscribe(&sender, &[&far, &near]);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..COUNT {
+                sender.send(number, 50);
+                if number % 100 == 0 {
+                    sender.evoke();
+                }
+            }
+            sender.rti.evoke_callback(0.0).unwrap();
+        });
+        scope.spawn(|| far.hears_all(0..COUNT));
+        scope.spawn(|| {
+            for _ in 0..5 {
+                let guest = Member::join(&rtiexec, CallbackModel::Immediate, "");
+                let class = guest.class;
+                guest.rti.subscribe_interaction_class(class, true).unwrap();
+                let mut last = None;
+                for _ in 0..300 {
+                    if let Some((number, _)) = guest.next() {
+                        assert!(
+                            last.is_none_or(|last| number == last + 1),
+                            "{last:?} {number}"
+                        );
+                        last = Some(number);
+                    }
+                }
+                let action = ResignAction::NoAction;
+                guest.rti.resign_federation_execution(action).unwrap();
+            }
+        });
+        near.hears_all(0..COUNT);
+    });
+}
