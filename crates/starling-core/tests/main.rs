@@ -15,6 +15,7 @@ mod paths;
 mod resigning;
 mod restored_links;
 mod save;
+mod save_refusals;
 mod saved;
 mod scheduled_saves;
 mod service_reports;

@@ -11,7 +11,7 @@ use starling_core::{
 use std::collections::BTreeMap;
 
 /// Two federates that have been told of a save, and have begun it.
-fn saving(f: &mut Federation, label: &str) {
+pub(crate) fn saving(f: &mut Federation, label: &str) {
     f.call("B", |f| f.request_federation_save(label, None))
         .unwrap();
     for name in ["A", "B"] {
@@ -24,7 +24,7 @@ fn saving(f: &mut Federation, label: &str) {
     }
 }
 
-fn complete(f: &mut Federation) {
+pub(crate) fn complete(f: &mut Federation) {
     for name in ["A", "B"] {
         f.call(name, |f| f.federate_save_complete()).unwrap();
     }
@@ -45,7 +45,7 @@ fn written(f: &mut Federation, label: &str) -> Archive {
     task
 }
 
-fn two() -> Federation {
+pub(crate) fn two() -> Federation {
     let mut f = Federation::new("");
     f.join("A");
     f.join("B");

@@ -156,8 +156,7 @@ impl Execution {
         why: String,
     ) {
         let note = format!("the save '{label}' can't be restored: {why}");
-        let peer = self.log.peer(asked);
-        self.notes.extend(peer.map(|peer| (peer, note)));
+        self.note_refusal(asked, note);
         let failure = Some(why);
         let restore = LogIndex::default();
         let refused = Entry::RestoreRequested {
@@ -332,7 +331,8 @@ impl Execution {
             }
             Err(why) => {
                 self.federation.restoring.0 = None;
-                self.note_all(&format!("the save can't be restored any more: {why}"));
+                let why = format!("the save can't be restored any more: {why}");
+                self.note_refusal(asked, why);
                 let why = RestoreFailure::RtiUnableToRestore;
                 self.log.tell(cause, &[asked], Entry::NotRestored(why));
                 self.settle_time();

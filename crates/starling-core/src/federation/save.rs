@@ -24,6 +24,7 @@ use crate::log::federate::Output;
 use crate::message::save::{Entry, Request};
 use crate::message::{Cause, LogIndex};
 use crate::saved;
+use crate::time::saved::require_same_time;
 use crate::{Exception, Federate, FederateHandle, LogicalTime, ProtocolError};
 use std::collections::BTreeMap;
 
@@ -130,7 +131,12 @@ pub(crate) struct Saves {
     last_task: u64,
     /// The last task has not been answered, whatever became of what it was for.
     task_is_out: bool,
+    /// Refusals that the process's log names, by whom they are told, since the last success.
+    noted: BTreeMap<FederateHandle, u32>,
 }
+
+/// No more refusals of one federate's saves and restores are noted, until one succeeds.
+const NOTED_MAX: u32 = 20;
 
 impl Saves {
     /// Whether some federate has been told of a save that has not ended.
@@ -182,6 +188,7 @@ impl Saves {
     /// This save was restored.
     pub(super) fn set_last(&mut self, label: String, time: Option<LogicalTime>) {
         self.last = Some((label, time));
+        self.noted.clear();
     }
 
     /// Label and time of the last save; empty if there was none.
@@ -290,8 +297,7 @@ impl Execution {
                 "the save '{label}' was asked for while another save, or a restore, had begun: \
                  nothing comes of it"
             );
-            let peer = self.log.peer(cause.sender);
-            self.notes.extend(peer.map(|peer| (peer, why)));
+            self.note_refusal(cause.sender, why);
             let hears = self.federation.saves.is_instructed(cause.sender)
                 || self.federation.restoring.has_begun();
             if !hears {
@@ -515,7 +521,9 @@ impl Execution {
             return Ok(());
         };
         let Progress::Parts {
-            asked_at, parts, ..
+            asked_at,
+            parts,
+            execution,
         } = &mut save.progress
         else {
             return Ok(());
@@ -530,6 +538,11 @@ impl Execution {
                 is.handle, is.name
             )));
         }
+        require_same_time(&execution.time, federate, &part).map_err(|why| {
+            ProtocolError(format!(
+                "the part of {federate}, '{name}', of a save: {why}"
+            ))
+        })?;
         if parts.insert(federate, part).is_some() {
             return Err(ProtocolError(format!(
                 "{federate} sent its part of a save twice"
@@ -608,10 +621,25 @@ impl Execution {
         self.end_save(None, failure);
     }
 
-    /// Something for the process's log, by way of any member.
-    pub(crate) fn note_all(&mut self, why: &str) {
-        let peer = self.log.peers().next();
-        self.notes.extend(peer.map(|peer| (peer, why.to_owned())));
+    /// A refusal for the process's log, by way of any member.
+    pub(super) fn note_all(&mut self, why: &str) {
+        if let Some(any) = self.log.members().first() {
+            self.note_refusal(*any, why.to_owned());
+        }
+    }
+
+    /// A refusal for the process's log. A federate may ask again and again: the log is bounded.
+    pub(super) fn note_refusal(&mut self, federate: FederateHandle, mut why: String) {
+        let noted = self.federation.saves.noted.entry(federate).or_default();
+        if *noted == NOTED_MAX {
+            return;
+        }
+        *noted += 1;
+        if *noted == NOTED_MAX {
+            why += "; further refusals are not noted until a save or a restore succeeds";
+        }
+        let peer = self.log.peer(federate);
+        self.notes.extend(peer.map(|peer| (peer, why)));
     }
 
     /// Ends a save that is not decided yet.
@@ -638,6 +666,7 @@ impl Execution {
 
     /// A federate is no longer a member.
     pub(crate) fn save_without(&mut self, federate: FederateHandle, lost: bool) {
+        self.federation.saves.noted.remove(&federate);
         let save = self.federation.saves.save.as_mut();
         let instructed = save.is_some_and(|s| s.stages.remove(&federate).is_some());
         if instructed {

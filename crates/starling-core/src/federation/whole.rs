@@ -8,6 +8,7 @@ use super::save::SavedFederation;
 use crate::execution::Execution;
 use crate::log::federate::DataPath;
 use crate::saved;
+use crate::time::saved::require_same_time;
 use crate::{Federate, FederateHandle, ProtocolError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -84,7 +85,8 @@ impl Execution {
         } else if part.log.applied > saved.execution.log.index {
             "it knows more of the log than there is".into()
         } else {
-            return Ok(());
+            let of = &saved.execution.time;
+            return require_same_time(of, handle, part).map_err(ProtocolError);
         };
         Err(ProtocolError(why))
     }

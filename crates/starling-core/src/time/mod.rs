@@ -19,6 +19,6 @@ pub(crate) mod galt;
 #[cfg(test)]
 mod galt_tests;
 mod orders;
-mod saved;
+pub(crate) mod saved;
 pub(crate) mod value;
 pub(crate) mod why;

@@ -4,10 +4,11 @@ use super::deletions::Deletions;
 use super::execution::{ExecutionTime, Since, sent_bytes};
 use super::federate::{Delivered, FederateTime, Sent};
 use super::galt::{Clock, Times};
-use crate::ProtocolError;
 use crate::kept::Kept;
 use crate::object::known::Instance;
+use crate::saved::delivery::{Queued, QueuedTime};
 use crate::saved::time as saved;
+use crate::{FederateHandle, ProtocolError};
 use starling_fom::ObjectModel;
 use std::time::Duration;
 
@@ -51,6 +52,52 @@ impl ExecutionTime {
         }
         kept
     }
+}
+
+/// An error if a federate's part of a save says otherwise of its time than the executive's: what it asks for
+/// once it is restored would be refused. What waits for it in the part counts as told.
+pub(crate) fn require_same_time(
+    of: &saved::Execution,
+    federate: FederateHandle,
+    part: &crate::saved::Federate,
+) -> Result<(), String> {
+    let known = of.federates.get(&federate).ok_or("it is no member's")?;
+    let mut clock = Clock::restore(part.time.clock.clone());
+    let (mut enabling, mut constraint) = (part.time.enabling, part.time.constraint);
+    for queued in &part.delivery.queue {
+        match queued {
+            Queued::Time(QueuedTime::Regulating { time, strict }) => {
+                let lookahead = enabling.take();
+                let lookahead =
+                    lookahead.ok_or("it did not ask for the regulation it waits for")?;
+                clock.regulate(lookahead, *time, *strict);
+            }
+            Queued::Time(QueuedTime::Constrained) => constraint = saved::Constraint::On,
+            Queued::Time(QueuedTime::Granted(time)) => clock.grant(*time),
+            _ => {}
+        }
+    }
+    let is = clock.save();
+    let then = &known.clock;
+    let constrained = constraint == saved::Constraint::On;
+    let constraining = constraint == saved::Constraint::Pending;
+    let of_executive = Clock::restore(then.clone());
+    let why = if is.time != then.time {
+        format!("it is at {}, not at {}", then.time, is.time)
+    } else if is.advance != then.advance {
+        "it waits for another advance, or for none".into()
+    } else if enabling.is_some() != known.enabling.is_some()
+        || is.lookahead.or(enabling) != then.lookahead
+    {
+        "it regulates otherwise".into()
+    } else if (constrained, constraining) != (known.constrained, known.constraining) {
+        "it is constrained otherwise".into()
+    } else if enabling.is_none() && clock.bound() < of_executive.bound() {
+        "it may not use that early time stamps".into()
+    } else {
+        return Ok(());
+    };
+    Err(format!("what it says of its time is not so: {why}"))
 }
 
 impl FederateTime {
