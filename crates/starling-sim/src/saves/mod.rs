@@ -15,6 +15,7 @@
 //! advance is granted, what must have come has, what was under way at the save too, and each federate
 //! knows the instances that the executive says it knows.
 
+mod attributes;
 mod rooms;
 
 use crate::fom::source;
@@ -371,9 +372,10 @@ impl Run {
         if !self.model.own.contains_key(&me) {
             return;
         }
-        match self.draw.u8(..170) {
+        match self.draw.u8(..180) {
             128..168 => self.visit(peer, me),
-            168.. => self.change_path(peer),
+            168..178 => self.change_attribute(peer, me),
+            178.. => self.change_path(peer),
             0..50 => {
                 self.callbacks(peer, 4);
             }

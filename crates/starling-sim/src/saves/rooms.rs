@@ -2,6 +2,7 @@
 //! that each has there. It is compared with what the federate says of itself, above all when it has been
 //! restored.
 
+use super::attributes::Changes;
 use super::{Run, Stage, at};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
@@ -23,6 +24,7 @@ const DIRECTIVES: [ResignAction; 2] = [
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rooms {
     pub(super) owned: BTreeMap<ObjectInstanceHandle, BTreeSet<AttributeHandle>>,
+    pub(super) changes: Changes,
     /// What others want of it.
     wanted: Vec<(ObjectInstanceHandle, Vec<AttributeHandle>)>,
     /// Its regions, with the bounds that it has set last.
@@ -49,6 +51,7 @@ impl Rooms {
 
     pub(super) fn forgets(&mut self, instance: ObjectInstanceHandle) {
         self.owned.remove(&instance);
+        self.changes.retain(|place| place.0 != instance);
         self.wanted.retain(|(wanted, _)| *wanted != instance);
     }
 
@@ -58,6 +61,11 @@ impl Rooms {
 
     /// A callback of one of these rooms.
     pub(super) fn callback(&mut self, me: FederateHandle, callback: &Callback) {
+        let owns = |(instance, attribute): &(_, _)| {
+            let owned: Option<&BTreeSet<_>> = self.owned.get(instance);
+            owned.is_some_and(|owned| owned.contains(attribute))
+        };
+        self.changes.callback(me, callback, owns);
         match callback {
             Callback::AttributeOwnershipAcquisitionNotification {
                 instance,
@@ -128,7 +136,7 @@ impl Run {
     }
 
     /// What a call did that nothing but a save, a restore, or one of these forbids.
-    fn permitted<T>(
+    pub(super) fn permitted<T>(
         &mut self,
         me: FederateHandle,
         what: &'static str,
@@ -217,8 +225,7 @@ impl Run {
             false => &[AttributeAlreadyBeingAcquired],
         };
         if self.permitted(me, what, done, may).is_some() && gives {
-            let owned = self.own(me).rooms.owned.entry(instance).or_default();
-            owned.retain(|a| !attributes.contains(a));
+            self.gives(me, instance, &attributes);
         }
     }
 
@@ -442,16 +449,23 @@ impl Run {
         self.permitted(me, "declaration: subscribe at a rate", done, &[]);
     }
 
-    fn update(&mut self, peer: PeerId, me: FederateHandle) {
+    /// An attribute that it owns, other than the privilege to delete.
+    pub(super) fn some_owned(
+        &mut self,
+        me: FederateHandle,
+    ) -> Option<(ObjectInstanceHandle, AttributeHandle)> {
         let owned = &self.model.own[&me].rooms.owned;
         let owned = owned
             .iter()
             .flat_map(|(i, owned)| owned.iter().map(|a| (*i, *a)));
         let owned: Vec<_> = owned.filter(|(_, a)| a.raw() != PRIVILEGE).collect();
-        if owned.is_empty() {
+        (!owned.is_empty()).then(|| owned[self.draw.usize(..owned.len())])
+    }
+
+    fn update(&mut self, peer: PeerId, me: FederateHandle) {
+        let Some((instance, attribute)) = self.some_owned(me) else {
             return;
-        }
-        let (instance, attribute) = owned[self.draw.usize(..owned.len())];
+        };
         let own = &self.model.own[&me];
         let first = own.advancing.unwrap_or(own.time) + 1;
         let stamp = own.regulating.then(|| first + self.draw.i64(0..9));
@@ -469,9 +483,14 @@ impl Run {
             self.model.last = number;
             self.sent.insert(number, (me, stamp));
             if let Some(stamp) = stamp {
-                assert!(handle.number() > 0, "{me} sends a value at {stamp}");
+                let order = self.own(me).rooms.changes.order((instance, attribute));
+                let timely = order == Order::TimeStamp;
+                let numbered = handle.number() > 0;
+                assert_eq!(numbered, timely, "{me} sends a value at {stamp}: {order:?}");
                 self.latest = self.latest.max(stamp);
-                self.own(me).rooms.sends(handle, stamp, number);
+                if timely {
+                    self.own(me).rooms.sends(handle, stamp, number);
+                }
             }
         }
     }
@@ -508,6 +527,7 @@ impl Run {
                 "{me} regulates"
             );
         });
+        self.compare_changes(peer, me);
         self.count("compared with the model");
     }
 }
