@@ -46,7 +46,8 @@ counters! {
         queued,
         /// Arrived, but this federate has no such instance (not discovered, or deleted locally).
         unknown,
-        /// Arrived, but nothing in it was subscribed when it was to be delivered.
+        /// Arrived, but nothing in it was subscribed when it was to be delivered, or this federate had
+        /// become the owner of what was.
         unsubscribed,
         /// Queued, and retracted by their senders before they were delivered (1516.1-2010, 8.21).
         retracted,

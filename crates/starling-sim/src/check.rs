@@ -376,6 +376,11 @@ impl Checker {
                 let known = receiver.known.contains_key(instance);
                 assert!(known, "{at} reflects {instance} outside its life");
                 for (attribute, value) in values.iter() {
+                    let owned = receiver.views.owns((*instance, attribute));
+                    assert!(
+                        !owned,
+                        "{at} owns {instance}, attribute {attribute}, and reflects it"
+                    );
                     receiver.got(
                         at,
                         Source::Attribute(*instance, attribute),
@@ -431,9 +436,11 @@ impl Checker {
         } = callback
         {
             self.acquisitions += 1;
-            let advice = &mut receiver.advice;
             for a in attributes {
-                advice.wanted.remove(&(*instance, *a));
+                receiver.advice.wanted.remove(&(*instance, *a));
+                // The former owner's values that have not come yet won't.
+                let run = receiver.runs.get_mut(&Source::Attribute(*instance, *a));
+                run.into_iter().for_each(|run| run.unbroken = false);
             }
             for a in attributes {
                 let owns = |r: &&FederateHandle| self.receivers[*r].views.owns((*instance, *a));

@@ -7,6 +7,7 @@
 use super::known::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
+use crate::content::Content;
 use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::Entry;
@@ -518,6 +519,7 @@ impl Federate {
                 self.attributes_with_regions(values, classes.0, classes.1, sender_applied, with)
             }
         };
+        let handles = self.without_owned(instance, &payload.content, handles);
         let delivered = || NamedValues::iter_of(&payload.content, &handles);
         if delivered().next().is_none() {
             self.counters.unsubscribed += 1;
@@ -542,6 +544,24 @@ impl Federate {
             regions,
             time,
         })
+    }
+
+    /// What a federate owns itself is out of its scope (§6.1): a former owner's values that come after
+    /// the acquisition was told would overwrite its own.
+    #[inline]
+    fn without_owned(
+        &self,
+        instance: ObjectInstanceHandle,
+        content: &Content,
+        handles: SlotMap<AttributeHandle>,
+    ) -> SlotMap<AttributeHandle> {
+        let owned = self.objects.get(instance).map_or(&[][..], |i| i.owned());
+        let mine = |a: &AttributeHandle| owned.binary_search(a).is_ok();
+        if owned.is_empty() || !NamedValues::iter_of(content, &handles).any(|(a, _)| mine(&a)) {
+            return handles;
+        }
+        let others = handles.iter().map(|a| a.filter(|a| !mine(a)));
+        Arc::new(others.collect())
     }
 
     fn deliver_interaction(
@@ -594,7 +614,7 @@ impl Federate {
 
     /// Up to where the log counts for who gets a message: to where its sender had applied it, or
     /// with Delay Subscription Evaluation, for one in time-stamp order, all of it.
-    fn judged_from(&self, sender_applied: LogIndex, order: Order) -> LogIndex {
+    pub(super) fn judged_from(&self, sender_applied: LogIndex, order: Order) -> LogIndex {
         let later = order == Order::TimeStamp && self.delays_subscription_evaluation();
         if later {
             LogIndex(u64::MAX)
@@ -619,7 +639,7 @@ impl Federate {
 
     /// From which log index on a frame's values of an attribute are for this federate; none if
     /// it has not subscribed, or the log has not got to its last subscription.
-    fn attribute_wanted(
+    pub(super) fn attribute_wanted(
         &self,
         class: ObjectClassHandle,
         attribute: AttributeHandle,
@@ -647,7 +667,7 @@ impl Federate {
         (asked <= self.log.own_requests()).then_some(since)
     }
 
-    fn interaction_wanted(&self, class: InteractionClassHandle) -> Option<LogIndex> {
+    pub(super) fn interaction_wanted(&self, class: InteractionClassHandle) -> Option<LogIndex> {
         let without = self.interaction_wanted_without(class);
         let with = self.interaction_wanted_with_any(class);
         without.into_iter().chain(with).min()

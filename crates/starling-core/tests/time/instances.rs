@@ -330,3 +330,61 @@ fn nobody_else_can_delete_what_is_being_deleted() {
     assert_eq!(f.status().instances, 0);
     assert_eq!(f.status().refused, 0);
 }
+
+/// What a federate owns is out of its scope (6.1).
+#[test]
+fn a_new_owner_does_not_hear_the_former_owner_s_values() {
+    let mut f = federation(&["a", "b"]);
+    let (class, xz) = (f.class("A.B"), f.attributes(&["x", "z"]));
+    let instance = f.call("a", |f| {
+        f.publish_object_class_attributes(class, &xz).unwrap();
+        let instance = f.register_object_instance(class, None).unwrap();
+        f.change_attribute_order_type(instance, &xz, Order::TimeStamp)
+            .unwrap();
+        instance
+    });
+    f.call("b", |f| {
+        f.publish_object_class_attributes(class, &xz).unwrap();
+        f.subscribe_object_class_attributes(class, &xz, true, "")
+            .unwrap();
+    });
+    assert_eq!(f.told("b"), "discover");
+    f.constrain("b");
+    f.regulate("a", 1.0);
+    let mut update = |tag: &str, attributes: &[AttributeHandle], time: Option<f64>| {
+        let values: Vec<_> = attributes.iter().map(|a| (*a, &b"1"[..])).collect();
+        f.call("a", |f| match time {
+            None => f.update_attribute_values(instance, &values, tag.as_bytes()),
+            Some(time) => f
+                .update_attribute_values_at(instance, &values, tag.as_bytes(), at(time))
+                .map(|_| ()),
+        })
+        .unwrap();
+    };
+    update("in receive order", &xz[..1], None);
+    update("of one that stays", &xz, None);
+    update("in time-stamp order", &xz[..1], Some(5.0));
+    f.call("b", |f| {
+        f.attribute_ownership_acquisition(instance, &xz[..1], b"")
+    })
+    .unwrap();
+    f.run();
+    f.call("a", |f| {
+        f.unconditional_attribute_ownership_divestiture(instance, &xz[..1], b"")
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), "attributeOwnershipAcquisitionNotification");
+    f.tar("a", 20.0);
+    f.tar("b", 10.0);
+    let told = f.callbacks("b");
+    let [Callback::ReflectAttributeValues { values, .. }, _] = &told[..] else {
+        panic!("{told:?}")
+    };
+    let reflected: Vec<_> = values.iter().map(|(a, _)| a).collect();
+    assert_eq!(
+        (values.tag(), reflected),
+        (&b"of one that stays"[..], vec![xz[1]])
+    );
+    assert_eq!(short(&told[1]), "grant 10");
+    assert_eq!(f.member("b").counters().unsubscribed, 2);
+}
