@@ -219,3 +219,33 @@ fn of_many_who_stand_still_some_are_named() {
         "{waits:?}"
     );
 }
+
+/// Whom time management tells nothing in receive order is told so, whatever is sent.
+#[test]
+fn receive_order_that_is_withheld_is_a_link_that_fails() {
+    let mut f = timed(&["A", "B"]);
+    let class = f.interaction("I");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    f.call("A", |f| f.send_interaction(class, &[], b""))
+        .unwrap();
+    f.set_time(2);
+    let lines = f.why("B", "I");
+    assert_eq!(
+        lines[5],
+        "FAIL time: 'B' is at 0, time-constrained, time-regulating with lookahead 1, GALT 1: while it \
+         asks for no advance (2.0 s ago (turn 5)) it gets nothing in receive order, as asynchronous \
+         delivery is not enabled (1516.1-2010, 8.1)"
+    );
+    f.call("B", |f| f.enable_asynchronous_delivery()).unwrap();
+    assert_eq!(f.why("B", "I").len(), 5);
+    f.call("B", |f| f.disable_asynchronous_delivery()).unwrap();
+    f.call("B", |f| f.time_advance_request(at(9.0))).unwrap();
+    assert_eq!(
+        f.why("B", "I").len(),
+        5,
+        "it waits for A, and gets what comes"
+    );
+}

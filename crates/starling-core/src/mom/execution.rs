@@ -59,6 +59,12 @@ pub(super) enum Waiting {
 }
 
 impl ExecutionMom {
+    /// Whether asynchronous delivery is enabled at a member (§8.14).
+    pub(crate) fn delivers_asynchronously(&self, federate: FederateHandle) -> bool {
+        let managed = self.federates.get(&federate);
+        managed.is_some_and(|m| m.asynchronous)
+    }
+
     /// A member's periodic updates from now on, or none.
     pub(super) fn set_period(&mut self, federate: FederateHandle, period: Option<Period>) {
         let Some(managed) = self.federates.get_mut(&federate) else {

@@ -58,14 +58,16 @@ impl Execution {
             walk.turn = wait.behind.first().map(|(first, _)| *first);
             return walk.fails("granted", self.waits_text(&wait));
         }
-        if constrained && times.wait(of).is_none() {
+        let advances = times.clock(of).is_some_and(|c| c.advance().is_some());
+        if constrained && !advances && !self.mom.delivers_asynchronously(of) {
             let since = self.ago(of);
             let why = format!(
-                "{}: while it asks for no advance ({since}) it gets nothing in receive order, unless \
-                 it has enabled asynchronous delivery",
+                "{}: while it asks for no advance ({since}) it gets nothing in receive order, as \
+                 asynchronous delivery is not enabled (1516.1-2010, 8.1)",
                 self.time_text(of)
             );
-            walk.holds("time", why);
+            walk.turn = Some(of);
+            return walk.fails("time", why);
         }
         Ok(())
     }
