@@ -173,8 +173,17 @@ impl<'a> Decoder<'a> {
 
     /// HLAlogicalTime that is defined.
     pub(crate) fn time(&mut self, of: TimeType) -> Option<LogicalTime> {
+        self.time_if_defined(of)?
+    }
+
+    /// HLAlogicalTime; an empty array is one that is not defined.
+    pub(crate) fn time_if_defined(&mut self, of: TimeType) -> Option<Option<LogicalTime>> {
         let bytes = self.bytes()?;
-        LogicalTime::from_bits(of, u64::from_be_bytes(bytes.try_into().ok()?))
+        if bytes.is_empty() {
+            return Some(None);
+        }
+        let bits = u64::from_be_bytes(bytes.try_into().ok()?);
+        LogicalTime::from_bits(of, bits).map(Some)
     }
 
     /// HLAtimeInterval that is defined.

@@ -101,7 +101,8 @@ impl<O: Outbox> Lrc<O> {
             }
             "HLAdeleteObjectInstance" => {
                 let tag = given.get("HLAtag", Decoder::bytes)?;
-                match given.optional("HLAtimeStamp", |d| d.time(of))? {
+                let time = given.optional("HLAtimeStamp", |d| d.time_if_defined(of))?;
+                match time.flatten() {
                     Some(time) => {
                         let deleted = self.delete_object_instance_at(instance()?, tag, time);
                         deleted.map(|_| ())
