@@ -121,3 +121,45 @@ fn who_waits_for_an_answer_and_disconnects_is_not_connected() {
     lost.lose("the link was cut");
     assert_eq!(kind(&mut lost), ExceptionKind::RTIinternalError);
 }
+
+/// §4.4: callbacks that came before are delivered before Connection Lost, and can be understood.
+#[test]
+fn who_has_lost_the_connection_looks_up_what_still_comes() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let class = f.interaction("I");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    for tag in [b"1", b"2"] {
+        f.call("A", |f| f.send_interaction(class, &[], tag))
+            .unwrap();
+    }
+    f.run();
+    let b = f.federate("B");
+    b.lose("the link was cut");
+    let throws = |b: &mut Lrc<Sent>| b.unsubscribe_interaction_class(class).unwrap_err().kind;
+    for tag in [b"1", b"2"] {
+        assert!(b.has_callbacks());
+        let Some(Callback::ReceiveInteraction { values, .. }) = b.next_callback() else {
+            panic!("it came before");
+        };
+        assert_eq!(values.tag(), tag);
+        assert_eq!(
+            b.interaction_class_name(class).unwrap(),
+            "HLAinteractionRoot.I"
+        );
+        assert_eq!(throws(b), ExceptionKind::NotConnected);
+    }
+    assert_eq!((b.callbacks(), b.has_callbacks()), (1, true));
+    let last = b.next_callback();
+    assert!(
+        matches!(last, Some(Callback::ConnectionLost { .. })),
+        "{last:?}"
+    );
+    assert_eq!((b.next_callback(), b.has_callbacks()), (None, false));
+    let name = b.interaction_class_name(class);
+    assert_eq!(name.unwrap_err().kind, ExceptionKind::NotConnected);
+}

@@ -15,9 +15,31 @@ pub trait FederateAmbassador: Send {
 
 /// Where callbacks go. Callbacks of one ambassador never overlap.
 pub(crate) struct Evocation {
-    federate: Mutex<Box<dyn FederateAmbassador>>,
+    federate: Mutex<Federate>,
     /// The thread that is inside a callback now, by `this_thread`; 0: none.
     inside: AtomicUsize,
+}
+
+struct Federate {
+    ambassador: Box<dyn FederateAmbassador>,
+    /// What it threw last, and how often in a row.
+    threw: (String, u64),
+}
+
+impl Federate {
+    /// A callback has thrown this. What is to be told: not each time that it is the same again.
+    fn threw(&mut self, why: String) -> Option<String> {
+        if self.threw.0 != why {
+            self.threw = (why, 0);
+        }
+        let (why, times) = &mut self.threw;
+        *times += 1;
+        match *times {
+            1 => Some(why.clone()),
+            n if n == 10_u64.pow(n.ilog10()) => Some(format!("{why} ({n} times in a row by now)")),
+            _ => None,
+        }
+    }
 }
 
 /// Until it is dropped, its thread is inside a callback.
@@ -26,7 +48,10 @@ struct Inside<'a>(&'a AtomicUsize);
 impl Evocation {
     pub(crate) fn new(federate: Box<dyn FederateAmbassador>) -> Self {
         Evocation {
-            federate: Mutex::new(federate),
+            federate: Mutex::new(Federate {
+                ambassador: federate,
+                threw: Default::default(),
+            }),
             inside: AtomicUsize::new(0),
         }
     }
@@ -55,9 +80,12 @@ impl Evocation {
         state.show_note();
         drop(state);
         let _inside = self.enter();
-        match catch_unwind(AssertUnwindSafe(|| federate.deliver(callback))) {
+        match catch_unwind(AssertUnwindSafe(|| federate.ambassador.deliver(callback))) {
             Ok(Ok(())) => {}
             Ok(Err(why)) => {
+                let Some(why) = federate.threw(why) else {
+                    return true;
+                };
                 let who = match links.lock().lrc.federate() {
                     Some(federate) => format!("federate '{}'", federate.name()),
                     None => "the federate".to_owned(),
@@ -92,4 +120,41 @@ fn this_thread() -> usize {
         static HERE: u8 = const { 0 };
     }
     HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Deaf;
+
+    impl FederateAmbassador for Deaf {
+        fn deliver(&mut self, _: Callback) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_thrown_again_and_again_is_told_ever_more_rarely() {
+        let mut federate = Federate {
+            ambassador: Box::new(Deaf),
+            threw: Default::default(),
+        };
+        let mut told: Vec<_> = (0..5_000)
+            .filter_map(|_| federate.threw("it".into()))
+            .collect();
+        told.extend(federate.threw("other".into()));
+        told.extend(federate.threw("it".into()));
+        assert_eq!(
+            told,
+            [
+                "it",
+                "it (10 times in a row by now)",
+                "it (100 times in a row by now)",
+                "it (1000 times in a row by now)",
+                "other",
+                "it",
+            ]
+        );
+    }
 }

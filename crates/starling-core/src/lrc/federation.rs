@@ -75,7 +75,7 @@ impl<O: Outbox> Lrc<O> {
                 federate.federation()
             ),
             Life::Joining => "the federate joins already".to_owned(),
-            Life::Connected | Life::Lost(_) => return Ok(()),
+            Life::Connected | Life::Losing(..) | Life::Lost(_) => return Ok(()),
         };
         let kind = ExceptionKind::FederateAlreadyExecutionMember;
         Err(Exception::new(kind, why).in_service(service))

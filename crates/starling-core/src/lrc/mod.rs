@@ -6,7 +6,8 @@
 //! - what is sent goes to the [`Outbox`] in the order in which it is to travel;
 //! - once it resigns nothing more of the federation execution is delivered, and its services are
 //!   those of one that has not joined;
-//! - once it is lost what was queued before is delivered, then Connection Lost, then nothing.
+//! - once it is lost what was queued before is delivered, then Connection Lost, then nothing; until then
+//!   services that only look something up are answered, so that those callbacks can be understood, and all others throw NotConnected.
 
 mod door;
 mod federation;
@@ -112,6 +113,8 @@ enum Life {
     Joined(Box<Federate>),
     /// Its resignation is not in the log yet.
     Resigning(Box<Federate>),
+    /// The connection has ended for this reason, and callbacks wait that came before.
+    Losing(Box<Federate>, String),
     Lost(String),
 }
 
@@ -209,7 +212,7 @@ impl<O: Outbox> Lrc<O> {
     /// Why the connection has ended, if it has.
     pub fn lost(&self) -> Option<&str> {
         match &self.life {
-            Life::Lost(why) => Some(why),
+            Life::Losing(_, why) | Life::Lost(why) => Some(why),
             _ => None,
         }
     }
@@ -217,8 +220,8 @@ impl<O: Outbox> Lrc<O> {
     /// What a service throws that waits for an answer when the connection ends: NotConnected if this side
     /// has ended it.
     pub fn kind_of_end(&self) -> ExceptionKind {
-        match &self.life {
-            Life::Lost(why) if why != DISCONNECTED => ExceptionKind::RTIinternalError,
+        match self.lost() {
+            Some(why) if why != DISCONNECTED => ExceptionKind::RTIinternalError,
             _ => ExceptionKind::NotConnected,
         }
     }
@@ -230,13 +233,17 @@ impl<O: Outbox> Lrc<O> {
         if unmet.is_empty() {
             Ok(())
         } else {
-            Err(self.refusal(unmet).in_service(service))
+            self.refuse(service, unmet)
         }
     }
 
     #[cold]
-    fn refusal(&self, unmet: Preconditions) -> Exception {
-        unmet.refusal(self.lost().unwrap_or_default())
+    fn refuse(&self, service: Service, unmet: Preconditions) -> Result<(), Exception> {
+        if matches!(self.life, Life::Losing(..)) && service.is_look_up() {
+            return Ok(());
+        }
+        let refusal = unmet.refusal(self.lost().unwrap_or_default());
+        Err(refusal.in_service(service))
     }
 
     // Services of the joined federate.
@@ -266,7 +273,7 @@ impl<O: Outbox> Lrc<O> {
         work: impl FnOnce(&mut Federate, &mut O) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
         self.require(service)?;
-        let Life::Joined(federate) = &mut self.life else {
+        let (Life::Joined(federate) | Life::Losing(federate, _)) = &mut self.life else {
             return Err(Preconditions::JOINED.refusal("").in_service(service));
         };
         let result =
@@ -317,7 +324,7 @@ impl<O: Outbox> Lrc<O> {
     /// It was not due, or makes no sense; the connection must end.
     pub fn receive(&mut self, message: FromExecutive) -> Result<(), ProtocolError> {
         // What still was on its way to one that has gone brings nothing back.
-        if matches!(self.life, Life::Lost(_)) {
+        if self.lost().is_some() {
             return Ok(());
         }
         match message {
@@ -371,7 +378,14 @@ impl<O: Outbox> Lrc<O> {
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
         match &mut self.life {
-            Life::Joined(federate) => federate.receive_data(data, batch),
+            Life::Joined(federate) => {
+                federate.receive_data(data, batch)?;
+                // It may have been what a grant waited for.
+                if federate.has_output() {
+                    put_outputs(federate, &mut self.out);
+                }
+                Ok(())
+            }
             Life::Resigning(federate) => {
                 federate.receive_data(data, batch)?;
                 // A fence may have released the entry of its own resignation.
@@ -391,6 +405,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn link_ended(&mut self, peer: FederateHandle) -> Result<(), ProtocolError> {
         if let Some(federate) = self.member() {
             federate.link_ended(peer)?;
+            self.put_answers();
             self.end_of_membership();
         }
         Ok(())
@@ -398,23 +413,26 @@ impl<O: Outbox> Lrc<O> {
 
     /// The connection has ended: Connection Lost, §4.4, behind what was queued before.
     pub fn lose(&mut self, why: &str) {
-        if matches!(self.life, Life::Lost(_)) {
+        if self.lost().is_some() {
             return;
         }
         let why = self.farewell(why);
-        let mut last = Vec::new();
-        if let Life::Joined(federate) = &mut self.life {
-            last.extend(std::iter::from_fn(|| federate.next_callback()));
+        match std::mem::replace(&mut self.life, Life::Connected) {
+            Life::Joined(federate) => self.live(Life::Losing(federate, why)),
+            _ => self.end_of_losing(why),
         }
-        last.push(Callback::ConnectionLost { fault: why.clone() });
-        last.into_iter().for_each(|callback| self.tell(callback));
-        self.live(Life::Lost(why));
+    }
+
+    /// All that came before is delivered.
+    fn end_of_losing(&mut self, why: String) {
+        self.live(Life::Lost(why.clone()));
+        self.tell(Callback::ConnectionLost { fault: why });
     }
 
     /// Who has lost the connection to whom and why, and what to do.
     fn farewell(&self, why: &str) -> String {
         let who = match &self.life {
-            Life::Joined(f) | Life::Resigning(f) => {
+            Life::Joined(f) | Life::Resigning(f) | Life::Losing(f, _) => {
                 format!("federate '{}' of '{}'", f.name(), f.federation())
             }
             _ => "this program, not joined,".to_owned(),
@@ -545,7 +563,7 @@ impl<O: Outbox> Lrc<O> {
         let (connected, joined) = match &life {
             Life::Joined(_) => (true, true),
             Life::Connected | Life::Joining | Life::Resigning(_) => (true, false),
-            Life::Lost(_) => (false, false),
+            Life::Losing(..) | Life::Lost(_) => (false, false),
         };
         self.unmet.set(Preconditions::CONNECTED, !connected);
         self.unmet.set(Preconditions::JOINED, !joined);
@@ -575,22 +593,35 @@ impl<O: Outbox> Lrc<O> {
     /// Whether a call of [`Lrc::next_callback`] may have something to deliver.
     #[inline]
     pub fn has_callbacks(&self) -> bool {
-        self.enabled
-            && (!self.own.is_empty() || self.federate().is_some_and(Federate::has_callbacks))
+        let more = || match &self.life {
+            Life::Joined(federate) => federate.has_callbacks(),
+            // Connection Lost at least.
+            Life::Losing(..) => true,
+            _ => false,
+        };
+        self.enabled && (!self.own.is_empty() || more())
     }
 
     /// How many callbacks may be there to deliver now.
     pub fn callbacks(&self) -> usize {
-        if self.enabled {
-            self.own.len() + self.federate().map_or(0, Federate::callbacks)
-        } else {
-            0
+        if !self.enabled {
+            return 0;
         }
+        let more = match &self.life {
+            Life::Joined(federate) => federate.callbacks(),
+            Life::Losing(federate, _) => federate.callbacks() + 1,
+            _ => 0,
+        };
+        self.own.len() + more
     }
 
     /// What waits for the federate, in bytes, about.
     pub fn waiting_bytes(&self) -> usize {
-        self.own_bytes + self.federate().map_or(0, Federate::queued_bytes)
+        let of_federate = match &self.life {
+            Life::Joined(federate) | Life::Losing(federate, _) => federate.queued_bytes(),
+            _ => 0,
+        };
+        self.own_bytes + of_federate
     }
 
     /// The next callback, now delivered.
@@ -606,8 +637,7 @@ impl<O: Outbox> Lrc<O> {
         if !self.enabled {
             return None;
         }
-        if let Some(own) = self.own.pop_front() {
-            self.own_bytes -= size_of::<Callback>() + own.held();
+        if let Some(own) = self.take_own() {
             return Some(own);
         }
         let callback = match &mut self.life {
@@ -618,12 +648,36 @@ impl<O: Outbox> Lrc<O> {
                 }
                 callback?
             }
+            Life::Losing(..) => return self.take_last(),
             _ => return None,
         };
         if self.is_reported() {
             self.report_callback(&callback);
         }
         Some(callback)
+    }
+
+    fn take_own(&mut self) -> Option<Callback> {
+        let own = self.own.pop_front()?;
+        self.own_bytes -= size_of::<Callback>() + own.held();
+        Some(own)
+    }
+
+    /// Of one that has lost the connection: what came before, then Connection Lost.
+    #[cold]
+    fn take_last(&mut self) -> Option<Callback> {
+        let Life::Losing(federate, why) = &mut self.life else {
+            return None;
+        };
+        let callback = federate.next_callback();
+        // There is nobody to hear what it says.
+        while federate.poll_output().is_some() {}
+        if callback.is_some() {
+            return callback;
+        }
+        let why = std::mem::take(why);
+        self.end_of_losing(why);
+        self.take_own()
     }
 
     /// A save or a restore has come further.

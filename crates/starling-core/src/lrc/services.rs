@@ -126,7 +126,7 @@ impl<O: Outbox> Lrc<O> {
         let answer = match &mut self.life {
             Life::Joined(_) if self.awaited != Some(Awaited::Bounds) => Err(restored_meanwhile()),
             Life::Joined(federate) => Ok(federate.take_bounds()?),
-            Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
+            Life::Losing(_, why) | Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
             _ => Err(ceased()),
         };
         self.awaited = None;
@@ -203,7 +203,7 @@ impl<O: Outbox> Lrc<O> {
         let answer = match &mut self.life {
             Life::Joined(_) if !self.divesting.contains(&request) => Err(restored_meanwhile()),
             Life::Joined(federate) => federate.divested(request)?,
-            Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
+            Life::Losing(_, why) | Life::Lost(why) => Err(Preconditions::CONNECTED.refusal(why)),
             _ => Err(ceased()),
         };
         self.divesting.remove(&request);
