@@ -16,6 +16,8 @@ impl<O: Outbox> Lrc<O> {
         time: &str,
     ) -> Result<(), Exception> {
         let service = create_service(mim.is_some());
+        self.require(service)?;
+        require_name("federation execution", federation).map_err(|e| e.in_service(service))?;
         let size = extent_of(&modules) + mim.as_ref().map_or(0, |m| m.text.len());
         self.ask(service, size, || ToExecutive::CreateFederation {
             federation: federation.to_owned(),
@@ -53,6 +55,8 @@ impl<O: Outbox> Lrc<O> {
     ) -> Result<(), Exception> {
         let service = Service::JoinFederationExecution;
         self.require_not_joined()?;
+        let named = name.map_or(Ok(()), |name| require_name("federate", name));
+        named.map_err(|e| e.in_service(service))?;
         let size = name.map_or(0, str::len) + kind.len() + federation.len() + extent_of(&modules);
         self.ask(service, size, || ToExecutive::Join {
             name: name.map(str::to_owned),
@@ -160,6 +164,15 @@ fn create_service(mim: bool) -> Service {
 /// module, and no naming of the standard MIM, which comes by itself.
 pub fn require_designators(modules: &[String], mim: Option<&str>) -> Result<(), Exception> {
     require_given(modules.len(), mim).map_err(|e| e.in_service(create_service(mim.is_some())))
+}
+
+/// Whoever has an empty name can't be told from others, nor be named in a command.
+fn require_name(whose: &str, name: &str) -> Result<(), Exception> {
+    if !name.is_empty() {
+        return Ok(());
+    }
+    let why = format!("the name of the {whose} is empty");
+    Err(Exception::new(ExceptionKind::RTIinternalError, why))
 }
 
 fn extent_of(modules: &[ModuleSource]) -> usize {
