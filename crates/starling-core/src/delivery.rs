@@ -176,6 +176,30 @@ impl Delivery {
         }
     }
 
+    /// Messages in time-stamp order that are not released, in this order.
+    pub(crate) fn in_time_order(&self) -> impl Iterator<Item = (LogicalTime, &QueuedObject)> {
+        self.in_time_order
+            .iter()
+            .filter_map(|(time, queued)| match queued {
+                Queued::Object(message) => Some((time, message)),
+                _ => None,
+            })
+    }
+
+    /// Takes out messages in time-stamp order up to this time that are not to be delivered.
+    pub(crate) fn take_up_to(&mut self, up_to: LogicalTime) -> Vec<QueuedObject> {
+        let mut taken = Vec::new();
+        while let Some(messages) = self.in_time_order.take_first(Some(up_to)) {
+            for queued in messages {
+                self.in_time_order_bytes -= queued.bytes();
+                if let Queued::Object(message) = queued {
+                    taken.push(message);
+                }
+            }
+        }
+        taken
+    }
+
     /// What was released for a grant and not delivered is received in receive order now.
     pub(crate) fn end_time_order(&mut self) {
         for queued in self.queue.iter_mut().chain(self.others.values_mut()) {

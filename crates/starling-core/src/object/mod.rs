@@ -18,6 +18,7 @@ pub(crate) mod receive;
 pub(crate) mod registered;
 mod saved;
 mod transportation;
+mod wanted;
 
 use starling_fom::{AttributeHandle, ObjectModel};
 

@@ -525,9 +525,16 @@ impl Federate {
             return Ok(Order::Receive);
         };
         if !bound.admits(time) {
+            let clock = &self.time.clock;
+            let from = match clock.advance() {
+                Some((_, to)) => format!("the time asked for, {to},"),
+                None => format!("logical time {}", clock.time()),
+            };
+            let lookahead = clock.lookahead();
+            let lookahead = lookahead.map_or(String::new(), |l| format!(" {l}"));
             throw!(
                 InvalidLogicalTime,
-                "the time stamp {time} is too early: logical time plus lookahead asks for {bound}"
+                "the time stamp {time} is too early: {from} plus lookahead{lookahead} asks for {bound}"
             );
         }
         Ok(Order::TimeStamp)
@@ -638,10 +645,22 @@ impl Federate {
                 if self.time.clock.advance().is_none() {
                     return Err(ProtocolError(format!("{time} was not asked for")));
                 }
+                if self.asks_on(time) {
+                    return Ok(());
+                }
                 self.release((!flush).then_some(time), Order::TimeStamp);
                 self.delivery.push(QueuedTime::Granted(time));
             }
-            Notice::Bounds { galt, lits } => self.time.bounds = Some((galt, lits)),
+            Notice::Bounds { galt, lits } => {
+                let lits = match lits {
+                    // The executive counts all that were sent to it; they are here by now.
+                    Some(next) if galt.is_none_or(|galt| next < galt) => {
+                        galt.into_iter().chain(self.next_wanted(None)).min()
+                    }
+                    same => same,
+                };
+                self.time.bounds = Some((galt, lits));
+            }
             Notice::Retracted {
                 sender,
                 number,
@@ -649,6 +668,34 @@ impl Federate {
             } => self.apply_retraction(sender, number, time),
         }
         Ok(())
+    }
+
+    /// The time of the first message in time-stamp order, up to a time, that would be delivered.
+    fn next_wanted(&self, up_to: Option<LogicalTime>) -> Option<LogicalTime> {
+        let waiting = self.delivery.in_time_order();
+        let mut waiting = waiting.take_while(|(time, _)| up_to.is_none_or(|t| *time <= t));
+        Some(waiting.find(|(_, message)| self.wants(message))?.0)
+    }
+
+    /// Next Message Request ends with the next message that is delivered (§8.10). The executive ends it with the
+    /// next that was sent to this federate; if it wants none of these any more, it drops them and asks
+    /// again for the rest of the way, and is told of no grant.
+    fn asks_on(&mut self, granted: LogicalTime) -> bool {
+        let Some((kind, to)) = self.time.clock.advance() else {
+            return false;
+        };
+        let earlier = kind.is_next_message() && granted < to;
+        if !earlier
+            || self.time.constraint != Constraint::On
+            || self.next_wanted(Some(granted)).is_some()
+        {
+            return false;
+        }
+        for message in self.delivery.take_up_to(granted) {
+            self.count_unwanted(&message);
+        }
+        self.log.request_time(Request::Advance { kind, to });
+        true
     }
 
     fn apply_retraction(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {

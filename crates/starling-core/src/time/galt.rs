@@ -61,7 +61,7 @@ impl Advance {
     }
 
     /// Whether it ends with the next message, if that comes before.
-    fn is_next_message(self) -> bool {
+    pub(super) fn is_next_message(self) -> bool {
         matches!(self, Advance::NextMessage | Advance::NextMessageAvailable)
     }
 }

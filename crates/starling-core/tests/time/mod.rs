@@ -531,3 +531,72 @@ fn refusals() {
         sent.unwrap_err().kind
     });
 }
+
+/// §8.10, §8.18: what was sent to a federate that wants it no more is no next message.
+#[test]
+fn the_next_message_is_the_next_that_is_delivered() {
+    let mut f = federation(&["a", "b"]);
+    let (class, xy) = (f.class("A"), f.attributes(&["x"]));
+    f.call("b", |f| {
+        f.subscribe_object_class_attributes(class, &xy, true, "")
+            .unwrap();
+    });
+    f.run();
+    let (instance, _) = f.instance();
+    assert_eq!(f.told("b"), "discover");
+    f.regulate("a", 1.0);
+    f.constrain("b");
+    let update = |f: &mut Federation, time| {
+        let values = [(xy[0], &b"1"[..])];
+        f.call("a", |f| {
+            f.update_attribute_values_at(instance, &values, b"update", at(time))
+        })
+        .unwrap();
+    };
+    f.send("a", "five", 5.0);
+    update(&mut f, 6.0);
+    f.send("a", "seven", 7.0);
+    f.tar("a", 50.0);
+    assert_eq!(f.told("a"), "grant 50");
+    assert_eq!(f.bounds("b"), (Some(at(51.0)), Some(at(5.0))));
+    let interaction = f.interaction("I");
+    f.call("b", |f| f.unsubscribe_interaction_class(interaction))
+        .unwrap();
+    assert_eq!(f.bounds("b"), (Some(at(51.0)), Some(at(6.0))));
+    f.nmr("b", 20.0);
+    assert_eq!(f.told("b"), "update@6TT, grant 6");
+    f.nmr("b", 20.0);
+    assert_eq!(f.told("b"), "grant 20");
+    assert_eq!(f.member("b").counters().unsubscribed, 2);
+
+    update(&mut f, 60.0);
+    f.call("b", |f| f.local_delete_object_instance(instance))
+        .unwrap();
+    assert_eq!(f.bounds("b"), (Some(at(51.0)), Some(at(51.0))));
+    f.call("b", |f| f.next_message_request_available(at(70.0)))
+        .unwrap();
+    f.tar("a", 65.0);
+    assert_eq!(f.told("b"), "", "it waits at 60 for what may come up to 70");
+    let now = f.call("b", |f| f.query_logical_time()).unwrap();
+    assert_eq!(now, at(20.0), "it was told of no grant");
+    assert_eq!(f.told("a"), "grant 65");
+    f.tar("a", 100.0);
+    assert_eq!(f.told("b"), "grant 70");
+    assert_eq!(f.member("b").counters().unknown, 1);
+}
+
+#[test]
+fn a_time_stamp_that_is_too_early_is_refused_with_what_it_is_counted_from() {
+    let mut f = federation(&["a"]);
+    f.regulate("a", 2.0);
+    let class = f.interaction("I");
+    let refused = |f: &mut Federation, when: &str| {
+        let sent = f.call("a", |f| f.send_interaction_at(class, &[], b"", at(1.0)));
+        let refused = sent.unwrap_err().to_string();
+        let why = format!("the time stamp 1 is too early: {when} plus lookahead 2 asks for ");
+        assert!(refused.contains(&why), "{refused}");
+    };
+    refused(&mut f, "logical time 0");
+    f.tar("a", 10.0);
+    refused(&mut f, "the time asked for, 10,");
+}

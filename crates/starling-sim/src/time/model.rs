@@ -9,7 +9,7 @@ use starling_core::message::{
 };
 use starling_core::{Advance, FederateHandle, LogicalTime, LogicalTimeInterval, ObjectModel};
 use starling_galt_oracle::{self as oracle, Kind};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A message in time-stamp order: its sender and the number that it has there.
 pub(crate) type Message = (FederateHandle, u64);
@@ -68,8 +68,8 @@ pub(crate) struct Times {
     waiting: Vec<Vec<Waiting>>,
     /// The first point that a federate may use once it regulates.
     first: BTreeMap<FederateHandle, i64>,
-    /// By federate: the numbers that each grant on its way must bring.
-    brought: BTreeMap<FederateHandle, VecDeque<Vec<u64>>>,
+    /// By federate: the numbers that the grants on their way must bring.
+    brought: BTreeMap<FederateHandle, Vec<Vec<u64>>>,
     /// Numbers that a federate must not get in time-stamp order any more.
     pub(crate) withdrawn: BTreeSet<(FederateHandle, u64)>,
     /// Something has changed since the last comparison.
@@ -87,11 +87,15 @@ impl Times {
         self.first[&federate]
     }
 
-    /// The numbers that the next grant that comes to a federate brings, or its regulation.
+    /// The numbers that the next grant that comes to a federate brings, or its regulation. It asks for no other
+    /// before: if there were several, it was told nothing of those that brought nothing to it.
     pub(crate) fn take_brought(&mut self, federate: FederateHandle) -> Vec<u64> {
-        let of = self.brought.get_mut(&federate);
-        let next = of.and_then(VecDeque::pop_front);
-        next.unwrap_or_else(|| panic!("{federate} is told of a grant that nobody made"))
+        let all = self.brought.remove(&federate).unwrap_or_default();
+        assert!(
+            !all.is_empty(),
+            "{federate} is told of a grant that nobody made"
+        );
+        all.concat()
     }
 
     /// The latest time that anybody is at or waits for.
@@ -148,7 +152,7 @@ impl Times {
         self.waiting[at] = stay;
         self.all[at].queue.retain(|time| !comes(*time));
         let numbers = come.into_iter().flat_map(|frame| frame.numbers).collect();
-        self.brought.entry(federate).or_default().push_back(numbers);
+        self.brought.entry(federate).or_default().push(numbers);
     }
 
     fn request(&mut self, origin: FederateHandle, request: &TimeRequest) {

@@ -1,0 +1,72 @@
+//! Whether a message that waits in time-stamp order would be delivered, for Next Message Request and
+//! LITS: by the same rules by which it is when its turn comes (`receive.rs`).
+
+use super::receive::{QueuedObject, Received};
+use crate::callback::NamedValues;
+use crate::{Federate, InteractionClassHandle, ObjectInstanceHandle};
+
+impl Federate {
+    /// Whether it would be delivered if its turn came now.
+    pub(crate) fn wants(&self, message: &QueuedObject) -> bool {
+        match message {
+            QueuedObject::Reflect { instance, received } => {
+                self.wants_reflection(*instance, received)
+            }
+            QueuedObject::Receive { class, received } => self.wants_interaction(*class, received),
+            QueuedObject::Remove { instance, .. } => self.objects.get(*instance).is_some(),
+            _ => true,
+        }
+    }
+
+    fn wants_reflection(&self, instance: ObjectInstanceHandle, received: &Received) -> bool {
+        let Some(known) = self.objects.get(instance) else {
+            return false;
+        };
+        let (sent, class) = (known.registered_class(), known.known_class());
+        let applied = self.judged_from(received.sender_applied, received.order);
+        let payload = &received.payload;
+        let values = payload.content.values();
+        if let Some(with) = payload.address()
+            && with.regions().next().is_some()
+        {
+            let handles = self.attributes_with_regions(values, sent, class, applied, with);
+            return NamedValues::iter_of(&payload.content, &handles).any(|(a, _)| !known.owns(a));
+        }
+        let attributes = self.model.object_class(sent);
+        let attributes = attributes.map_or(&[][..], |c| &c.attributes);
+        let mut sent = values.iter();
+        sent.any(|(slot, _)| {
+            let attribute = attributes.get(slot as usize);
+            attribute.is_some_and(|a| {
+                let since = self.attribute_wanted(class, *a);
+                since.is_some_and(|s| s <= applied) && !known.owns(*a)
+            })
+        })
+    }
+
+    fn wants_interaction(&self, class: InteractionClassHandle, received: &Received) -> bool {
+        let applied = self.judged_from(received.sender_applied, received.order);
+        let mut lineage = self.model.interaction_lineage(class);
+        let at = lineage.find(|c| {
+            let since = self.interaction_wanted(c.handle);
+            since.is_some_and(|s| s <= applied)
+        });
+        at.is_some_and(|at| {
+            let with = received.payload.address();
+            with.is_none_or(|w| self.receives_with_regions(class, at.handle, applied, w))
+        })
+    }
+
+    /// A message is not delivered, as this federate does not want it.
+    pub(crate) fn count_unwanted(&mut self, message: &QueuedObject) {
+        match message {
+            QueuedObject::Reflect { instance, .. } if self.objects.get(*instance).is_none() => {
+                self.counters.unknown += 1;
+            }
+            QueuedObject::Reflect { .. } | QueuedObject::Receive { .. } => {
+                self.counters.unsubscribed += 1;
+            }
+            _ => {}
+        }
+    }
+}
