@@ -4,7 +4,10 @@ use crate::common::Federation;
 use starling_core::message::{
     DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive,
 };
-use starling_core::{Callback, ExceptionKind, Executive, PeerId, Transportation, ValuesBuf};
+use starling_core::{
+    Callback, ExceptionKind, Executive, ObjectClassHandle, ParameterHandle, PeerId, Transportation,
+    ValuesBuf,
+};
 
 #[test]
 fn requests_for_values_that_wait_together_are_one_callback() {
@@ -234,4 +237,35 @@ fn a_refusal_names_ten_federation_executions_at_most() {
     assert!(refused(2).ends_with("(there are 'F00', 'F01')"));
     assert!(refused(10).ends_with("'F08', 'F09')"));
     assert!(refused(30).ends_with("'F08', 'F09' and 20 more)"));
+}
+
+#[test]
+fn refusals_say_which_parameter_was_meant_and_that_a_handle_was_never_set() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let (i, j) = (f.interaction("I"), f.interaction("I.J"));
+    f.call("A", |f| {
+        f.publish_interaction_class(i).unwrap();
+        let q = f.parameter_handle(j, "q").unwrap();
+        for (parameter, says) in [
+            (q, "'q' (parameter handle "),
+            (
+                ParameterHandle::from_raw(0),
+                "the parameter handle is 0: none was set",
+            ),
+            (
+                ParameterHandle::from_raw(9_999),
+                "parameter handle 9999 is not in the FDD",
+            ),
+        ] {
+            let sent = f.send_interaction(i, &[(parameter, b"")], b"");
+            let refused = sent.unwrap_err();
+            assert_eq!(refused.kind, ExceptionKind::InteractionParameterNotDefined);
+            assert!(refused.message.contains(says), "{refused}");
+        }
+        let refused = f
+            .object_class_name(ObjectClassHandle::from_raw(0))
+            .unwrap_err();
+        assert!(refused.message.contains("none was set"), "{refused}");
+    });
 }

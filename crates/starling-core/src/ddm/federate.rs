@@ -7,6 +7,7 @@ use crate::exception::throw;
 use crate::message::ddm::Request;
 use crate::message::{AttributeRegions, Range, RegionSpecification, RequestNumber, require_pairs};
 use crate::saved::ddm::OwnRegion;
+use crate::support::federate::not_in_fdd;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, Federate, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, RegionHandle,
@@ -84,10 +85,8 @@ impl Federate {
         let mut ranges = Vec::new();
         for dimension in BTreeSet::from_iter(dimensions) {
             let Some(known) = self.model.dimension(*dimension) else {
-                throw!(
-                    InvalidDimensionHandle,
-                    "dimension handle {dimension} is not in the FDD"
-                );
+                let why = not_in_fdd("dimension", dimension.raw());
+                throw!(InvalidDimensionHandle, "{why}");
             };
             ranges.push(Range {
                 dimension: *dimension,

@@ -5,6 +5,7 @@ use crate::log::federate::Place;
 use crate::message::declaration::{Entry, Request};
 use crate::message::{SubscribedAttribute, Subscription};
 use crate::mom;
+use crate::support::federate::not_in_fdd;
 use crate::switches::switched_off;
 use crate::{
     AttributeHandle, Exception, Federate, InteractionClassHandle, ObjectClassHandle, ProtocolError,
@@ -310,7 +311,10 @@ impl Federate {
     ) -> Result<&ObjectClass, Exception> {
         match self.model.object_class(class) {
             Some(known) => Ok(known),
-            None => throw!(ObjectClassNotDefined, "the FDD has no object class {class}"),
+            None => {
+                let why = not_in_fdd("object class", class.raw());
+                throw!(ObjectClassNotDefined, "{why}")
+            }
         }
     }
 
@@ -339,10 +343,10 @@ impl Federate {
     ) -> Result<&InteractionClass, Exception> {
         match self.model.interaction_class(class) {
             Some(known) => Ok(known),
-            None => throw!(
-                InteractionClassNotDefined,
-                "the FDD has no interaction class {class}"
-            ),
+            None => {
+                let why = not_in_fdd("interaction class", class.raw());
+                throw!(InteractionClassNotDefined, "{why}")
+            }
         }
     }
 

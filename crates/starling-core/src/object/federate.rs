@@ -9,6 +9,7 @@ use crate::exception::{NAME_BYTES_MAX, throw};
 use crate::message::object::Request;
 use crate::message::{DataBody, Payload, RequestBody, Stamp, default_instance_name};
 use crate::mom;
+use crate::support::federate::not_in_fdd;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
     LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
@@ -525,9 +526,14 @@ impl Federate {
         }
         for (parameter, value) in values {
             let Some(slot) = known.slot(*parameter) else {
+                let Some(other) = self.model.parameter(*parameter) else {
+                    let why = not_in_fdd("parameter", parameter.raw());
+                    throw!(InteractionParameterNotDefined, "{why}");
+                };
                 throw!(
                     InteractionParameterNotDefined,
-                    "parameter handle {parameter} is not a parameter of '{}'",
+                    "'{}' (parameter handle {parameter}) is not a parameter of '{}'",
+                    other.name,
                     known.name
                 );
             };

@@ -188,10 +188,8 @@ impl Federate {
     ) -> Result<&str, Exception> {
         let known = self.valid_interaction_class(class)?;
         let Some(found) = self.model.parameter(parameter) else {
-            throw!(
-                InvalidParameterHandle,
-                "parameter handle {parameter} is not in the FDD"
-            );
+            let why = not_in_fdd("parameter", parameter.raw());
+            throw!(InvalidParameterHandle, "{why}");
         };
         if known.slot(parameter).is_none() {
             throw!(
@@ -298,10 +296,10 @@ impl Federate {
     fn valid_object_class(&self, handle: ObjectClassHandle) -> Result<&ObjectClass, Exception> {
         match self.model.object_class(handle) {
             Some(class) => Ok(class),
-            None => throw!(
-                InvalidObjectClassHandle,
-                "object class handle {handle} is not in the FDD"
-            ),
+            None => {
+                let why = not_in_fdd("object class", handle.raw());
+                throw!(InvalidObjectClassHandle, "{why}")
+            }
         }
     }
 
@@ -311,10 +309,10 @@ impl Federate {
     ) -> Result<&InteractionClass, Exception> {
         match self.model.interaction_class(handle) {
             Some(class) => Ok(class),
-            None => throw!(
-                InvalidInteractionClassHandle,
-                "interaction class handle {handle} is not in the FDD"
-            ),
+            None => {
+                let why = not_in_fdd("interaction class", handle.raw());
+                throw!(InvalidInteractionClassHandle, "{why}")
+            }
         }
     }
 
@@ -324,10 +322,10 @@ impl Federate {
     ) -> Result<&starling_fom::Dimension, Exception> {
         match self.model.dimension(handle) {
             Some(dimension) => Ok(dimension),
-            None => throw!(
-                InvalidDimensionHandle,
-                "dimension handle {handle} is not in the FDD"
-            ),
+            None => {
+                let why = not_in_fdd("dimension", handle.raw());
+                throw!(InvalidDimensionHandle, "{why}")
+            }
         }
     }
 
@@ -339,10 +337,8 @@ impl Federate {
     ) -> Result<AttributeHandle, Exception> {
         let known = self.valid_object_class(class)?;
         if self.model.attribute(attribute).is_none() {
-            throw!(
-                InvalidAttributeHandle,
-                "attribute handle {attribute} is not in the FDD"
-            );
+            let why = not_in_fdd("attribute", attribute.raw());
+            throw!(InvalidAttributeHandle, "{why}");
         }
         if known.slot(attribute).is_none() {
             throw!(
@@ -417,4 +413,12 @@ decode! {
     decode_message_retraction_handle MessageRetractionHandle(u64) MessageRetractionHandle;
     /// The region handle that was encoded so, §12.
     decode_region_handle RegionHandle(u64) RegionHandle;
+}
+
+/// Why a handle is refused that names nothing of the FDD. 0 is one that was never set.
+pub(crate) fn not_in_fdd(what: &str, handle: u32) -> String {
+    match handle {
+        0 => format!("the {what} handle is 0: none was set"),
+        _ => format!("{what} handle {handle} is not in the FDD"),
+    }
 }
