@@ -30,7 +30,7 @@ use crate::saved;
 use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
 use crate::{Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services};
-use starling_fom::ObjectModel;
+use starling_fom::{FomError, ObjectModel};
 use std::sync::Arc;
 
 /// A data frame on its way out.
@@ -43,6 +43,22 @@ pub struct DataOut<'a> {
     pub path: DataPath,
     /// The frame.
     pub data: &'a Data<'a>,
+}
+
+/// Who joins first mostly is who has created the federation execution, and can mend its modules.
+const FIRST: FederateHandle = FederateHandle(1);
+
+/// What is doubtful of the FDD, for whoever runs the federate.
+fn doubtful(doubts: &[FomError]) -> Option<String> {
+    let first = doubts.first()?;
+    let others = match doubts.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(format!(
+        "{first}{others}; `starling fom check` with the FOM modules shows all, and fom.check=strict of rtiexec \
+         would refuse them"
+    ))
 }
 
 /// A joined federate. Not thread-safe; its owner locks it.
@@ -71,7 +87,7 @@ pub struct Federate {
 impl Federate {
     /// A federate that has just joined.
     pub fn new(snapshot: Snapshot, path: DataPath) -> Result<Self, ProtocolError> {
-        let model = modules::rebuild(&snapshot.modules)
+        let (model, doubts) = modules::rebuild_doubting(&snapshot.modules)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be read here: {e}")))?;
         let switches = model.switches().clone();
         let mom = FederateMom::new(&model, snapshot.services.mom);
@@ -104,7 +120,9 @@ impl Federate {
             counters: Counters::default(),
             mom,
             services: snapshot.services,
-            note: None,
+            note: (snapshot.handle == FIRST)
+                .then(|| doubtful(&doubts))
+                .flatten(),
             scratch: None,
             frame_bytes_max: usize::MAX,
         })
@@ -147,6 +165,8 @@ impl Federate {
         let log = saved.log.clone();
         federate.restore(saved)?;
         federate.log.restore(federate.me, log);
+        // It was told when it joined.
+        federate.note = None;
         Ok(federate)
     }
 

@@ -316,3 +316,19 @@ fn texts_that_wait_to_be_sent_count() {
     drop(joined);
     assert_eq!(executive.models_bytes(), 0);
 }
+
+#[test]
+fn the_first_federate_is_told_what_is_doubtful_of_the_modules() {
+    let mut f = Federation::new("<sharring>Publish</sharring>");
+    f.join("A");
+    f.join("B");
+    let note = f.federate("A").take_note().expect("it is the first");
+    assert!(
+        note.contains("sharring") && note.contains("starling fom check"),
+        "{note}"
+    );
+    assert_eq!(f.federate("B").take_note(), None);
+    let mut sound = Federation::new("");
+    sound.join("A");
+    assert_eq!(sound.federate("A").take_note(), None);
+}

@@ -179,7 +179,14 @@ impl MergedModules {
 /// The object model of a MIM and FOM modules, merged in this order, as somebody else has accepted
 /// them.
 pub(crate) fn rebuild(sources: &[ModuleSource]) -> Result<ObjectModel, Exception> {
-    Ok(build(None, sources, Check::Lenient)?.0)
+    Ok(rebuild_doubting(sources)?.0)
+}
+
+/// The same, with what is doubtful of them.
+pub(crate) fn rebuild_doubting(
+    sources: &[ModuleSource],
+) -> Result<(ObjectModel, Vec<FomError>), Exception> {
+    build(None, sources, Check::Lenient)
 }
 
 /// The same of saved modules, with about how many bytes of memory it takes, their texts included.
