@@ -17,6 +17,8 @@ pub(crate) struct Link {
     last_written: Instant,
     /// When something last came.
     heard: Instant,
+    /// It was said that nothing has come since.
+    missed: bool,
     heartbeat: Duration,
     timeout: Duration,
     ended: bool,
@@ -41,6 +43,7 @@ impl Link {
             bundle: Bundle::new(bundling),
             last_written: now,
             heard: now,
+            missed: false,
             heartbeat: Duration::from_secs_f64(settings.get(FAULT_HEARTBEAT_S)),
             timeout: Duration::from_secs_f64(settings.get(FAULT_TIMEOUT_S)),
             ended: false,
@@ -192,6 +195,7 @@ impl Link {
     /// Something has come to a thread that waited for it: what is sent next may be the answer.
     pub(crate) fn heard(&mut self, awaited: bool) {
         self.heard = Instant::now();
+        self.missed = false;
         if awaited {
             self.turned();
         }
@@ -239,6 +243,15 @@ impl Link {
         let recently = (self.timeout / 2).max(2 * self.heartbeat);
         let answers = self.writer.stream().host_answers(recently);
         (answers == Some(false)).then_some(silent)
+    }
+
+    /// Nothing is there to read, and the peer is not given up. For how long it was silent, once, when that is
+    /// longer than one that runs would be.
+    pub(crate) fn misses(&mut self) -> Option<Duration> {
+        let silent = self.heard.elapsed();
+        let news = silent >= self.timeout && !self.ended && !self.missed;
+        self.missed |= news;
+        news.then_some(silent)
     }
 
     /// Ends it in both directions.
@@ -292,6 +305,19 @@ impl Outbox for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_silence_is_told_once_until_something_comes() {
+        let (ours, _theirs) = Stream::pair().unwrap();
+        let (_, writer) = starling_net::Link::new(ours).split();
+        let settings = Settings::default();
+        let mut link = Link::new(writer, &settings, false, Instant::now());
+        assert_eq!(link.misses(), None);
+        link.timeout = Duration::ZERO;
+        assert!(link.misses().is_some() && link.misses().is_none());
+        link.heard(false);
+        assert!(link.misses().is_some(), "again");
+    }
 
     #[test]
     fn a_full_link_is_not_tried_again_and_again() {

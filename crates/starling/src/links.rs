@@ -528,6 +528,12 @@ impl State {
                 "nothing came from it for {:.1} s, nor from its host (fault.timeout_s)",
                 silent.as_secs_f64()
             ));
+        } else if let Some(silent) = self.lrc.outbox().misses() {
+            starling_net::remark(format_args!(
+                "starling: note: nothing has come from rtiexec for {:.1} s (fault.timeout_s): its process \
+                 is stopped, or its host is very busy; this federate waits for it",
+                silent.as_secs_f64()
+            ));
         }
     }
 
