@@ -20,16 +20,20 @@ use crate::exception::throw;
 use crate::federation::members::Membership;
 use crate::federation::modules;
 use crate::log::federate::{DataPath, Now, Ordered, Output, Place, Replica};
-use crate::message::{Data, DataBody, Entry, EntryBody, FromExecutive, ModuleSource, Snapshot};
+use crate::message::{
+    Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, Snapshot,
+};
 use crate::mom::federate::FederateMom;
-use crate::object::federate::Scratch;
 use crate::object::known::{FederateObjects, Instance};
 use crate::object::receive::QueuedObject;
+use crate::object::send::Scratch;
 use crate::ownership::federate::Ownership;
 use crate::saved;
 use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
-use crate::{Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services};
+use crate::{
+    Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services, ValuesOut,
+};
 use starling_fom::{FomError, ObjectModel};
 use std::sync::Arc;
 
@@ -42,7 +46,7 @@ pub struct DataOut<'a> {
     /// How it travels.
     pub path: DataPath,
     /// The frame.
-    pub data: &'a Data<'a>,
+    pub data: &'a DataSent<'a>,
 }
 
 /// Who joins first mostly is who has created the federation execution, and can mend its modules.
@@ -80,6 +84,8 @@ pub struct Federate {
     note: Option<String>,
     /// None while it is in use.
     pub(crate) scratch: Option<Box<Scratch>>,
+    /// Slots of the values that are sent now; its memory is used again.
+    pub(crate) slots: Vec<u32>,
     /// The largest frame that the executive takes.
     frame_bytes_max: usize,
 }
@@ -124,6 +130,7 @@ impl Federate {
                 .then(|| doubtful(&doubts))
                 .flatten(),
             scratch: None,
+            slots: Vec::new(),
             frame_bytes_max: usize::MAX,
         })
     }
@@ -412,15 +419,20 @@ impl Federate {
     /// Whether values, tag and regions of so many bytes fit into one frame.
     #[inline]
     pub(crate) fn require_fits(&self, bytes: usize) -> Result<(), Exception> {
-        /// What else stands in a data frame takes no more, but for the receivers that it names.
-        const HEAD_BYTES: usize = 64;
-        const RECEIVER_BYTES: usize = 5;
-        let more = HEAD_BYTES + RECEIVER_BYTES * self.federation.members().len();
-        if bytes.saturating_add(more) <= self.frame_bytes_max {
+        if self.fits(bytes) {
             Ok(())
         } else {
             self.refuse_too_large(bytes)
         }
+    }
+
+    #[inline]
+    pub(crate) fn fits(&self, bytes: usize) -> bool {
+        /// What else stands in a data frame takes no more, but for the receivers that it names.
+        const HEAD_BYTES: usize = 64;
+        const RECEIVER_BYTES: usize = 5;
+        let more = HEAD_BYTES + RECEIVER_BYTES * self.federation.members().len();
+        bytes.saturating_add(more) <= self.frame_bytes_max
     }
 
     #[cold]
@@ -434,64 +446,19 @@ impl Federate {
     }
 
     /// Hands a data frame out, or counts it where nobody wants it.
-    #[inline]
     pub(crate) fn send_data(
         &mut self,
         to: &[FederateHandle],
-        body: DataBody<'_>,
+        body: DataBody<'_, ValuesOut<'_>>,
         send: &mut dyn FnMut(DataOut<'_>),
     ) {
-        if to.is_empty() && !(body.is_in_time_order() && self.delays_subscription_evaluation()) {
+        let anyway = body.is_in_time_order() && self.delays_subscription_evaluation();
+        if to.is_empty() && !anyway {
             self.counters.unwanted += 1;
             return;
         }
         self.counters.sent += 1;
-        let data = self.log.frame(body);
-        if self.log.forwards_all() || data.is_in_time_order() {
-            let path = DataPath::Executive;
-            return send(DataOut {
-                to,
-                path,
-                data: &data,
-            });
-        }
-        self.send_apart(to, data, send);
-    }
-
-    /// Some of the receivers have links of their own: to the others the executive forwards it.
-    #[inline(never)]
-    fn send_apart(
-        &mut self,
-        to: &[FederateHandle],
-        data: Data<'_>,
-        send: &mut dyn FnMut(DataOut<'_>),
-    ) {
-        let (direct, forwarded) = self.log.split(to);
-        if !direct.is_empty() {
-            send(DataOut {
-                to: &direct,
-                path: DataPath::Direct,
-                data: &data,
-            });
-        }
-        if forwarded.is_empty() {
-            return;
-        }
-        // The executive would forward it to all who subscribe: the frame says to whom.
-        let address;
-        let mut data = data;
-        if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } =
-            &mut data.body
-            && !direct.is_empty()
-        {
-            address = AddressBuf::to_some(&forwarded, payload.address);
-            payload.address = Some(address.borrow());
-        }
-        send(DataOut {
-            to: &forwarded,
-            path: DataPath::Executive,
-            data: &data,
-        });
+        hand_out(&mut self.log, to, body, send);
     }
 
     /// Data to another member takes this path from now on. Nothing is lost, doubled or overtaken by
@@ -512,4 +479,64 @@ impl Federate {
             ),
         }
     }
+}
+
+/// Sends a data frame by the paths to its receivers.
+#[inline]
+pub(crate) fn hand_out(
+    log: &mut Replica,
+    to: &[FederateHandle],
+    body: DataBody<'_, ValuesOut<'_>>,
+    send: &mut dyn FnMut(DataOut<'_>),
+) {
+    let data = log.frame(body);
+    if log.forwards_all() || data.is_in_time_order() {
+        let path = DataPath::Executive;
+        return send(DataOut {
+            to,
+            path,
+            data: &data,
+        });
+    }
+    send_apart(log, to, data, send);
+}
+
+/// Some of the receivers have links of their own: to the others the executive forwards it.
+#[inline(never)]
+fn send_apart(
+    log: &mut Replica,
+    to: &[FederateHandle],
+    data: DataSent<'_>,
+    send: &mut dyn FnMut(DataOut<'_>),
+) {
+    let split = log.split(to);
+    if !split.direct().is_empty() {
+        send(DataOut {
+            to: split.direct(),
+            path: DataPath::Direct,
+            data: &data,
+        });
+    }
+    if split.forwarded().is_empty() {
+        return;
+    }
+    // The executive would forward it to all who subscribe: the frame says to whom.
+    let address;
+    let mut data = data;
+    if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } = &mut data.body
+        && !split.direct().is_empty()
+    {
+        payload.address = Some(match payload.address {
+            None => split.address(),
+            with => {
+                address = AddressBuf::to_some(split.forwarded(), with);
+                address.borrow()
+            }
+        });
+    }
+    send(DataOut {
+        to: split.forwarded(),
+        path: DataPath::Executive,
+        data: &data,
+    });
 }

@@ -70,5 +70,5 @@ pub use time::federate::Bounds;
 pub use time::galt::Advance;
 pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};
 pub use time::why::LongWait;
-pub use values::{InvalidValues, Values, ValuesBuf};
+pub use values::{InvalidValues, Listed, Put, Run, Values, ValuesBuf, ValuesOut};
 pub use why::Why;

@@ -2,7 +2,10 @@
 //!
 //! Each value is `slot` (its position in its class's list of available attributes or parameters)
 //! and `length`, both as LEB128, then the bytes: two bytes of overhead for a small value.
+//!
+//! What a federate sends is written once, where it is to stand: [`ValuesOut`].
 
+use crate::{AttributeHandle, ParameterHandle};
 use std::fmt;
 
 /// Values borrowed from a frame; known to be well-formed.
@@ -16,6 +19,143 @@ pub struct ValuesBuf(Vec<u8>);
 /// The bytes are no run of slot, length, value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidValues;
+
+/// Where bytes are put for which there is room.
+pub trait Put {
+    /// Behind what was put before. A slice that has no room for them panics.
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl Put for Vec<u8> {
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+impl Put for &mut [u8] {
+    #[inline(always)]
+    fn put(&mut self, bytes: &[u8]) {
+        let (here, rest) = std::mem::take(self).split_at_mut(bytes.len());
+        here.copy_from_slice(bytes);
+        *self = rest;
+    }
+}
+
+/// The values of a data frame: a run of bytes, or what becomes one when the frame is written.
+pub trait Run: Copy {
+    /// How many bytes the run takes.
+    fn bytes(&self) -> usize;
+    /// Writes the run.
+    fn put_into(&self, out: &mut impl Put);
+}
+
+/// The values of a data frame on its way out.
+#[derive(Clone, Copy, Debug)]
+pub enum ValuesOut<'a> {
+    /// As they are to stand in the frame.
+    Run(Values<'a>),
+    /// As an update gave them.
+    Attributes(&'a Listed<'a, AttributeHandle>),
+    /// As an interaction gave them.
+    Parameters(&'a Listed<'a, ParameterHandle>),
+}
+
+/// Values as a service was given them, with the slot of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a, H> {
+    slots: &'a [u32],
+    values: &'a [(H, &'a [u8])],
+    /// What their run takes.
+    bytes: usize,
+}
+
+impl<'a, H> Listed<'a, H> {
+    /// `bytes`: the sum of [`value_bytes`] over all.
+    #[inline]
+    pub(crate) fn new(slots: &'a [u32], values: &'a [(H, &'a [u8])], bytes: usize) -> Self {
+        debug_assert_eq!(slots.len(), values.len());
+        Listed {
+            slots,
+            values,
+            bytes,
+        }
+    }
+
+    #[inline]
+    fn put_into(&self, out: &mut impl Put) {
+        for (slot, (_, value)) in self.slots.iter().zip(self.values) {
+            put_value(out, *slot, value);
+        }
+    }
+}
+
+impl Run for Values<'_> {
+    #[inline]
+    fn bytes(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    fn put_into(&self, out: &mut impl Put) {
+        out.put(self.0);
+    }
+}
+
+impl Run for ValuesOut<'_> {
+    #[inline]
+    fn bytes(&self) -> usize {
+        match self {
+            ValuesOut::Run(run) => run.bytes(),
+            ValuesOut::Attributes(list) => list.bytes,
+            ValuesOut::Parameters(list) => list.bytes,
+        }
+    }
+
+    #[inline]
+    fn put_into(&self, out: &mut impl Put) {
+        match self {
+            ValuesOut::Run(run) => run.put_into(out),
+            ValuesOut::Attributes(list) => list.put_into(out),
+            ValuesOut::Parameters(list) => list.put_into(out),
+        }
+    }
+}
+
+/// What a value takes in a run.
+#[inline]
+pub(crate) fn value_bytes(slot: u32, length: usize) -> usize {
+    match (slot, length) {
+        (0..0x80, 0..0x80) => 2 + length,
+        _ => leb_bytes(u64::from(slot)) + leb_bytes(length as u64) + length,
+    }
+}
+
+/// Writes slot, length and value.
+#[inline(always)]
+fn put_value(out: &mut impl Put, slot: u32, value: &[u8]) {
+    match (slot, value.len()) {
+        (0..0x80, 0..0x80) => out.put(&[slot as u8, value.len() as u8]),
+        (_, length) => {
+            put_leb(out, u64::from(slot));
+            put_leb(out, length as u64);
+        }
+    }
+    out.put(value);
+}
+
+fn leb_bytes(n: u64) -> usize {
+    (64 - (n | 1).leading_zeros() as usize).div_ceil(7)
+}
+
+#[inline]
+fn put_leb(out: &mut impl Put, mut n: u64) {
+    while n >= 0x80 {
+        out.put(&[n as u8 | 0x80]);
+        n >>= 7;
+    }
+    out.put(&[n as u8]);
+}
 
 impl<'a> Values<'a> {
     /// Checks the whole run, so that iterating can't fail.
@@ -48,11 +188,16 @@ impl<'a> Values<'a> {
 }
 
 impl ValuesBuf {
+    /// Of values that may not be such a run yet.
+    pub fn of(run: impl Run) -> Self {
+        let mut bytes = Vec::with_capacity(run.bytes());
+        run.put_into(&mut bytes);
+        ValuesBuf(bytes)
+    }
+
     /// Adds a value.
     pub fn push(&mut self, slot: u32, value: &[u8]) {
-        leb(&mut self.0, u64::from(slot));
-        leb(&mut self.0, value.len() as u64);
-        self.0.extend_from_slice(value);
+        put_value(&mut self.0, slot, value);
     }
 
     /// Empties it and keeps its memory.
@@ -101,12 +246,8 @@ fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
 }
 
 #[inline]
-pub(crate) fn leb(out: &mut Vec<u8>, mut n: u64) {
-    while n >= 0x80 {
-        out.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    out.push(n as u8);
+pub(crate) fn leb(out: &mut Vec<u8>, n: u64) {
+    put_leb(out, n);
 }
 
 #[inline]
@@ -162,6 +303,32 @@ mod tests {
     }
 
     proptest::proptest! {
+        /// However values are given, and wherever they are put, it is the same run.
+        #[test]
+        fn a_list_becomes_the_run_that_it_stands_for(
+            list in proptest::collection::vec(
+                (proptest::prop_oneof![0..300u32, proptest::num::u32::ANY], 0..20_000usize), 0..6),
+        ) {
+            let bytes = vec![7; 20_000];
+            let slots: Vec<_> = list.iter().map(|(slot, _)| *slot).collect();
+            let value = |(slot, length): &(u32, usize)| (AttributeHandle::from_raw(*slot), &bytes[..*length]);
+            let values: Vec<_> = list.iter().map(value).collect();
+            let mut pushed = ValuesBuf::default();
+            list.iter().for_each(|(slot, length)| pushed.push(*slot, &bytes[..*length]));
+            let length = list.iter().map(|(slot, length)| value_bytes(*slot, *length)).sum();
+            assert_eq!(length, pushed.bytes());
+            let listed = Listed::new(&slots, &values, length);
+            for given in [ValuesOut::Attributes(&listed), ValuesOut::Run(pushed.values())] {
+                assert_eq!(given.bytes(), length);
+                assert_eq!(ValuesBuf::of(given), pushed);
+                let mut slice = vec![0; length];
+                let mut room = &mut slice[..];
+                given.put_into(&mut room);
+                assert!(room.is_empty());
+                assert_eq!(slice, pushed.values().as_bytes());
+            }
+        }
+
         #[test]
         fn what_is_pushed_comes_back(list: Vec<(u32, Vec<u8>)>) {
             let mut v = ValuesBuf::default();

@@ -491,22 +491,32 @@ impl ObjectModel {
 
 impl ObjectClass {
     /// The position of an attribute in `attributes`.
+    #[inline]
     pub fn slot(&self, attribute: AttributeHandle) -> Option<u32> {
-        self.attributes
-            .binary_search(&attribute)
-            .ok()
-            .map(|at| at as u32)
+        place(&self.attributes, attribute, AttributeHandle::raw)
     }
 }
 
 impl InteractionClass {
     /// The position of a parameter in `parameters`.
+    #[inline]
     pub fn slot(&self, parameter: ParameterHandle) -> Option<u32> {
-        self.parameters
-            .binary_search(&parameter)
-            .ok()
-            .map(|at| at as u32)
+        place(&self.parameters, parameter, ParameterHandle::raw)
     }
+}
+
+/// Where a handle stands among ascending ones. Those that a class declares itself are the last, and follow
+/// one another unless it was defined in several modules: mostly no search is needed.
+#[inline]
+fn place<H: Copy + Ord>(handles: &[H], handle: H, number: fn(H) -> u32) -> Option<u32> {
+    let last = handles.last()?;
+    let behind = number(*last).wrapping_sub(number(handle)) as usize;
+    let place = (handles.len() - 1).wrapping_sub(behind);
+    if handles.get(place) == Some(&handle) {
+        return Some(place as u32);
+    }
+    let found = handles.binary_search(&handle);
+    found.ok().map(|place| place as u32)
 }
 
 /// The steps from the root class to a class; none if the name is the root's. The root's own name may

@@ -1,13 +1,14 @@
 //! Data frames: updates, interactions and fences. Both ends spend most of their time here, so that a
 //! frame is written as a whole, and read without a look at what else a frame may be.
 
-use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use crate::messages::time::{TIME_BYTES, time_bytes};
 use starling_core::message::{
     After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber, Stamp,
 };
 use starling_core::{
-    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Transportation, Values,
+    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Put, Run,
+    Transportation, Values,
 };
 
 const UPDATE: u8 = 16;
@@ -193,69 +194,119 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 
 /// Appends a data frame.
 #[inline]
-pub fn put_data(out: &mut Vec<u8>, data: &Data<'_>) {
-    let mut head = Head {
-        bytes: [0; Head::BYTES_MAX],
-        used: 5,
-    };
-    head.number(data.sender.0.into());
-    head.number(data.after.requests.0);
-    head.number(data.after.index.0);
-    match &data.body {
-        DataBody::Update { instance, payload } => {
-            head.number(instance.block().into());
-            head.number(instance.number().into());
-            put_payload(out, UPDATE, head, payload);
-        }
-        DataBody::Interaction { class, payload } => {
-            head.number(class.raw().into());
-            put_payload(out, INTERACTION, head, payload);
-        }
-        DataBody::Fence { request } => {
-            head.number(request.0);
-            head.put(out, FENCE, 0);
-        }
-    }
+pub fn put_data<V: Run>(out: &mut Vec<u8>, data: &Data<'_, V>) {
+    let frame = DataFrame::new(data);
+    out.reserve(frame.bytes());
+    frame.put_into(out);
 }
 
-#[inline]
-fn put_payload(out: &mut Vec<u8>, kind: u8, mut head: Head, payload: &Payload<'_>) {
-    let mut kind = match payload.transportation {
-        Transportation::Reliable => kind,
-        Transportation::BestEffort => kind + BEST_EFFORT,
-    };
-    let (tag, values) = (payload.tag, payload.values.as_bytes());
-    let rest = tag.len() + values.len();
-    if payload.address.is_some() {
-        put_addressed(out, kind, &mut head, payload);
-    } else {
+/// A data frame whose length is known and that is written where there is room for it: nothing of it
+/// is copied twice.
+pub struct DataFrame<'a, V> {
+    head: Head,
+    /// Where in the head the address belongs, which is empty if there is none.
+    at: usize,
+    address: &'a [u8],
+    tag: &'a [u8],
+    values: Option<V>,
+    bytes: usize,
+}
+
+impl<'a, V: Run> DataFrame<'a, V> {
+    /// The frame of this.
+    #[inline]
+    pub fn new(data: &Data<'a, V>) -> Self {
+        let mut head = Head {
+            bytes: [0; Head::BYTES_MAX],
+            used: 5,
+        };
+        head.number(data.sender.0.into());
+        head.number(data.after.requests.0);
+        head.number(data.after.index.0);
+        match &data.body {
+            DataBody::Update { instance, payload } => {
+                head.number(instance.block().into());
+                head.number(instance.number().into());
+                Self::of_payload(head, UPDATE, payload)
+            }
+            DataBody::Interaction { class, payload } => {
+                head.number(class.raw().into());
+                Self::of_payload(head, INTERACTION, payload)
+            }
+            DataBody::Fence { request } => {
+                head.number(request.0);
+                Self::whole(head, FENCE, (0, &[]), &[], None)
+            }
+        }
+    }
+
+    #[inline]
+    fn of_payload(mut head: Head, mut kind: u8, payload: &Payload<'a, V>) -> Self {
+        if payload.transportation == Transportation::BestEffort {
+            kind += BEST_EFFORT;
+        }
+        let (mut at, mut bytes) = (0, &[][..]);
+        if let Some(address) = payload.address {
+            kind += ADDRESSED;
+            bytes = address.as_bytes();
+            head.number(bytes.len() as u64);
+            at = head.used;
+        }
         if let Some(stamp) = payload.stamp {
             kind += STAMPED;
             head.stamp(stamp);
         }
-        head.number(tag.len() as u64);
-        head.put(out, kind, rest);
+        head.number(payload.tag.len() as u64);
+        Self::whole(head, kind, (at, bytes), payload.tag, Some(payload.values))
     }
-    out.extend_from_slice(tag);
-    out.extend_from_slice(values);
-}
 
-/// Head, address, stamp, and the length of the tag behind them.
-#[cold]
-fn put_addressed(out: &mut Vec<u8>, mut kind: u8, head: &mut Head, payload: &Payload<'_>) {
-    let mut more = Vec::new();
-    if let Some(address) = payload.address {
-        kind += ADDRESSED;
-        put_bytes(&mut more, address.as_bytes());
+    #[inline(always)]
+    fn whole(
+        mut head: Head,
+        kind: u8,
+        (at, address): (usize, &'a [u8]),
+        tag: &'a [u8],
+        values: Option<V>,
+    ) -> Self {
+        let of_values = values.map_or(0, |values| values.bytes());
+        let bytes = head.used + address.len() + tag.len() + of_values;
+        let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);
+        head.bytes[..4].copy_from_slice(&length.to_le_bytes());
+        head.bytes[4] = kind;
+        DataFrame {
+            head,
+            at,
+            address,
+            tag,
+            values,
+            bytes,
+        }
     }
-    if let Some(stamp) = payload.stamp {
-        kind += STAMPED;
-        stamp.put(&mut more);
+
+    /// How many bytes it takes.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
-    put_number(&mut more, payload.tag.len() as u64);
-    let rest = payload.tag.len() + payload.values.as_bytes().len();
-    head.put(out, kind, more.len() + rest);
-    out.extend_from_slice(&more);
+
+    /// Writes it.
+    #[inline]
+    pub fn put_into(&self, out: &mut impl Put) {
+        let head = &self.head.bytes[..self.head.used];
+        if self.address.is_empty() {
+            out.put(head);
+        } else {
+            out.put(&head[..self.at]);
+            out.put(self.address);
+            out.put(&head[self.at..]);
+        }
+        if !self.tag.is_empty() {
+            out.put(self.tag);
+        }
+        if let Some(values) = &self.values {
+            values.put_into(out);
+        }
+    }
 }
 
 /// Length, then what stands in the frame.
@@ -280,9 +331,9 @@ struct Head {
 }
 
 impl Head {
-    /// Seven numbers of at most 10 bytes: sender, two of `after`, two of the instance, that of the
-    /// stamp, length of the tag; and the time of the stamp.
-    const BYTES_MAX: usize = 5 + 7 * 10 + TIME_BYTES;
+    /// Eight numbers of at most 10 bytes: sender, two of `after`, two of the instance, length of the
+    /// address, that of the stamp, length of the tag; and the time of the stamp.
+    const BYTES_MAX: usize = 5 + 8 * 10 + TIME_BYTES;
 
     #[inline(always)]
     fn number(&mut self, mut n: u64) {
@@ -301,21 +352,12 @@ impl Head {
         self.used += TIME_BYTES;
         self.number(stamp.retraction.unwrap_or_default());
     }
-
-    /// Appends it, before a rest of so many bytes.
-    #[inline]
-    fn put(&mut self, out: &mut Vec<u8>, kind: u8, rest: usize) {
-        let length = u32::try_from(self.used - 4 + rest).unwrap_or(u32::MAX);
-        self.bytes[..4].copy_from_slice(&length.to_le_bytes());
-        self.bytes[4] = kind;
-        out.reserve(self.used + rest);
-        out.extend_from_slice(&self.bytes[..self.used]);
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codec::put_number;
     use proptest::prelude::*;
 
     fn interaction(class: u32, tag: &[u8], kind: u8) -> Vec<u8> {

@@ -16,7 +16,7 @@ mod messages;
 mod peers;
 
 pub use codec::WireError;
-pub use data::{put_data, read_data, run_of_data};
+pub use data::{DataFrame, put_data, read_data, run_of_data};
 pub use entries::{BeginFrames, EntryFrames, Piece};
 pub use frame::{
     FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules,

@@ -196,7 +196,7 @@ fn interaction_with_a_region() {
 
 #[test]
 fn fence() {
-    let data = Data {
+    let data: Data<'_> = Data {
         sender: FederateHandle(2),
         after: After {
             requests: RequestNumber(1),

@@ -6,7 +6,7 @@
 //! it has read all of the ring that was for it, after a pause that doubles each time.
 
 use starling_core::message::Data;
-use starling_core::{DataPath, FederateHandle};
+use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
 use starling_ring::{Attachment, RingWriter, Seat, Seats};
 use starling_wire::{LinkRequest, put_data, put_link_request};
@@ -150,7 +150,12 @@ impl Shared {
     }
 
     /// Puts a frame for these into the ring; for those who are detached on `stream`, to be relayed.
-    pub(crate) fn send(&mut self, to: &[FederateHandle], stream: &mut LinkWriter, data: &Data<'_>) {
+    pub(crate) fn send<V: Run>(
+        &mut self,
+        to: &[FederateHandle],
+        stream: &mut LinkWriter,
+        data: &Data<'_, V>,
+    ) {
         let mut frame = std::mem::take(&mut self.scratch);
         frame.clear();
         put_data(&mut frame, data);

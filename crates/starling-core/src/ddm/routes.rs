@@ -7,9 +7,9 @@ use crate::handles::HandleMap;
 use crate::message::{DataBody, Payload, Range, RegionSpecification, Stamp};
 use crate::object::known::Instance;
 use crate::{
-    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle,
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
     LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
-    RegionHandle, Transportation, ValuesBuf,
+    RegionHandle, Transportation, ValuesBuf, ValuesOut,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl Federate {
             let address = self.address(&to, &passel.regions);
             let payload = Payload {
                 transportation: passel.transportation,
-                values: passel.values.values(),
+                values: ValuesOut::Run(passel.values.values()),
                 tag,
                 address: Some(address.borrow()),
                 stamp,
@@ -242,8 +242,9 @@ impl Federate {
         (tag, stamp): (&[u8], Option<Stamp>),
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        let mut buffer = ValuesBuf::default();
-        let transportation = self.fill_interaction(class, values, &mut buffer)?;
+        let (transportation, bytes) = self.line_up(class, values)?;
+        let list = Listed::new(&self.slots, values, bytes);
+        let buffer = ValuesBuf::of(ValuesOut::Parameters(&list));
         self.require_interaction_context(class, regions)?;
         if regions.is_empty() {
             return self.send(class, values, tag, stamp, send);
@@ -257,14 +258,16 @@ impl Federate {
         }
         let payload = Payload {
             transportation,
-            values: buffer.values(),
+            values: ValuesOut::Run(buffer.values()),
             tag,
             address: Some(address),
             stamp,
         };
         self.send_data(&to, DataBody::Interaction { class, payload }, send);
         self.mom.tally.sent(class, transportation);
-        self.send_to_rti(class, buffer.values());
+        if self.mom.serves(class) {
+            self.send_to_rti(class, buffer.values());
+        }
         Ok(())
     }
 

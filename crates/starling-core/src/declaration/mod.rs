@@ -19,6 +19,7 @@ mod subscriptions;
 
 pub(crate) use advisories::QueuedAdvisory;
 pub(crate) use publications::Publications;
+pub(crate) use routes::SlotSet;
 pub(crate) use subscriptions::Subscriptions;
 
 use crate::ddm::index::Ranges;
@@ -90,10 +91,22 @@ impl Subscribed {
         sender: (FederateHandle, LogIndex),
         class: ObjectClassHandle,
         values: Values<'_>,
-        to: &mut Vec<FederateHandle>,
-    ) {
+    ) -> &[FederateHandle] {
         self.routes
-            .update(model, &self.table, sender, class, values, to);
+            .update(model, &self.table, sender, class, values)
+    }
+
+    /// The same, as [`Routes::update_of_slots`] says.
+    #[inline]
+    pub(crate) fn update_of_slots(
+        &mut self,
+        model: &ObjectModel,
+        sender: (FederateHandle, LogIndex),
+        class: ObjectClassHandle,
+        slots: &SlotSet,
+    ) -> &[FederateHandle] {
+        self.routes
+            .update_of_slots(model, &self.table, sender, class, slots)
     }
 
     /// Who gets an interaction, as [`Routes::interaction`] says.
@@ -103,10 +116,8 @@ impl Subscribed {
         model: &ObjectModel,
         sender: (FederateHandle, LogIndex),
         class: InteractionClassHandle,
-        to: &mut Vec<FederateHandle>,
-    ) {
-        self.routes
-            .interaction(model, &self.table, sender, class, to);
+    ) -> &[FederateHandle] {
+        self.routes.interaction(model, &self.table, sender, class)
     }
 
     /// For those who join: one for all who do before they change.

@@ -10,18 +10,25 @@ use std::collections::BTreeMap;
 
 /// A set of slots of one class, most of which have at most 64.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct SlotSet {
+pub(crate) struct SlotSet {
     first: u64,
     others: Vec<u64>,
 }
 
 impl SlotSet {
+    /// Of the first 64 slots, those whose bits are set.
+    #[inline]
+    pub(crate) fn of_bits(first: u64) -> Self {
+        let others = Vec::new();
+        SlotSet { first, others }
+    }
+
     /// The slots of some values, as far as the class has them (a peer may name any number).
     #[inline]
-    fn fill_from(&mut self, values: Values<'_>, class_slots: usize) {
+    fn fill_from(&mut self, slots: impl Iterator<Item = u32>, class_slots: usize) {
         self.first = 0;
         self.others.clear();
-        for (slot, _) in values.iter().filter(|(s, _)| (*s as usize) < class_slots) {
+        for slot in slots.filter(|s| (*s as usize) < class_slots) {
             self.insert(slot);
         }
     }
@@ -48,6 +55,43 @@ impl SlotSet {
     }
 }
 
+/// How many decisions are remembered of a class: streams ask again and again for the same, also those of
+/// several senders by turns.
+const DECISIONS: usize = 8;
+
+/// Who gets what a sender sent, as of where in the log.
+#[derive(Default)]
+struct Decided {
+    by: Option<(FederateHandle, LogIndex)>,
+    slots: SlotSet,
+    to: Vec<FederateHandle>,
+}
+
+/// The last decisions of a class, each at its place.
+#[derive(Default)]
+struct Decisions([Decided; DECISIONS]);
+
+impl Decisions {
+    #[inline]
+    fn of(
+        &mut self,
+        by: (FederateHandle, LogIndex),
+        slots: &SlotSet,
+        decide: impl FnOnce(&mut Vec<FederateHandle>),
+    ) -> &[FederateHandle] {
+        let mixed = (slots.first ^ u64::from(by.0.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let decided = &mut self.0[(mixed >> 61) as usize];
+        if decided.by != Some(by) || decided.slots != *slots {
+            decided.by = Some(by);
+            decided.slots.clone_from(slots);
+            decided.to.clear();
+            decide(&mut decided.to);
+            decided.to.dedup();
+        }
+        &decided.to
+    }
+}
+
 /// Who subscribes to which slots of one registered class, at it or at superclasses.
 #[derive(Default)]
 struct ObjectRoute {
@@ -56,37 +100,54 @@ struct ObjectRoute {
     subscribers: Vec<(FederateHandle, LogIndex, SlotSet)>,
     /// From here on in the log all of them count.
     settled: LogIndex,
-    decided: Decided,
-}
-
-/// Who gets what was sent last: streams ask again and again for the same.
-#[derive(Default)]
-struct Decided {
-    /// Who sent it, as of where in the log, and its slots.
-    of: Option<(FederateHandle, LogIndex, u64)>,
-    to: Vec<FederateHandle>,
+    decisions: Decisions,
 }
 
 impl ObjectRoute {
-    /// The slots of some values, if one word holds those of the class.
     #[inline]
-    fn slots(&self, values: Values<'_>) -> Option<u64> {
-        if self.class_slots > 64 {
-            return None;
-        }
-        let slots = values.iter().map(|(slot, _)| slot);
-        let slots = slots.filter(|slot| (*slot as usize) < self.class_slots);
-        Some(slots.fold(0, |all, slot| all | 1 << slot))
+    fn decide(
+        &mut self,
+        (sender, sender_applied): (FederateHandle, LogIndex),
+        sent: &SlotSet,
+    ) -> &[FederateHandle] {
+        let counts_to = sender_applied.min(self.settled);
+        let subscribers = &self.subscribers;
+        self.decisions.of((sender, counts_to), sent, |to| {
+            let counts = |f: FederateHandle, since| f != sender && since <= counts_to;
+            let all = subscribers.iter();
+            let wanted =
+                all.filter(|(f, since, slots)| counts(*f, *since) && slots.intersects(sent));
+            to.extend(wanted.map(|(f, ..)| *f));
+        })
     }
+}
+
+/// Who subscribes to one sent interaction class, at it or at superclasses.
+#[derive(Default)]
+struct InteractionRoute {
+    subscribers: Vec<(FederateHandle, LogIndex)>,
+    /// From here on in the log all of them count.
+    settled: LogIndex,
+    decisions: Decisions,
 }
 
 /// Routes by sent class, computed when first used after a change.
 #[derive(Default)]
 pub(crate) struct Routes {
-    objects: HandleMap<ObjectClassHandle, ObjectRoute>,
-    interactions: HandleMap<InteractionClassHandle, Vec<(FederateHandle, LogIndex)>>,
+    objects: Vec<Option<Box<ObjectRoute>>>,
+    interactions: Vec<Option<Box<InteractionRoute>>>,
     rated: HandleMap<ObjectClassHandle, Rated>,
     scratch: SlotSet,
+}
+
+/// What belongs to a class of the FDD, made if it is not there.
+#[inline]
+fn of_class<T>(list: &mut Vec<Option<Box<T>>>, class: u32, make: impl FnOnce() -> T) -> &mut T {
+    let place = class as usize;
+    if list.len() <= place {
+        list.resize_with(place + 1, || None);
+    }
+    list[place].get_or_insert_with(|| Box::new(make()))
 }
 
 impl Routes {
@@ -108,71 +169,63 @@ impl Routes {
         of_class.or_insert_with(|| rates::rated(model, subscriptions, class))
     }
 
-    /// Federates other than `sender` that subscribe to any of these values of an instance
-    /// registered as `class`, ascending, into `to`.
+    /// Federates other than `sender` that subscribe to any of these slots of an instance registered
+    /// as `class`, which the FDD has; ascending.
     ///
     /// Only subscriptions that the sender had applied (`sender_applied`) count: else a receiver
     /// could get a frame that was sent for somebody else, and miss the next, for which the sender
     /// saw no receiver (found by the simulator).
+    #[inline]
+    pub(crate) fn update_of_slots(
+        &mut self,
+        model: &ObjectModel,
+        subscriptions: &Subscriptions<LogIndex>,
+        sender: (FederateHandle, LogIndex),
+        class: ObjectClassHandle,
+        slots: &SlotSet,
+    ) -> &[FederateHandle] {
+        let make = || object_route(model, subscriptions, class);
+        let route = of_class(&mut self.objects, class.raw(), make);
+        route.decide(sender, slots)
+    }
+
+    /// The same for what subscribes to any of these values.
+    #[inline]
     pub(crate) fn update(
         &mut self,
         model: &ObjectModel,
         subscriptions: &Subscriptions<LogIndex>,
-        (sender, sender_applied): (FederateHandle, LogIndex),
+        sender: (FederateHandle, LogIndex),
         class: ObjectClassHandle,
         values: Values<'_>,
-        to: &mut Vec<FederateHandle>,
-    ) {
-        to.clear();
-        let route = self
-            .objects
-            .entry(class)
-            .or_insert_with(|| object_route(model, subscriptions, class));
-        if route.subscribers.is_empty() {
-            return;
-        }
-        let counts_to = sender_applied.min(route.settled);
-        let asked = route.slots(values).map(|slots| (sender, counts_to, slots));
-        if asked.is_some() && asked == route.decided.of {
-            to.extend_from_slice(&route.decided.to);
-            return;
-        }
-        self.scratch.fill_from(values, route.class_slots);
-        let sent = &self.scratch;
-        to.extend(
-            route
-                .subscribers
-                .iter()
-                .filter(|(f, since, slots)| {
-                    *f != sender && *since <= sender_applied && slots.intersects(sent)
-                })
-                .map(|(f, ..)| *f),
-        );
-        to.dedup();
-        if asked.is_some() {
-            route.decided.of = asked;
-            route.decided.to.clone_from(to);
-        }
+    ) -> &[FederateHandle] {
+        let make = || object_route(model, subscriptions, class);
+        let route = of_class(&mut self.objects, class.raw(), make);
+        let slots = values.iter().map(|(slot, _)| slot);
+        self.scratch.fill_from(slots, route.class_slots);
+        route.decide(sender, &self.scratch)
     }
 
-    /// Federates other than `sender` that receive interactions of `class`, ascending, into `to`.
+    /// Federates other than `sender` that receive interactions of `class`, which the FDD has;
+    /// ascending.
+    #[inline]
     pub(crate) fn interaction(
         &mut self,
         model: &ObjectModel,
         subscriptions: &Subscriptions<LogIndex>,
         (sender, sender_applied): (FederateHandle, LogIndex),
         class: InteractionClassHandle,
-        to: &mut Vec<FederateHandle>,
-    ) {
-        to.clear();
-        let route = self
-            .interactions
-            .entry(class)
-            .or_insert_with(|| interaction_route(model, subscriptions, class));
-        let wanted = route.iter();
-        let wanted = wanted.filter(|(f, since)| *f != sender && *since <= sender_applied);
-        to.extend(wanted.map(|(f, _)| *f));
-        to.dedup();
+    ) -> &[FederateHandle] {
+        let make = || interaction_route(model, subscriptions, class);
+        let route = of_class(&mut self.interactions, class.raw(), make);
+        let counts_to = sender_applied.min(route.settled);
+        let subscribers = &route.subscribers;
+        let all = SlotSet::default();
+        route.decisions.of((sender, counts_to), &all, |to| {
+            let wanted = subscribers.iter();
+            let wanted = wanted.filter(|(f, since)| *f != sender && *since <= counts_to);
+            to.extend(wanted.map(|(f, _)| *f));
+        })
     }
 }
 
@@ -199,7 +252,7 @@ fn object_route(
             .map(|(_, since)| *since)
             .max()
             .unwrap_or_default(),
-        decided: Decided::default(),
+        decisions: Decisions::default(),
         subscribers: route.into_iter().map(|((f, i), s)| (f, i, s)).collect(),
     }
 }
@@ -208,11 +261,19 @@ fn interaction_route(
     model: &ObjectModel,
     subscriptions: &Subscriptions<LogIndex>,
     class: InteractionClassHandle,
-) -> Vec<(FederateHandle, LogIndex)> {
-    let mut route = Vec::new();
+) -> InteractionRoute {
+    let mut subscribers = Vec::new();
     for c in model.interaction_lineage(class) {
-        route.extend(subscriptions.at_interaction_class(c.handle));
+        subscribers.extend(subscriptions.at_interaction_class(c.handle));
     }
-    route.sort_unstable();
-    route
+    subscribers.sort_unstable();
+    InteractionRoute {
+        settled: subscribers
+            .iter()
+            .map(|(_, since)| *since)
+            .max()
+            .unwrap_or_default(),
+        subscribers,
+        decisions: Decisions::default(),
+    }
 }

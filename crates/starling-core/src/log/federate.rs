@@ -4,11 +4,11 @@
 use super::order::Ordering;
 use crate::message::time;
 use crate::message::{
-    After, Cause, Data, DataBody, FromExecutive, LogIndex, OwnedData, Request, RequestBody,
-    RequestNumber, Sets, TimeRequest,
+    After, Cause, Data, DataBody, DataSent, FromExecutive, LogIndex, OwnedData, Request,
+    RequestBody, RequestNumber, Sets, TimeRequest,
 };
 use crate::saved;
-use crate::{FederateHandle, ProtocolError};
+use crate::{Address, AddressBuf, FederateHandle, ProtocolError, ValuesOut};
 use std::collections::{BTreeSet, VecDeque};
 
 pub(crate) use super::order::{Now, Ordered};
@@ -29,6 +29,45 @@ impl DataPath {
             DataPath::Executive => DataPath::Direct,
             DataPath::Direct => DataPath::Executive,
         }
+    }
+}
+
+/// How the receivers of the last frame that was split are reached: streams go to the same again and
+/// again. Of nobody after a path has changed.
+#[derive(Default)]
+pub(crate) struct Split {
+    to: Vec<FederateHandle>,
+    direct: Vec<FederateHandle>,
+    forwarded: Vec<FederateHandle>,
+    /// Of `forwarded`, in a frame without regions.
+    address: Option<AddressBuf>,
+    /// `direct` are among those whose links are to be fenced.
+    noted: bool,
+}
+
+impl Split {
+    /// Those with links of their own.
+    #[inline]
+    pub(crate) fn direct(&self) -> &[FederateHandle] {
+        &self.direct
+    }
+
+    /// Those that the executive forwards it to.
+    #[inline]
+    pub(crate) fn forwarded(&self) -> &[FederateHandle] {
+        &self.forwarded
+    }
+
+    /// These as a frame without regions names them.
+    #[inline]
+    pub(crate) fn address(&self) -> Address<'_> {
+        let address = self.address.as_ref();
+        address.expect("it is made with the split").borrow()
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.to.clear();
+        self.noted = false;
     }
 }
 
@@ -76,8 +115,10 @@ pub(crate) struct Replica {
     pub(super) order: Ordering,
     /// Requests made so far.
     pub(super) requests: RequestNumber,
-    /// Receivers whose own link has carried data since its last fence.
+    /// Receivers whose own link has carried data since its last fence; among them those of `split`
+    /// while that says so.
     pub(super) fenceable: BTreeSet<FederateHandle>,
+    pub(super) split: Split,
     pub(super) out: VecDeque<Output>,
 }
 
@@ -97,6 +138,7 @@ impl Replica {
             order: Ordering::new(me, index, senders),
             requests: RequestNumber::default(),
             fenceable: BTreeSet::new(),
+            split: Split::default(),
             out: VecDeque::new(),
         }
     }
@@ -159,6 +201,7 @@ impl Replica {
     /// Puts a request into the log that ends something: data sent before it must be handled
     /// before it, so every link of its own used since its last fence is fenced first.
     pub(crate) fn ending_request(&mut self, body: impl Into<RequestBody>) {
+        self.split.noted = false;
         let fenced = std::mem::take(&mut self.fenceable).into_iter().collect();
         self.fenced_request(fenced, body);
     }
@@ -179,7 +222,7 @@ impl Replica {
 
     /// A data frame of this federate's, sent now.
     #[inline]
-    pub(crate) fn frame<'a>(&self, body: DataBody<'a>) -> Data<'a> {
+    pub(crate) fn frame<'a>(&self, body: DataBody<'a, ValuesOut<'a>>) -> DataSent<'a> {
         Data {
             sender: self.me,
             after: self.after(),
@@ -193,15 +236,30 @@ impl Replica {
         self.path == DataPath::Executive && self.elsewhere.is_empty()
     }
 
-    /// Which of these get a frame that is sent now on links of their own, and which by the executive.
-    pub(crate) fn split(
-        &mut self,
-        to: &[FederateHandle],
-    ) -> (Vec<FederateHandle>, Vec<FederateHandle>) {
-        let is_direct = |f: &FederateHandle| self.path_to(*f) == DataPath::Direct;
-        let (direct, forwarded): (Vec<_>, Vec<_>) = to.iter().copied().partition(is_direct);
-        self.fenceable.extend(&direct);
-        (direct, forwarded)
+    /// Which of these, of whom there is at least one, get a frame that is sent now on links of their
+    /// own, and which by the executive.
+    #[inline]
+    pub(crate) fn split(&mut self, to: &[FederateHandle]) -> &Split {
+        if self.split.to != to || !self.split.noted {
+            self.split_anew(to);
+        }
+        &self.split
+    }
+
+    #[cold]
+    fn split_anew(&mut self, to: &[FederateHandle]) {
+        let mut split = std::mem::take(&mut self.split);
+        split.to.clear();
+        split.to.extend_from_slice(to);
+        let is_direct = |f: &&FederateHandle| self.path_to(**f) == DataPath::Direct;
+        split.direct.clear();
+        split.direct.extend(to.iter().filter(is_direct));
+        split.forwarded.clear();
+        split.forwarded.extend(to.iter().filter(|f| !is_direct(f)));
+        split.address = Some(AddressBuf::to_some(&split.forwarded, None));
+        split.noted = true;
+        self.fenceable.extend(&split.direct);
+        self.split = split;
     }
 
     fn path_to(&self, peer: FederateHandle) -> DataPath {
@@ -224,6 +282,7 @@ impl Replica {
         } else {
             self.elsewhere.insert(peer)
         };
+        self.split.forget();
         let used = self.fenceable.remove(&peer);
         let fenced = used.then_some(peer).into_iter().collect();
         self.fenced_request(fenced, RequestBody::PathChanged);
@@ -279,7 +338,7 @@ impl Replica {
     /// A peer's own link has ended and all that it carried has been received.
     pub(crate) fn link_ended(&mut self, peer: FederateHandle) {
         self.order.link_ended(peer);
-        self.fenceable.remove(&peer);
+        self.forget_fence(peer);
     }
 
     /// What is to be applied next. Call until there is none, applying each before the next call.
@@ -294,8 +353,14 @@ impl Replica {
 
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn resigned(&mut self, peer: FederateHandle) -> usize {
-        self.fenceable.remove(&peer);
+        self.forget_fence(peer);
         self.elsewhere.remove(&peer);
         self.order.forget(peer)
+    }
+
+    /// The link to `peer` is not fenced for what it has carried so far.
+    fn forget_fence(&mut self, peer: FederateHandle) {
+        self.fenceable.remove(&peer);
+        self.split.forget();
     }
 }

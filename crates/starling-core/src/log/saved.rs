@@ -83,6 +83,7 @@ impl Replica {
         self.me = me;
         self.requests = saved.requests;
         self.fenceable = saved.fenceable;
+        self.split.forget();
         self.out.clear();
         let mut order = Ordering::new(me, saved.applied, []);
         order.epoch = saved.epoch;

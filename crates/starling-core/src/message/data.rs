@@ -5,7 +5,7 @@ use crate::ProtocolError;
 use crate::content::{Batch, Content};
 use crate::{
     Address, AddressBuf, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
-    Transportation, Values,
+    Transportation, Values, ValuesBuf, ValuesOut,
 };
 
 /// What a data frame comes after: a receiver holds it until both are applied.
@@ -19,31 +19,34 @@ pub struct After {
 
 /// A data frame, borrowed from the sender's arguments or the receiver's buffer.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Data<'a> {
+pub struct Data<'a, V = Values<'a>> {
     /// Who sent it.
     pub sender: FederateHandle,
     /// What it comes after.
     pub after: After,
     /// What it says.
-    pub body: DataBody<'a>,
+    pub body: DataBody<'a, V>,
 }
+
+/// A data frame on its way out: its values need not be a run of bytes before it is written.
+pub type DataSent<'a> = Data<'a, ValuesOut<'a>>;
 
 /// What a data frame says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum DataBody<'a> {
+pub enum DataBody<'a, V = Values<'a>> {
     /// Update Attribute Values, §6.10.
     Update {
         /// The instance updated.
         instance: ObjectInstanceHandle,
         /// Values by slot of the registered class.
-        payload: Payload<'a>,
+        payload: Payload<'a, V>,
     },
     /// Send Interaction, §6.12.
     Interaction {
         /// The sent class.
         class: InteractionClassHandle,
         /// Values by slot of the sent class.
-        payload: Payload<'a>,
+        payload: Payload<'a, V>,
     },
     /// All that this link carried before the sender's request of this number has come.
     Fence {
@@ -55,7 +58,7 @@ pub enum DataBody<'a> {
 // It is made where it is used, but larger ones are moved by calls of memcpy.
 const _: () = assert!(size_of::<Data<'_>>() <= 136);
 
-impl DataBody<'_> {
+impl<V> DataBody<'_, V> {
     #[inline]
     pub(crate) fn is_in_time_order(&self) -> bool {
         match self {
@@ -70,11 +73,11 @@ impl DataBody<'_> {
 
 /// What updates and interactions have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Payload<'a> {
+pub struct Payload<'a, V = Values<'a>> {
     /// How it is to travel.
     pub transportation: Transportation,
     /// The values, each with its slot.
-    pub values: Values<'a>,
+    pub values: V,
     /// User-supplied tag.
     pub tag: &'a [u8],
     /// Where the sender says who is to get it; none: whoever subscribes, with the default region.
@@ -215,14 +218,16 @@ pub(crate) enum OwnedBody {
     Fence(RequestNumber),
 }
 
-impl Data<'_> {
+impl<V> Data<'_, V> {
     /// Whether it was sent in time-stamp order. It travels by the executive, whatever path other
     /// data takes, and is in place there among its receivers' entries.
     #[inline]
     pub fn is_in_time_order(&self) -> bool {
         self.body.is_in_time_order()
     }
+}
 
+impl Data<'_> {
     /// What the frame takes in memory when it is kept, about.
     pub(crate) fn bytes(&self) -> usize {
         let said = match &self.body {
@@ -245,6 +250,35 @@ impl Data<'_> {
             DataBody::Update { instance, payload } => OwnedBody::Update(*instance, payload.keep()),
             DataBody::Interaction { class, payload } => {
                 OwnedBody::Interaction(*class, payload.keep())
+            }
+            DataBody::Fence { request } => OwnedBody::Fence(*request),
+        };
+        OwnedData {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
+}
+
+impl DataSent<'_> {
+    /// A copy that may be kept.
+    pub fn to_owned(&self) -> OwnedData {
+        let keep = |payload: &Payload<'_, ValuesOut<'_>>| {
+            let values = ValuesBuf::of(payload.values);
+            let payload = Payload {
+                transportation: payload.transportation,
+                values: values.values(),
+                tag: payload.tag,
+                address: payload.address,
+                stamp: payload.stamp,
+            };
+            payload.keep()
+        };
+        let body = match &self.body {
+            DataBody::Update { instance, payload } => OwnedBody::Update(*instance, keep(payload)),
+            DataBody::Interaction { class, payload } => {
+                OwnedBody::Interaction(*class, keep(payload))
             }
             DataBody::Fence { request } => OwnedBody::Fence(*request),
         };

@@ -40,6 +40,12 @@ impl FederateMom {
         new
     }
 
+    /// Whether the RTI acts on interactions of this class.
+    #[inline]
+    pub(crate) fn serves(&self, class: InteractionClassHandle) -> bool {
+        self.served.has(class)
+    }
+
     /// The FDD has grown.
     pub(crate) fn model_changed(&mut self, model: &ObjectModel) {
         if !self.tally.off {
@@ -154,11 +160,9 @@ impl Federate {
     }
 
     /// Tells the RTI of an interaction that it acts on.
-    #[inline]
+    #[cold]
     pub(crate) fn send_to_rti(&mut self, class: InteractionClassHandle, values: Values<'_>) {
-        if self.mom.served.has(class) {
-            let values = values.iter().map(|(slot, v)| (slot, v.to_vec())).collect();
-            self.log.request(Request::Sent { class, values });
-        }
+        let values = values.iter().map(|(slot, v)| (slot, v.to_vec())).collect();
+        self.log.request(Request::Sent { class, values });
     }
 }

@@ -449,8 +449,8 @@ impl Execution {
                     named(address, sender, &mut to);
                 } else {
                     let (class, values) = (known.class, payload.values);
-                    self.subscriptions
-                        .update(model, seen, class, values, &mut to);
+                    let wanted = self.subscriptions.update(model, seen, class, values);
+                    to.extend_from_slice(wanted);
                 }
             }
             DataBody::Interaction { class, payload } => {
@@ -463,7 +463,8 @@ impl Execution {
                 if let Some(address) = payload.address {
                     named(address, sender, &mut to);
                 } else {
-                    self.subscriptions.interaction(model, seen, class, &mut to);
+                    let wanted = self.subscriptions.interaction(model, seen, class);
+                    to.extend_from_slice(wanted);
                 }
             }
             DataBody::Fence { .. } => {

@@ -6,7 +6,8 @@ use super::transportation::Changes;
 use crate::handles::HandleMap;
 use crate::message::RequestNumber;
 use crate::{
-    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
+    AttributeHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, ObjectModel,
+    Order, Transportation,
 };
 use starling_fom::Switches;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,10 +17,12 @@ pub(crate) struct Instance {
     pub(super) registered_class: ObjectClassHandle,
     pub(super) known_class: ObjectClassHandle,
     pub(super) name: String,
-    /// Attributes owned by this federate, ascending.
+    /// Attributes owned by this federate, ascending. Changed by what forgets `reliable`.
     pub(super) owned: Vec<AttributeHandle>,
-    /// Transportation types of owned attributes.
+    /// Transportation types of owned attributes. Confirmed by what forgets `reliable`.
     pub(super) transportations: Changes<AttributeHandle>,
+    /// Slots below 64 of owned attributes that travel reliably, once found.
+    pub(super) reliable: Option<u64>,
     /// Order types of owned attributes, where they are not the FDD's.
     pub(super) orders: BTreeMap<AttributeHandle, Order>,
     /// This federate has updated it.
@@ -53,6 +56,12 @@ impl Instance {
         self.discovered
     }
 
+    /// Whether the federate has updated it, and its removal does not wait for delivery.
+    #[inline]
+    pub(super) fn is_updated(&self) -> bool {
+        self.updated & self.discovered & !self.removed
+    }
+
     /// Attributes owned by this federate, ascending.
     pub(crate) fn owned(&self) -> &[AttributeHandle] {
         &self.owned
@@ -66,6 +75,7 @@ impl Instance {
 
     /// This federate owns an attribute from now on.
     pub(crate) fn own(&mut self, attribute: AttributeHandle) {
+        self.reliable = None;
         if let Err(at) = self.owned.binary_search(&attribute) {
             self.owned.insert(at, attribute);
         }
@@ -74,6 +84,7 @@ impl Instance {
     /// This federate acts no more as the owner of an attribute, which may come back to it as it
     /// was; whether it did.
     pub(crate) fn suspend(&mut self, attribute: AttributeHandle) -> bool {
+        self.reliable = None;
         let found = self.owned.binary_search(&attribute);
         found.map(|at| self.owned.remove(at)).is_ok()
     }
@@ -89,8 +100,27 @@ impl Instance {
 
     /// What differs from the FDD goes with the ownership (1516.1-2010, 6.23 and 8.23).
     pub(crate) fn forget_changes(&mut self, attribute: AttributeHandle) {
+        self.reliable = None;
         self.transportations.forget(attribute);
         self.orders.remove(&attribute);
+    }
+
+    /// A change of its transportation type is confirmed.
+    pub(super) fn confirm_transportation(&mut self, attribute: AttributeHandle) {
+        self.reliable = None;
+        self.transportations.confirm(attribute);
+    }
+
+    fn find_reliable(&self, model: &ObjectModel) -> u64 {
+        let class = model.object_class(self.registered_class);
+        let slot = |a: &AttributeHandle| {
+            let of_fdd = || Some(model.attribute(*a)?.transportation);
+            let how = self.transportations.get(*a).or_else(of_fdd);
+            let slot = class?.slot(*a).filter(|slot| *slot < 64);
+            slot.filter(|_| how != Some(Transportation::BestEffort))
+        };
+        let slots = self.owned.iter().filter_map(slot);
+        slots.fold(0, |all, slot| all | 1 << slot)
     }
 
     /// The order type of an owned attribute, if it is not the FDD's.
@@ -149,6 +179,16 @@ impl FederateObjects {
     #[inline]
     pub(crate) fn get_mut(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
         self.instances.get_mut(&instance)
+    }
+
+    /// Gets an instance ready for updates as most are.
+    #[inline]
+    pub(super) fn prepare(&mut self, instance: ObjectInstanceHandle, model: &ObjectModel) {
+        if let Some(known) = self.instances.get_mut(&instance)
+            && known.reliable.is_none()
+        {
+            known.reliable = Some(known.find_reliable(model));
+        }
     }
 
     /// All instances, in no order.

@@ -17,6 +17,7 @@ pub(crate) mod known;
 pub(crate) mod receive;
 pub(crate) mod registered;
 mod saved;
+pub(crate) mod send;
 mod transportation;
 mod wanted;
 

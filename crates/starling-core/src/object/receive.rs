@@ -267,6 +267,7 @@ impl Federate {
             updated: false,
             reflected: false,
             transportations: Changes::default(),
+            reliable: None,
             orders: BTreeMap::new(),
             discovered: false,
             removed: false,

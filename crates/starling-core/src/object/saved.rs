@@ -226,6 +226,7 @@ impl known::Instance {
             name: saved.name,
             owned: saved.owned,
             transportations: saved.transportations,
+            reliable: None,
             orders: saved.orders,
             updated: saved.updated,
             reflected: saved.reflected,

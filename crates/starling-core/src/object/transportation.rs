@@ -38,7 +38,7 @@ impl<H: Copy + Ord> Changes<H> {
         self.changing.remove(&handle);
     }
 
-    fn confirm(&mut self, handle: H) {
+    pub(super) fn confirm(&mut self, handle: H) {
         if let Some(now) = self.changing.remove(&handle) {
             self.changed.insert(handle, now);
         }
@@ -265,7 +265,7 @@ impl Federate {
             } => {
                 let known = self.objects.instances.get_mut(&instance)?;
                 for attribute in &attributes {
-                    known.transportations.confirm(*attribute);
+                    known.confirm_transportation(*attribute);
                 }
                 Some(Callback::ConfirmAttributeTransportationTypeChange {
                     instance,

@@ -1,0 +1,472 @@
+//! Sending values: Update Attribute Values and Send Interaction.
+
+use super::known::Instance;
+use crate::ddm::address::AddressBuf;
+use crate::ddm::routes::Passels;
+use crate::declaration::SlotSet;
+use crate::exception::throw;
+use crate::federate::hand_out;
+use crate::message::{DataBody, Payload, Stamp};
+use crate::values::value_bytes;
+use crate::support::federate::not_in_fdd;
+use crate::{
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
+    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
+    ParameterHandle, Transportation, Values, ValuesBuf, ValuesOut,
+};
+use starling_fom::ObjectClass;
+
+/// Memory that sending uses again and again, where an update is not as most are.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    reliable: ValuesBuf,
+    best_effort: ValuesBuf,
+    passels: Passels,
+    to: Vec<FederateHandle>,
+}
+
+impl Scratch {
+    /// Of values that travel so.
+    #[inline]
+    fn buffer(&mut self, transportation: Transportation) -> &mut ValuesBuf {
+        match transportation {
+            Transportation::Reliable => &mut self.reliable,
+            Transportation::BestEffort => &mut self.best_effort,
+        }
+    }
+
+    /// Empties it and keeps its memory.
+    #[inline]
+    fn clear(&mut self) {
+        self.reliable.clear();
+        self.best_effort.clear();
+        self.passels.clear();
+    }
+}
+
+impl Federate {
+    /// Update Attribute Values, §6.10: at most one frame per transportation type.
+    pub fn update_attribute_values(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        if self.update_plainly(instance, values, tag, send).is_none() {
+            self.update(instance, values, tag, None, send)?;
+        }
+        self.mom.tally.updates_sent += 1;
+        Ok(())
+    }
+
+    /// An update as most are: of one's own reliable attributes, without regions, and not the first of its
+    /// instance. None, and nothing is done: it is another, or something is wrong with it.
+    #[inline]
+    fn update_plainly(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Option<()> {
+        let known = self.objects.get(instance)?;
+        let reliable = known.reliable.filter(|_| known.is_updated())?;
+        if values.is_empty() || self.regions.are_associated(instance) {
+            return None;
+        }
+        let registered = known.registered_class;
+        let class = self.model.object_class(registered)?;
+        let (mut sent, mut bytes) = (0, 0);
+        self.slots.clear();
+        for (attribute, value) in values {
+            let slot = class.slot(*attribute)?;
+            let bit = 1u64.checked_shl(slot)?;
+            if reliable & bit == 0 {
+                return None;
+            }
+            sent |= bit;
+            bytes += value_bytes(slot, value.len());
+            self.slots.push(slot);
+        }
+        if !self.fits(bytes + tag.len()) {
+            return None;
+        }
+        let transportation = Transportation::Reliable;
+        self.mom.tally.updated(registered, transportation);
+        let sender = (self.me, self.log.applied());
+        let (routes, sent) = (self.declarations.routes(), SlotSet::of_bits(sent));
+        let to = routes.update_of_slots(&self.model, sender, registered, &sent);
+        if to.is_empty() {
+            self.counters.unwanted += 1;
+            return Some(());
+        }
+        self.counters.sent += 1;
+        let payload = Payload {
+            transportation,
+            values: ValuesOut::Attributes(&Listed::new(&self.slots, values, bytes)),
+            tag,
+            address: None,
+            stamp: None,
+        };
+        hand_out(
+            &mut self.log,
+            to,
+            DataBody::Update { instance, payload },
+            send,
+        );
+        Some(())
+    }
+
+    /// Update Attribute Values with a time stamp, §6.10: what is not sent in time-stamp order
+    /// travels by itself. The handle is of what is.
+    pub fn update_attribute_values_at(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<MessageRetractionHandle, Exception> {
+        let known = self.known(instance)?;
+        let is_timely =
+            |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
+        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
+        let order = if timely.is_empty() {
+            Order::Receive
+        } else {
+            Order::TimeStamp
+        };
+        let order = self.require_time_stamp(time, order)?;
+        if order == Order::Receive || others.is_empty() {
+            let stamp = self.stamp(time, order);
+            self.update(instance, values, tag, Some(stamp), send)?;
+            self.mom.tally.updates_sent += 1;
+            return Ok(self.note_stamp(stamp));
+        }
+        // All or nothing.
+        self.fill_update(&mut Scratch::default(), instance, values)?;
+        for part in [&timely, &others] {
+            self.fill(&mut Scratch::default(), instance, part, tag)?;
+        }
+        let stamp = self.stamp(time, Order::TimeStamp);
+        self.update(instance, &timely, tag, Some(stamp), send)?;
+        let in_receive_order = self.stamp(time, Order::Receive);
+        self.update(instance, &others, tag, Some(in_receive_order), send)?;
+        self.mom.tally.updates_sent += 1;
+        Ok(self.note_stamp(stamp))
+    }
+
+    #[inline(never)]
+    fn update(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        stamp: Option<Stamp>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let mut scratch = self.scratch.take().unwrap_or_default();
+        let done = self.update_with(&mut scratch, instance, values, (tag, stamp), send);
+        scratch.clear();
+        self.scratch = Some(scratch);
+        done
+    }
+
+    fn update_with(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let (class, removed, first) = self.fill(scratch, instance, values, tag)?;
+        if removed {
+            self.counters.of_deleted += 1;
+            return Ok(());
+        }
+        if first {
+            self.updated_first(instance, class);
+        }
+        self.objects.prepare(instance, &self.model);
+        for (how, values) in [
+            (Transportation::Reliable, &scratch.reliable),
+            (Transportation::BestEffort, &scratch.best_effort),
+        ] {
+            if !values.is_empty() || scratch.passels.has(how) {
+                self.mom.tally.updated(class, how);
+            }
+        }
+        let of = (instance, class);
+        let to = &mut scratch.to;
+        if !scratch.reliable.is_empty() {
+            self.route_update(class, scratch.reliable.values(), to);
+            let payload = Payload {
+                transportation: Transportation::Reliable,
+                values: ValuesOut::Run(scratch.reliable.values()),
+                tag,
+                address: None,
+                stamp,
+            };
+            self.send_data(to, DataBody::Update { instance, payload }, send);
+        }
+        if !scratch.best_effort.is_empty() {
+            let values = scratch.best_effort.values();
+            self.update_best_effort(of, values, to, (tag, stamp), send);
+        }
+        if !scratch.passels.is_empty() {
+            let passels = std::mem::take(&mut scratch.passels);
+            self.send_passels(passels, instance, (tag, stamp), send);
+        }
+        Ok(())
+    }
+
+    /// Throws all that an update throws, and lines its values up; returns what
+    /// [`Self::fill_update`] does.
+    #[inline]
+    fn fill(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
+        let with_regions = self.regions.are_associated(instance);
+        let (class, removed, first) = if with_regions {
+            self.fill_passels(scratch, instance, values)?
+        } else {
+            self.fill_update(scratch, instance, values)?
+        };
+        if !removed {
+            let mut largest = scratch.reliable.bytes().max(scratch.best_effort.bytes());
+            if with_regions {
+                largest = largest.max(self.largest_passel(&scratch.passels));
+            }
+            self.require_fits(largest + tag.len())?;
+        }
+        Ok((class, removed, first))
+    }
+
+    /// Who gets these values.
+    #[inline]
+    fn route_update(
+        &mut self,
+        class: ObjectClassHandle,
+        values: Values<'_>,
+        to: &mut Vec<FederateHandle>,
+    ) {
+        let sender = (self.me, self.log.applied());
+        let routes = self.declarations.routes();
+        to.clear();
+        to.extend_from_slice(routes.update(&self.model, sender, class, values));
+    }
+
+    /// Sends what may be left out for receivers with an update rate.
+    fn update_best_effort(
+        &mut self,
+        (instance, class): (ObjectInstanceHandle, ObjectClassHandle),
+        values: Values<'_>,
+        to: &mut Vec<FederateHandle>,
+        (tag, stamp): (&[u8], Option<Stamp>),
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) {
+        self.route_update(class, values, to);
+        let early = !to.is_empty()
+            && stamp.is_none_or(|s| s.retraction.is_none())
+            && self.leave_out_early(instance, class, values, to);
+        if early && to.is_empty() {
+            return;
+        }
+        // Not all who subscribe: the frame says who.
+        let named = early.then(|| AddressBuf::new(to, [].into_iter()));
+        let payload = Payload {
+            transportation: Transportation::BestEffort,
+            values: ValuesOut::Run(values),
+            tag,
+            address: named.as_ref().map(AddressBuf::borrow),
+            stamp,
+        };
+        self.send_data(to, DataBody::Update { instance, payload }, send);
+    }
+
+    /// Checks an update and sorts its values by transportation type; returns the registered
+    /// class, whether the log has removed the instance, and whether it was never updated before.
+    fn fill_update(
+        &self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
+        let known = self.known(instance)?;
+        let class = self.require_object_class(known.registered_class)?;
+        for (attribute, value) in values {
+            let (slot, transportation) =
+                self.owned_attribute((instance, known, class), *attribute, values)?;
+            scratch.buffer(transportation).push(slot, value);
+        }
+        Ok((known.registered_class, known.removed, !known.updated))
+    }
+
+    /// As [`Self::fill_update`], where attributes of the instance are updated with regions.
+    #[cold]
+    fn fill_passels(
+        &mut self,
+        scratch: &mut Scratch,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
+        let known = self.known(instance)?;
+        let class = self.require_object_class(known.registered_class)?;
+        let mut all = Vec::new();
+        for (attribute, value) in values {
+            let (slot, transportation) =
+                self.owned_attribute((instance, known, class), *attribute, values)?;
+            all.push((transportation, (*attribute, slot, *value)));
+        }
+        let (class, removed, first) = (known.registered_class, known.removed, !known.updated);
+        for (transportation, one) in all {
+            let passels = &mut scratch.passels;
+            if !self.add_to_passel(passels, instance, class, transportation, one) {
+                let (_, slot, value) = one;
+                scratch.buffer(transportation).push(slot, value);
+            }
+        }
+        Ok((class, removed, first))
+    }
+
+    #[cold]
+    fn updated_first(&mut self, instance: ObjectInstanceHandle, class: ObjectClassHandle) {
+        if let Some(known) = self.objects.get_mut(instance) {
+            known.updated = true;
+        }
+        self.mom.tally.first_update(class);
+    }
+
+    /// Slot and transportation type of an attribute, which must be owned; `all` are those updated
+    /// with it.
+    #[inline]
+    fn owned_attribute(
+        &self,
+        (instance, known, class): (ObjectInstanceHandle, &Instance, &ObjectClass),
+        attribute: AttributeHandle,
+        all: &[(AttributeHandle, &[u8])],
+    ) -> Result<(u32, Transportation), Exception> {
+        if known.owned.binary_search(&attribute).is_err() {
+            let all: Vec<_> = all.iter().map(|(a, _)| *a).collect();
+            self.require_instance_attributes(instance, &all)?;
+            self.require_owned(known, &all)?;
+        }
+        let slot = class.slot(attribute);
+        let slot = slot.expect("what is owned is an attribute of the registered class");
+        let changed = known.transportations.get(attribute);
+        let of_fdd = || Some(self.model.attribute(attribute)?.transportation);
+        let transportation = changed.or_else(of_fdd);
+        Ok((slot, transportation.unwrap_or(Transportation::Reliable)))
+    }
+
+    /// Send Interaction, §6.12.
+    pub fn send_interaction(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        self.send(class, values, tag, None, send)
+    }
+
+    /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.
+    pub fn send_interaction_at(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.require_interaction_class(class)?;
+        let order = self.require_time_stamp(time, self.interaction_order(class))?;
+        let stamp = self.stamp(time, order);
+        self.send(class, values, tag, Some(stamp), send)?;
+        Ok(self.note_stamp(stamp))
+    }
+
+    pub(crate) fn send(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        stamp: Option<Stamp>,
+        send: &mut dyn FnMut(DataOut<'_>),
+    ) -> Result<(), Exception> {
+        let (transportation, bytes) = self.line_up(class, values)?;
+        self.require_fits(bytes + tag.len())?;
+        self.mom.tally.sent(class, transportation);
+        let list = Listed::new(&self.slots, values, bytes);
+        let payload = Payload {
+            transportation,
+            values: ValuesOut::Parameters(&list),
+            tag,
+            address: None,
+            stamp,
+        };
+        let body = DataBody::Interaction { class, payload };
+        let sender = (self.me, self.log.applied());
+        let routes = self.declarations.routes();
+        let to = routes.interaction(&self.model, sender, class);
+        let delays = self.model.switches().delay_subscription_evaluation;
+        if to.is_empty() && !(delays && body.is_in_time_order()) {
+            self.counters.unwanted += 1;
+        } else {
+            self.counters.sent += 1;
+            hand_out(&mut self.log, to, body, send);
+        }
+        if self.mom.serves(class) {
+            let values = ValuesBuf::of(ValuesOut::Parameters(&list));
+            self.send_to_rti(class, values.values());
+        }
+        Ok(())
+    }
+
+    /// Checks an interaction and finds the slots of its values; returns how it travels, and how many
+    /// bytes the values take.
+    #[inline]
+    pub(crate) fn line_up(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+    ) -> Result<(Transportation, usize), Exception> {
+        let mut slots = std::mem::take(&mut self.slots);
+        slots.clear();
+        let known = self.require_interaction_class(class)?;
+        if !self.declarations.publishes_interaction(class) {
+            throw!(
+                InteractionClassNotPublished,
+                "'{}' is not published by this federate",
+                known.name
+            );
+        }
+        let transportation = self.objects.transportations.get(class);
+        let transportation = transportation.unwrap_or(known.transportation);
+        let mut bytes = 0;
+        for (parameter, value) in values {
+            let Some(slot) = known.slot(*parameter) else {
+                let Some(other) = self.model.parameter(*parameter) else {
+                    let why = not_in_fdd("parameter", parameter.raw());
+                    throw!(InteractionParameterNotDefined, "{why}");
+                };
+                throw!(
+                    InteractionParameterNotDefined,
+                    "'{}' (parameter handle {parameter}) is not a parameter of '{}'",
+                    other.name,
+                    known.name
+                );
+            };
+            bytes += value_bytes(slot, value.len());
+            slots.push(slot);
+        }
+        self.slots = slots;
+        Ok((transportation, bytes))
+    }
+}
