@@ -2,18 +2,81 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <new>
 
 namespace rti1516e {
 
 namespace {
 
-/// Room in a block that was made for fewer bytes: a value of this size need not move when it grows.
-size_t const kLeastRoom = 32;
+/// Room in blocks that are kept to be used again: a federate that makes its values anew for each
+/// update frees as many as it takes. A value that fits need not move when it grows, either.
+size_t const kSmall = 32, kLarge = 128;
+/// How many blocks of either size a thread keeps.
+unsigned const kKept = 64;
+
+/// A thread's blocks of one size that nobody uses, each with the next in `data`.
+struct Kept {
+    VariableLengthDataImplementation *first;
+    unsigned count;
+
+    VariableLengthDataImplementation *take() {
+        VariableLengthDataImplementation *const block = first;
+        first = static_cast<VariableLengthDataImplementation *>(const_cast<void *>(block->data));
+        --count;
+        return block;
+    }
+};
+
+/// What a thread keeps. It has no destructor: values are destroyed after `letGo`, too.
+struct Mine {
+    enum : unsigned char { notYet, now, noMore } keeping;
+    Kept small, large;
+
+    Kept &of(size_t room) { return room <= kSmall ? small : large; }
+};
+thread_local Mine mine = {Mine::notYet, {nullptr, 0}, {nullptr, 0}};
+
+/// Lets the blocks go when the thread ends.
+struct LetGo {
+    void begin() { mine.keeping = Mine::now; }
+    ~LetGo() {
+        mine.keeping = Mine::noMore;
+        for (Kept *list : {&mine.small, &mine.large})
+            while (list->first != nullptr)
+                std::free(list->take());
+    }
+};
+thread_local LetGo letGo;
+
+void freeBlock(VariableLengthDataImplementation *block) {
+    if (block->room <= kLarge) {
+        Mine &here = mine;
+        Kept &list = here.of(block->room);
+        if (list.count < kKept && here.keeping == Mine::now) {
+            block->data = list.first;
+            list.first = block;
+            ++list.count;
+            return;
+        }
+    }
+    std::free(block);
+}
 
 VariableLengthDataImplementation *newBlock(size_t room) {
-    if (room < kLeastRoom)
-        room = kLeastRoom;
+    if (room <= kLarge) {
+        room = room <= kSmall ? kSmall : kLarge;
+        Mine &here = mine;
+        Kept &list = here.of(room);
+        if (list.first != nullptr) {
+            VariableLengthDataImplementation *const block = list.take();
+            block->data = nullptr;
+            block->size = 0;
+            return block;
+        }
+        if (here.keeping == Mine::notYet)
+            letGo.begin();
+    }
     size_t const bytes = sizeof(VariableLengthDataImplementation) + room;
     void *const memory = bytes < room ? nullptr : std::malloc(bytes);
     if (memory == nullptr)
@@ -41,7 +104,7 @@ void VariableLengthDataFriend::release(VariableLengthData &of) {
     if (of._impl == nullptr)
         return;
     removeGiven(*of._impl);
-    std::free(of._impl);
+    freeBlock(of._impl);
     of._impl = nullptr;
 }
 
