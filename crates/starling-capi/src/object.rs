@@ -8,6 +8,7 @@ use starling::{
     AttributeHandle, Exception, InteractionClassHandle, LogicalTime, ObjectInstanceHandle,
     ParameterHandle, RtiAmbassador, Service,
 };
+use std::mem::MaybeUninit;
 
 /// Values on the stack up to this number; more go to the heap.
 const FEW: usize = 16;
@@ -32,23 +33,21 @@ pub(crate) unsafe fn with_values<H: Copy>(
         let (values, tag) = named(service, || unsafe {
             Ok((list(&values, count, "values")?, tag.read("tag")?))
         })?;
-        if let [one] = values {
-            // SAFETY: so does what a value of the list points to.
-            let one = named(service, || unsafe { pair(one, handle) })?;
-            return work(rti, &[one], tag);
-        }
         if values.len() > FEW {
             // SAFETY: so does what a value of the list points to.
             let many = values.iter().map(|value| unsafe { pair(value, handle) });
             let many = named(service, || many.collect::<Result<Vec<_>, _>>())?;
             return work(rti, &many, tag);
         }
-        let mut few = [(handle(0), &[][..]); FEW];
+        let mut few = [const { MaybeUninit::<(H, &[u8])>::uninit() }; FEW];
         for (place, value) in few.iter_mut().zip(values) {
             // SAFETY: so does what a value of the list points to.
-            *place = named(service, || unsafe { pair(value, handle) })?;
+            place.write(named(service, || unsafe { pair(value, handle) })?);
         }
-        work(rti, &few[..values.len()], tag)
+        let first = few.as_ptr().cast::<(H, &[u8])>();
+        // SAFETY: as many as there are values, at most `FEW`, have just been written.
+        let few = unsafe { std::slice::from_raw_parts(first, values.len()) };
+        work(rti, few, tag)
     })
 }
 

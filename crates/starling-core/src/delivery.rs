@@ -101,7 +101,7 @@ pub(crate) struct Delivery {
 
 impl Delivery {
     /// Puts something behind all that waits.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, queued: impl Into<Queued>) {
         let queued = queued.into();
         if self.detour {
@@ -257,7 +257,7 @@ impl Delivery {
     }
 
     /// What is to be delivered now. It may turn out to be nothing any more: then ask again.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(&mut self) -> Option<Queued> {
         if self.detour {
             return self.next_apart();

@@ -336,14 +336,16 @@ impl Federate {
     /// The next callback, now delivered.
     pub fn next_callback(&mut self) -> Option<Callback> {
         while let Some(queued) = self.delivery.next() {
-            if let Some(callback) = self.deliver(queued) {
-                return Some(callback);
+            let callback = self.deliver(queued);
+            if callback.is_some() {
+                return callback;
             }
         }
         None
     }
 
     /// What is queued as a callback, if it still is one.
+    #[inline(always)]
     fn deliver(&mut self, queued: Queued) -> Option<Callback> {
         match queued {
             Queued::Object(queued) => self.deliver_object(queued),
@@ -482,12 +484,12 @@ impl Federate {
 }
 
 /// Sends a data frame by the paths to its receivers.
-#[inline]
-pub(crate) fn hand_out(
+#[inline(always)]
+pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
     log: &mut Replica,
     to: &[FederateHandle],
     body: DataBody<'_, ValuesOut<'_>>,
-    send: &mut dyn FnMut(DataOut<'_>),
+    send: &mut S,
 ) {
     let data = log.frame(body);
     if log.forwards_all() || data.is_in_time_order() {
@@ -498,7 +500,7 @@ pub(crate) fn hand_out(
             data: &data,
         });
     }
-    send_apart(log, to, data, send);
+    send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
 }
 
 /// Some of the receivers have links of their own: to the others the executive forwards it.

@@ -24,12 +24,32 @@ pub struct InvalidValues;
 pub trait Put {
     /// Behind what was put before. A slice that has no room for them panics.
     fn put(&mut self, bytes: &[u8]);
+
+    /// The first `count` of these bytes.
+    #[inline(always)]
+    fn put_few<const N: usize>(&mut self, bytes: &[u8; N], count: usize) {
+        self.put(&bytes[..count]);
+    }
 }
 
 impl Put for Vec<u8> {
     #[inline(always)]
     fn put(&mut self, bytes: &[u8]) {
         self.extend_from_slice(bytes);
+    }
+
+    /// Copies mostly a few more, since a copy of a size that is known is no call.
+    #[inline(always)]
+    fn put_few<const N: usize>(&mut self, bytes: &[u8; N], count: usize) {
+        const FEW: usize = 32;
+        match bytes.first_chunk::<FEW>() {
+            Some(few) if count <= FEW => {
+                let end = self.len() + count;
+                self.extend_from_slice(few);
+                self.truncate(end);
+            }
+            _ => self.extend_from_slice(&bytes[..count]),
+        }
     }
 }
 
@@ -82,7 +102,7 @@ impl<'a, H> Listed<'a, H> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_into(&self, out: &mut impl Put) {
         for (slot, (_, value)) in self.slots.iter().zip(self.values) {
             put_value(out, *slot, value);
@@ -96,7 +116,7 @@ impl Run for Values<'_> {
         self.0.len()
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_into(&self, out: &mut impl Put) {
         out.put(self.0);
     }
@@ -112,7 +132,7 @@ impl Run for ValuesOut<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn put_into(&self, out: &mut impl Put) {
         match self {
             ValuesOut::Run(run) => run.put_into(out),

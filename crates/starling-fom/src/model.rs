@@ -338,6 +338,7 @@ impl ObjectModel {
     }
 
     /// A class by its handle.
+    #[inline]
     pub fn object_class(&self, handle: ObjectClassHandle) -> Option<&ObjectClass> {
         self.object_classes.get(handle.index()?).map(Arc::as_ref)
     }
@@ -357,6 +358,7 @@ impl ObjectModel {
     }
 
     /// A class by its handle.
+    #[inline]
     pub fn interaction_class(&self, handle: InteractionClassHandle) -> Option<&InteractionClass> {
         self.interaction_classes
             .get(handle.index()?)

@@ -32,7 +32,7 @@ pub fn read_data(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
 
 /// An update or interaction of which only the values need be looked at one by one, as most are. None: it
 /// is something else, or something is wrong.
-#[inline]
+#[inline(always)]
 fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
     let (kind, mut body) = frame.split_first()?;
     let from = &mut body;
@@ -193,7 +193,7 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 }
 
 /// Appends a data frame.
-#[inline]
+#[inline(always)]
 pub fn put_data<V: Run>(out: &mut Vec<u8>, data: &Data<'_, V>) {
     let frame = DataFrame::new(data);
     out.reserve(frame.bytes());
@@ -214,73 +214,65 @@ pub struct DataFrame<'a, V> {
 
 impl<'a, V: Run> DataFrame<'a, V> {
     /// The frame of this.
-    #[inline]
+    #[inline(always)]
     pub fn new(data: &Data<'a, V>) -> Self {
-        let mut head = Head {
-            bytes: [0; Head::BYTES_MAX],
-            used: 5,
+        let mut frame = DataFrame {
+            head: Head {
+                bytes: [0; Head::BYTES_MAX],
+                used: 5,
+            },
+            at: 0,
+            address: &[],
+            tag: &[],
+            values: None,
+            bytes: 0,
         };
-        head.number(data.sender.0.into());
-        head.number(data.after.requests.0);
-        head.number(data.after.index.0);
-        match &data.body {
+        frame.head.number(data.sender.0.into());
+        frame.head.number(data.after.requests.0);
+        frame.head.number(data.after.index.0);
+        let kind = match &data.body {
             DataBody::Update { instance, payload } => {
-                head.number(instance.block().into());
-                head.number(instance.number().into());
-                Self::of_payload(head, UPDATE, payload)
+                frame.head.number(instance.block().into());
+                frame.head.number(instance.number().into());
+                frame.take_payload(UPDATE, payload)
             }
             DataBody::Interaction { class, payload } => {
-                head.number(class.raw().into());
-                Self::of_payload(head, INTERACTION, payload)
+                frame.head.number(class.raw().into());
+                frame.take_payload(INTERACTION, payload)
             }
             DataBody::Fence { request } => {
-                head.number(request.0);
-                Self::whole(head, FENCE, (0, &[]), &[], None)
+                frame.head.number(request.0);
+                FENCE
             }
-        }
+        };
+        let values = frame.values.map_or(0, |values| values.bytes());
+        frame.bytes = frame.head.used + frame.address.len() + frame.tag.len() + values;
+        let length = u32::try_from(frame.bytes - 4).unwrap_or(u32::MAX);
+        frame.head.bytes[..4].copy_from_slice(&length.to_le_bytes());
+        frame.head.bytes[4] = kind;
+        frame
     }
 
-    #[inline]
-    fn of_payload(mut head: Head, mut kind: u8, payload: &Payload<'a, V>) -> Self {
+    /// Returns the kind of the frame.
+    #[inline(always)]
+    fn take_payload(&mut self, mut kind: u8, payload: &Payload<'a, V>) -> u8 {
         if payload.transportation == Transportation::BestEffort {
             kind += BEST_EFFORT;
         }
-        let (mut at, mut bytes) = (0, &[][..]);
         if let Some(address) = payload.address {
             kind += ADDRESSED;
-            bytes = address.as_bytes();
-            head.number(bytes.len() as u64);
-            at = head.used;
+            self.address = address.as_bytes();
+            self.head.number(self.address.len() as u64);
+            self.at = self.head.used;
         }
         if let Some(stamp) = payload.stamp {
             kind += STAMPED;
-            head.stamp(stamp);
+            self.head.stamp(stamp);
         }
-        head.number(payload.tag.len() as u64);
-        Self::whole(head, kind, (at, bytes), payload.tag, Some(payload.values))
-    }
-
-    #[inline(always)]
-    fn whole(
-        mut head: Head,
-        kind: u8,
-        (at, address): (usize, &'a [u8]),
-        tag: &'a [u8],
-        values: Option<V>,
-    ) -> Self {
-        let of_values = values.map_or(0, |values| values.bytes());
-        let bytes = head.used + address.len() + tag.len() + of_values;
-        let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);
-        head.bytes[..4].copy_from_slice(&length.to_le_bytes());
-        head.bytes[4] = kind;
-        DataFrame {
-            head,
-            at,
-            address,
-            tag,
-            values,
-            bytes,
-        }
+        self.head.number(payload.tag.len() as u64);
+        self.tag = payload.tag;
+        self.values = Some(payload.values);
+        kind
     }
 
     /// How many bytes it takes.
@@ -290,11 +282,11 @@ impl<'a, V: Run> DataFrame<'a, V> {
     }
 
     /// Writes it.
-    #[inline]
+    #[inline(always)]
     pub fn put_into(&self, out: &mut impl Put) {
         let head = &self.head.bytes[..self.head.used];
         if self.address.is_empty() {
-            out.put(head);
+            out.put_few(&self.head.bytes, self.head.used);
         } else {
             out.put(&head[..self.at]);
             out.put(self.address);

@@ -1,5 +1,5 @@
-//! What an update takes on its way from one LRC to another: no memory at its sender and at the
-//! executive, and at its receiver what a batch takes for all that came together. Exact instruction counts change with every compiler; these
+//! What an update takes on its way from one LRC to others: no memory at its sender, by whichever path, and
+//! at the executive, and at its receiver what a batch takes for all that came together. Exact instruction counts change with every compiler; these
 //! and the sizes of what is moved (asserted in the core) do not.
 
 use starling_core::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
@@ -18,6 +18,7 @@ const FOM: &str = "<objectModel><objects><objectClass><name>HLAobjectRoot</name>
     </objectModel>";
 const SENDER: PeerId = PeerId(1);
 const RECEIVER: PeerId = PeerId(2);
+const OTHER: PeerId = PeerId(3);
 const UPDATES: usize = 1_000;
 const BATCH_BYTES: usize = 16_384;
 
@@ -26,6 +27,9 @@ const BATCH_BYTES: usize = 16_384;
 struct Sent {
     control: Vec<ToExecutive>,
     frames: Vec<u8>,
+    /// Frames by each path.
+    forwarded: usize,
+    direct: usize,
 }
 
 impl Outbox for Sent {
@@ -33,10 +37,14 @@ impl Outbox for Sent {
         self.control.push(message);
     }
     fn data(&mut self, frame: DataOut<'_>) {
+        match frame.path {
+            DataPath::Executive => self.forwarded += 1,
+            DataPath::Direct => self.direct += 1,
+        }
         put_data(&mut self.frames, frame.data);
     }
     fn fence(&mut self, _: FederateHandle, _: &Data<'_>) {
-        panic!("data takes the executive's path here");
+        panic!("nothing here ends while a link is used");
     }
 }
 
@@ -44,18 +52,19 @@ struct Bed {
     executive: Executive,
     sender: Lrc<Sent>,
     receiver: Lrc<Sent>,
+    other: Lrc<Sent>,
 }
 
 impl Bed {
     fn new() -> Self {
         let lrc = || Lrc::new(Sent::default(), DataPath::Executive);
-        let (executive, sender, receiver) = (Executive::new(), lrc(), lrc());
         let mut bed = Bed {
-            executive,
-            sender,
-            receiver,
+            executive: Executive::new(),
+            sender: lrc(),
+            receiver: lrc(),
+            other: lrc(),
         };
-        for peer in [SENDER, RECEIVER] {
+        for peer in [SENDER, RECEIVER, OTHER] {
             bed.executive.connected(peer, PeerInfo::default());
         }
         let module = ModuleSource {
@@ -67,7 +76,7 @@ impl Bed {
             .create_federation_execution("F", vec![module], None, "");
         created.unwrap();
         bed.run();
-        for lrc in [&mut bed.sender, &mut bed.receiver] {
+        for lrc in [&mut bed.sender, &mut bed.receiver, &mut bed.other] {
             lrc.join_federation_execution(None, "k", "F", vec![])
                 .unwrap();
         }
@@ -75,29 +84,36 @@ impl Bed {
         bed
     }
 
+    fn all(&mut self) -> [(PeerId, &mut Lrc<Sent>); 3] {
+        [
+            (SENDER, &mut self.sender),
+            (RECEIVER, &mut self.receiver),
+            (OTHER, &mut self.other),
+        ]
+    }
+
     fn run(&mut self) {
         loop {
-            let both = [(SENDER, &mut self.sender), (RECEIVER, &mut self.receiver)];
-            for (peer, lrc) in both {
-                for message in std::mem::take(&mut lrc.outbox().control) {
+            for n in 0..3 {
+                let (peer, lrc) = &mut self.all()[n];
+                let (peer, control) = (*peer, std::mem::take(&mut lrc.outbox().control));
+                for message in control {
                     self.executive.receive(peer, message).unwrap();
                 }
             }
             self.executive.settle();
             let mut idle = true;
-            while let Some((peer, message)) = self.executive.poll_output() {
+            while let Some((to, message)) = self.executive.poll_output() {
                 idle = false;
-                let lrc = if peer == SENDER {
-                    &mut self.sender
-                } else {
-                    &mut self.receiver
-                };
                 if let FromExecutive::Removed(why) = &message {
                     panic!("{why}");
                 }
+                let mut all = self.all().into_iter();
+                let (_, lrc) = all.find(|(peer, _)| *peer == to).expect("one of three");
                 lrc.receive(message).unwrap();
             }
-            while self.sender.next_callback().is_some() || self.receiver.next_callback().is_some() {
+            for (_, lrc) in self.all() {
+                while lrc.next_callback().is_some() {}
             }
             if idle {
                 return;
@@ -117,9 +133,10 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
     let mut bed = Bed::new();
     let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
     let x = bed.sender.attribute_handle(class, "x").unwrap();
-    bed.receiver
-        .subscribe_object_class_attributes(class, &[x], true, "")
-        .unwrap();
+    for lrc in [&mut bed.receiver, &mut bed.other] {
+        lrc.subscribe_object_class_attributes(class, &[x], true, "")
+            .unwrap();
+    }
     bed.run();
     bed.sender
         .publish_object_class_attributes(class, &[x])
@@ -145,7 +162,7 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
         while let Some((frame, size)) = split_frame(rest).unwrap() {
             let data = read_data(frame).expect("all are data").unwrap();
             bed.executive.data(SENDER, &data, &mut to).unwrap();
-            assert_eq!(to, [RECEIVER]);
+            assert_eq!(to, [RECEIVER, OTHER]);
             rest = &rest[size..];
         }
         taken[1] = calls(&region);
@@ -179,4 +196,30 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
         bed.sender.outbox().frames = frames;
     }
     assert_eq!(taken, [0, 0, 0]);
+
+    // Some of the receivers have links of their own, then all.
+    let update = |bed: &mut Bed| {
+        bed.sender
+            .update_attribute_values(instance, &[(x, &[7; 100])], b"t")
+            .unwrap();
+    };
+    for (peer, by_paths) in [(&bed.receiver, (1, 1)), (&bed.other, (0, 1))]
+        .map(|(lrc, paths)| (lrc.federate().unwrap().handle(), paths))
+    {
+        bed.sender.set_data_path(peer, DataPath::Direct);
+        bed.run();
+        update(&mut bed);
+        let out = bed.sender.outbox();
+        out.frames.clear();
+        out.frames.reserve(2 * UPDATES * 200);
+        (out.forwarded, out.direct) = (0, 0);
+        let region = Region::new(ALLOCATOR);
+        for _ in 0..UPDATES {
+            update(&mut bed);
+        }
+        assert_eq!(calls(&region), 0, "{by_paths:?}");
+        let out = bed.sender.outbox();
+        let sent = (out.forwarded / UPDATES, out.direct / UPDATES);
+        assert_eq!(sent, by_paths);
+    }
 }

@@ -178,7 +178,7 @@ impl RtiAmbassador {
 
     /// The connection that a service works on, from its first to its last step: another thread may
     /// disconnect and connect meanwhile.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn now(&self, service: Service) -> Result<Now, Exception> {
         // The data plane comes this way: one look at who is connected, one lock of the state.
         if !self.is_here() {
@@ -291,10 +291,12 @@ impl RtiAmbassador {
     }
 
     /// Whether this process has connected.
+    #[inline]
     fn is_here(&self) -> bool {
         self.process.load(Ordering::Relaxed) == process_stamp()
     }
 
+    #[cold]
     fn not_here(&self, service: Service) -> Exception {
         if self.process.load(Ordering::Relaxed) == 0 || self.is_here() {
             return not_connected(service);
@@ -421,6 +423,7 @@ fn begin_to_evoke(links: &Links, service: Service) {
     links.flush(&mut state);
 }
 
+#[cold]
 fn not_connected(service: Service) -> Exception {
     let why = "connect has not been called";
     Exception::new(ExceptionKind::NotConnected, why).in_service(service)

@@ -153,6 +153,7 @@ impl UpdateRegions {
     }
 
     /// Whether anything is associated with an instance.
+    #[inline]
     pub(crate) fn has(&self, instance: ObjectInstanceHandle) -> bool {
         self.instances.contains_key(&instance)
     }

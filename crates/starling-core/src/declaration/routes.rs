@@ -49,6 +49,12 @@ impl SlotSet {
     }
 
     #[inline]
+    fn is(&self, other: &SlotSet) -> bool {
+        let few = self.others.is_empty() && other.others.is_empty();
+        self.first == other.first && (few || self.others == other.others)
+    }
+
+    #[inline]
     fn intersects(&self, other: &SlotSet) -> bool {
         let mut others = self.others.iter().zip(&other.others);
         self.first & other.first != 0 || others.any(|(a, b)| a & b != 0)
@@ -67,6 +73,22 @@ struct Decided {
     to: Vec<FederateHandle>,
 }
 
+impl Decided {
+    #[cold]
+    fn renew(
+        &mut self,
+        by: (FederateHandle, LogIndex),
+        slots: &SlotSet,
+        decide: impl FnOnce(&mut Vec<FederateHandle>),
+    ) {
+        self.by = Some(by);
+        self.slots.clone_from(slots);
+        self.to.clear();
+        decide(&mut self.to);
+        self.to.dedup();
+    }
+}
+
 /// The last decisions of a class, each at its place.
 #[derive(Default)]
 struct Decisions([Decided; DECISIONS]);
@@ -81,12 +103,8 @@ impl Decisions {
     ) -> &[FederateHandle] {
         let mixed = (slots.first ^ u64::from(by.0.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let decided = &mut self.0[(mixed >> 61) as usize];
-        if decided.by != Some(by) || decided.slots != *slots {
-            decided.by = Some(by);
-            decided.slots.clone_from(slots);
-            decided.to.clear();
-            decide(&mut decided.to);
-            decided.to.dedup();
+        if decided.by != Some(by) || !decided.slots.is(slots) {
+            decided.renew(by, slots, decide);
         }
         &decided.to
     }
@@ -144,10 +162,18 @@ pub(crate) struct Routes {
 #[inline]
 fn of_class<T>(list: &mut Vec<Option<Box<T>>>, class: u32, make: impl FnOnce() -> T) -> &mut T {
     let place = class as usize;
+    if list.get(place).is_none_or(Option::is_none) {
+        put_of_class(list, place, make());
+    }
+    list[place].as_mut().expect("it was just put there")
+}
+
+#[cold]
+fn put_of_class<T>(list: &mut Vec<Option<Box<T>>>, place: usize, made: T) {
     if list.len() <= place {
         list.resize_with(place + 1, || None);
     }
-    list[place].get_or_insert_with(|| Box::new(make()))
+    list[place] = Some(Box::new(made));
 }
 
 impl Routes {
@@ -229,6 +255,7 @@ impl Routes {
     }
 }
 
+#[cold]
 fn object_route(
     model: &ObjectModel,
     subscriptions: &Subscriptions<LogIndex>,
@@ -257,6 +284,7 @@ fn object_route(
     }
 }
 
+#[cold]
 fn interaction_route(
     model: &ObjectModel,
     subscriptions: &Subscriptions<LogIndex>,

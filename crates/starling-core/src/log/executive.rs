@@ -46,6 +46,16 @@ pub(crate) struct Log {
     left: Vec<PeerId>,
     /// Members who have become others by a restore.
     renamed: Vec<(PeerId, FederateHandle)>,
+    caught_up: CaughtUp,
+}
+
+/// Those whom the last data frame went to: streams go to the same again and again. It holds as long as
+/// the log is there and no stream has begun or ended.
+#[derive(Default)]
+struct CaughtUp {
+    at: Option<LogIndex>,
+    federates: Vec<FederateHandle>,
+    peers: Vec<PeerId>,
 }
 
 impl Log {
@@ -127,6 +137,7 @@ impl Log {
         self.advance();
         self.epoch = self.index;
         self.settled = self.index;
+        self.caught_up.at = None;
         self.latest.clear();
         for (before, stream) in std::mem::take(&mut self.streams) {
             let Some(federate) = becomes.get(&before).copied() else {
@@ -186,6 +197,7 @@ impl Log {
             last_request_at: LogIndex::default(),
             told: self.index,
         };
+        self.caught_up.at = None;
         self.streams.insert(federate, stream);
     }
 
@@ -199,6 +211,7 @@ impl Log {
 
     /// A federate is no longer a member: its stream ends.
     pub(crate) fn leave(&mut self, federate: FederateHandle) {
+        self.caught_up.at = None;
         if let Some(gone) = self.streams.remove(&federate) {
             self.latest.remove(&gone.last_request_at);
             self.left.push(gone.peer);
@@ -269,14 +282,32 @@ impl Log {
             .extend(peer.map(|peer| (peer, FromExecutive::Time(notice))));
     }
 
-    /// Brings a member up to date, so that a data frame may follow on its stream; its connection.
-    pub(crate) fn catch_up(&mut self, federate: FederateHandle) -> Option<PeerId> {
-        let stream = self.streams.get(&federate)?;
-        let (peer, told) = (stream.peer, stream.told);
-        if told < self.index {
-            self.bring_up_to(federate, self.index);
+    /// Brings members up to date, so that a data frame may follow on their streams; their connections.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, federates: &[FederateHandle]) -> &[PeerId] {
+        if self.caught_up.at != Some(self.index) || self.caught_up.federates != federates {
+            self.catch_up_anew(federates);
         }
-        Some(peer)
+        &self.caught_up.peers
+    }
+
+    fn catch_up_anew(&mut self, federates: &[FederateHandle]) {
+        let mut caught_up = std::mem::take(&mut self.caught_up);
+        caught_up.at = Some(self.index);
+        caught_up.federates.clear();
+        caught_up.federates.extend_from_slice(federates);
+        caught_up.peers.clear();
+        for federate in federates {
+            let Some(stream) = self.streams.get(federate) else {
+                continue;
+            };
+            let (peer, told) = (stream.peer, stream.told);
+            if told < self.index {
+                self.bring_up_to(*federate, self.index);
+            }
+            caught_up.peers.push(peer);
+        }
+        self.caught_up = caught_up;
     }
 
     /// Whether a data frame is of this epoch. Refuses one that comes after what has not happened:

@@ -249,7 +249,7 @@ impl<O: Outbox> Lrc<O> {
     // Services of the joined federate.
 
     /// The one way of a service to the joined federate. `said`: its arguments, for a report.
-    #[inline]
+    #[inline(always)]
     fn serve<T: Said>(
         &mut self,
         service: Service,
@@ -625,14 +625,14 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// The next callback, now delivered.
-    #[inline]
+    #[inline(always)]
     pub fn next_callback(&mut self) -> Option<Callback> {
         let next = self.take_callback();
         self.calls.callback = next.as_ref().map(Callback::name);
         next
     }
 
-    #[inline]
+    #[inline(always)]
     fn take_callback(&mut self) -> Option<Callback> {
         if !self.enabled {
             return None;
@@ -640,21 +640,21 @@ impl<O: Outbox> Lrc<O> {
         if let Some(own) = self.take_own() {
             return Some(own);
         }
-        let callback = match &mut self.life {
-            Life::Joined(federate) => {
-                let callback = federate.next_callback();
-                if self.in_progress != federate.in_progress() || federate.has_output() {
-                    self.look_at_progress();
-                }
-                callback?
-            }
+        let federate = match &mut self.life {
+            Life::Joined(federate) => federate,
             Life::Losing(..) => return self.take_last(),
             _ => return None,
         };
-        if self.is_reported() {
-            self.report_callback(&callback);
+        let next = federate.next_callback();
+        if self.in_progress != federate.in_progress() || federate.has_output() {
+            self.look_at_progress();
         }
-        Some(callback)
+        if self.is_reported()
+            && let Some(callback) = &next
+        {
+            self.report_callback(callback);
+        }
+        next
     }
 
     fn take_own(&mut self) -> Option<Callback> {

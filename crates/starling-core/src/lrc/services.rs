@@ -13,7 +13,7 @@ use crate::{
 
 impl<O: Outbox> Lrc<O> {
     /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.
-    #[inline]
+    #[inline(always)]
     pub fn update_attribute_values(
         &mut self,
         instance: ObjectInstanceHandle,
@@ -32,7 +32,7 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// Send Interaction, §6.12, in receive order.
-    #[inline]
+    #[inline(always)]
     pub fn send_interaction(
         &mut self,
         class: InteractionClassHandle,

@@ -482,7 +482,7 @@ impl Execution {
             }
             self.sequence(sender, stamp, &to)?;
         }
-        peers.extend(to.iter().filter_map(|f| self.log.catch_up(*f)));
+        peers.extend_from_slice(self.log.catch_up(&to));
         self.receivers = to;
         Ok(())
     }

@@ -138,6 +138,7 @@ impl Federate {
             reflected: false,
             transportations: Changes::default(),
             reliable: None,
+            received_as: None,
             orders: BTreeMap::new(),
             discovered: true,
             removed: false,

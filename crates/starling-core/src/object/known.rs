@@ -1,7 +1,7 @@
 //! What a federate knows of object instances and their names.
 
 use super::advisories::InstanceSwitches;
-use super::receive::Wanted;
+use super::receive::{Prepared, SlotMap, Wanted};
 use super::transportation::Changes;
 use crate::handles::HandleMap;
 use crate::message::RequestNumber;
@@ -23,6 +23,8 @@ pub(crate) struct Instance {
     pub(super) transportations: Changes<AttributeHandle>,
     /// Slots below 64 of owned attributes that travel reliably, once found.
     pub(super) reliable: Option<u64>,
+    /// As what its values are received, once found.
+    pub(super) received_as: Option<Prepared<SlotMap<AttributeHandle>>>,
     /// Order types of owned attributes, where they are not the FDD's.
     pub(super) orders: BTreeMap<AttributeHandle, Order>,
     /// This federate has updated it.

@@ -169,9 +169,11 @@ pub(crate) type SlotMap<H> = Arc<Vec<Option<H>>>;
 
 /// What can be said of a class once for all frames that are late enough.
 #[derive(Clone)]
-struct Prepared<T> {
+pub(super) struct Prepared<T> {
     /// It holds for frames whose sender had applied the log up to here.
     from: LogIndex,
+    /// And as long as this is the number of the maps.
+    made_of: u64,
     map: T,
 }
 
@@ -183,6 +185,8 @@ type ReceivedAs = (InteractionClassHandle, SlotMap<ParameterHandle>);
 pub(crate) struct ReceiveMaps {
     objects: HandleMap<(ObjectClassHandle, ObjectClassHandle), Prepared<SlotMap<AttributeHandle>>>,
     interactions: HandleMap<InteractionClassHandle, Prepared<Option<ReceivedAs>>>,
+    /// How often they were cleared.
+    cleared: u64,
 }
 
 impl ReceiveMaps {
@@ -190,6 +194,7 @@ impl ReceiveMaps {
     pub(crate) fn clear(&mut self) {
         self.objects.clear();
         self.interactions.clear();
+        self.cleared += 1;
     }
 }
 
@@ -268,6 +273,7 @@ impl Federate {
             reflected: false,
             transportations: Changes::default(),
             reliable: None,
+            received_as: None,
             orders: BTreeMap::new(),
             discovered: false,
             removed: false,
@@ -373,7 +379,7 @@ impl Federate {
     }
 
     /// Keeps what a frame says until its turn comes.
-    #[inline]
+    #[inline(always)]
     fn push_message(
         &mut self,
         data: &Data<'_>,
@@ -408,7 +414,20 @@ impl Federate {
     }
 
     /// What a queued callback is now, if it still is one.
+    #[inline(always)]
     pub(crate) fn deliver_object(&mut self, queued: QueuedObject) -> Option<Callback> {
+        // In place: it is moved no more often than it must be.
+        match queued {
+            QueuedObject::Reflect { instance, received } => {
+                self.deliver_reflection(instance, received)
+            }
+            QueuedObject::Receive { class, received } => self.deliver_interaction(class, received),
+            other => self.deliver_other(other),
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_other(&mut self, queued: QueuedObject) -> Option<Callback> {
         match queued {
             QueuedObject::NamesReserved {
                 names,
@@ -449,10 +468,6 @@ impl Federate {
                     producer: registrar.and_then(|r| self.conveyed(r)),
                 })
             }
-            QueuedObject::Reflect { instance, received } => {
-                self.deliver_reflection(instance, received)
-            }
-            QueuedObject::Receive { class, received } => self.deliver_interaction(class, received),
             QueuedObject::Remove {
                 instance,
                 tag,
@@ -484,9 +499,13 @@ impl Federate {
                     tag,
                 })
             }
+            QueuedObject::Reflect { .. } | QueuedObject::Receive { .. } => {
+                unreachable!("what brings values is delivered in place")
+            }
         }
     }
 
+    #[inline(always)]
     fn deliver_reflection(
         &mut self,
         instance: ObjectInstanceHandle,
@@ -498,29 +517,33 @@ impl Federate {
             payload,
             order,
         } = received;
-        let Some(known) = self
-            .objects
-            .instances
-            .get(&instance)
-            .filter(|i| i.discovered)
-        else {
+        let sender_applied = self.judged_from(sender_applied, order);
+        // One that names its receivers only is sent with the default region.
+        let with = payload.address();
+        let with = with.filter(|w| w.regions().next().is_some());
+        let known = self.objects.instances.get(&instance);
+        let Some(known) = known.filter(|i| i.discovered) else {
             self.counters.unknown += 1;
             return None;
         };
         let classes = (known.registered_class, known.known_class);
         let first = !known.reflected;
-        let sender_applied = self.judged_from(sender_applied, order);
-        // One that names its receivers only is sent with the default region.
-        let with = payload.address();
-        let with = with.filter(|w| w.regions().next().is_some());
-        let handles = match with {
-            None => self.attribute_map(classes.0, classes.1, sender_applied),
-            Some(with) => {
+        let owns_some = !known.owned.is_empty();
+        let made_of = self.declarations.maps().cleared;
+        let ready = known.received_as.as_ref().filter(|_| with.is_none());
+        let ready = ready.filter(|r| r.made_of == made_of && r.from <= sender_applied);
+        let handles = match (ready, with) {
+            (Some(ready), _) => ready.map.clone(),
+            (None, None) => self.attribute_map(instance, classes, sender_applied),
+            (None, Some(with)) => {
                 let values = payload.content.values();
                 self.attributes_with_regions(values, classes.0, classes.1, sender_applied, with)
             }
         };
-        let handles = self.without_owned(instance, &payload.content, handles);
+        let handles = match owns_some {
+            true => self.without_owned(instance, &payload.content, handles),
+            false => handles,
+        };
         let delivered = || NamedValues::iter_of(&payload.content, &handles);
         if delivered().next().is_none() {
             self.counters.unsubscribed += 1;
@@ -549,7 +572,7 @@ impl Federate {
 
     /// What a federate owns itself is out of its scope (§6.1): a former owner's values that come after
     /// the acquisition was told would overwrite its own.
-    #[inline]
+    #[cold]
     fn without_owned(
         &self,
         instance: ObjectInstanceHandle,
@@ -558,13 +581,14 @@ impl Federate {
     ) -> SlotMap<AttributeHandle> {
         let owned = self.objects.get(instance).map_or(&[][..], |i| i.owned());
         let mine = |a: &AttributeHandle| owned.binary_search(a).is_ok();
-        if owned.is_empty() || !NamedValues::iter_of(content, &handles).any(|(a, _)| mine(&a)) {
+        if !NamedValues::iter_of(content, &handles).any(|(a, _)| mine(&a)) {
             return handles;
         }
         let others = handles.iter().map(|a| a.filter(|a| !mine(a)));
         Arc::new(others.collect())
     }
 
+    #[inline(always)]
     fn deliver_interaction(
         &mut self,
         class: InteractionClassHandle,
@@ -688,16 +712,23 @@ impl Federate {
         (asked <= self.log.own_requests()).then_some(since)
     }
 
+    /// By registered and known class; kept with the instance, too, if it holds for what comes.
+    #[inline(never)]
     fn attribute_map(
         &mut self,
-        sent: ObjectClassHandle,
-        received: ObjectClassHandle,
+        instance: ObjectInstanceHandle,
+        (sent, received): (ObjectClassHandle, ObjectClassHandle),
         sender_applied: LogIndex,
     ) -> SlotMap<AttributeHandle> {
         if let Some(ready) = self.declarations.maps().objects.get(&(sent, received))
             && ready.from <= sender_applied
         {
-            return ready.map.clone();
+            let map = ready.map.clone();
+            let ready = ready.clone();
+            if let Some(known) = self.objects.get_mut(instance) {
+                known.received_as = Some(ready);
+            }
+            return map;
         }
         let attributes = self.model.object_class(sent);
         let attributes = attributes.map_or(&[][..], |c| &c.attributes);
@@ -710,11 +741,10 @@ impl Federate {
         let map = Arc::new(map.collect());
         if from <= sender_applied {
             let map = Arc::clone(&map);
-            let ready = Prepared { from, map };
-            self.declarations
-                .maps()
-                .objects
-                .insert((sent, received), ready);
+            let maps = self.declarations.maps();
+            let made_of = maps.cleared;
+            let ready = Prepared { from, made_of, map };
+            maps.objects.insert((sent, received), ready);
         }
         map
     }
@@ -750,10 +780,10 @@ impl Federate {
         });
         if from <= sender_applied {
             let map = map.clone();
-            self.declarations
-                .maps()
-                .interactions
-                .insert(sent, Prepared { from, map });
+            let maps = self.declarations.maps();
+            let made_of = maps.cleared;
+            let ready = Prepared { from, made_of, map };
+            maps.interactions.insert(sent, ready);
         }
         map
     }

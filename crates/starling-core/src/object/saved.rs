@@ -227,6 +227,7 @@ impl known::Instance {
             owned: saved.owned,
             transportations: saved.transportations,
             reliable: None,
+            received_as: None,
             orders: saved.orders,
             updated: saved.updated,
             reflected: saved.reflected,

@@ -7,8 +7,8 @@ use crate::declaration::SlotSet;
 use crate::exception::throw;
 use crate::federate::hand_out;
 use crate::message::{DataBody, Payload, Stamp};
-use crate::values::value_bytes;
 use crate::support::federate::not_in_fdd;
+use crate::values::value_bytes;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
     LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
@@ -46,14 +46,16 @@ impl Scratch {
 
 impl Federate {
     /// Update Attribute Values, §6.10: at most one frame per transportation type.
-    pub fn update_attribute_values(
+    #[inline(always)]
+    pub fn update_attribute_values<S: FnMut(DataOut<'_>) + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
-        send: &mut dyn FnMut(DataOut<'_>),
+        send: &mut S,
     ) -> Result<(), Exception> {
         if self.update_plainly(instance, values, tag, send).is_none() {
+            let send = &mut |frame: DataOut<'_>| send(frame);
             self.update(instance, values, tag, None, send)?;
         }
         self.mom.tally.updates_sent += 1;
@@ -62,13 +64,13 @@ impl Federate {
 
     /// An update as most are: of one's own reliable attributes, without regions, and not the first of its
     /// instance. None, and nothing is done: it is another, or something is wrong with it.
-    #[inline]
-    fn update_plainly(
+    #[inline(always)]
+    fn update_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
-        send: &mut dyn FnMut(DataOut<'_>),
+        send: &mut S,
     ) -> Option<()> {
         let known = self.objects.get(instance)?;
         let reliable = known.reliable.filter(|_| known.is_updated())?;
@@ -366,12 +368,13 @@ impl Federate {
     }
 
     /// Send Interaction, §6.12.
-    pub fn send_interaction(
+    #[inline(always)]
+    pub fn send_interaction<S: FnMut(DataOut<'_>) + ?Sized>(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
-        send: &mut dyn FnMut(DataOut<'_>),
+        send: &mut S,
     ) -> Result<(), Exception> {
         self.send(class, values, tag, None, send)
     }
@@ -392,13 +395,14 @@ impl Federate {
         Ok(self.note_stamp(stamp))
     }
 
-    pub(crate) fn send(
+    #[inline(always)]
+    pub(crate) fn send<S: FnMut(DataOut<'_>) + ?Sized>(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
         stamp: Option<Stamp>,
-        send: &mut dyn FnMut(DataOut<'_>),
+        send: &mut S,
     ) -> Result<(), Exception> {
         let (transportation, bytes) = self.line_up(class, values)?;
         self.require_fits(bytes + tag.len())?;
