@@ -32,6 +32,10 @@ std::uint64_t Options::number(std::string const &key) const {
     return number;
 }
 
+std::uint64_t Options::number(std::string const &key, std::uint64_t otherwise) const {
+    return given_.count(key) == 0 ? otherwise : number(key);
+}
+
 double seconds() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();

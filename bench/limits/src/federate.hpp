@@ -29,6 +29,7 @@ public:
     Options(int argc, char **argv);
     std::string text(std::string const &key) const;
     std::uint64_t number(std::string const &key) const;
+    std::uint64_t number(std::string const &key, std::uint64_t otherwise) const;
 
 private:
     std::map<std::string, std::string> given_;

@@ -3,6 +3,10 @@
 // Whoever wants the stream asks for the value once it has discovered the instance, with a tag; the
 // sender hears that after the asker's subscription, so from its next update on nothing may be
 // missing. That update carries the asker's tag.
+//
+// What is streamed is an update of one attribute, or with `--values` of the class Five (at most
+// that many), or with `--interaction 1` an interaction of its namesake; `--anew 1` makes its map
+// anew each time.
 #include "federate.hpp"
 
 #include <algorithm>
@@ -21,12 +25,80 @@ char const kStart[] = "start", kDone[] = "done", kEnd[] = "end";
 VariableLengthData tagOf(std::string const &text) {
     return VariableLengthData(text.data(), text.size());
 }
-bool begins(VariableLengthData const &tag, std::string const &text) {
-    return tag.size() >= text.size() && std::memcmp(tag.data(), text.data(), text.size()) == 0;
-}
 bool is(VariableLengthData const &tag, std::string const &text) {
     return tag.size() == text.size() && std::memcmp(tag.data(), text.data(), text.size()) == 0;
 }
+
+bool begins(VariableLengthData const &tag, std::string const &text) {
+    return tag.size() >= text.size() && std::memcmp(tag.data(), text.data(), text.size()) == 0;
+}
+
+/// Values of the same bytes, sent again and again with another number in front.
+template <class Handle> class Values {
+public:
+    typedef std::map<Handle, VariableLengthData> Map;
+
+    void make(std::vector<Handle> const &handles, std::size_t size, bool anew) {
+        if (size < sizeof(std::uint64_t))
+            throw std::invalid_argument("--bytes: a payload holds its number, so 8 bytes at least");
+        handles_ = handles;
+        bytes_.assign(size, 'x');
+        anew_ = anew;
+        for (Handle const &handle : handles)
+            map_[handle];
+    }
+    Map const &numbered(std::uint64_t number) {
+        std::memcpy(bytes_.data(), &number, sizeof number);
+        if (anew_) {
+            map_.clear();
+            for (Handle const &handle : handles_)
+                map_[handle] = VariableLengthData(bytes_.data(), bytes_.size());
+        } else {
+            for (auto &value : map_)
+                value.second.setDataPointer(bytes_.data(), bytes_.size());
+        }
+        return map_;
+    }
+
+private:
+    std::vector<Handle> handles_;
+    std::vector<char> bytes_;
+    Map map_;
+    bool anew_ = false;
+};
+
+/// What is streamed, by the options.
+struct Streamed {
+    Streamed(Options const &options, RTIambassador &rti, ObjectClassHandle oneOf,
+             AttributeHandle one)
+        : class_(oneOf), attributes(1, one), interaction(rti.getInteractionClassHandle(L"Five")),
+          interactions(options.number("interaction", 0) != 0) {
+        std::uint64_t const values = options.number("values", 1);
+        if (values > 5)
+            throw std::invalid_argument("--values: at most 5");
+        if (values > 1 && !interactions) {
+            class_ = rti.getObjectClassHandle(L"Five");
+            attributes.clear();
+        }
+        for (std::uint64_t i = 1; i <= values; ++i) {
+            std::wstring const name = L"value" + std::to_wstring(i);
+            if (interactions)
+                parameters.push_back(rti.getParameterHandle(interaction, name));
+            else if (values > 1)
+                attributes.push_back(rti.getAttributeHandle(class_, name));
+        }
+    }
+
+    AttributeHandleSet attributeSet() const {
+        return AttributeHandleSet(attributes.begin(), attributes.end());
+    }
+
+    ObjectClassHandle class_;
+    std::vector<AttributeHandle> attributes;
+    InteractionClassHandle interaction;
+    std::vector<ParameterHandle> parameters;
+    bool interactions;
+};
 
 class Sender : public Federate {
 public:
@@ -37,11 +109,22 @@ public:
         double const spread = options.number("spread-ms") / 1e3;
         std::mt19937_64 random(options.number("seed"));
         std::uniform_int_distribution<std::uint64_t> draw(1, 2000);
-        join(L"sender");
-        rti->publishObjectClassAttributes(there.handle, there.attributes);
-        payload_.make(there.payload, options.number("bytes"));
-        instance_ = rti->registerObjectInstance(there.handle);
         std::uint64_t const receivers = options.number("receivers");
+        bool const anew = options.number("anew", 0) != 0;
+        join(L"sender");
+        Streamed const what(options, *rti, there.handle, there.payload);
+        interaction_ = what.interaction;
+        interactions_ = what.interactions;
+        if (interactions_)
+            rti->publishInteractionClass(interaction_);
+        attributes_.make(what.attributes, options.number("bytes"), anew);
+        parameters_.make(what.parameters, options.number("bytes"), anew);
+        rti->publishObjectClassAttributes(there.handle, there.attributes);
+        rti->publishObjectClassAttributes(what.class_, what.attributeSet());
+        instance_ = rti->registerObjectInstance(what.class_);
+        // For what receivers ask for.
+        if (what.class_ != there.handle)
+            rti->registerObjectInstance(there.handle);
         await([&] { return started_ == receivers; });
         double const start = seconds();
         // The last update is sent when all that join late have got their first.
@@ -58,7 +141,7 @@ public:
             for (; burst > 0; --burst)
                 update();
         }
-        rti->updateAttributeValues(instance_, payload_.numbered(++sent_), tagOf(kEnd));
+        send(tagOf(kEnd));
         await([&] { return done_ == receivers; });
         leave();
         std::printf("{\"sent\": %llu}\n", static_cast<unsigned long long>(sent_));
@@ -79,21 +162,30 @@ private:
         VariableLengthData const *tag = &noTag;
         if (marked_ < wanted_.size())
             tag = &wanted_[marked_++];
-        rti->updateAttributeValues(instance_, payload_.numbered(++sent_), *tag);
+        send(*tag);
     }
 
-    Payload payload_;
+    void send(VariableLengthData const &tag) {
+        if (interactions_)
+            rti->sendInteraction(interaction_, parameters_.numbered(++sent_), tag);
+        else
+            rti->updateAttributeValues(instance_, attributes_.numbered(++sent_), tag);
+    }
+
+    Values<AttributeHandle> attributes_;
+    Values<ParameterHandle> parameters_;
     ObjectInstanceHandle instance_;
+    InteractionClassHandle interaction_;
+    bool interactions_ = false;
     std::vector<VariableLengthData> wanted_;
-    std::uint64_t sent_ = 0, marked_ = 0;
-    std::uint64_t started_ = 0, done_ = 0;
+    std::uint64_t sent_ = 0, marked_ = 0, started_ = 0, done_ = 0;
 };
 
 /// Who gets the stream, from its beginning or not, and finds what is wrong with it.
 class Receiver : public Federate {
 public:
     explicit Receiver(Options const &options)
-        : Federate(options), bytes_(options.number("bytes")) {}
+        : Federate(options), options_(options), bytes_(options.number("bytes")) {}
 
     /// Joins, subscribes and asks for the stream.
     void begin(std::wstring const &name, std::string const &tag) {
@@ -101,6 +193,10 @@ public:
         first = last = marked = 0;
         mark_ = tag;
         join(name);
+        Streamed const what(options_, *rti, there.handle, there.payload);
+        if (what.interactions)
+            rti->subscribeInteractionClass(what.interaction);
+        rti->subscribeObjectClassAttributes(what.class_, what.attributeSet());
         rti->subscribeObjectClassAttributes(there.handle, there.attributes);
         await([&] { return known_; });
         rti->requestAttributeValueUpdate(instance_, there.attributes, tagOf(tag));
@@ -119,8 +215,10 @@ public:
         rti->requestAttributeValueUpdate(instance_, there.attributes, tagOf(kDone + me));
     }
 
-    void discoverObjectInstance(ObjectInstanceHandle object, ObjectClassHandle,
+    void discoverObjectInstance(ObjectInstanceHandle object, ObjectClassHandle class_,
                                 std::wstring const &) LIMITS_THROW override {
+        if (class_ != there.handle)
+            return;
         instance_ = object;
         known_ = true;
     }
@@ -131,7 +229,23 @@ public:
     void reflectAttributeValues(ObjectInstanceHandle, AttributeHandleValueMap const &values,
                                 VariableLengthData const &tag, OrderType, TransportationType,
                                 SupplementalReflectInfo) LIMITS_THROW override {
-        VariableLengthData const &value = values.begin()->second;
+        take(values.begin()->second, tag);
+    }
+    void receiveInteraction(InteractionClassHandle, ParameterHandleValueMap const &values,
+                            VariableLengthData const &tag, OrderType, TransportationType,
+                            SupplementalReceiveInfo) LIMITS_THROW override {
+        take(values.begin()->second, tag);
+    }
+    using NullFederateAmbassador::discoverObjectInstance;
+    using NullFederateAmbassador::receiveInteraction;
+    using NullFederateAmbassador::reflectAttributeValues;
+
+    std::uint64_t first = 0, last = 0, marked = 0;
+    double firstAt = 0, lastAt = 0;
+    bool ended = false;
+
+private:
+    void take(VariableLengthData const &value, VariableLengthData const &tag) {
         std::uint64_t const number = numberOf(value);
         if (first == 0) {
             first = number;
@@ -151,19 +265,12 @@ public:
             }
         }
     }
-    using NullFederateAmbassador::discoverObjectInstance;
-    using NullFederateAmbassador::reflectAttributeValues;
-
-    std::uint64_t first = 0, last = 0, marked = 0;
-    double firstAt = 0, lastAt = 0;
-    bool ended = false;
-
-private:
     void fault(std::string const &what) {
         if (faults_++ == 0)
             fault_ = what;
     }
 
+    Options const options_;
     std::size_t const bytes_;
     ObjectInstanceHandle instance_;
     std::string mark_, fault_;
