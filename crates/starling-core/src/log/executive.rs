@@ -88,13 +88,25 @@ impl Log {
             .get_mut(&sender)
             .ok_or_else(|| not_a_member(sender))?;
         stream.requests = stream.requests.next();
-        self.latest.remove(&stream.last_request_at);
-        stream.last_request_at = self.index;
-        self.latest.insert(self.index, sender);
         let request = stream.requests;
         let cause = Cause { sender, request };
-        self.tell(cause, fenced, EntryBody::Fenced);
+        self.place_request(sender);
+        if !fenced.is_empty() {
+            self.tell(cause, fenced, EntryBody::Fenced);
+            // The request stands behind: who has applied its fences has not applied it yet.
+            self.advance();
+            self.place_request(sender);
+        }
         Ok(Some(cause))
+    }
+
+    /// A member's last request stands at the present index.
+    fn place_request(&mut self, sender: FederateHandle) {
+        if let Some(stream) = self.streams.get_mut(&sender) {
+            self.latest.remove(&stream.last_request_at);
+            stream.last_request_at = self.index;
+            self.latest.insert(self.index, sender);
+        }
     }
 
     /// Whether a request that takes no index is of this epoch; counted if not.

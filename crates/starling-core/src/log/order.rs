@@ -351,7 +351,10 @@ impl Ordering {
                     let Some(Control::Entry(entry)) = self.take_control() else {
                         unreachable!("it was just seen there")
                     };
-                    if let Some(Cause { sender, request }) = entry.cause {
+                    // What was sent after the request waits for what it brings about, not for its fences.
+                    if let Some(Cause { sender, request }) = entry.cause
+                        && !matches!(entry.body, EntryBody::Fenced)
+                    {
                         self.request_applied(sender, request);
                     }
                     self.applied = self.applied.max(entry.index);
@@ -565,6 +568,63 @@ mod tests {
             at - 7
         );
         assert_eq!(ordering.control_bytes, 0);
+    }
+
+    #[test]
+    fn data_after_a_request_waits_for_what_it_brings_about_and_not_only_for_its_fences() {
+        let mut ordering = ordering();
+        let (sender, request) = (SENDER, RequestNumber(1));
+        let cause = Some(Cause { sender, request });
+        let data = |ordering: &mut Ordering, requests, body| {
+            let index = LogIndex(5);
+            let after = After { requests, index };
+            ordering
+                .data(&Data {
+                    sender,
+                    after,
+                    body,
+                })
+                .unwrap()
+        };
+        ordering
+            .watermark(Watermark {
+                index: LogIndex(6),
+                requests: Vec::new(),
+            })
+            .unwrap();
+        put(&mut ordering, cause, EntryBody::Fenced);
+        let fence = DataBody::Fence { request };
+        assert_eq!(data(&mut ordering, RequestNumber(0), fence), Now::Wait);
+        assert!(
+            matches!(ordering.next(), Some(Ordered::Entry(_))),
+            "the fences"
+        );
+        // The entry of what was asked for has not come yet.
+        let no_values = ValuesBuf::default();
+        let update = Payload {
+            transportation: Transportation::Reliable,
+            values: no_values.values(),
+            tag: &[],
+            address: None,
+            stamp: None,
+        };
+        let class = InteractionClassHandle::from_raw(0);
+        let sent = DataBody::Interaction {
+            class,
+            payload: update,
+        };
+        assert_eq!(data(&mut ordering, request, sent), Now::Wait);
+        assert_eq!(ordering.next(), None);
+        let index = LogIndex(8);
+        let (label, tag) = ("l".into(), Vec::new());
+        let body = federation::Entry::SynchronizationPointAnnounced { label, tag }.into();
+        let entry = Arc::new(Entry { index, cause, body });
+        ordering.entry(entry).unwrap();
+        assert!(
+            matches!(ordering.next(), Some(Ordered::Entry(_))),
+            "what it was"
+        );
+        assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
     }
 
     fn interaction(ordering: &mut Ordering, index: u64) -> Now {
