@@ -6,7 +6,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-from starling_bench import conduct, idle
+from starling_bench import follow, idle
 
 SECOND = idle.TICKS_PER_S * (os.cpu_count() or 1)
 # Uses one CPU for half a second of CPU time.
@@ -140,7 +140,7 @@ def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):
     rows = []
     store = SimpleNamespace(add=lambda sequence, execution, event: rows.append(event) or event)
     named = SimpleNamespace(name="x")
-    master = conduct._Master(store, named, named, lambda event: None, {})
+    master = follow.Master(store, named, named, lambda event: None, {})
     master.hear({"event": "test", "test": 1, "of": 1})
     master.hear({"event": "sample", "sample": 1})
     master.check()

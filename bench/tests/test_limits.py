@@ -100,10 +100,11 @@ def test_a_fault_is_found(do, bench):
 
     async def short() -> None:
         async with bench.group() as group:
-            await group.start("receive", bench.federate("receive", 60), bytes=100, updates=101)
+            receive = bench.federate("receive", 60)
+            await group.start("receive", receive, bytes=100, updates=101, me=0)
             await group.start(
                 "send", bench.federate("send", 60),
-                bytes=100, updates=100, laps=0, spread_ms=0, seed=0,
+                bytes=100, updates=100, laps=0, spread_ms=0, seed=0, receivers=1,
             )  # fmt: skip
             await group.results()
 
