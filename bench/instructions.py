@@ -33,7 +33,7 @@ CASES = {
         1,
         {"send": 1230, "rtiexec": 870, "receive": 1650},
     ),
-    "1 x 100 bytes to 8": ((), 8, {"send": 1130, "rtiexec": 2150}),
+    "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 2450}),
 }
 LENGTHS = (2_000, 12_000)
 ROUNDS = 3
