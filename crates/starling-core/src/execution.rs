@@ -29,6 +29,7 @@ pub(crate) struct Execution {
     pub(crate) time: ExecutionTime,
     pub(crate) ownership: ExecutionOwnership,
     pub(crate) mom: ExecutionMom,
+    /// What of the standard it has, from before anybody joins.
     pub(crate) services: Services,
     /// Bytes, about, that are kept of what one member has made, of each kind.
     pub(crate) kept_bytes_max: usize,
@@ -67,12 +68,6 @@ impl Execution {
             receivers: Vec::new(),
             notes: Vec::new(),
         }
-    }
-
-    /// What of the standard it has, from before anybody joins.
-    pub(crate) fn set_services(&mut self, services: Services) {
-        self.services = services;
-        self.mom.off = !services.mom;
     }
 
     /// All that it knows, for a save. What is on its way out is no part of it.

@@ -150,7 +150,8 @@ impl Federate {
         }
     }
 
-    /// A federate that was saved, in a federation execution with these modules and services. An error if what was saved is no federate's of such a one.
+    /// A federate that was saved, in a federation execution with these modules and services. An error
+    /// if what was saved is no federate's of such a one.
     pub fn restored(
         saved: saved::Federate,
         modules: &[ModuleSource],
@@ -447,20 +448,20 @@ impl Federate {
         );
     }
 
-    /// Hands a data frame out, or counts it where nobody wants it.
+    /// As [`hand_out`].
     pub(crate) fn send_data(
         &mut self,
         to: &[FederateHandle],
         body: DataBody<'_, ValuesOut<'_>>,
         send: &mut dyn FnMut(DataOut<'_>),
     ) {
-        let anyway = body.is_in_time_order() && self.delays_subscription_evaluation();
-        if to.is_empty() && !anyway {
-            self.counters.unwanted += 1;
-            return;
-        }
-        self.counters.sent += 1;
-        hand_out(&mut self.log, to, body, send);
+        let anyway = self.delays_subscription_evaluation();
+        hand_out(
+            (&mut self.log, &mut self.counters),
+            (to, anyway),
+            body,
+            send,
+        );
     }
 
     /// Data to another member takes this path from now on. Nothing is lost, doubled or overtaken by
@@ -483,14 +484,20 @@ impl Federate {
     }
 }
 
-/// Sends a data frame by the paths to its receivers.
+/// Sends a data frame by the paths to its receivers, or counts it where nobody wants it. `anyway`:
+/// receivers judge what is in time-stamp order when it is delivered, so somebody may want it then.
 #[inline(always)]
 pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
-    log: &mut Replica,
-    to: &[FederateHandle],
+    (log, counters): (&mut Replica, &mut Counters),
+    (to, anyway): (&[FederateHandle], bool),
     body: DataBody<'_, ValuesOut<'_>>,
     send: &mut S,
 ) {
+    if to.is_empty() && !(anyway && body.is_in_time_order()) {
+        counters.unwanted += 1;
+        return;
+    }
+    counters.sent += 1;
     let data = log.frame(body);
     if log.forwards_all() || data.is_in_time_order() {
         let path = DataPath::Executive;

@@ -256,7 +256,7 @@ impl Server {
             }
             ToExecutive::Leaves { why } => {
                 let why: String = why.chars().take(NAME_BYTES_MAX).collect();
-                return Err(Ending::Closed(format!("it has left and says: {why};")));
+                return Err(Ending::Closed(format!("it says '{why}' and has left")));
             }
             ToExecutive::QueryWhy(question) => {
                 let answer = self.why(question);

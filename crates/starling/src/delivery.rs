@@ -22,7 +22,7 @@ pub(crate) struct Evocation {
 
 struct Federate {
     ambassador: Box<dyn FederateAmbassador>,
-    /// What it threw last, and how often in a row.
+    /// What it threw last, and how often without another between.
     threw: (String, u64),
 }
 

@@ -184,7 +184,7 @@ impl Executive {
         let processes = members.iter();
         let processes = processes.filter_map(|(handle, peer)| Some((*handle, info(peer)?)));
         let processes = processes.collect();
-        execution.set_services(saved.services);
+        execution.services = saved.services;
         execution.log = Log::restore(saved.log.clone(), members);
         execution.restore(saved, processes)?;
         self.last_execution += 1;
@@ -521,7 +521,7 @@ impl Executive {
         let merged = || merged.unwrap_or_else(merge);
         let mut execution = Execution::create(name.clone(), merged, time_implementation, room)?;
         execution.mom.now = self.now;
-        execution.set_services(self.services);
+        execution.services = self.services;
         execution.register_federation();
         if let Some(bytes) = self.withheld_bytes_max {
             execution.time.limit(bytes);

@@ -7,7 +7,8 @@
 //! - once it resigns nothing more of the federation execution is delivered, and its services are
 //!   those of one that has not joined;
 //! - once it is lost what was queued before is delivered, then Connection Lost, then nothing; until then
-//!   services that only look something up are answered, so that those callbacks can be understood, and all others throw NotConnected.
+//!   services that only look something up are answered, so that those callbacks can be understood, and
+//!   all others throw NotConnected.
 
 mod door;
 mod federation;

@@ -12,8 +12,6 @@ use std::time::Duration;
 /// What the executive knows of this chapter.
 #[derive(Default)]
 pub(crate) struct ExecutionMom {
-    /// There is none (`services.mom`): no objects, nothing counted.
-    pub(crate) off: bool,
     /// Since the executive began.
     pub(crate) now: Duration,
     pub(super) federates: BTreeMap<FederateHandle, Managed>,
@@ -87,7 +85,7 @@ impl Execution {
         request: Request,
     ) -> Result<(), ProtocolError> {
         match request {
-            Request::Sent { .. } | Request::Invoked(_) if self.mom.off => {
+            Request::Sent { .. } | Request::Invoked(_) if !self.services.mom => {
                 let why = "says something to a management object model that there is not";
                 Err(ProtocolError(format!("{} {why}", cause.sender)))
             }

@@ -113,7 +113,7 @@ impl Execution {
     pub(crate) fn manage_no_more(&mut self, gone: FederateHandle) {
         self.mom.set_period(gone, None);
         self.mom.federates.remove(&gone);
-        if self.mom.off {
+        if !self.services.mom {
             return;
         }
         self.log.advance();
@@ -128,7 +128,7 @@ impl Execution {
         handle: ObjectInstanceHandle,
         about: Option<FederateHandle>,
     ) {
-        if self.mom.off {
+        if !self.services.mom {
             return;
         }
         // A MIM of somebody's own may lack it.

@@ -99,11 +99,6 @@ impl Federate {
         let sender = (self.me, self.log.applied());
         let (routes, sent) = (self.declarations.routes(), SlotSet::of_bits(sent));
         let to = routes.update_of_slots(&self.model, sender, registered, &sent);
-        if to.is_empty() {
-            self.counters.unwanted += 1;
-            return Some(());
-        }
-        self.counters.sent += 1;
         let payload = Payload {
             transportation,
             values: ValuesOut::Attributes(&Listed::new(&self.slots, values, bytes)),
@@ -111,12 +106,9 @@ impl Federate {
             address: None,
             stamp: None,
         };
-        hand_out(
-            &mut self.log,
-            to,
-            DataBody::Update { instance, payload },
-            send,
-        );
+        let body = DataBody::Update { instance, payload };
+        let by = (&mut self.log, &mut self.counters);
+        hand_out(by, (to, false), body, send);
         Some(())
     }
 
@@ -420,12 +412,8 @@ impl Federate {
         let routes = self.declarations.routes();
         let to = routes.interaction(&self.model, sender, class);
         let delays = self.model.switches().delay_subscription_evaluation;
-        if to.is_empty() && !(delays && body.is_in_time_order()) {
-            self.counters.unwanted += 1;
-        } else {
-            self.counters.sent += 1;
-            hand_out(&mut self.log, to, body, send);
-        }
+        let by = (&mut self.log, &mut self.counters);
+        hand_out(by, (to, delays), body, send);
         if self.mom.serves(class) {
             let values = ValuesBuf::of(ValuesOut::Parameters(&list));
             self.send_to_rti(class, values.values());
