@@ -27,8 +27,15 @@ struct Connected {
     links: Arc<Links>,
     delivery: Arc<Evocation>,
     model: CallbackModel,
+    end: Arc<End>,
+}
+
+/// What ends a connection, for however many threads at once.
+struct End {
+    links: Arc<Links>,
+    delivery: Arc<Evocation>,
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 /// The connection at a service's call.
@@ -89,7 +96,7 @@ impl RtiAmbassador {
             connected.take()
         };
         if let Some(former) = former {
-            former.end();
+            former.end.end();
         }
         let settings = Sources::of_process()
             .designator(settings)
@@ -124,12 +131,17 @@ impl RtiAmbassador {
             Some(thread.map_err(|e| failed(format!("no thread: {e}")))?)
         };
         self.process.store(process_stamp(), Ordering::Relaxed);
+        let end = Arc::new(End {
+            links: links.clone(),
+            delivery: delivery.clone(),
+            stop,
+            thread: Mutex::new(thread),
+        });
         *self.connected.lock() = Some(Connected {
             links,
             delivery,
             model,
-            stop,
-            thread,
+            end,
         });
         Ok(())
     }
@@ -144,12 +156,16 @@ impl RtiAmbassador {
         };
         now.serve(service, Lrc::disconnect)?;
         // Another thread may have ended it meanwhile, and made a new one, which is not meant.
-        let mut connected = self.connected.lock();
-        let former = connected.take_if(|c| Arc::ptr_eq(&c.links, &now.links));
+        let is_meant = |c: &Connected| Arc::ptr_eq(&c.links, &now.links);
+        let connected = self.connected.lock();
+        let end = connected.as_ref().filter(|c| is_meant(c));
+        let Some(end) = end.map(|c| c.end.clone()) else {
+            return Ok(());
+        };
         drop(connected);
-        if let Some(former) = former {
-            former.end();
-        }
+        // It is there until its last callback has returned: who connects meanwhile waits for that, too.
+        end.end();
+        self.connected.lock().take_if(|c| is_meant(c));
         Ok(())
     }
 
@@ -157,6 +173,14 @@ impl RtiAmbassador {
     pub fn is_connected(&self) -> bool {
         let parts = self.parts();
         parts.is_some_and(|(links, ..)| links.lock().lrc.lost().is_none())
+    }
+
+    /// Whether it has no connection, or one that a thread is about to end.
+    #[cfg(test)]
+    pub(crate) fn is_ending(&self) -> bool {
+        let connected = self.connected.lock();
+        let ends = |c: &Connected| c.end.stop.load(Ordering::Relaxed);
+        connected.as_ref().is_none_or(ends)
     }
 
     /// Bytes of callbacks, with all that they hold, that wait for the federate to evoke.
@@ -324,7 +348,7 @@ impl Drop for RtiAmbassador {
     fn drop(&mut self) {
         let here = self.is_here();
         match self.connected.get_mut().take() {
-            Some(former) if here => former.end(),
+            Some(former) if here => former.end.end(),
             Some(former) => former.leave_to_parent(),
             None => {}
         }
@@ -338,13 +362,16 @@ impl Connected {
         self.links.leave_to_parent();
         std::mem::forget(self);
     }
+}
 
+impl End {
     /// Ends the connection. After it no callback runs, except one that this is called from. No
     /// lock is held while it waits: callbacks may call services until they return.
-    fn end(mut self) {
+    fn end(&self) {
         self.stop.store(true, Ordering::Release);
         self.links.close();
-        if let Some(thread) = self.thread.take()
+        let thread = self.thread.lock().take();
+        if let Some(thread) = thread
             && thread.thread().id() != std::thread::current().id()
         {
             // The thread catches what federates throw; it has nothing to tell.

@@ -11,6 +11,7 @@ use starling_rid::Settings;
 use starling_rtiexec::{Config, Server, Stopper};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
@@ -411,4 +412,59 @@ fn services_answer_while_a_thread_connects() {
         assert_eq!(failed.kind, ExceptionKind::ConnectionFailed);
     });
     std::fs::remove_file(&path).unwrap();
+}
+
+/// Whose callback does this.
+struct Does<F>(F);
+
+impl<F: FnMut() + Send> FederateAmbassador for Does<F> {
+    fn deliver(&mut self, _: Callback) -> Result<(), String> {
+        self.0();
+        Ok(())
+    }
+}
+
+/// As long as a callback runs, the ambassador that another thread disconnects is there: a new connection,
+/// whose callbacks would overlap with that one, is refused within it, and elsewhere waits for its end.
+#[test]
+fn callbacks_of_two_connections_do_not_overlap() {
+    let rtiexec = Rtiexec::start();
+    let rti = Arc::new(RtiAmbassador::new());
+    let address = format!("unix:{};connect.timeout_s=3600", rtiexec.path.display());
+    let connect = {
+        let (rti, address) = (rti.clone(), address.clone());
+        move || rti.connect(Box::new(Does(|| {})), CallbackModel::Immediate, &address)
+    };
+    let (runs, running) = channel();
+    let (go_on, may_return) = channel();
+    let (within, refused) = channel();
+    let slow = Does({
+        let connect = connect.clone();
+        move || {
+            runs.send(()).unwrap();
+            may_return.recv().unwrap();
+            within.send(connect()).unwrap();
+            may_return.recv().unwrap();
+        }
+    });
+    rti.connect(Box::new(slow), CallbackModel::Immediate, &address)
+        .unwrap();
+    rti.list_federation_executions().unwrap();
+    running.recv_timeout(PATIENCE).unwrap();
+    std::thread::scope(|scope| {
+        // The callback returns however this ends.
+        let go_on = go_on;
+        let leaves = scope.spawn(|| rti.disconnect());
+        until("it disconnects", || rti.is_ending());
+        go_on.send(()).unwrap();
+        let refused = refused.recv_timeout(PATIENCE).unwrap().unwrap_err();
+        let kind = ExceptionKind::CallNotAllowedFromWithinCallback;
+        assert_eq!(refused.kind, kind, "{refused}");
+        let comes = scope.spawn(connect);
+        assert!(!leaves.is_finished(), "it did not wait for the callback");
+        go_on.send(()).unwrap();
+        leaves.join().unwrap().unwrap();
+        comes.join().unwrap().unwrap();
+    });
+    assert!(rti.is_connected());
 }
