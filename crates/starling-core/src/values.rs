@@ -20,12 +20,15 @@ pub struct ValuesBuf(Vec<u8>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidValues;
 
+/// As many bytes as are copied at once where fewer are wanted.
+const FEW: usize = 32;
+
 /// Where bytes are put for which there is room.
 pub trait Put {
     /// Behind what was put before. A slice that has no room for them panics.
     fn put(&mut self, bytes: &[u8]);
 
-    /// The first `count` of these bytes.
+    /// The first `count` of these bytes. What is to be put behind them may be written over meanwhile.
     #[inline(always)]
     fn put_few<const N: usize>(&mut self, bytes: &[u8; N], count: usize) {
         self.put(&bytes[..count]);
@@ -41,7 +44,6 @@ impl Put for Vec<u8> {
     /// Copies mostly a few more, since a copy of a size that is known is no call.
     #[inline(always)]
     fn put_few<const N: usize>(&mut self, bytes: &[u8; N], count: usize) {
-        const FEW: usize = 32;
         match bytes.first_chunk::<FEW>() {
             Some(few) if count <= FEW => {
                 let end = self.len() + count;
@@ -59,6 +61,18 @@ impl Put for &mut [u8] {
         let (here, rest) = std::mem::take(self).split_at_mut(bytes.len());
         here.copy_from_slice(bytes);
         *self = rest;
+    }
+
+    /// As that of `Vec`.
+    #[inline(always)]
+    fn put_few<const N: usize>(&mut self, bytes: &[u8; N], count: usize) {
+        match (bytes.first_chunk::<FEW>(), self.first_chunk_mut::<FEW>()) {
+            (Some(few), Some(room)) if count <= FEW => {
+                *room = *few;
+                *self = &mut std::mem::take(self)[count..];
+            }
+            _ => self.put(&bytes[..count]),
+        }
     }
 }
 
@@ -298,6 +312,26 @@ fn long_unleb(rest: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_bytes_are_put_alike_wherever_they_go() {
+        let bytes: [u8; 99] = std::array::from_fn(|n| n as u8);
+        for few in [0, 1, FEW - 1, FEW, FEW + 1, 99] {
+            for behind in [0, 1, FEW, 99] {
+                let mut list = vec![7];
+                list.put_few(&bytes, few);
+                list.put(&bytes[..behind]);
+                // With no room to spare.
+                let mut slot = vec![0; 1 + few + behind];
+                let mut left = &mut slot[..];
+                left.put(&[7]);
+                left.put_few(&bytes, few);
+                left.put(&bytes[..behind]);
+                assert!(left.is_empty());
+                assert_eq!(slot, list, "{few} and {behind}");
+            }
+        }
+    }
 
     #[test]
     fn small_values_cost_two_bytes() {

@@ -9,7 +9,7 @@ use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
 use starling_ring::{Attachment, RingWriter, Seat, Seats};
-use starling_wire::{LinkRequest, put_data, put_link_request};
+use starling_wire::{DataFrame, LinkRequest, put_link_request};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -57,7 +57,6 @@ pub(crate) struct Shared {
     stuck: Option<(u64, Instant)>,
     /// Some peer's path may be to be changed.
     unsettled: bool,
-    scratch: Vec<u8>,
 }
 
 /// Who reads it.
@@ -92,7 +91,6 @@ impl Shared {
             waiting: VecDeque::new(),
             stuck: None,
             unsettled: false,
-            scratch: Vec::new(),
         }
     }
 
@@ -156,9 +154,7 @@ impl Shared {
         stream: &mut LinkWriter,
         data: &Data<'_, V>,
     ) {
-        let mut frame = std::mem::take(&mut self.scratch);
-        frame.clear();
-        put_data(&mut frame, data);
+        let frame = DataFrame::new(data);
         if self.last.0 != to {
             self.last.1 = self.seats(to);
             self.last.0.clear();
@@ -166,17 +162,30 @@ impl Shared {
         }
         let seats = self.last.1;
         if seats.len() < to.len() {
-            // Who is not there any more gets nothing.
-            for peer in self.peers.iter().filter(|p| !p.attached) {
-                if to.contains(&peer.federate) {
-                    relay(stream, peer.place.mark, frame.clone());
-                }
+            self.relay_to_detached(to, stream, &frame);
+        }
+        if seats.is_empty() {
+            return;
+        }
+        let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
+        if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
+            self.waiting.push_back((seats, bytes_of(&frame)));
+        }
+    }
+
+    #[cold]
+    fn relay_to_detached<V: Run>(
+        &self,
+        to: &[FederateHandle],
+        stream: &mut LinkWriter,
+        frame: &DataFrame<'_, V>,
+    ) {
+        // Who is not there any more gets nothing.
+        for peer in self.peers.iter().filter(|p| !p.attached) {
+            if to.contains(&peer.federate) {
+                relay(stream, peer.place.mark, bytes_of(frame));
             }
         }
-        if !seats.is_empty() && (!self.waiting.is_empty() || !put(&mut self.ring, seats, &frame)) {
-            self.waiting.push_back((seats, frame.clone()));
-        }
-        self.scratch = frame;
     }
 
     fn seats(&self, to: &[FederateHandle]) -> Seats {
@@ -361,6 +370,13 @@ impl Shared {
 fn put(ring: &mut RingWriter, to: Seats, frame: &[u8]) -> bool {
     let done = ring.put(to, frame.len(), |room| room.copy_from_slice(frame));
     done.is_ok()
+}
+
+#[cold]
+fn bytes_of<V: Run>(frame: &DataFrame<'_, V>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(frame.bytes());
+    frame.put_into(&mut bytes);
+    bytes
 }
 
 fn relay(stream: &mut LinkWriter, to: u64, frames: Vec<u8>) {
