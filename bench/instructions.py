@@ -35,7 +35,15 @@ CASES = {
     ),
     "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 2450}),
 }
-LENGTHS = (2_000, 12_000)
+# Sent in time-stamp order in steps of so many, by one federate that regulates to one that is constrained.
+IN_TIME_ORDER = "1 x 100 bytes in time-stamp order"
+STEP = 1_024
+CASES[IN_TIME_ORDER] = (
+    ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
+    1,
+    {"send": 1790, "rtiexec": 1720, "receive": 3920},
+)
+LENGTHS = (2_048, 12_288)
 ROUNDS = 3
 PATIENCE_S = 500
 
@@ -68,18 +76,28 @@ def count(given: argparse.Namespace, case: str, role: str, updates: int) -> int:
             env |= {"STARLING_CONNECT_ADDRESS": addresses[0], "STARLING_NET_UNIX": "true"}
             env["STARLING_TRANSPORT_SHARED_MEMORY"] = "off"
 
-            def federate(name: str, *options: str) -> subprocess.Popen:
-                command = [f"{given.programs}/limits-federate", name, "--fom", given.fom]
-                command += ["--bytes", "100", "--updates", str(updates), *what]
-                command += ["--timeout", str(PATIENCE_S), *options]
-                command = (callgrind if role == name else []) + command
+            def start(counted: bool, program: str, *options: str) -> subprocess.Popen:
+                command = [f"{given.programs}/limits-federate", program, "--fom", given.fom]
+                command += ["--bytes", "100", "--timeout", str(PATIENCE_S), *options]
+                command = (callgrind if counted else []) + command
                 return subprocess.Popen(
                     command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
                 )
 
-            federates = [federate("receive", "--me", str(n)) for n in range(receivers)]
-            sending = ("--laps", "0", "--spread-ms", "0", "--seed", "0")
-            federates.append(federate("send", "--receivers", str(receivers), *sending))
+            def federate(name: str, *options: str) -> subprocess.Popen:
+                return start(role == name, name, "--updates", str(updates), *what, *options)
+
+            def advance(name: str, me: int) -> subprocess.Popen:
+                steps = str(updates // STEP)
+                mine = ("--me", str(me), "--steps", steps, "--warm-up", "0")
+                return start(role == name, "advance", *mine, *what)
+
+            if case == IN_TIME_ORDER:
+                federates = [advance("send", 0), advance("receive", 1)]
+            else:
+                federates = [federate("receive", "--me", str(n)) for n in range(receivers)]
+                sending = ("--laps", "0", "--spread-ms", "0", "--seed", "0")
+                federates.append(federate("send", "--receivers", str(receivers), *sending))
             said = [f.communicate()[1] for f in federates]
             if any(f.returncode for f in federates):
                 raise Failed("\n".join(said))

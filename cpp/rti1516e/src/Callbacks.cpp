@@ -145,16 +145,17 @@ void Callbacks::discoverObjectInstance(StarlingDiscoverObjectInstance const &e) 
 
 /// Calls `tell` with what comes before the producer: nothing, the time, or the time and the message
 /// retraction handle.
-template <class Tell> static void withTime(StarlingMessageTime const *message, Tell const &tell) {
+template <class Tell>
+void Callbacks::withTime(StarlingMessageTime const *message, Tell const &tell) {
     if (!message)
         return tell(RECEIVE);
     OrderType const sent = static_cast<OrderType>(message->sent_order);
-    std::unique_ptr<LogicalTime> const stamp = madeTime(message->time);
+    LogicalTime const &stamp = time_.set(message->time);
     OrderType const received = static_cast<OrderType>(message->received_order);
     if (message->retraction == 0)
-        tell(sent, *stamp, received);
+        tell(sent, stamp, received);
     else
-        tell(sent, *stamp, received, make<MessageRetractionHandle>(message->retraction));
+        tell(sent, stamp, received, make<MessageRetractionHandle>(message->retraction));
 }
 
 void Callbacks::reflectAttributeValues(StarlingReflectAttributeValues const &e) {

@@ -1,6 +1,8 @@
 // From the C ABI's callbacks to the federate ambassador.
 #pragma once
 
+#include "Times.h"
+
 #include <RTI/FederateAmbassador.h>
 #include <starling.h>
 #include <vector>
@@ -33,6 +35,7 @@ private:
     ValueMap<rti1516e::AttributeHandle> attributes_;
     ValueMap<rti1516e::ParameterHandle> parameters_;
     rti1516e::VariableLengthData tag_;
+    ReusedTime time_;
 
     /// Generated: one function for each callback.
     static void fillIn(StarlingCallbacks &table);
@@ -64,6 +67,7 @@ private:
     /// Within a handler: what it has caught.
     static void tellWhatWasThrown();
     rti1516e::VariableLengthData const &tag(StarlingBytes bytes);
+    template <class Tell> void withTime(StarlingMessageTime const *message, Tell const &tell);
     template <class Info> static Info producedBy(uint32_t producer);
     template <class Info> static Info sentBy(uint32_t producer, StarlingRegions const *regions);
 };

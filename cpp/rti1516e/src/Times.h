@@ -18,4 +18,14 @@ StarlingTime intervalOf(LogicalTimeInterval const &interval);
 std::unique_ptr<LogicalTime> madeTime(StarlingTime const &time);
 std::unique_ptr<LogicalTimeInterval> madeInterval(StarlingTime const &interval);
 
+/// A time that is set for each callback: no allocation while the same type comes.
+class ReusedTime {
+public:
+    LogicalTime const &set(StarlingTime const &time);
+
+private:
+    std::unique_ptr<LogicalTime> time_;
+    uint32_t kind_ = 0;
+};
+
 }

@@ -51,6 +51,18 @@ std::unique_ptr<LogicalTime> madeTime(StarlingTime const &time) {
     return std::unique_ptr<LogicalTime>(new HLAfloat64Time(floating(time)));
 }
 
+LogicalTime const &ReusedTime::set(StarlingTime const &time) {
+    if (!time_ || kind_ != time.kind) {
+        time_ = madeTime(time);
+        kind_ = time.kind;
+    } else if (kind_ == integer64) {
+        static_cast<HLAinteger64Time &>(*time_).setTime(whole(time));
+    } else {
+        static_cast<HLAfloat64Time &>(*time_).setTime(floating(time));
+    }
+    return *time_;
+}
+
 std::unique_ptr<LogicalTimeInterval> madeInterval(StarlingTime const &interval) {
     if (interval.kind == integer64)
         return std::unique_ptr<LogicalTimeInterval>(new HLAinteger64Interval(whole(interval)));

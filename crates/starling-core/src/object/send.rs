@@ -54,7 +54,10 @@ impl Federate {
         tag: &[u8],
         send: &mut S,
     ) -> Result<(), Exception> {
-        if self.update_plainly(instance, values, tag, send).is_none() {
+        if self
+            .update_plainly(instance, values, tag, None, send)
+            .is_none()
+        {
             let send = &mut |frame: DataOut<'_>| send(frame);
             self.update(instance, values, tag, None, send)?;
         }
@@ -70,6 +73,7 @@ impl Federate {
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
+        stamp: Option<Stamp>,
         send: &mut S,
     ) -> Option<()> {
         let known = self.objects.get(instance)?;
@@ -104,11 +108,12 @@ impl Federate {
             values: ValuesOut::Attributes(&Listed::new(&self.slots, values, bytes)),
             tag,
             address: None,
-            stamp: None,
+            stamp,
         };
         let body = DataBody::Update { instance, payload };
+        let anyway = stamp.is_some() && self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        hand_out(by, (to, false), body, send);
+        hand_out(by, (to, anyway), body, send);
         Some(())
     }
 
@@ -125,19 +130,22 @@ impl Federate {
         let known = self.known(instance)?;
         let is_timely =
             |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
-        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
-        let order = if timely.is_empty() {
-            Order::Receive
-        } else {
-            Order::TimeStamp
+        let timely = values.iter().filter(is_timely).count();
+        let order = match timely {
+            0 => Order::Receive,
+            _ => Order::TimeStamp,
         };
         let order = self.require_time_stamp(time, order)?;
-        if order == Order::Receive || others.is_empty() {
+        if order == Order::Receive || timely == values.len() {
             let stamp = self.stamp(time, order);
-            self.update(instance, values, tag, Some(stamp), send)?;
+            let plainly = self.update_plainly(instance, values, tag, Some(stamp), send);
+            if plainly.is_none() {
+                self.update(instance, values, tag, Some(stamp), send)?;
+            }
             self.mom.tally.updates_sent += 1;
             return Ok(self.note_stamp(stamp));
         }
+        let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
         // All or nothing.
         self.fill_update(&mut Scratch::default(), instance, values)?;
         for part in [&timely, &others] {
