@@ -109,6 +109,49 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
 
 /// Who was instructed has what has come up to the save: whoever begins to regulate then, and sends as
 /// early as it can, changes nothing of that.
+/// §8.10: one that wants none of the messages any more for which it was granted less asks on, from where it is.
+#[test]
+fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
+    let mut f = federation(&["a", "b"]);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    f.run();
+    assert_eq!(told(&mut f, "a"), ["timeRegulationEnabled"]);
+    assert_eq!(told(&mut f, "b"), ["timeConstrainedEnabled"]);
+    let class = f.interaction("I");
+    f.call("b", |l| l.subscribe_interaction_class(class, true))
+        .expect("it is in the FDD");
+    f.call("a", |l| l.publish_interaction_class(class))
+        .expect("it is in the FDD");
+    f.run();
+    f.call("a", |l| {
+        l.change_interaction_order_type(class, Order::TimeStamp)
+    })
+    .expect("it publishes it");
+    f.call("a", |l| l.send_interaction_at(class, &[], b"", at(60)))
+        .expect("it regulates");
+    f.run();
+    f.call("b", |l| l.unsubscribe_interaction_class(class))
+        .expect("it is subscribed");
+    f.call("b", |l| l.next_message_request_available(at(70)))
+        .expect("it may advance");
+    advance(&mut f, "a", 65);
+    f.run();
+    assert!(told(&mut f, "b").is_empty(), "it asks on");
+    assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
+    f.call("a", |l| l.request_federation_save("S", None))
+        .expect("nothing is being saved");
+    f.run();
+    assert_eq!(told(&mut f, "a"), [SAVE]);
+    assert_eq!(told(&mut f, "b"), [SAVE]);
+    complete(&mut f, &["a", "b"]);
+    assert_eq!(told(&mut f, "a"), ["federationSaved"]);
+    assert_eq!(told(&mut f, "b"), ["federationSaved"]);
+    advance(&mut f, "a", 100);
+    f.run();
+    assert_eq!(told(&mut f, "b"), ["timeAdvanceGrant"]);
+}
+
 #[test]
 fn who_was_instructed_is_not_granted_in_the_midst_of_its_save() {
     for lookahead in [0, 1] {

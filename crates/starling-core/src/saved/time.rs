@@ -82,6 +82,9 @@ pub struct Federate {
     pub time_type: TimeType,
     /// Its clock.
     pub clock: Clock,
+    /// While it waits for its next message: the time of a grant that it has passed over, as it wanted none of the
+    /// messages any more that would have come with it. The executive knows it there.
+    pub passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
     pub enabling: Option<LogicalTimeInterval>,
     /// How far being constrained has come.

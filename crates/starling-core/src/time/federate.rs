@@ -35,6 +35,8 @@ use crate::saved::time::Constraint;
 pub(crate) struct FederateTime {
     pub(super) of: TimeType,
     pub(super) clock: Clock,
+    /// It has passed over a grant of this time, and asked on; the executive knows it there.
+    pub(super) passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
     pub(super) enabling: Option<LogicalTimeInterval>,
     pub(super) constraint: Constraint,
@@ -120,6 +122,7 @@ impl FederateTime {
         FederateTime {
             of,
             clock: Clock::new(of),
+            passed_over: None,
             enabling: None,
             constraint: Constraint::Off,
             asynchronous: false,
@@ -646,8 +649,10 @@ impl Federate {
                     return Err(ProtocolError(format!("{time} was not asked for")));
                 }
                 if self.asks_on(time) {
+                    self.time.passed_over = Some(time);
                     return Ok(());
                 }
+                self.time.passed_over = None;
                 self.release((!flush).then_some(time), Order::TimeStamp);
                 self.delivery.push(QueuedTime::Granted(time));
             }

@@ -78,12 +78,15 @@ pub(crate) fn require_same_time(
         }
     }
     let is = clock.save();
+    let waits_for_message = is.advance.is_some_and(|(kind, _)| kind.is_next_message());
+    let passed_over = part.time.passed_over.filter(|_| waits_for_message);
+    let known_at = passed_over.map_or(is.time, |passed| passed.max(is.time));
     let then = &known.clock;
     let constrained = constraint == saved::Constraint::On;
     let constraining = constraint == saved::Constraint::Pending;
     let of_executive = Clock::restore(then.clone());
-    let why = if is.time != then.time {
-        format!("it is at {}, not at {}", then.time, is.time)
+    let why = if known_at != then.time {
+        format!("it is at {}, not at {known_at}", then.time)
     } else if is.advance != then.advance {
         "it waits for another advance, or for none".into()
     } else if enabling.is_some() != known.enabling.is_some()
@@ -116,6 +119,7 @@ impl FederateTime {
         saved::Federate {
             time_type: self.of,
             clock: self.clock.save(),
+            passed_over: self.passed_over,
             enabling: self.enabling,
             constraint: self.constraint,
             asynchronous: self.asynchronous,
@@ -151,6 +155,7 @@ impl FederateTime {
         }
         self.of = saved.time_type;
         self.clock = Clock::restore(saved.clock);
+        self.passed_over = saved.passed_over;
         self.enabling = saved.enabling;
         self.constraint = saved.constraint;
         self.asynchronous = saved.asynchronous;

@@ -190,7 +190,7 @@ mod time_room {
         Clock { time, exclusive, lookahead, floor, advance }
         Deletion { message, class, waiting }
         Federate {
-            time_type, clock, enabling, constraint, asynchronous, last_number, sent, delivered,
+            time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered,
             undeleted, bounds, orders
         }
         Sent { time, deletes }

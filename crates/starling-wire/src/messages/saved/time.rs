@@ -9,7 +9,7 @@ fields! {
     FederateTime { clock, constrained, over, enabling, constraining, released, queue }
     Clock { time, exclusive, lookahead, floor, advance }
     Deletion { message, class, waiting }
-    Federate { time_type, clock, enabling, constraint, asynchronous, last_number, sent, delivered, undeleted, bounds, orders }
+    Federate { time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered, undeleted, bounds, orders }
     Sent { time, deletes }
 }
 
