@@ -20,7 +20,7 @@ from pathlib import Path
 
 SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
-HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has processes
+HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has or left processes
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
 _GRACE_S = 5.0
@@ -66,6 +66,12 @@ class Run:
         return Path(tempfile.mkdtemp(prefix=name, dir=self.temporary))
 
     def end(self) -> None:
+        """Hosts that were lost stay noted, for the next run or `clean`."""
+        if (self.temporary / HOSTS).exists():
+            for entry in self.temporary.iterdir():
+                if entry.is_dir():
+                    shutil.rmtree(entry, ignore_errors=True)
+            return
         shutil.rmtree(self.temporary, ignore_errors=True)
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shlex
+import uuid
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -23,6 +24,7 @@ from .network import Host, Place
 _CONNECT_S = 15.0
 _COPY_S = 600.0
 _FETCH_S = 60.0
+_CLOSE_S = 5.0
 _STORE = ".cache/starling-bench"  # below the user's home there
 _DISK_MIN = 256 << 20  # bytes that a host must have free
 _CLOCK_OFF_S = 1.0
@@ -230,16 +232,28 @@ def _sum(path: Path) -> str:
 
 
 async def _keep(
-    connection: asyncssh.SSHClientConnection, host: Host, store: PurePosixPath, run: str,
+    connection: asyncssh.SSHClientConnection, host: Host, store: PurePosixPath, name: str,
     former: str = "",
-) -> Keeper:  # fmt: skip
-    """A keeper for the run of this id; the one of the run `former` is ended before."""
-    command = f"BENCH_KEPT_FOR={run} exec {shlex.quote(f'{store}/bin/{PROGRAM}')} --run {run}"
+) -> tuple[Keeper, asyncssh.SSHClientProcess]:  # fmt: skip
+    """A keeper of this name; the one that is called `former` is ended before."""
+    command = f"BENCH_KEPT_FOR={name} exec {shlex.quote(f'{store}/bin/{PROGRAM}')} --run {name}"
     command += f" --end {former}" if former else ""
     process = await connection.create_process(command, encoding=None)
     keeper = Keeper(f"host '{host.name}' ({host.address})", process.stdout, process.stdin)
     await keeper.greeted()
-    return keeper
+    return keeper, process
+
+
+async def _leave(keeper: Keeper, process: asyncssh.SSHClientProcess, noted: "_Noted") -> None:
+    """Ends a keeper; the note of one that was not heard to end well stays, so that the host is
+    cleaned when it can be reached."""
+    heard = not keeper.lost
+    await keeper.close()
+    with contextlib.suppress(asyncssh.Error, OSError, TimeoutError):
+        if heard:
+            await asyncio.wait_for(process.wait_closed(), _CLOSE_S)
+        if process.exit_status == 0:
+            noted.over()
 
 
 @contextlib.asynccontextmanager
@@ -256,9 +270,11 @@ async def places(
             try:
                 sftp = await connection.start_sftp_client()
                 store = await asyncio.wait_for(_deploy(connection, sftp, host, parts), _COPY_S)
-                _note(run, host, store)
-                keeper = await _keep(connection, host, store, _word(run.id))
-                stack.push_async_callback(keeper.close)
+                cleaned = await _end_former(connection, run, host)
+                noted = _Noted(run, host, store)
+                keeper, process = await _keep(connection, host, store, noted.name)
+                stack.push_async_callback(_leave, keeper, process, noted)
+                keeper.cleaned = cleaned + keeper.cleaned
                 site = Site(host, connection, sftp, keeper, store)
                 await sftp.mkdir(site.out)
                 if quiet:
@@ -288,29 +304,65 @@ def doubts(found: dict[str, dict]) -> list[str]:
     for name, facts in found.items():
         if abs(facts["clock_ahead_s"]) > max(_CLOCK_OFF_S, facts["clock_bound_s"]):
             said.append(f"the clock of host '{name}' is {facts['clock_ahead_s']:+.3g} s off")
+        said += [f"{line} on host '{name}', left by who was lost" for line in facts["cleaned"]]
         said += busy(f"on host '{name}'", facts)
     return said
 
 
-# ---- what dead managers left
+# ---- what lost managers and connections left
 
 
-def _word(run: str) -> str:
-    """A run's id in a word."""
-    return run.rpartition(":")[2]
+class _Noted:
+    """A keeper that is written down for whoever cleans up after a dead manager, or after a host
+    that was lost."""
+
+    def __init__(self, run: identity.Run, host: Host, store: PurePosixPath) -> None:
+        self.name = uuid.uuid4().hex
+        self._path = run.temporary / identity.HOSTS
+        entry = {"run": self.name, "store": str(store), "host": host.model_dump()}
+        _write(self._path, [*_noted(self._path), entry])
+
+    def over(self) -> None:
+        """Nothing of it is there any more."""
+        _write(self._path, [e for e in _noted(self._path) if e["run"] != self.name])
 
 
-def _note(run: identity.Run, host: Host, store: PurePosixPath) -> None:
-    """Writes down where this run has a keeper, for whoever cleans up after a dead manager."""
+def _noted(path: Path) -> list[dict]:
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def _write(path: Path, entries: list[dict]) -> None:
+    """Whole or not at all: a manager may die at any moment."""
+    if entries:
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps(entries))
+        fresh.replace(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+async def _end_noted(connection: asyncssh.SSHClientConnection, host: Host, entry: dict) -> list:
+    """Ends a keeper that nobody hears any more; what that was, one line each."""
+    store, former = PurePosixPath(entry["store"]), entry["run"]
+    keeper, _ = await _keep(connection, host, store, f"{former}-clean", former)
+    await keeper.close()
+    return keeper.cleaned
+
+
+async def _end_former(
+    connection: asyncssh.SSHClientConnection, run: identity.Run, host: Host
+) -> list[str]:
+    """What an earlier federation execution of this run left there when its connection was lost."""
     path = run.temporary / identity.HOSTS
-    known = json.loads(path.read_text()) if path.exists() else []
-    entry = {"run": _word(run.id), "store": str(store), "host": host.model_dump()}
-    if entry not in known:
-        path.write_text(json.dumps([*known, entry]))
+    told = []
+    for entry in [e for e in _noted(path) if e["host"] == host.model_dump()]:
+        told += await _end_noted(connection, host, entry)
+        _write(path, [e for e in _noted(path) if e != entry])
+    return told
 
 
 def clean() -> list[str]:
-    """Ends what dead managers left on hosts; what that was, one line each."""
+    """Ends what was left on hosts; what that was, one line each."""
     told: list[str] = []
     for directory in identity.left():
         path = directory / identity.HOSTS
@@ -321,23 +373,18 @@ def clean() -> list[str]:
 
 async def _clean_all(path: Path) -> list[str]:
     told, left = [], []
-    for entry in json.loads(path.read_text()):
+    for entry in _noted(path):
         host = Host(**entry["host"])
         try:
             connection = await _connect(host)
             try:
-                store, run = PurePosixPath(entry["store"]), entry["run"]
-                keeper = await _keep(connection, host, store, f"{run}-clean", run)
-                told += [f"{line} on host '{host.name}'" for line in keeper.cleaned]
-                await keeper.close()
+                lines = await _end_noted(connection, host, entry)
+                told += [f"{line} on host '{host.name}'" for line in lines]
             finally:
                 connection.abort()
         except (BenchError, asyncssh.Error, OSError) as e:
             what = e.what if isinstance(e, BenchError) else str(e)
             told.append(f"{what}; it stays noted in {path}")
             left.append(entry)
-    if left:
-        path.write_text(json.dumps(left))
-    else:
-        path.unlink()
+    _write(path, left)
     return told

@@ -90,6 +90,11 @@ SetEnv TMPDIR={self.directory}/tmp PATH={self.directory}/bin:/usr/sbin:/usr/bin:
         for pid in self.sessions():
             os.kill(pid, signal.SIGKILL)
 
+    def hang(self) -> None:
+        """From now on its connections are deaf: it does not notice that who called has gone."""
+        for pid in self.sessions():
+            os.kill(pid, signal.SIGSTOP)
+
     def left(self) -> list[str]:
         """What keepers have there."""
         return [path.name for path in (self.directory / "tmp").iterdir()]

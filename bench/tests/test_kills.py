@@ -1,5 +1,7 @@
 """kill -9 after a random number of rows, then resume: nothing stays behind, and the rows are those
 of an undisturbed run. KILLS says how often for each victim (`make bench-kills`: 20).
+
+Victims are the processes of a run on this host, and the connections to hosts that ssh reaches.
 """
 
 import os
@@ -10,6 +12,8 @@ import time
 import pytest
 from runs import BMFED, LIMIT_S, RTI_ROOT, text
 from runs import run as run  # the fixture
+from sshd import REASON, possible, two
+from sshd import net as net  # the fixture
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
 SEED = int(os.environ.get("SEED", "1"))
@@ -43,18 +47,45 @@ def test_whoever_is_killed_the_rest_is_resumed(run, victim, number):
         # It may have been done before it was killed, or done without the one that was killed.
         if run.manager.returncode != 0:
             assert err.count("STL-") == 1 and "Traceback" not in err, err
+    resumed_to_the_same_rows(run, text(TESTS))
+    left = list(run.directory.glob("starling-bench-*"))
+    assert left == []
+
+
+@pytest.mark.skipif(os.environ.get("REQUIRE_ALL") != "1" and not possible(), reason=REASON)
+@pytest.mark.parametrize("number", range(int(os.environ.get("KILLS", "1"))))
+@pytest.mark.parametrize("host", [0, 1], ids=["master", "subordinate"])
+def test_whichever_connection_is_killed_the_rest_is_resumed(run, net, host, number):
+    wanted = random.Random(f"{SEED} connection {host} {number}").randrange(16)
+    machine, tsf = net.machines[host], two(net, TESTS)
+    run.start(tsf)
+    while run.manager.poll() is None and not (machine.sessions() and len(run.rows()) >= wanted):
+        time.sleep(0.005)
+    machine.cut()
+    _, err = run.manager.communicate(timeout=LIMIT_S)
+    if run.manager.returncode != 0:
+        assert err.count("STL-") == 1 and "Traceback" not in err, err
+        assert f"host '{machine.name}'" in err, err
+    resumed_to_the_same_rows(run, tsf)
+    deadline = time.monotonic() + LIMIT_S
+    while any(one.left() for one in net.machines) or run.processes():
+        assert time.monotonic() < deadline, run.processes()
+        time.sleep(0.02)
+    assert list(run.directory.glob("starling-bench-*")) == []
+
+
+def resumed_to_the_same_rows(run, tsf: str) -> None:
+    """Each sample of each test is there once."""
     kept = len(run.rows())
     if (run.directory / run.out / "run.json").exists():
-        resumed = run.start(text(TESTS), "--resume")
+        resumed = run.start(tsf, "--resume")
     else:
         run.out = "again"
-        resumed = run.start(text(TESTS))
+        resumed = run.start(tsf)
     code, out, err = resumed.end()
     assert (code, err) == (0, ""), out + err
     found = [(r["test"], r["sample"]) for r in run.rows()]
     assert sorted(found) == [(str(t), str(s)) for t in range(1, 5) for s in range(1, 5)], kept
-    left = list(run.directory.glob("starling-bench-*"))
-    assert left == []
 
 
 def kill(run, part: str) -> bool:

@@ -102,6 +102,49 @@ def test_a_host_that_vanishes(run, net):
     nothing_stays(run, net)
 
 
+def test_a_host_that_was_lost_is_cleaned_before_the_next_run(run, net):
+    """It has not heard that the manager is gone."""
+    run.start(two(net, ENDLESS.format(samples=10000), extra="data_timeout_s = 2")).halfway()
+    net.machines[1].hang()
+    net.machines[1].plug("down")
+    run.manager.communicate(timeout=LIMIT_S)
+    assert run.manager.returncode == 1
+    net.machines[1].plug("up")
+    (left,) = net.machines[1].left()
+    run.out = "again"
+    code, out, err = run.start(two(net, ENDLESS.format(samples=3))).end()
+    assert (code, err) == (0, ""), out + err
+    assert "on host 'b'" in out and "ended keeper" in out
+    assert left not in net.machines[1].left()
+    nothing_stays(run, net)
+    assert list(run.directory.glob("starling-bench-*")) == []
+
+
+def test_a_host_that_was_lost_is_cleaned_before_the_next_execution(run, net):
+    test = ENDLESS.format(samples=10000)
+    more = f'[[sequence.execution]]\nname = "f"\n[[sequence.execution.test]]\n{ENDLESS}'
+    tsf = two(net, test, extra="data_timeout_s = 2") + more.format(samples=3)
+    run.start(tsf).halfway()
+    net.machines[1].hang()
+    net.machines[1].plug("down")
+    run_json = run.directory / "out" / "run.json"
+
+    def failed() -> bool:
+        return json.loads(run_json.read_text())["executions"][0]["state"] == "failed"
+
+    deadline = time.monotonic() + LIMIT_S
+    while not failed():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    net.machines[1].plug("up")
+    _, err = run.manager.communicate(timeout=LIMIT_S)
+    assert run.manager.returncode == 1 and err.count("STL-") == 1, err
+    assert [r["sample"] for r in run.rows() if r["execution"] == "f"] == ["1", "2", "3"]
+    notes = json.loads(run_json.read_text())["notes"]
+    assert any("ended keeper" in note and "'b'" in note for note in notes), notes
+    nothing_stays(run, net)
+
+
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_federate_is_killed_there(run, net, name):
     run.start(two(net, ENDLESS.format(samples=10000))).halfway()
