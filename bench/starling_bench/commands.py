@@ -82,10 +82,13 @@ def commands(study: Study, about: str) -> typer.Typer:
 
     @app.command()
     def report(directory: Directory) -> None:
-        """Writes the summaries and the report of a run anew, from its rows and raw values."""
+        """Writes the summaries and the report of a run anew, from its rows' counts and times and
+        from raw values."""
 
         def renew() -> int:
-            _conclude(Store.load(directory, study), console_for())
+            store = Store.load(directory, study)
+            store.recompute()
+            _conclude(store, console_for())
             return OK
 
         raise typer.Exit(guarded(renew))
@@ -265,7 +268,7 @@ class _Doing:
         """Returns the exit code."""
         self.console = console_for()
         for line in _clean():
-            text = f"note: a manager had died: {line}"
+            text = f"note: a manager had died, or lost a host: {line}"
             self.console.print(text, style="yellow", highlight=False)
         self.sequences = plan.load(self.file, self.study, self.long, self.scale)
         me = identity.Run()

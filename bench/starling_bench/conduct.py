@@ -10,7 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import network, ssh
+from . import network, raw, ssh
 from .errors import USAGE, BenchError, cannot
 from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
@@ -268,6 +268,7 @@ class Conductor:
                     if ended:
                         record["ended_by_manager"] = ended
             master.check()
+            raw.pack(logs)
             record["state"] = "done"
         except BenchError as e:
             record["state"], record["message"] = "failed", e.what

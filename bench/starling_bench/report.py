@@ -14,7 +14,7 @@ matplotlib.use("agg")
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from . import anova
+from . import anova, svg
 from .differences import Difference, differences, key_of, sample_values
 from .errors import cannot
 from .rti import RAW
@@ -26,6 +26,8 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#
 _MARKERS = "osD^vPX*<>hp"
 # More than these make a page too heavy; the tables have them all.
 _DISTRIBUTIONS_MAX = 40
+# What a figure has across, in pixels of a page.
+_COLUMNS = 500
 plt.rcParams.update(
     {
         "svg.fonttype": "none",
@@ -76,12 +78,13 @@ def write(store: Store, title: str, body: list[str]) -> None:
         "<h2>Machine</h2>", pairs_table(run["machine"]), *_hosts(store),
         "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
+    text, sheet = svg.compact("".join(every))
     store.write(
         "report.html",
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>"
-        f"<body>{''.join(every)}</body></html>\n",
+        f"<title>{escape(title)}</title><style>{_STYLE}{sheet}</style></head>"
+        f"<body>{text}</body></html>\n",
     )
 
 
@@ -297,20 +300,20 @@ class Page:
         directory = self.store.directory / "figures"
         figure.subplots_adjust(left=0.13, right=0.97, top=0.91, bottom=0.14, wspace=0.25)
         figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
-        svg = out.getvalue()
+        drawn = out.getvalue()
         try:
             directory.mkdir(exist_ok=True)
-            (directory / f"{self.count:03}.svg").write_text(svg, encoding="utf-8")
+            (directory / f"{self.count:03}.svg").write_text(drawn, encoding="utf-8")
             figure.savefig(directory / f"{self.count:03}.png", dpi=100)
         except OSError as e:
             raise cannot("write a figure", e, directory) from None
         finally:
             plt.close(figure)
-        svg = re.sub(r"<metadata>.*?</metadata>", "", svg[svg.index("<svg") :], flags=re.S)
+        drawn = re.sub(r"<metadata>.*?</metadata>", "", drawn[drawn.index("<svg") :], flags=re.S)
         # Ids are unique in the page; namespace declarations need no address in HTML.
-        svg = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>f{self.count}_", svg)
-        svg = re.sub(r' (xmlns|xmlns:xlink|version)="[^"]*"', "", svg).replace("xlink:", "")
-        return f"<figure>{svg}<figcaption>{escape(caption)}</figcaption></figure>"
+        drawn = re.sub(r'(id="|href="#|url\(#)', rf"\g<1>f{self.count}_", drawn)
+        drawn = re.sub(r' (xmlns|xmlns:xlink|version)="[^"]*"', "", drawn).replace("xlink:", "")
+        return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
 def plots(figures: list[str]) -> str:
@@ -408,6 +411,20 @@ def _sorted_ms(store: Store, s: dict) -> np.ndarray:
     return np.sort(np.concatenate(samples)).astype(float) / 1e6
 
 
+def thinned(points: list[tuple[int, float]], width: float) -> list[tuple[int, float]]:
+    """Of points in order, those that are seen where so many share a column of the screen: the
+    lowest and the highest of each."""
+    columns: dict[int, list[tuple[int, float]]] = {}
+    for point in points:
+        columns.setdefault(int(point[0] / max(width, 1)), []).append(point)
+    value = lambda point: point[1]  # noqa: E731
+    return [
+        point
+        for here in columns.values()
+        for point in sorted({min(here, key=value), max(here, key=value)})
+    ]
+
+
 def series(
     page: Page, title: str, unit: str, rows: list[dict], label: Callable[[dict], str]
 ) -> str:
@@ -423,7 +440,8 @@ def series(
         return ""
     figure, axes = plt.subplots()
     for index, (name, points) in enumerate(groups.items()):
-        axes.plot(*zip(*points, strict=True), ls="", ms=4, label=name, **style(index))
+        shown = thinned(points, len(rows) / _COLUMNS)
+        axes.plot(*zip(*shown, strict=True), ls="", ms=4, label=name, **style(index))
     axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
     axes.yaxis.set_major_formatter(PLAIN)
     axes.set_ylim(bottom=0)

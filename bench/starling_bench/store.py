@@ -4,7 +4,7 @@ run.json      machine, versions, options, state of every execution and its tests
 results.csv   one row per execution, test, pair and sample; what stands here is done
 summary.json, summary.csv   one row per execution, test and pair
 report.html   the report
-<sequence>/<execution>/     log and raw round trips of each federate
+<sequence>/<execution>/     log of each federate, raw round trips (raw.py)
 """
 
 import csv
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import idle
+from . import idle, raw
 from .errors import USAGE, BenchError, cannot
 from .study import Study
 
@@ -223,35 +223,44 @@ class Store:
 
     def round_trips(self, sequence: str, execution: str, test: int, pair: int) -> list[np.ndarray]:
         """Round trips in nanoseconds, one array per sample that was completed."""
-        raw = self.raw(sequence, execution, test, pair)
+        found = self.raw(sequence, execution, test, pair)
         completed = sorted(
             r["sample"]
             for r in self.rows
             if (r["sequence"], r["execution"], r["test"], r["pair"])
             == (sequence, execution, test, pair)
         )
-        return [raw[s] for s in completed if s in raw]
+        return [found[s] for s in completed if s in found]
 
     def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
         """Where the federates save them."""
-        return self.directory / sequence / execution / f"rtt_test{test}_pair{pair}.raw"
+        return raw.path_of(self.directory / sequence / execution, test, pair)
 
     def raw(self, sequence: str, execution: str, test: int, pair: int) -> dict[int, np.ndarray]:
         """Round trips in nanoseconds by sample, also of samples that were not completed."""
-        path = self.raw_path(sequence, execution, test, pair)
-        try:
-            words = np.fromfile(path, dtype="<u4")
-        except FileNotFoundError:
-            return {}
-        except OSError as e:
-            raise cannot("read round trips", e, path) from None
-        found, at = {}, 0
-        while at + 2 <= len(words):  # a killed federate may leave half a sample
-            sample, count = int(words[at]), int(words[at + 1])
-            if at + 2 + count <= len(words):
-                found[sample] = words[at + 2 : at + 2 + count].view("<f4")
-            at += 2 + count
-        return found
+        return raw.read(self.raw_path(sequence, execution, test, pair))
+
+    def trips(self, row: dict, found: dict[int, np.ndarray]) -> np.ndarray:
+        """Those of one sample, of what was found of its test; BenchError if not all are there."""
+        mine = found.get(row["sample"], np.empty(0))
+        if len(mine) != row["received"]:
+            raise BenchError(
+                "STL-RUN-009",
+                f"sample {row['sample']} of test {row['test']} has {row['received']} "
+                f"round trips, but {len(mine)} are saved",
+                str(self.raw_path(row["sequence"], row["execution"], row["test"], row["pair"])),
+                "read the federates' logs there",
+            )
+        return mine
+
+    def recompute(self) -> None:
+        """Makes the rows' figures anew from raw values, whatever the table says of them."""
+        at: tuple = ()
+        for row in self.rows:
+            here = (row["sequence"], row["execution"], row["test"], row["pair"])
+            if here != at:
+                at, found = here, self.raw(*here)
+            row |= self.study.figures(self, row, found)
 
     # ---- files
 

@@ -67,6 +67,10 @@ class Study:
         """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""
         raise NotImplementedError
 
+    def figures(self, store: "Store", row: dict, trips: dict) -> dict:
+        """What of a row follows from raw values, by sample; BenchError if these are not there."""
+        return {}
+
     def value(self, row: dict) -> float | None:
         """The figure by which samples are compared; None: it has none."""
         raise NotImplementedError

@@ -39,6 +39,9 @@ class Rtibm(Study):
     def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
         return rows.row(store, sequence, execution, event)
 
+    def figures(self, store: Store, row: dict, trips: dict) -> dict:
+        return rows.figures(store, row, trips)
+
     def value(self, row: dict) -> float | None:
         return rows.value(row)
 

@@ -103,21 +103,15 @@ def value(row: dict) -> float | None:
     return row["rtt_mean_ms"] if latency(row) else row["rate_hz"]
 
 
+def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
+    """Those of a sample's round trips."""
+    return stats.sample(store.trips(row, trips) if latency(row) else np.empty(0))
+
+
 def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
-    trips = np.empty(0)
-    if event.get("kind") in ("RTOL", "RTIL"):
-        raw = store.raw(sequence, execution, event["test"], event["pair"])
-        trips = raw.get(event["sample"], trips)
-        if len(trips) != event["received"]:
-            raise BenchError(
-                "STL-RUN-009",
-                f"sample {event['sample']} of test {event['test']} has {event['received']} "
-                f"round trips, but {len(trips)} are saved",
-                str(store.raw_path(sequence, execution, event["test"], event["pair"])),
-                "read the federates' logs there",
-            )
-    found = {"sequence": sequence, "execution": execution, **event, **stats.sample(trips)}
+    found = {"sequence": sequence, "execution": execution, **event}
+    found |= figures(store, found, store.raw(sequence, execution, event["test"], event["pair"]))
     if missing := [c for c in COLUMNS.names if c not in found]:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
     if found["sent"] != found["received"] + found["lost"]:

@@ -1,0 +1,94 @@
+"""Raw values: every round trip of a test and pair, kept so that all figures can be made anew.
+
+While samples are taken, federates append to NAME.raw: of each sample its number and its count as
+32-bit integers, then that many 32-bit floats in nanoseconds, all little-endian. Once they have
+ended that becomes NAME.parquet (columns `sample`, `ns`), which any tool for tables reads and which
+takes less than 4 bytes a value. Where both are there, NAME.raw is the newer one: its test was begun
+anew, or who was packing died.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from .errors import BenchError, cannot
+
+
+def path_of(directory: Path, test: int, pair: int) -> Path:
+    """Where the federates save them."""
+    return directory / f"rtt_test{test}_pair{pair}.raw"
+
+
+def read(path: Path) -> dict[int, np.ndarray]:
+    """Nanoseconds by sample, of one test and pair; nothing if nobody saved any."""
+    packed = path.with_suffix(".parquet")
+    try:
+        if path.exists():
+            return _samples(path)
+        return _unpacked(packed) if packed.exists() else {}
+    except OSError as e:
+        raise cannot("read round trips", e, path) from None
+
+
+def pack(directory: Path) -> None:
+    """What federates saved there, as tables."""
+    for path in sorted(directory.glob("rtt_*.raw")):
+        try:
+            _pack(path)
+        except OSError as e:
+            raise cannot("write results", e, path.with_suffix(".parquet")) from None
+
+
+def _samples(path: Path) -> dict[int, np.ndarray]:
+    words = np.fromfile(path, dtype="<u4")
+    found, at = {}, 0
+    while at + 2 <= len(words):  # a killed federate may leave half a sample
+        sample, count = int(words[at]), int(words[at + 1])
+        if at + 2 + count <= len(words):
+            found[sample] = words[at + 2 : at + 2 + count].view("<f4")
+        at += 2 + count
+    return found
+
+
+def _unpacked(path: Path) -> dict[int, np.ndarray]:
+    import pyarrow  # it takes a while to load, and most commands need none
+    import pyarrow.parquet as parquet
+
+    try:
+        table = parquet.read_table(path, schema=_schema())
+    except pyarrow.ArrowInvalid as e:
+        raise BenchError(
+            "STL-OUT-006", f"this is no table of round trips: {e}", str(path)
+        ) from None
+    numbers, ns = table["sample"].to_numpy(), table["ns"].to_numpy()
+    # A sample's values stand together.
+    starts = np.flatnonzero(np.diff(numbers.astype(np.int64), prepend=-1))
+    return {
+        int(numbers[at]): part for at, part in zip(starts, np.split(ns, starts[1:]), strict=True)
+    }
+
+
+def _pack(path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    samples = _samples(path)
+    if samples:
+        counts = [len(ns) for ns in samples.values()]
+        numbers = np.repeat(np.array(list(samples), dtype=np.uint32), counts)
+        columns = [numbers, np.concatenate(list(samples.values()))]
+        whole = path.with_suffix(".parquet")
+        fresh = whole.with_suffix(".tmp")
+        # The bytes of a float apart, as those of its exponent are alike.
+        parquet.write_table(
+            pyarrow.table(columns, schema=_schema()), fresh, compression="zstd",
+            use_dictionary=["sample"], column_encoding={"ns": "BYTE_STREAM_SPLIT"},
+        )  # fmt: skip
+        fresh.replace(whole)
+    path.unlink()
+
+
+def _schema():
+    import pyarrow
+
+    return pyarrow.schema([("sample", pyarrow.uint32()), ("ns", pyarrow.float32())])

@@ -1,0 +1,158 @@
+"""Raw values: small, whole, and enough to make every figure anew. And a large run's report."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from campaign import campaign
+from matplotlib.figure import Figure
+from test_manager import LIMIT_S, WHOLE, manage, sequence
+
+from starling_bench import raw, svg
+from starling_bench.errors import BenchError
+from starling_bench.report import thinned
+
+
+def save(path: Path, sample: int, ns: np.ndarray) -> None:
+    """As federates do."""
+    with path.open("ab") as file:
+        file.write(np.array([sample, len(ns)], dtype="<u4").tobytes() + ns.tobytes())
+
+
+def trips(seed: int, count: int) -> np.ndarray:
+    draw = np.random.default_rng(seed)
+    return (20_000 * (1 + draw.lognormal(0, 0.3, count))).astype("<f4")
+
+
+def test_round_trips_take_less_than_four_bytes_each(tmp_path):
+    path = raw.path_of(tmp_path, 3, 1)
+    samples = {number: trips(number, 10_000) for number in range(1, 6)}
+    for number, ns in samples.items():
+        save(path, number, ns)
+    before = raw.read(path)
+    raw.pack(tmp_path)
+    (packed,) = tmp_path.iterdir()
+    assert packed.suffix == ".parquet" and packed.stat().st_size < 4 * 50_000
+    for found in (before, raw.read(path)):
+        assert list(found) == list(samples)
+        assert all(np.array_equal(found[n], ns) for n, ns in samples.items())
+
+
+def test_what_is_newer_counts_and_half_a_sample_does_not(tmp_path):
+    path = raw.path_of(tmp_path, 1, 1)
+    save(path, 1, trips(1, 10))
+    raw.pack(tmp_path)
+    for number in (1, 2, 3):
+        save(path, number, trips(10 + number, 20))
+    path.write_bytes(path.read_bytes()[:-4])
+    assert {n: len(ns) for n, ns in raw.read(path).items()} == {1: 20, 2: 20}
+    raw.pack(tmp_path)
+    assert {n: len(ns) for n, ns in raw.read(path).items()} == {1: 20, 2: 20}
+    assert np.array_equal(raw.read(path)[2], trips(12, 20))
+
+
+def test_a_table_that_is_none_is_told(tmp_path):
+    path = raw.path_of(tmp_path, 1, 1)
+    path.with_suffix(".parquet").write_text("sample,ns\n")
+    with pytest.raises(BenchError, match="no table of round trips") as told:
+        raw.read(path)
+    assert told.value.where == str(path.with_suffix(".parquet"))
+
+
+def report(directory: Path) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "report", directory]
+    return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
+
+
+def test_every_figure_is_made_anew_from_a_copied_directory(tmp_path):
+    assert manage(tmp_path, sequence("good", test=WHOLE))[0] == 0
+    there, copy = tmp_path / "out", tmp_path / "elsewhere" / "copy"
+    shutil.copytree(there, copy)
+    for path in (*copy.glob("report.html"), *copy.glob("summary.*")):
+        path.unlink()
+    shutil.rmtree(copy / "figures")
+    # What follows from round trips is not taken from the table.
+    with (copy / "results.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert any(row["rtt_mean_ms"] for row in rows)
+    with (copy / "results.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows({k: "" if k.startswith("rtt_") else v for k, v in row.items()}
+                         for row in rows)  # fmt: skip
+    shutil.move(there, tmp_path / "gone")
+    done = report(copy)
+    assert (done.returncode, done.stderr) == (0, "")
+    for name in ("summary.json", "summary.csv", "report.html"):
+        assert (copy / name).read_text() == (tmp_path / "gone" / name).read_text(), name
+    drawn = sorted(path.name for path in (tmp_path / "gone" / "figures").iterdir())
+    assert sorted(path.name for path in (copy / "figures").iterdir()) == drawn
+    # Without raw values there is no figure.
+    for path in copy.rglob("*.parquet"):
+        path.unlink()
+    done = report(copy)
+    assert done.returncode == 1 and "STL-RUN-009" in done.stderr and "0 are saved" in done.stderr
+
+
+def test_the_whole_campaigns_report_is_small(tmp_path, monkeypatch):
+    """5 MB, and 6 with the summaries; its tables have every test."""
+    save_figure = Figure.savefig
+
+    def quick(figure, to, **options):
+        if not str(to).endswith(".png"):  # they take most of the time
+            save_figure(figure, to, **options)
+
+    monkeypatch.setattr(Figure, "savefig", quick)
+    store = campaign(tmp_path / "out", scale=0.1)
+    summaries = store.save()
+    store.study.report(store, summaries)
+    sizes = {p.name: p.stat().st_size for p in (tmp_path / "out").iterdir() if p.is_file()}
+    assert sizes["report.html"] <= 5_000_000
+    assert sum(size for name, size in sizes.items() if name != "run.json") <= 6_000_000, sizes
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert len(summaries) > 400 and html.count("<tr>") > len(summaries)
+    assert json.loads((tmp_path / "out" / "summary.json").read_text()) == summaries
+
+
+def test_a_drawing_keeps_what_is_in_it():
+    whole = """<p>1.23456</p><svg viewBox="0 0 9 9">
+ <defs>
+  <style type="text/css">*{stroke-linejoin: round}</style>
+ </defs>
+ <g id="f1_axes_1">
+  <g id="f1_line-0">
+   <defs><path id="f1_m" d="M 0 0
+L 1.23456 -3
+" style="stroke: #000000; stroke-width: 0.8"/></defs>
+   <use href="#f1_m" x="77.250202" y="2" style="stroke: #000000; stroke-width: 0.8"/>
+   <text x="1" style="font-size: 9px" transform="rotate(-0 1 2)">1.2345 ms, a</text>
+  </g>
+ </g>
+</svg>"""
+    small, sheet = svg.compact(whole)
+    assert small == (
+        '<p>1.23456</p><svg viewBox="0 0 9 9"><g><g id="f1_line-0">'
+        '<defs><path id="f1_m" d="M0 0L1.23 -3" class="k0"/></defs>'
+        '<use href="#f1_m" x="77.25" y="2" class="k0"/>'
+        '<text x="1" class="k1">1.2345 ms, a</text></g></g></svg>'
+    )
+    assert "k0{stroke:#000000;stroke-width:0.8}" in sheet and "k1{font-size:9px}" in sheet
+    assert "linejoin:round" in re.sub(r"\s", "", sheet)
+
+
+def test_what_is_thinned_keeps_its_extremes():
+    draw = np.random.default_rng(7)
+    points = [(i, float(v)) for i, v in enumerate(draw.lognormal(0, 1, 50_000), 1)]
+    shown = thinned(points, 100)
+    assert len(shown) <= 2 * 501 and shown == sorted(shown)
+    for at in range(0, 50_000, 100):
+        column = [v for i, v in points if i // 100 == at // 100]
+        kept = [v for i, v in shown if i // 100 == at // 100]
+        assert (min(kept), max(kept)) == (min(column), max(column))
+    assert thinned(points[:300], 300 / 500) == points[:300]
