@@ -35,7 +35,8 @@ CASES = {
     ),
     "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 2450}),
 }
-# Sent in time-stamp order in steps of so many, by one federate that regulates to one that is constrained.
+# Sent in time-stamp order in steps of so many, by one federate that regulates to one that is
+# constrained.
 IN_TIME_ORDER = "1 x 100 bytes in time-stamp order"
 STEP = 1_024
 CASES[IN_TIME_ORDER] = (
