@@ -225,6 +225,13 @@ class Conductor:
         if not tests:
             record["state"] = "done"
             return
+        if way := adapter.way():
+            record["way"] = {"by": way[0], "reliable": way[1]}
+        # What is taken anew is asked for anew.
+        ways = record.get("ways", {})
+        record["ways"] = {
+            number: found for number, found in ways.items() if int(number) not in tests
+        }
         launcher = Launcher(self.study.program)
         master = Master(store, sequence, execution, progress, record)
         failed = True
@@ -259,7 +266,16 @@ class Conductor:
                         return there.moved(prepared, site)
 
                     await self._run(
-                        logs, sequence, execution, tests, prepare, launcher, pipe, there, places
+                        logs,
+                        sequence,
+                        execution,
+                        tests,
+                        prepare,
+                        launcher,
+                        adapter,
+                        record,
+                        there,
+                        places,
                     )
                     failed = False
                 finally:
@@ -283,8 +299,8 @@ class Conductor:
 
     async def _run(
         self, directory: Path, sequence: Sequence, execution: Execution, tests: dict[int, Any],
-        prepare: Callable[[ssh.Site | None], Prepared], launcher: Launcher, pipe: ControlPipe,
-        there: "There", places: dict[str, network.Place],
+        prepare: Callable[[ssh.Site | None], Prepared], launcher: Launcher, adapter: Adapter,
+        record: dict, there: "There", places: dict[str, network.Place],
     ) -> None:  # fmt: skip
         work = (self.base / sequence.directory).resolve() if sequence.directory else directory
         title = f"{sequence.name}-{execution.name}"
@@ -333,7 +349,8 @@ class Conductor:
                 command += ["--local-settings", prepared.local_settings]
             if federate.name == sequence.master:
                 command += [*conducting, "--manager", await there.pipe(place.site)]
-                # Between samples, and only then, results are brought home.
-                command += ["--paced"] if place.site else []
+                # Between samples, and only then, results are brought home and the RTI is asked.
+                command += ["--paced"] if place.site or prepared.status else []
+                there.asks(adapter, prepared, place, record)
             await start(federate.name, federate.host, federate.cpus, command, prepared)
         await follow(sequence, launcher, there)

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from . import idle, network, ssh
 from .errors import FAILED, UNREACHABLE, BenchError
-from .hosts import GRACE_S, SERVICES, Launcher, Running
+from .hosts import GRACE_S, SERVICES, Launcher, Running, output
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
-from .rti import Prepared
+from .rti import Adapter, Prepared
 from .store import Store
 
 Progress = Callable[[dict], None]
@@ -39,6 +39,7 @@ class Master:
         self.problem: BenchError | None = None
         self.has_problem = asyncio.Event()
         self.away = False  # it runs on another host
+        self.test = 0
         self.between: Callable[[], None] = lambda: None  # what is done between samples
         self._held: list[dict] = []
 
@@ -50,6 +51,7 @@ class Master:
                 self._record["rti"] = event.get("rti", "")
             elif event["event"] == "test":
                 self.conducts = True
+                self.test = int(event["test"])
                 self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
                 self._cpus.others()
             elif event["event"] == "sample" and self.away:
@@ -79,6 +81,10 @@ class Master:
         for event in held:
             # What others do there meanwhile is not asked for.
             self._progress(self._keep(event | {"others_cpu": None}))
+
+    def note(self, text: str) -> None:
+        """Something that a reader must know."""
+        self._store.note([text])
 
     def fails(self, error: BenchError) -> None:
         """Nothing can go on because of this."""
@@ -116,6 +122,8 @@ class There:
         for site in self._sites:
             site.keeper.on_loss = master.lost
         self._going: set[asyncio.Task] = set()
+        self._adapter: Adapter | None = None
+        self._status: Prepared | None = None
 
     def words(self, words: list[str], site: ssh.Site | None) -> list[str]:
         """Words of a command, with the paths that they have there."""
@@ -129,6 +137,7 @@ class There:
         return dataclasses.replace(
             prepared,
             env=dict(zip(own, self.words(list(own.values()), site), strict=True)),
+            status=self.words(prepared.status, site),
             server=self.words(prepared.server, site),
             local_settings=self.words([prepared.local_settings], site)[0],
         )
@@ -142,6 +151,29 @@ class There:
         for site in self._sites:
             await site.bring_home(self._directory)
 
+    def asks(
+        self, adapter: Adapter, prepared: Prepared, place: network.Place, record: dict
+    ) -> None:
+        """Between samples, once in each test, the RTI is asked by what ways data go."""
+        self._adapter, self._status, self._place = adapter, prepared, place
+        self._ways = record["ways"]
+
+    async def _ask(self) -> None:
+        if not self._status or not self._status.status or str(self.master.test) in self._ways:
+            return
+        command, env = self._status.status, self._status.env
+        try:
+            if site := self._place.site:
+                said = await asyncio.wait_for(site.said(command, env), GRACE_S)
+            else:
+                said = await asyncio.wait_for(output(command, env, self._place.space), GRACE_S)
+            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said)]
+        except (BenchError, OSError, ValueError, TimeoutError) as e:
+            ways = []
+            why = getattr(e, "what", "") or getattr(e, "strerror", "") or str(e) or type(e).__name__
+            self.master.note(f"by what ways data went could not be asked: {why}")
+        self._ways[str(self.master.test)] = ways
+
     async def bring_rest(self) -> None:
         """What of it can be had soon: something has failed, and that is told."""
         with contextlib.suppress(BenchError, TimeoutError):
@@ -154,6 +186,7 @@ class There:
             try:
                 await self.bring_home()
                 self.master.release()
+                await self._ask()
             except BenchError as e:
                 self.master.fails(e)
             self.control.say(event="on")

@@ -44,6 +44,26 @@ def _begin(cpus: list[int] | None, space: Path | None) -> None:
         os.sched_setaffinity(0, cpus)
 
 
+async def output(command: list[str], env: dict[str, str], space: Path | None) -> str:
+    """What a command says at its standard output; OSError if it fails. It is ended with who waits
+    for it."""
+    process = await asyncio.create_subprocess_exec(
+        *command, env=env, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE, start_new_session=True,
+        preexec_fn=lambda: _begin(None, space),
+    )  # fmt: skip
+    try:
+        said, errors = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        last = errors.decode(errors="replace").strip().splitlines()[-1:]
+        raise OSError(0, last[0] if last else f"exit code {process.returncode}", command[0])
+    return said.decode(errors="replace")
+
+
 _TITLES = {SERVER: "the RTI's server", LINK: "the emulator of links"}
 
 

@@ -15,7 +15,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from . import anova, svg
-from .differences import Difference, differences, key_of, sample_values
+from .differences import Difference, differences, key_of, on, sample_values
 from .errors import cannot
 from .rti import RAW
 from .store import Store
@@ -108,6 +108,22 @@ def verdict(store: Store, text: str, bad: bool) -> str:
 def notes(store: Store) -> list[str]:
     """What a reader must know before the figures."""
     return [f'<p class="note">{escape(note)}</p>' for note in [*store.run["notes"], *store.busy()]]
+
+
+def ways(summaries: list[dict], best_effort: Callable[[dict], bool]) -> list[str]:
+    """By what data went between each two federates, as the RTI said while they ran; best effort
+    that can't be lost there is none."""
+    found: dict[tuple[str, ...], int] = {}
+    for s in summaries:
+        mark = "best effort by a reliable link" if best_effort(s) and s["way_reliable"] else ""
+        pair = f"{s['sender']} → {s['receiver']}"
+        line = (on(s), s["execution"], pair, s["way"] or "not known: nobody could be asked", mark)
+        found[line] = found.get(line, 0) + 1
+    head = ("RTI", "execution", "pair", "way", "", "tests")
+    return [
+        "<h2>Ways that data took</h2>",
+        text_table(head, [(*k, str(n)) for k, n in found.items()]),
+    ]
 
 
 # ---- comparisons

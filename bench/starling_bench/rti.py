@@ -4,6 +4,7 @@ An adapter turns a sequence's [sequence.rti] table into an environment for the f
 RTIs that need it, a server process. Federates themselves are the same C++ for every RTI.
 """
 
+import json
 import os
 import shutil
 from dataclasses import dataclass, field
@@ -69,6 +70,18 @@ class Prepared:
         self.env = {key: text.replace("{host}", address) for key, text in self.env.items()}
 
     endpoint: str = "hla1516e"  # the library that federates load
+    # A command that says, while federates run, by which ways their data go (`Adapter.ways`).
+    status: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Way:
+    """By what data of one federate get to another."""
+
+    sender: str
+    receiver: str
+    by: str
+    reliable: bool  # whatever goes that way arrives, best effort too
 
 
 def find(server: str, env: dict[str, str], where: str, do: str) -> None:
@@ -136,6 +149,15 @@ class Adapter:
         """Environment that switches bundling off."""
         return given
 
+    def ways(self, said: str) -> list[Way]:
+        """What the RTI's command said; ValueError if it said something else."""
+        return []
+
+    def way(self) -> tuple[str, bool] | None:
+        """The only way that there is and whether what goes it arrives; None: it is asked for, or
+        not known."""
+        return None
+
 
 class Starling(Adapter):
     """Starling starts rtiexec by itself, here at an endpoint private to the execution."""
@@ -167,10 +189,35 @@ class Starling(Adapter):
         elif "STARLING_CONNECT_ADDRESS" not in env and not prepared.local_settings:
             env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
             env.setdefault("STARLING_START_IDLE_EXIT_S", "1")
-            program = root / "bin" / "starling" if root else None
-            if program and program.is_file():
+            if (program := self._program(root)).is_file():
                 env.setdefault("STARLING_START_PROGRAM", str(program))
+        if (program := self._program(root)).is_file():
+            at = [prepared.local_settings] if prepared.local_settings else []
+            prepared.status = [str(program), "ps", "--json", *at]
         return prepared
+
+    @staticmethod
+    def _program(root: Path | None) -> Path:
+        """Its command, of the same install tree as its libraries."""
+        return (root or Path("/nowhere")) / "bin" / "starling"
+
+    def ways(self, said: str) -> list[Way]:
+        found = []
+        try:
+            for federation in json.loads(said)["federations"]:
+                names = {f["handle"]: f["name"] for f in federation["federates"]}
+                for federate in federation["federates"]:
+                    for path in federate["paths"]:
+                        by = path["by"]
+                        if by.startswith("rtiexec"):
+                            # Without the port, which says nothing.
+                            by = f"{federate['path'].split()[0]} via {by}"
+                        for to in path["to"]:
+                            # All of its ways are links on which nothing is lost.
+                            found.append(Way(federate["name"], names[to], by, True))
+        except (AttributeError, IndexError, KeyError, TypeError) as e:
+            raise ValueError(f"no status of Starling: {e!r}") from None
+        return found
 
     def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
         return given or {"STARLING_BUNDLE_TCP_BYTES": "0"}
@@ -211,11 +258,17 @@ class Tcp(Plain):
     name = "tcp"
     note = "Plain TCP: best effort travels the same links as reliable data."
 
+    def way(self) -> tuple[str, bool]:
+        return "a TCP link", True
+
 
 class Udp(Plain):
     """Datagrams; no reliable data."""
 
     name = "udp"
+
+    def way(self) -> tuple[str, bool]:
+        return "datagrams", False
 
 
 class Multicast(Plain):
@@ -223,12 +276,18 @@ class Multicast(Plain):
 
     name = "multicast"
 
+    def way(self) -> tuple[str, bool]:
+        return "multicast datagrams", False
+
 
 class SharedMemory(Plain):
     """A ring in memory between any two federates of one host."""
 
     name = "shm"
     note = "Shared memory: best effort travels the same rings as reliable data."
+
+    def way(self) -> tuple[str, bool]:
+        return "a ring in shared memory", True
 
 
 # Where there is no RTI: the limit beside one.

@@ -77,6 +77,11 @@ class Site:
         await self._connection.forward_remote_path(there, path)
         return f"unix:{there}"
 
+    async def said(self, command: list[str], env: dict[str, str]) -> str:
+        """What a command says there; BenchError if it fails."""
+        given = [f"{name}={value}" for name, value in env.items()]
+        return await _said(self._connection, self.host, shlex.join(["env", *given, *command]))
+
     async def bring_home(self, directory: Path) -> None:
         """What has been written there since the last time is appended to the files in `directory`;
         what an earlier try left of a file other than a log is replaced."""

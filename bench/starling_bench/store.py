@@ -218,6 +218,7 @@ class Store:
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
+            more |= _way(record, str(test), summary)
             found.append(summary | more)
         return found
 
@@ -290,6 +291,17 @@ class Store:
         writer.writerows(flat)
         self.write("summary.csv", out.getvalue())
         return summaries
+
+
+def _way(record: dict, test: str, summary: dict) -> dict:
+    """By what data of a test's pair went there and back, and whether all that goes so arrives;
+    nothing if it is not known."""
+    ends = summary.get("sender"), summary.get("receiver")
+    told = {(w["sender"], w["receiver"]): w for w in record.get("ways", {}).get(test, [])}
+    used = [told[pair] for pair in (ends, ends[::-1]) if pair in told]
+    used = used or ([record["way"]] if "way" in record else [])
+    by = ", back by ".join(dict.fromkeys(way["by"] for way in used))
+    return {"way": by, "way_reliable": bool(used) and all(way["reliable"] for way in used)}
 
 
 def _typed(row: dict, study: Study) -> dict | None:

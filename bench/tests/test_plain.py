@@ -15,6 +15,9 @@ def test_all_four_tests_without_an_rti(run, name):
     assert (code, err) == (0, "")
     assert len(run.rows()) == 4 * 2 * 2
     assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
+    report = (run.directory / "out" / "report.html").read_text()
+    way = {"tcp": "a TCP link", "shm": "a ring in shared memory"}[name]
+    assert way in report and "best effort by a reliable link" in report
 
 
 # One message under way at a time: a datagram socket's buffer holds it.

@@ -2,12 +2,14 @@
 a stated exit code, no process left behind and the results so far kept.
 """
 
+import json
 import os
 import select
 import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, SHORT, text
@@ -26,6 +28,48 @@ def test_all_four_tests_in_one_execution(run):
     assert len(run.rows()) == 4 * 2 * 2
     assert {row["lost"] for row in run.rows() if row["transport"] == "reliable"} == {"0"}
     assert "travels the same links as reliable data" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("settings", "by"),
+    [
+        ('STARLING_NET_UNIX = "true"', "unix via rtiexec"),
+        ('STARLING_NET_UNIX = "false"', "tcp via rtiexec"),
+        ('STARLING_TRANSPORT_SHARED_MEMORY = "auto"', "shared memory"),
+    ],
+    ids=["unix", "tcp", "shared memory"],
+)
+def test_the_way_that_data_took_is_asked_from_the_rti(run, settings, by):
+    tsf = text(QUICK, rti=f'adapter = "starling"\nenv = {{ {settings} }}')
+    code, out, err = run.start(tsf).end()
+    assert (code, err) == (0, ""), out + err
+    summaries = json.loads((run.directory / "out" / "summary.json").read_text())
+    assert len(summaries) == 8
+    assert all(s["way"].startswith(by) and s["way_reliable"] for s in summaries), summaries
+    report = (run.directory / "out" / "report.html").read_text()
+    assert by in report and "best effort by a reliable link" in report
+    assert "could not be asked" not in out
+
+
+def test_an_rti_that_can_not_be_asked(run, tmp_path):
+    """Figures are none the worse for it; the report says so."""
+    root = tmp_path / "rti"
+    (root / "bin").mkdir(parents=True)
+    for part in ("lib", "share"):
+        if (Path(RTI_ROOT) / part).exists():
+            (root / part).symlink_to(Path(RTI_ROOT) / part)
+    real = Path(RTI_ROOT) / "bin" / "starling"
+    told = "echo 'error: nobody knows' >&2; exit 1"
+    (root / "bin" / "starling").write_text(
+        f'#!/bin/sh\n[ "$1" != ps ] || {{ {told}; }}\nexec {real} "$@"\n'
+    )
+    (root / "bin" / "starling").chmod(0o755)
+    run.rti_root = str(root)
+    code, out, err = run.start(text(QUICK, rti='adapter = "starling"')).end()
+    assert (code, err) == (0, ""), out + err
+    assert "by what ways data went could not be asked: error: nobody knows" in " ".join(out.split())
+    assert len(run.rows()) == 4 * 2 * 2
+    assert "not known: nobody could be asked" in (run.directory / "out" / "report.html").read_text()
 
 
 def test_callbacks_by_the_rtis_own_thread(run):

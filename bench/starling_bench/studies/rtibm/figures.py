@@ -23,6 +23,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     if throughput:
         body += ["<h2>One-way throughput</h2>", throughput_table(throughput),
                  plots(curves(page, throughput, _THROUGHPUT))]  # fmt: skip
+    body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
     body.append(_carried(summaries))
     body += published.loops(summaries) + published.drops(summaries)
     if latency:
@@ -32,15 +33,12 @@ def write(store: Store, summaries: list[dict]) -> None:
     body += report.analysis(store, summaries)
     body += report.doubts(store, summaries)
     if store.rows:
-        series = [
-            ("Round trip, each sample", "mean ms", [r for r in store.rows if rows.latency(r)]),
-            (
-                "Throughput, each sample",
-                "updates/s",
-                [r for r in store.rows if not rows.latency(r)],
-            ),
-        ]
-        drawn = plots([report.series(page, *what, label) for what in series])
+        trips = [r for r in store.rows if rows.latency(r)]
+        others = [r for r in store.rows if not rows.latency(r)]
+        drawn = plots(
+            [report.series(page, "Round trip, each sample", "mean ms", trips, label),
+             report.series(page, "Throughput, each sample", "updates/s", others, label)]
+        )  # fmt: skip
         body += ["<h2>Every sample over time</h2>", drawn]
     body += ["<h2>How this was measured</h2>", f"<p>{_METHOD}</p>"]
     report.write(store, "RTIBM report", body)
