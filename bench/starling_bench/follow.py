@@ -49,6 +49,7 @@ class Master:
         try:
             if event["event"] == "joined":
                 self._record["rti"] = event.get("rti", "")
+                self._record["clock"] = event.get("clock", {})
             elif event["event"] == "test":
                 self.conducts = True
                 self.test = int(event["test"])

@@ -75,7 +75,7 @@ def write(store: Store, title: str, body: list[str]) -> None:
         f"<p>{escape(run['tsf'])}, {escape(run['started'])}, "
         f"{escape(', '.join(versions(store)))}</p>",
         *body,
-        "<h2>Machine</h2>", pairs_table(run["machine"]), *_hosts(store),
+        "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store)), *_hosts(store),
         "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
     text, sheet = svg.compact("".join(every))
@@ -244,6 +244,18 @@ def comparison_table(found: list[Difference]) -> str:
 
 
 # ---- tables
+
+
+def _clock(store: Store) -> dict[str, str]:
+    """How far a time may be wrong: the worst of all executions."""
+    told = [c for e in store.run["executions"] if (c := e.get("clock"))]
+    if not told:
+        return {}
+    step, reading = (max(c[key] for c in told) for key in ("step_ns", "reading_ns"))
+    return {
+        "clock's error": f"at most {step + reading} ns a time: steps of {step} ns, a reading takes "
+        f"{reading} ns; looked at every second and after each sample for jumps"
+    }
 
 
 def _hosts(store: Store) -> list[str]:

@@ -51,6 +51,28 @@ def test_the_way_that_data_took_is_asked_from_the_rti(run, settings, by):
     assert "could not be asked" not in out
 
 
+@pytest.mark.parametrize("seconds", ["3600", "-3600", "-0.05", "0.5"])
+@pytest.mark.parametrize("name", ["master", "subordinate"])
+def test_a_clock_that_jumps(run, name, seconds):
+    """No time of that sample is kept, those before are; jumps either way are told as such, and not
+    as silence."""
+    tsf = text(ENDLESS, rti='adapter = "tcp"')
+    jumping = f'command = ["env", "BENCH_CLOCK_JUMP={seconds}", "{BMFED}"]'
+    tsf = tsf.replace(f'[[sequence.federate]]\nname = "{name}"',
+                      f'[[sequence.federate]]\nname = "{name}"\n{jumping}')  # fmt: skip
+    run.start(tsf).halfway()
+    os.kill(run.pid(f"--name {name} "), signal.SIGUSR1)
+    err = run.fails(1, "the clock jumped by", "during test 1 of 1")
+    assert float(err.partition("jumped by ")[2].split()[0]) == pytest.approx(float(seconds), 0.2)
+    run.kept()
+    times = [float(r[k]) for r in run.rows() for k in ("send_s", "receive_s", "rtt_max_ms")]
+    assert all(0 <= time < 3000 for time in times)
+    run_json = json.loads((run.directory / "out" / "run.json").read_text())
+    (clock,) = (e["clock"] for e in run_json["executions"])
+    assert clock["step_ns"] >= 1 and clock["reading_ns"] >= 0
+    assert "looked at every second" in (run.directory / "out" / "report.html").read_text()
+
+
 def test_an_rti_that_can_not_be_asked(run, tmp_path):
     """Figures are none the worse for it; the report says so."""
     root = tmp_path / "rti"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "clock.hpp"
+#include "stamp.hpp"
 #include "watchdog.hpp"
 
 namespace bmfed {
@@ -86,7 +86,11 @@ void Federate::join() {
     }
     rti_.declareControl(options_.master);
     std::cout << "joined " << options_.federation << " on " << rti_.rtiVersion() << std::endl;
-    pipe_.send({{"event", "joined"}, {"federate", options_.name}, {"rti", rti_.rtiVersion()}});
+    bench::ClockError const error = bench::Clock::error();
+    pipe_.send({{"event", "joined"},
+                {"federate", options_.name},
+                {"rti", rti_.rtiVersion()},
+                {"clock", {{"step_ns", error.stepNs}, {"reading_ns", error.readingNs}}}});
 }
 
 // ---- conversation
@@ -111,6 +115,8 @@ void Federate::pulse() {
 }
 
 void Federate::check() {
+    // First: after a jump everybody seems to have been silent.
+    clock_.look();
     if (!failure_.empty()) throw Failure(failure_);
     if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
     for (auto const& peer : peers_) {
@@ -462,10 +468,10 @@ void Federate::waitForDiscovery() {
 
 std::vector<PartResult> Federate::sample(int number) {
     std::vector<PartResult> const parts = loop_->run();
+    check();
     for (auto const& part : parts) {
         saveRoundTrips(options_.outputDirectory, test_, number, part);
     }
-    check();
     return parts;
 }
 

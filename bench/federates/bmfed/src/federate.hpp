@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "clock.hpp"
 #include "control_pipe.hpp"
 #include "inner_loop.hpp"
 #include "results.hpp"
@@ -97,6 +98,7 @@ private:
 
     Options options_;
     volatile std::sig_atomic_t const& stop_;
+    bench::Clock clock_;
     RtiProxy rti_;
     bench::ControlPipe pipe_;
     bench::ControlServer server_;

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "clock.hpp"
+#include "stamp.hpp"
 
 namespace bmfed {
 
@@ -176,7 +176,7 @@ void InnerLoop::flushReturns() {
 }
 
 void InnerLoop::housekeeping(std::uint64_t now) {
-    if (now < pulseNs_ + 1000000000) return;
+    if (now - pulseNs_ < 1000000000) return;  // a clock that went back counts as late
     pulseNs_ = now;
     // One of a federate that is in several pairs counts once.
     if (!roles_.empty()) ++roles_.front().result.heartbeats;

@@ -1,16 +1,11 @@
-// The clock of all measurements: monotonic, in nanoseconds.
+// Times of federates: since when, and the stamps of messages.
 #pragma once
 
-#include <chrono>
-#include <cstdint>
+#include "clock.hpp"
 
 namespace bmfed {
 
-inline std::uint64_t nowNs() {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
-}
+inline std::uint64_t nowNs() { return bench::Clock::nowNs(); }
 
 inline double secondsSince(std::uint64_t startNs) {
     return static_cast<double>(nowNs() - startNs) * 1e-9;

@@ -1,0 +1,53 @@
+// The clock of all measurements: monotonic, in nanoseconds. It knows how far a time may be wrong,
+// and notices when it has jumped.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <stdexcept>
+
+namespace bench {
+
+// The clock no longer says how much time has passed.
+struct ClockJumped : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// What a difference of two readings may be wrong by: a step of the clock, and what a reading takes.
+struct ClockError {
+    std::uint64_t stepNs, readingNs;
+};
+
+class Clock {
+public:
+    // With BENCH_CLOCK_JUMP=SECONDS in the environment SIGUSR1 makes this process's clock jump by
+    // so many, for tests; no clock of the machine is touched.
+    Clock();
+
+    static std::uint64_t nowNs() {
+        auto const now = std::chrono::steady_clock::now().time_since_epoch();
+        return static_cast<std::uint64_t>(
+                   std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) +
+               injectedNs_.load(std::memory_order_relaxed);
+    }
+
+    // Throws ClockJumped if since the last look it went otherwise than the kernel's raw clock,
+    // which nobody adjusts: by more than adjusting may make, and than what passed between the
+    // readings.
+    void look();
+
+    static ClockError error();
+
+private:
+    struct Readings {
+        std::uint64_t now, raw, betweenNs;
+    };
+    static Readings read();
+
+    Readings last_;
+    static std::atomic<std::uint64_t> injectedNs_;
+    static std::uint64_t toInjectNs_;
+};
+
+}  // namespace bench
