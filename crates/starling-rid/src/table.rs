@@ -46,7 +46,7 @@ settings! {
     BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
-        "A bundle is written when its first message is this old.";
+        "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
     TRANSPORT_SHARED_MEMORY: String = "transport.shared_memory", Kind::Choice(&["auto", "off"]), "", "off",
         "auto: federates of one host and one user that are connected by a Unix-domain link hand data to each other in shared memory; where that can't be, rtiexec forwards it (starling ps shows the path of each pair, and why). off: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
     TRANSPORT_RING_BYTES: u64 = "transport.ring_bytes", Kind::Integer(1 << 16, 1 << 24), "bytes", "1048576",

@@ -29,6 +29,7 @@ pub(crate) struct Link {
     bundling: Bundling,
     /// Data goes to some federates of this host in shared memory.
     pub(crate) shared: Option<Box<Shared>>,
+    reminder: Reminder,
 }
 
 impl Link {
@@ -51,6 +52,7 @@ impl Link {
             frame_bytes_max: usize::MAX,
             bundling,
             shared: None,
+            reminder: Reminder::default(),
         }
     }
 
@@ -209,20 +211,37 @@ impl Link {
         }
     }
 
-    /// When there is something to do without being called.
-    pub(crate) fn next_due(&self) -> Option<Instant> {
-        if self.ended {
+    /// When the alarm is to go off for the bundle that waits: the background thread does not look
+    /// for it otherwise.
+    #[inline]
+    pub(crate) fn alarm(&mut self) -> Option<Instant> {
+        if self.reminder.at.is_some() {
             return None;
         }
-        let beat = self.last_written + self.heartbeat;
+        self.reminder.at = self.bundle_due();
+        self.reminder.at
+    }
+
+    /// Does what is due; when there is something to do next without being called.
+    pub(crate) fn keep_time(&mut self) -> Option<Instant> {
+        let beat = self.keep_beat(Instant::now())?;
         Some(self.bundle_due().map_or(beat, |due| due.min(beat)))
     }
 
-    /// Does what is due.
-    pub(crate) fn keep_time(&mut self) {
+    /// The same for the background thread, which wakes for bundles as its [`Reminder`] says.
+    pub(crate) fn keep_time_behind(&mut self) -> Option<Instant> {
         let now = Instant::now();
+        let beat = self.keep_beat(now)?;
+        let look = self
+            .reminder
+            .look(now, self.bundle_due(), self.bundling.age);
+        Some(look.map_or(beat, |look| look.min(beat)))
+    }
+
+    /// Does what is due; when a heartbeat is.
+    fn keep_beat(&mut self, now: Instant) -> Option<Instant> {
         if self.ended {
-            return;
+            return None;
         }
         if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());
@@ -230,6 +249,7 @@ impl Link {
         } else if self.bundle_due().is_some_and(|due| now >= due) {
             self.flush();
         }
+        Some(self.last_written + self.heartbeat)
     }
 
     /// Nothing is there to read. A peer that was silent for too long is lost if its host is: a
@@ -258,6 +278,37 @@ impl Link {
     pub(crate) fn shut_down(&mut self) {
         self.ended = true;
         self.writer.stream().shut_down();
+    }
+}
+
+/// When the background thread wakes to write a bundle that the federate has left behind.
+///
+/// One that goes on sending writes its bundles itself: to set an alarm for each would be a system call
+/// each, and to wake for each would take the CPU from the federate. So there is one alarm at a time,
+/// and as long as the bundle is another whenever it goes off, the next is twice as far.
+#[derive(Debug, Default)]
+struct Reminder {
+    /// When the thread will look.
+    at: Option<Instant>,
+    /// How far the next look is, if the federate goes on.
+    pause: Duration,
+}
+
+impl Reminder {
+    /// The last bundle of a stream waits no longer than this for the thread to look.
+    const PAUSE_MAX: Duration = Duration::from_millis(1);
+
+    /// The thread is awake, and what was due is written; when it is to look next.
+    fn look(&mut self, now: Instant, due: Option<Instant>, age: Duration) -> Option<Instant> {
+        if self.at.is_none_or(|at| now < at) {
+            return self.at;
+        }
+        self.at = due.map(|due| due.max(now + self.pause));
+        self.pause = match due {
+            None => Duration::ZERO,
+            Some(_) => (2 * self.pause).max(age).min(Self::PAUSE_MAX),
+        };
+        self.at
     }
 }
 
@@ -317,6 +368,41 @@ mod tests {
         assert!(link.misses().is_some() && link.misses().is_none());
         link.heard(false);
         assert!(link.misses().is_some(), "again");
+    }
+
+    #[test]
+    fn a_bundle_that_is_left_behind_is_looked_for() {
+        let us = Duration::from_micros;
+        let (start, age) = (Instant::now(), us(50));
+        let mut reminder = Reminder::default();
+        assert_eq!(reminder.look(start, None, age), None);
+        // An alarm was set, and goes off when its bundle was written long since.
+        reminder.at = Some(start);
+        assert_eq!(reminder.look(start, None, age), None);
+        // The federate goes on: each time there is a new bundle.
+        reminder.at = Some(start);
+        let (mut now, mut looks) = (start, 0);
+        while now < start + us(100_000) {
+            let next = reminder.look(now, Some(now + us(40)), age).unwrap();
+            assert_eq!(
+                reminder.look(next - us(1), None, age),
+                Some(next),
+                "not yet"
+            );
+            assert!(
+                next - now <= (now - start + us(100)).min(us(1000)),
+                "{looks}"
+            );
+            (now, looks) = (next, looks + 1);
+        }
+        assert!(looks < 110, "{looks}");
+        // It stops, and begins anew.
+        assert_eq!(reminder.look(now, None, age), None);
+        reminder.at = Some(now);
+        assert_eq!(
+            reminder.look(now, Some(now + us(40)), age),
+            Some(now + us(40))
+        );
     }
 
     #[test]

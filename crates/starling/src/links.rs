@@ -184,7 +184,7 @@ impl Links {
         let (until, full) = {
             let mut state = self.lock();
             let link = state.lrc.outbox();
-            let until = link.next_due().map_or(until, |due| due.min(until));
+            let until = link.keep_time_behind().map_or(until, |due| due.min(until));
             let full = link.is_blocked();
             (until, full.then(|| link.stream().clone()))
         };
@@ -197,7 +197,7 @@ impl Links {
             state.flush();
         }
         state.report();
-        state.lrc.outbox().keep_time();
+        state.lrc.outbox().keep_time_behind();
     }
 
     /// Waits for the link until the deadline, reads what is there and applies it.
@@ -207,8 +207,11 @@ impl Links {
             state.report();
             let wanted = state.awaiting_room;
             let link = state.lrc.outbox();
-            link.keep_time();
-            let until = [deadline, link.next_due()].into_iter().flatten().min();
+            let due = match waiter {
+                None => link.keep_time(),
+                Some(_) => link.keep_time_behind(),
+            };
+            let until = [deadline, due].into_iter().flatten().min();
             // Who waits for room learns of it by this thread, whichever writes what waits.
             (until, link.is_blocked() || wanted)
         };
@@ -323,13 +326,12 @@ impl Links {
             state = self.lock();
         }
         let link = state.lrc.outbox();
-        let was_due = link.bundle_due();
         let pending = link.written();
-        let (due, blocked) = (link.bundle_due(), link.has_become_full());
+        let (alarm, blocked) = (link.alarm(), link.has_become_full());
         drop(state);
-        // Once per bundle: the background thread writes it when it is due, unless it was written
-        // before. Waking it now would cost more than the bundle.
-        if let (None, Some(due)) = (was_due, due) {
+        // The background thread writes the bundle when it is due, unless it was written before.
+        // Waking it now would cost more than the bundle.
+        if let Some(due) = alarm {
             self.alarm
                 .set(due.saturating_duration_since(Instant::now()));
         }
