@@ -4,11 +4,13 @@ The limits programs stream numbered updates or interactions from `send` over rti
 One of the three runs under callgrind, once with few updates and once with many: the difference is
 what the updates take, whatever else the machine does. The federates' loops, façade and library
 count together. Of a ring in shared memory it is what it takes to put a frame of 100 bytes and to
-read it, in bundles of 128. Needs valgrind. With words behind the options: only the rows that have
-them in their names.
+read it, in bundles of 128. Of federates that share memory the system calls are counted, too: of a
+stream, and of the one who answers round trips. Needs valgrind and strace. With words behind the
+options: only the rows that have them in their names.
 """
 
 import argparse
+import functools
 import re
 import shutil
 import signal
@@ -44,6 +46,24 @@ CASES[IN_TIME_ORDER] = (
     1,
     {"send": 1790, "rtiexec": 1720, "receive": 3920},
 )
+# Whole bundles, none of which ends by the clock, and nobody asks before it sleeps.
+MEMORY = {
+    "STARLING_TRANSPORT_SHARED_MEMORY": "auto",
+    "STARLING_TRANSPORT_RING_BYTES": str(16 << 20),
+    "STARLING_BUNDLE_AGE_US": "1000000",
+    "STARLING_BUNDLE_IDLE_US": "1000000",
+    "STARLING_CALLBACKS_SPIN_US": "0",
+}
+MEMORY_BOUNDS = {"send": 1320, "receive": 1820}
+# A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
+# for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
+BUNDLE = 16384 / 140
+CALL_BOUNDS = {
+    ("send", "all"): 1.3 / BUNDLE,
+    ("send", "timerfd_settime"): 0.1 / BUNDLE,
+    ("receive", "all"): 3.5 / BUNDLE,
+    ("pong", "all"): 3.3,
+}
 LENGTHS = (2_048, 12_288)
 ROUNDS = 3
 PATIENCE_S = 500
@@ -53,17 +73,21 @@ class Failed(Exception):
     """A program did not do what it is counted for."""
 
 
-def count(given: argparse.Namespace, case: str, role: str, updates: int) -> int:
-    """Instructions of one of the three programs, from its start to its end."""
-    what, receivers, _ = CASES[case]
+def count(given: argparse.Namespace, case: str, role: str, updates: int, calls: str = "") -> int:
+    """Instructions of one of the three programs, from its start to its end; or its system calls
+    of a name, or all."""
+    what, receivers, _ = CASES.get(case, ((), 1, {}))
     with tempfile.TemporaryDirectory() as directory:
         profile = Path(directory, "profile")
-        callgrind = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+        counter = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+        if calls:
+            counter = ["strace", "-f", "-c", "-o", str(profile), "-e", f"trace={calls}"]
         env = {"PATH": "/usr/bin:/bin", "STARLING_NET_RUN_DIR": directory}
+        env |= {"STARLING_TRANSPORT_SHARED_MEMORY": "off"} if case in CASES else MEMORY
         server = [f"{given.rti_root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0"]
         server += ["--run-dir", directory]
         rtiexec = subprocess.Popen(
-            (callgrind if role == "rtiexec" else []) + server,
+            (counter if role == "rtiexec" else []) + server,
             env=env,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -75,12 +99,11 @@ def count(given: argparse.Namespace, case: str, role: str, updates: int) -> int:
             if not addresses:
                 raise Failed(f"rtiexec said '{' '.join(ready)}' instead of its address")
             env |= {"STARLING_CONNECT_ADDRESS": addresses[0], "STARLING_NET_UNIX": "true"}
-            env["STARLING_TRANSPORT_SHARED_MEMORY"] = "off"
 
             def start(counted: bool, program: str, *options: str) -> subprocess.Popen:
                 command = [f"{given.programs}/limits-federate", program, "--fom", given.fom]
                 command += ["--bytes", "100", "--timeout", str(PATIENCE_S), *options]
-                command = (callgrind if counted else []) + command
+                command = (counter if counted else []) + command
                 return subprocess.Popen(
                     command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
                 )
@@ -95,6 +118,9 @@ def count(given: argparse.Namespace, case: str, role: str, updates: int) -> int:
 
             if case == IN_TIME_ORDER:
                 federates = [advance("send", 0), advance("receive", 1)]
+            elif role == "pong":
+                trips = ("--count", str(updates), "--warm-up", "0")
+                federates = [start(True, "pong"), start(False, "ping", *trips)]
             else:
                 federates = [federate("receive", "--me", str(n)) for n in range(receivers)]
                 sending = ("--laps", "0", "--spread-ms", "0", "--seed", "0")
@@ -105,7 +131,13 @@ def count(given: argparse.Namespace, case: str, role: str, updates: int) -> int:
         finally:
             rtiexec.send_signal(signal.SIGTERM)
             rtiexec.wait()
-        return total(profile)
+        return total_calls(profile) if calls else total(profile)
+
+
+def total_calls(profile: Path) -> int:
+    """What strace has counted, which says nothing of none."""
+    found = re.search(r"^100\.00 +[\d.]+ +\d+ +(\d+)", profile.read_text(), re.MULTILINE)
+    return int(found[1]) if found else 0
 
 
 def total(profile: Path) -> int:
@@ -132,13 +164,20 @@ def main() -> int:
     parser.add_argument("--ring", required=True, help="the example `bundles` of starling-ring")
     parser.add_argument("words", nargs="*")
     given = parser.parse_args()
-    if not shutil.which("valgrind"):
-        print("valgrind is missing: install the package valgrind")
-        return 1
+    for tool in ("valgrind", "strace"):
+        if not shutil.which(tool):
+            print(f"{tool} is missing: install the package {tool}")
+            return 1
     good = True
     rows = [(f"ring, {what}", bound, ring, (what,)) for what, bound in RING_BOUNDS.items()]
     for case, (_, _, bounds) in CASES.items():
         rows += [(f"{case}: {role}", bound, count, (case, role)) for role, bound in bounds.items()]
+    memory = "shared memory"
+    for role, bound in MEMORY_BOUNDS.items():
+        rows.append((f"{memory}, 1 x 100 bytes: {role}", bound, count, (memory, role)))
+    for (role, calls), bound in CALL_BOUNDS.items():
+        called = f"{memory}, {calls} system calls: {role}"
+        rows.append((called, bound, functools.partial(count, calls=calls), (memory, role)))
     for role, bound, counted, what in rows:
         if not all(word in role for word in given.words):
             continue
@@ -149,8 +188,10 @@ def main() -> int:
         ]
         middle = statistics.median(spent)
         good &= middle <= bound
-        said = ", ".join(f"{one:,.0f}" for one in sorted(spent))
-        print(f"{role}: {said} instructions per update; at most {bound:,}: {middle <= bound}")
+        digits, unit = (4, "") if "system calls" in role else (0, " instructions")
+        said = ", ".join(f"{one:,.{digits}f}" for one in sorted(spent))
+        most = f"{bound:,.{digits}f}"
+        print(f"{role}: {said}{unit} per update; at most {most}: {middle <= bound}", flush=True)
     return 0 if good else 1
 
 

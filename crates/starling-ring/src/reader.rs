@@ -4,7 +4,7 @@
 //! within one ring's length; no call takes longer than going once through the ring.
 
 use crate::layout::*;
-use crate::map::{Bell, Own, Records, Theirs, fence_all};
+use crate::map::{Bell, Own, Records, Theirs, cpu, fence_all};
 use crate::seats::Attachment;
 use std::sync::Arc;
 
@@ -114,11 +114,12 @@ impl RingReader {
         self.slot(DETACHED) == self.attachment.mark
     }
 
-    /// The CPU on which the writer last published; if it is another than this thread's, the next
-    /// frame may come within a moment, and a wait may begin by asking `has_news` for some µs.
+    /// Whether the writer last published on another CPU than this thread's: then the next frame may
+    /// come within a moment, and a wait may begin by asking `has_news` for some µs; else it can't come
+    /// before this thread gives way.
     #[inline]
-    pub fn writer_cpu(&self) -> usize {
-        self.ring.load(CPU) as usize
+    pub fn writer_is_elsewhere(&self) -> bool {
+        self.ring.load(CPU) != cpu()
     }
 
     /// The writer's process is known to be dead, or to have closed its ring for good: what it has
@@ -211,6 +212,7 @@ impl RingReader {
         let part_max = part_bytes_max(self.ring.size());
         let records = self.ring.records(from, end - from);
         let (mut at, mut left, mut some) = (0, max, false);
+        batch.reserve(max.min(records.bytes() as usize));
         while let Some([head, seats]) = records.head(at, word) {
             let length = head & LENGTH;
             if length > part_max || record_bytes(length) > records.bytes() - at {

@@ -245,10 +245,8 @@ impl State {
         if !rings.has_news() {
             return;
         }
-        for mark in rings.marks() {
-            let Some(federate) = rings.federate(mark) else {
-                continue;
-            };
+        let mut peers = 0..;
+        while let Some((mark, federate)) = peers.next().and_then(|at| rings.peer(at)) {
             for _ in 0..PIECES_PER_TURN {
                 match self.take_of_ring(mark, federate, rings) {
                     Ok(true) => {}

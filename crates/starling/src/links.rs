@@ -59,6 +59,8 @@ pub(crate) struct ReadSide {
     pub(crate) rings: Rings,
     /// When the stream was last seen to have nothing.
     asked: Instant,
+    /// What came last came in a peer's ring.
+    by_ring: bool,
     waiter: Waiter,
     patience: Patience,
     /// When a service of a federate without background thread looked last.
@@ -140,6 +142,7 @@ impl Links {
             reader,
             rings: Rings::default(),
             asked: now,
+            by_ring: false,
             waiter,
             patience: Patience::new(spin),
             looked: now,
@@ -234,6 +237,7 @@ impl Links {
         }
         state.lrc.outbox().keep_time();
         if read.rings.has_news() {
+            read.by_ring = true;
             if waiter.is_none() {
                 state.lrc.outbox().turned();
             }
@@ -243,6 +247,7 @@ impl Links {
         match filled {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
+                read.by_ring = false;
                 state.lrc.outbox().heard(waiter.is_none());
                 let before = state.lrc.outbox().pending();
                 state.take_frames(read);
@@ -273,28 +278,31 @@ impl Links {
         blocked: bool,
         waiter: Option<&Waiter>,
     ) -> Option<(io::Result<Fill>, bool)> {
-        /// While rings bring the data the stream is looked at once in this time at least.
-        const STREAM_PAUSE: Duration = Duration::from_micros(100);
         let polls = timeout == Some(Duration::ZERO);
-        let rests = |side: &ReadSide| {
-            !blocked && !side.rings.is_empty() && side.asked.elapsed() < STREAM_PAUSE
-        };
-        if read.rings.has_news() || polls {
-            if rests(read) {
-                let nothing = (Ok(Fill::Nothing), false);
-                return read.rings.has_news().then_some(nothing);
+        if !blocked && read.rings.has_news() {
+            return Some((read.fill_at_times(), false));
+        }
+        if polls {
+            if !blocked && !read.rings.is_empty() && !read.is_to_ask() {
+                return None;
             }
         } else if waiter.is_none() && !blocked {
-            let asked = ask_again(&mut read.reader, &read.rings, &mut read.patience);
+            let asked = read.ask_again();
             if !matches!(asked, Ok(Fill::Nothing)) || read.rings.has_news() {
                 return Some((asked, false));
             }
         }
-        let stream = read.reader.stream().clone();
-        let timeout = match polls || !read.rings.prepare_to_sleep() {
-            true => Some(Duration::ZERO),
-            false => timeout,
+        let sleeps = !polls && read.rings.prepare_to_sleep();
+        if !sleeps && !polls && !blocked {
+            read.rings.awake(false);
+            return Some((Ok(Fill::Nothing), false));
+        }
+        let timeout = if sleeps {
+            timeout
+        } else {
+            Some(Duration::ZERO)
         };
+        let stream = read.reader.stream().clone();
         let doorbell = read.rings.board().map(|board| board.doorbell());
         let mut watches = [Watch::new(&*stream, blocked), Watch::new(&*stream, false)];
         let mut count = 1;
@@ -307,12 +315,12 @@ impl Links {
         let [link, bell] = watches.map(|w| (w.readable, w.writable));
         read.rings.awake(count == 2 && bell.0);
         let filled = match waited.is_err() || link.0 {
-            true => read.reader.fill(),
-            false => Ok(Fill::Nothing),
+            true => read.fill(),
+            false => {
+                read.asked = Instant::now();
+                Ok(Fill::Nothing)
+            }
         };
-        if !matches!(filled, Ok(Fill::More(_))) {
-            read.asked = Instant::now();
-        }
         Some((filled, link.1))
     }
 
@@ -567,20 +575,64 @@ impl State {
     }
 }
 
-/// Reads again and again for a while, letting others run in between.
-fn ask_again(reader: &mut LinkReader, rings: &Rings, patience: &mut Patience) -> io::Result<Fill> {
-    let Some(spin) = patience.spin() else {
-        return Ok(Fill::Nothing);
-    };
-    let start = Instant::now();
-    loop {
-        let filled = reader.fill()?;
-        let took = start.elapsed();
-        let came = !matches!(filled, Fill::Nothing) || rings.has_news();
-        if came || took >= spin {
-            patience.learn(came, took);
-            return Ok(filled);
+impl ReadSide {
+    /// While rings bring the data the stream is looked at once in this time at least.
+    const STREAM_PAUSE: Duration = Duration::from_micros(100);
+    /// For so long a wait for rings keeps the CPU, if their writer has one of its own.
+    const NEAR: Duration = Duration::from_micros(5);
+
+    fn is_to_ask(&self) -> bool {
+        self.asked.elapsed() >= Self::STREAM_PAUSE
+    }
+
+    /// Reads the stream.
+    fn fill(&mut self) -> io::Result<Fill> {
+        let filled = self.reader.fill();
+        if !matches!(filled, Ok(Fill::More(_))) {
+            self.asked = Instant::now();
         }
-        std::thread::yield_now();
+        filled
+    }
+
+    /// Reads the stream if it was not read lately.
+    fn fill_at_times(&mut self) -> io::Result<Fill> {
+        match self.is_to_ask() {
+            true => self.fill(),
+            false => Ok(Fill::Nothing),
+        }
+    }
+
+    /// Looks again and again for a while, letting others run in between: first at what brought
+    /// something last.
+    fn ask_again(&mut self) -> io::Result<Fill> {
+        let Some(spin) = self.patience.spin() else {
+            return Ok(Fill::Nothing);
+        };
+        let start = Instant::now();
+        let near = match self.by_ring && self.rings.others_run() {
+            true => Self::NEAR.min(spin),
+            false => Duration::ZERO,
+        };
+        let mut filled = match self.by_ring {
+            true => self.fill_at_times()?,
+            false => self.fill()?,
+        };
+        loop {
+            let took = start.elapsed();
+            let came = !matches!(filled, Fill::Nothing) || self.rings.has_news();
+            if came || took >= spin {
+                self.patience.learn(came, took);
+                return Ok(filled);
+            }
+            if took < near {
+                std::hint::spin_loop();
+                continue;
+            }
+            std::thread::yield_now();
+            // What a ring has needs no system call to be seen.
+            if !self.rings.has_news() {
+                filled = self.fill()?;
+            }
+        }
     }
 }

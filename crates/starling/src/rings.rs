@@ -14,6 +14,8 @@ struct Open {
     board: Board,
     place: Place,
     peers: Vec<Peer>,
+    /// Whose ring was read last.
+    last: usize,
 }
 
 /// Whose ring it is.
@@ -35,6 +37,7 @@ impl Rings {
             board,
             place,
             peers,
+            last: 0,
         });
     }
 
@@ -104,10 +107,16 @@ impl Rings {
         }
     }
 
-    /// The marks of the peers.
-    pub(crate) fn marks(&self) -> impl Iterator<Item = u64> + use<> {
-        let peers = self.0.iter().flat_map(|open| &open.peers);
-        peers.map(|p| p.place.mark).collect::<Vec<_>>().into_iter()
+    /// The peers in turn, by the mark and federate of each.
+    pub(crate) fn peer(&self, at: usize) -> Option<(u64, FederateHandle)> {
+        let peer = self.0.as_ref()?.peers.get(at)?;
+        Some((peer.place.mark, peer.federate))
+    }
+
+    /// Whether who was read last may go on while this thread keeps its CPU.
+    pub(crate) fn others_run(&self) -> bool {
+        let last = self.0.as_ref().and_then(|open| open.peers.get(open.last));
+        last.is_some_and(|peer| peer.reader.writer_is_elsewhere())
     }
 
     /// Which federate has this mark.
@@ -130,12 +139,16 @@ impl Rings {
         let Some(open) = &mut self.0 else {
             return Ok(false);
         };
-        let mut peers = open.peers.iter_mut();
-        let Some(peer) = peers.find(|p| p.place.mark == mark && !p.broken) else {
+        let mut peers = open.peers.iter_mut().enumerate();
+        let found = peers.find(|(_, p)| p.place.mark == mark && !p.broken);
+        let Some((at, peer)) = found else {
             return Ok(false);
         };
         match peer.reader.read(batch, max) {
-            Read::Frames => Ok(true),
+            Read::Frames => {
+                open.last = at;
+                Ok(true)
+            }
             Read::Nothing => Ok(false),
             Read::Over => {
                 // It was detached; what it has not read is relayed.
