@@ -4,6 +4,7 @@
 
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -54,8 +55,10 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!("joined");
     let mut next = BTreeMap::<u64, u64>::new();
-    for number in 0_u64.. {
-        if sends {
+    let (mut number, mut rests) = (0_u64, false);
+    let mut kept = (number, next.clone());
+    loop {
+        if sends && !rests {
             let mut tag = [0; 200];
             tag[..8].copy_from_slice(&number.to_le_bytes());
             tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
@@ -66,6 +69,7 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
             if number.is_multiple_of(1000) {
                 println!("on");
             }
+            number += 1;
         } else {
             rti.evoke_callback(1.0).map_err(fault)?;
         }
@@ -87,11 +91,25 @@ fn federate() -> Result<(), Box<dyn std::error::Error>> {
                         println!("on");
                     }
                 }
+                Callback::InitiateFederateSave { .. } => {
+                    rests = true;
+                    kept = (number, next.clone());
+                    rti.federate_save_begun().map_err(fault)?;
+                    rti.federate_save_complete().map_err(fault)?;
+                }
+                Callback::FederationRestoreBegun => rests = true,
+                Callback::InitiateFederateRestore { .. } => {
+                    (number, next) = kept.clone();
+                    rti.federate_restore_complete().map_err(fault)?;
+                }
+                Callback::FederationSaved | Callback::FederationRestored => {
+                    rests = false;
+                    println!("{}", callback.name());
+                }
                 _ => {}
             }
         }
     }
-    Ok(())
 }
 
 /// A federate in a process of its own; killed with the test.
@@ -102,11 +120,19 @@ struct Federate {
 
 impl Federate {
     fn start(rtiexec: &Rtiexec, role: &str, name: &str, settings: &str) -> Self {
+        Federate::start_by(&[], rtiexec, role, name, settings)
+    }
+
+    /// By a program that starts it.
+    fn start_by(by: &[&str], rtiexec: &Rtiexec, role: &str, name: &str, settings: &str) -> Self {
         let settings = format!(
             "{};connect.timeout_s=100;transport.shared_memory=auto;{settings}",
             rtiexec.address
         );
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let own = std::env::current_exe().unwrap();
+        let mut all = by.iter().map(OsStr::new).chain([own.as_os_str()]);
+        let mut child = Command::new(all.next().expect("one at least"))
+            .args(all)
             .args(["--exact", "federate", "--ignored", "--nocapture"])
             .env("SHARING_SETTINGS", settings)
             .env("SHARING_ROLE", role)
@@ -174,6 +200,7 @@ impl Rtiexec {
             .args(["rtiexec", "--listen", &address, "--run-dir"])
             .arg(directory.path().join("run"))
             .env("STARLING_TRANSPORT_SHARED_MEMORY", "auto")
+            .env("STARLING_SAVES_DIR", directory.path().join("saves"))
             .env("STARLING_LOG_LEVEL", "off")
             .stdout(Stdio::piped())
             .spawn()
@@ -325,4 +352,86 @@ fn who_has_no_unix_domain_link_is_served_by_rtiexec() {
     rtiexec.until_path("rtiexec (of the other: transport.shared_memory = off)", 1);
     near.goes_on();
     off.goes_on();
+}
+
+/// What was on its way in rings when the federation was saved comes once after it is restored, and
+/// what was sent since does not.
+#[test]
+fn a_restore_gives_back_what_was_in_rings() {
+    let rtiexec = Rtiexec::start();
+    let sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let near = Federate::start(&rtiexec, "receiver", "near", "");
+    let federates = [&sender, &near];
+    let (to, heard) = channel();
+    let keeper = RtiAmbassador::new();
+    let settings = format!(
+        "{};connect.timeout_s=100;transport.shared_memory=auto",
+        rtiexec.address
+    );
+    keeper
+        .connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
+        .unwrap();
+    keeper
+        .join_federation_execution(Some("keeper"), "t", "Near", &[])
+        .unwrap();
+    let until_heard = |name: &str| {
+        until(name, || {
+            keeper.evoke_callback(0.1).unwrap();
+            heard.try_iter().any(|callback| callback.name() == name)
+        });
+    };
+    rtiexec.until_path(SHARED, 2);
+    near.goes_on();
+    keeper.request_federation_save("here", None).unwrap();
+    until_heard("initiateFederateSave");
+    keeper.federate_save_begun().unwrap();
+    keeper.federate_save_complete().unwrap();
+    until_heard("federationSaved");
+    federates.iter().for_each(|f| f.until("federationSaved", 1));
+    for _ in 0..3 {
+        near.goes_on();
+        rtiexec.until_path(SHARED, 2);
+        keeper.request_federation_restore("here").unwrap();
+        until_heard("initiateFederateRestore");
+        keeper.federate_restore_complete().unwrap();
+        until_heard("federationRestored");
+        federates
+            .iter()
+            .for_each(|f| f.until("federationRestored", 1));
+        rtiexec.until_path(SHARED, 2);
+    }
+    near.goes_on();
+    keeper
+        .resign_federation_execution(starling::ResignAction::NoAction)
+        .unwrap();
+}
+
+/// Whether programs can be started in this way here.
+fn works(by: &[&str]) -> bool {
+    let tried = Command::new(by[0]).args(&by[1..]).arg("true").output();
+    tried.is_ok_and(|done| done.status.success())
+}
+
+/// The names of files that a process sees differ, the memory that it is handed does not. Runs where a
+/// process may have a namespace of its own.
+#[test]
+fn who_has_another_dev_shm_shares_memory_all_the_same() {
+    let mount = "mount -t tmpfs none /dev/shm && exec \"$0\" \"$@\"";
+    let apart = [
+        "unshare",
+        "--mount",
+        "--ipc",
+        "--map-root-user",
+        "sh",
+        "-c",
+        mount,
+    ];
+    if !works(&apart) {
+        return;
+    }
+    let rtiexec = Rtiexec::start();
+    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let elsewhere = Federate::start_by(&apart, &rtiexec, "receiver", "apart", "");
+    rtiexec.until_path(SHARED, 1);
+    elsewhere.goes_on();
 }

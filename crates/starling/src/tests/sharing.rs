@@ -313,3 +313,33 @@ fn receivers_come_and_go_while_data_flows() {
         near.hears_all(0..COUNT);
     });
 }
+
+/// Threads that send over one ring: all of it arrives, and that of each in its order.
+#[test]
+fn several_threads_send_over_one_ring() {
+    const THREADS: u32 = 4;
+    const COUNT: u32 = 4_000;
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let receiver = Member::evoked(&rtiexec, "");
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    thread::scope(|scope| {
+        for first in (0..THREADS).map(|n| n * COUNT) {
+            let sender = &sender;
+            scope.spawn(move || (first..first + COUNT).for_each(|n| sender.send(n, 200)));
+        }
+        let mut next: Vec<_> = (0..THREADS).map(|n| n * COUNT).collect();
+        for _ in 0..THREADS * COUNT {
+            let mut came = None;
+            until("an interaction", || {
+                came = receiver.next();
+                came.is_some()
+            });
+            let (number, _) = came.expect("one");
+            let due = &mut next[(number / COUNT) as usize];
+            assert_eq!(number, *due);
+            *due += 1;
+        }
+    });
+}
