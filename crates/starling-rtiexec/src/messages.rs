@@ -1,5 +1,6 @@
 //! What a peer's messages lead to.
 
+use crate::seats::{SHARED_MEMORY, ways_text};
 use crate::server::{Ending, Server};
 use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
 use starling_core::{
@@ -358,13 +359,22 @@ impl Server {
                 detail: format!("it is the turn of '{name}': {does}"),
             }));
         }
+        let ways = receiver.map(|PeerId(peer)| self.ways_to(peer as usize));
+        let ways = ways.unwrap_or_default();
+        if ways.contains_key(SHARED_MEMORY)
+            && let Some(last) = findings.last_mut()
+            && ["sent", "updated"].contains(&last.link.as_str())
+        {
+            last.holds = true;
+            last.detail += "; what takes shared memory does not come to rtiexec";
+        }
         let whole = findings.iter().all(|f| f.holds);
         if let (true, Some(PeerId(peer))) = (whole, receiver)
             && let Some(connection) = self.connection(peer as usize)
         {
             let waiting = connection.writer.pending();
             let silent = connection.heard.elapsed().as_secs_f64();
-            let path = format!("{}, through rtiexec", connection.path);
+            let path = format!("{}; {} to rtiexec", ways_text(&ways), connection.path);
             findings.push(Finding {
                 link: "counts".into(),
                 holds: true,

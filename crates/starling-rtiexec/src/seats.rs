@@ -21,6 +21,9 @@ use std::time::Instant;
 /// So many members of one federation execution share memory; a record in a ring has a bit for each.
 const SEATS: u8 = 128;
 
+/// As a path is called that is none of rtiexec's.
+pub(crate) const SHARED_MEMORY: &str = "shared memory";
+
 /// Those who share memory, by their marks.
 #[derive(Default)]
 pub(crate) struct Seats {
@@ -228,6 +231,22 @@ impl Server {
         }
     }
 
+    /// The ways by which data of the others of its federation execution gets to the federate on
+    /// connection `n`, each with how many they are.
+    pub(crate) fn ways_to(&self, n: usize) -> BTreeMap<String, usize> {
+        let to = self.connections.get(n);
+        let federation = |c: &'_ Connection| Some(c.member.as_ref()?.0.clone());
+        let here = to.and_then(federation);
+        let mut ways = BTreeMap::new();
+        for from in self.connections.numbers().filter(|from| *from != n) {
+            let from = self.connections.get(from);
+            if from.and_then(federation) == here {
+                *ways.entry(self.path(from, to)).or_default() += 1;
+            }
+        }
+        ways
+    }
+
     /// How data of the one gets to the other.
     fn path(&self, from: Option<&Connection>, to: Option<&Connection>) -> String {
         let member = |c: &Connection| self.seats.members.get(&c.mark?);
@@ -243,10 +262,22 @@ impl Server {
             return "rtiexec (the other is another user's)".into();
         }
         match to.mark.and_then(|mark| own.paths.get(&mark)) {
-            Some(Ok(())) => "shared memory".into(),
+            Some(Ok(())) => SHARED_MEMORY.into(),
             Some(Err(why)) => format!("rtiexec ({why})"),
             None => "rtiexec (shared memory is not set up yet)".into(),
         }
+    }
+}
+
+/// As a sentence.
+pub(crate) fn ways_text(ways: &BTreeMap<String, usize>) -> String {
+    let ways = ways.iter().map(|(by, count)| match count {
+        1 => format!("by {by} from another federate"),
+        _ => format!("by {by} from {count} others"),
+    });
+    match ways.collect::<Vec<_>>().join(", ").as_str() {
+        "" => "no other federate is joined".into(),
+        ways => format!("data comes {ways}"),
     }
 }
 

@@ -4,7 +4,9 @@ mod common;
 
 use common::{Client, Running};
 use starling_core::FederateHandle;
-use starling_core::message::{FromExecutive, Request, RequestBody, ResignAction, ToExecutive};
+use starling_core::message::{
+    FromExecutive, Question, Request, RequestBody, ResignAction, ToExecutive,
+};
 use starling_net::Descriptors;
 use starling_wire::{LinkNotice, LinkRequest};
 use std::collections::BTreeMap;
@@ -171,6 +173,29 @@ fn paths_are_shown() {
         (of_b.paths[0].by.as_str(), of_b.paths[0].to.len()),
         (yet, 3)
     );
+    // To one of them, as it is told who asks why it gets nothing.
+    let b = others.get_mut("b").expect("it is joined");
+    b.subscribe();
+    a.until_subscribed(b);
+    a.tell(ToExecutive::QueryWhy(Question {
+        federation: "Near".into(),
+        federate: "b".into(),
+        subject: Some("Number".into()),
+    }));
+    let FromExecutive::Why(findings) = a.until(|m| matches!(m, FromExecutive::Why(_))) else {
+        unreachable!()
+    };
+    let path = findings.iter().find(|f| f.link == "path");
+    let path = &path.unwrap_or_else(|| panic!("{findings:?}")).detail;
+    let sent = findings.iter().find(|f| f.link == "sent");
+    let sent = &sent.unwrap_or_else(|| panic!("{findings:?}")).detail;
+    assert!(
+        sent.ends_with("; what takes shared memory does not come to rtiexec"),
+        "{sent}"
+    );
+    let ways =
+        format!("data comes by {yet} from 2 others, by shared memory from another federate; ");
+    assert!(path.starts_with(&ways), "{path}");
     // Of one that has not offered.
     let _other = Client::member(&server, "Near", "e");
     drop(others.remove("d"));
