@@ -164,14 +164,25 @@ impl RingReader {
             let over = self.writer_is_gone;
             return Ok(if over { Read::Over } else { Read::Nothing });
         }
-        let from = self.cursor.max(self.slot(START));
+        // Where it starts may be newer than where it ends: what is published then comes behind this end.
+        let from = self.cursor.max(self.slot(START).min(end));
         if from > end || end - from > self.ring.size() || !(from | end).is_multiple_of(8) {
             return Err("it says that frames stand where none can");
         }
         let before = batch.len();
-        let to = self
-            .copy(from, end, batch, max)
-            .inspect_err(|_| batch.truncate(before))?;
+        let to = match self.copy(from, end, batch, max) {
+            Ok(to) => to,
+            Err(why) => {
+                batch.truncate(before);
+                fence_all();
+                // Detached in the midst of it, it may have read what the writer was writing over.
+                let attached = self.slot_acquire(MARK) == self.attachment.mark;
+                return match attached || self.writer_is_gone {
+                    true => Err(why),
+                    false => Ok(Read::Nothing),
+                };
+            }
+        };
         self.claim(to, end);
         let mark = self.slot_acquire(MARK);
         if mark == self.attachment.mark || self.writer_is_gone {

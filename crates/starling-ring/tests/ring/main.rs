@@ -6,6 +6,7 @@ mod plain;
 use common::{Member, seat};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use starling_ring::{Full, Read, RingReader, RingWriter, Seats};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn to(seats: &[u8]) -> Seats {
     seats.iter().map(|s| seat(*s)).collect()
@@ -149,4 +150,55 @@ fn who_has_read_all_that_was_for_it_wakes_a_writer_that_waits_for_room() {
     assert!(rings_when_read(&mut late));
     assert!(rings_when_read(&mut early), "it was in the way, too");
     assert!(a.ring.wait_for_room());
+}
+
+/// It may be in the midst of records that are written over, and begins again while others' are published.
+#[test]
+fn who_is_detached_again_and_again_takes_no_offence() {
+    let mut a = Member::new(0);
+    let (mut b, mut c) = (Member::new(1), Member::new(2));
+    let (mut reader, _deaf) = (b.hear(&mut a, 7), c.hear(&mut a, 8));
+    let (times, broken) = (6_000, AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut size = 8;
+            for mark in 9..9 + times {
+                for round in 0..40 {
+                    size = (size * 5 + 8) % 8_000;
+                    // Bytes that are no sizes and no kinds, where another's record stood.
+                    let who = [1, 2][usize::from(round > 4)];
+                    if a.ring.put(to(&[who]), size, |r| r.fill(0xff)).is_err() {
+                        a.ring.detach(seat(2), |_| {});
+                        a.ring.readmit(seat(2), 1_000_000 + mark);
+                    }
+                    a.ring.publish();
+                    if round == 4 {
+                        a.ring.detach(seat(1), |_| {});
+                    }
+                }
+                while !a.ring.is_awaited(seat(1), mark) {
+                    if broken.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    std::thread::yield_now();
+                }
+                a.ring.readmit(seat(1), mark);
+            }
+        });
+        let (mut mark, mut batch) = (9, Vec::new());
+        while mark < 9 + times {
+            batch.clear();
+            match reader.read(&mut batch, 1 << 20) {
+                Read::Over => {
+                    reader.rejoin(mark);
+                    mark += 1;
+                }
+                Read::Broken(why) => {
+                    broken.store(true, Ordering::Relaxed);
+                    panic!("{why}, after {mark}");
+                }
+                Read::Frames | Read::Nothing => {}
+            }
+        }
+    });
 }
