@@ -408,7 +408,7 @@ impl Server {
             }
             (Some(_), None) => {
                 // Before what the log says of it.
-                self.unseat(n);
+                self.leave_seat(n);
                 let Some(connection) = self.connection(n) else {
                     return;
                 };
@@ -437,7 +437,9 @@ impl Server {
             let n = peer as usize;
             match &mut message {
                 // It offers again what it shares, if it is restored.
-                FromExecutive::Removed(_) | FromExecutive::Restored(_) => self.unseat(n),
+                FromExecutive::Removed(_) | FromExecutive::Restored(_) => {
+                    self.unseat(n);
+                }
                 FromExecutive::Status(list) => self.put_paths(list),
                 _ => {}
             }

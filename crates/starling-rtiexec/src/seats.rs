@@ -171,15 +171,18 @@ impl Server {
         }
     }
 
-    /// A member shares memory no more.
-    pub(crate) fn unseat(&mut self, n: usize) {
-        let mark = self.connection(n).and_then(|c| c.mark.take());
-        let Some(mark) = mark else {
-            return;
-        };
-        let Some(gone) = self.seats.members.remove(&mark) else {
-            return;
-        };
+    /// A member has left. It is told so, too: the others drop what they hold for it, and what the log still
+    /// tells it is not to wait for a fence among that.
+    pub(crate) fn leave_seat(&mut self, n: usize) {
+        if let Some(mark) = self.unseat(n) {
+            self.tell(n, &LinkNotice::Gone { mark }, None);
+        }
+    }
+
+    /// A member shares memory no more; its mark, if it did.
+    pub(crate) fn unseat(&mut self, n: usize) -> Option<u64> {
+        let mark = self.connection(n).and_then(|c| c.mark.take())?;
+        let gone = self.seats.members.remove(&mark)?;
         let mut others = Vec::new();
         for other in self.seats.members.values_mut() {
             if other.execution == gone.execution && other.user == gone.user {
@@ -190,6 +193,7 @@ impl Server {
         for n in others {
             self.tell(n, &LinkNotice::Gone { mark }, None);
         }
+        Some(mark)
     }
 
     /// Appends a message about links to what is to be sent.

@@ -215,6 +215,14 @@ impl State {
                     link.put_link_request(&path);
                 }
             }
+            LinkNotice::Gone { mark } if rings.own_mark() == Some(mark) => {
+                // This federate has left. Peers drop what they hold for it: no fence is waited for.
+                self.take_rings(rings);
+                while let Some((mark, federate)) = rings.peer(0) {
+                    rings.remove(mark);
+                    self.lrc.link_ended(federate)?;
+                }
+            }
             LinkNotice::Gone { mark } => {
                 if let Some(shared) = &mut self.lrc.outbox().shared {
                     shared.remove(mark);

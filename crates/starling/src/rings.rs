@@ -119,6 +119,11 @@ impl Rings {
         last.is_some_and(|peer| peer.reader.writer_is_elsewhere())
     }
 
+    /// This federate's own mark, if it shares memory.
+    pub(crate) fn own_mark(&self) -> Option<u64> {
+        Some(self.0.as_ref()?.place.mark)
+    }
+
     /// Which federate has this mark.
     pub(crate) fn federate(&self, mark: u64) -> Option<FederateHandle> {
         let mut peers = self.0.iter().flat_map(|open| &open.peers);

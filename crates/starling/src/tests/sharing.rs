@@ -271,6 +271,35 @@ fn what_was_sent_before_one_resigns_arrives() {
     }
 }
 
+/// What a peer holds for one that resigns goes, a fence among it: the log tells that one of its resignation all
+/// the same.
+#[test]
+fn who_resigns_waits_for_no_fence() {
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, "");
+    let leaver = Member::evoked(&rtiexec, "callbacks.io=single-threaded");
+    subscribe(&sender, &[&leaver]);
+    sender.until_direct(1);
+    sender.send(0, 100);
+    let class = sender.class;
+    sender.rti.unpublish_interaction_class(class).unwrap();
+    // It is heard by the sender before the leaver reads.
+    let links = leaver.links();
+    let mut state = links.lock();
+    let action = ResignAction::NoAction;
+    state.lrc.resign_federation_execution(action).unwrap();
+    links.flush(&mut state);
+    drop(state);
+    until("the sender knows", || {
+        sender.evoke();
+        sender.direct() == 0
+    });
+    until("the leaver knows", || {
+        leaver.evoke();
+        !links.lock().lrc.is_member()
+    });
+}
+
 /// Two ways for two receivers, and one that comes and goes while data flows.
 #[test]
 fn receivers_come_and_go_while_data_flows() {
