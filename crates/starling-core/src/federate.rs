@@ -173,13 +173,13 @@ impl Federate {
         let log = saved.log.clone();
         federate.restore(saved)?;
         federate.log.restore(federate.me, log);
-        // It was told when it joined.
-        federate.note = None;
         Ok(federate)
     }
 
     /// Becomes what was saved, but for the log. The object model stays, and the limits.
     pub(crate) fn restore(&mut self, saved: saved::Federate) -> Result<(), ProtocolError> {
+        // It was told when it joined.
+        self.note = None;
         self.me = saved.federation.handle;
         self.federation.restore(saved.federation);
         self.declarations = Declarations::restore(self.me, saved.declaration);

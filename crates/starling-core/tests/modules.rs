@@ -1,6 +1,7 @@
 //! Modules at the executive: merged elsewhere, checked as set, and names that are nearly there.
 
 use crate::common::{Federation, fom};
+use crate::save::{restoring, saved};
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
 use starling_core::{Check, Exception, ExceptionKind, Executive, ModuleMerge, PeerId};
 
@@ -328,6 +329,10 @@ fn the_first_federate_is_told_what_is_doubtful_of_the_modules() {
         "{note}"
     );
     assert_eq!(f.federate("B").take_note(), None);
+    let saved = saved(&mut f, "L");
+    restoring(&mut f, "L", saved);
+    assert_eq!(f.callbacks("A").len(), 1, "it is restored");
+    assert_eq!(f.federate("A").take_note(), None, "it was told");
     let mut sound = Federation::new("");
     sound.join("A");
     assert_eq!(sound.federate("A").take_note(), None);

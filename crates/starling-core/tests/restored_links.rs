@@ -3,8 +3,10 @@
 
 use crate::common::Federation;
 use crate::save::{restoring, saved};
-use starling_core::message::ResignAction;
-use starling_core::{Archived, Callback, FederateHandle};
+use starling_core::message::{After, Data, DataBody, Payload, ResignAction};
+use starling_core::{
+    Archived, Callback, FederateHandle, InteractionClassHandle, Transportation, ValuesBuf,
+};
 
 /// A publishes I, B subscribes to it.
 fn linked() -> (Federation, FederateHandle) {
@@ -76,4 +78,36 @@ fn what_overtakes_a_restore_may_be_of_a_handle_that_had_resigned() {
     assert_ne!(f.join("A"), a);
     overtake(&mut f, a, saved);
     assert_eq!(received(&mut f), ["first", "second"]);
+}
+
+/// A frame that can't be, among those that overtake a restore, is its sender's fault.
+#[test]
+fn what_overtakes_a_restore_and_can_not_be_is_counted() {
+    let (mut f, a) = linked();
+    let saved = saved(&mut f, "L");
+    restoring(&mut f, "L", saved);
+    f.hear_but("B");
+    let index = f.status().log;
+    let values = ValuesBuf::default();
+    let payload = Payload {
+        transportation: Transportation::Reliable,
+        values: values.values(),
+        tag: &[],
+        address: None,
+        stamp: None,
+    };
+    let data = Data {
+        sender: a,
+        after: After {
+            requests: Default::default(),
+            index,
+        },
+        body: DataBody::Interaction {
+            class: InteractionClassHandle::from_raw(9_999),
+            payload,
+        },
+    };
+    f.federate("B").receive_data(&data, None).unwrap();
+    assert_eq!(received(&mut f), [""; 0]);
+    assert_eq!(f.member("B").counters().unknown, 1);
 }

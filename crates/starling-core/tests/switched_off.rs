@@ -2,7 +2,7 @@
 //! `services.ddm`, `services.rates`).
 
 use crate::common::Federation;
-use starling_core::message::ddm;
+use starling_core::message::{SubscribedAttribute, ddm, declaration};
 use starling_core::{Exception, ExceptionKind, Services};
 
 const ON: Services = Services {
@@ -54,4 +54,17 @@ fn whoever_asks_past_its_lrc_is_refused() {
     f.join("A");
     let refused = f.forge_request("A", &[], ddm::Request::CommitRegions(Vec::new()));
     assert!(refused.unwrap_err().contains("services.ddm is off"));
+    let mut f = Federation::with(Services { rates: false, ..ON }, "");
+    f.join("A");
+    let attribute = SubscribedAttribute {
+        attribute: f.attributes(&["x"])[0],
+        active: true,
+        rate: "Low".into(),
+    };
+    let request = declaration::Request::SubscribeObjectClass {
+        class: f.class("A"),
+        attributes: vec![attribute],
+    };
+    let refused = f.forge_request("A", &[], request);
+    assert!(refused.unwrap_err().contains("services.rates is off"));
 }

@@ -4,7 +4,7 @@ use crate::execution::Execution;
 use crate::message::declaration::{Entry, Request};
 use crate::message::{Cause, SubscribedAttribute, Subscription};
 use crate::mom;
-use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError};
+use crate::{AttributeHandle, InteractionClassHandle, ObjectClassHandle, ProtocolError, Services};
 
 impl Execution {
     /// A request of this chapter.
@@ -138,7 +138,11 @@ impl Execution {
 
     /// An update rate of the FDD, or none.
     pub(crate) fn require_rate(&self, rate: &str) -> Result<(), ProtocolError> {
-        if rate.is_empty() || self.model.update_rate(rate).is_some() {
+        if rate.is_empty() {
+            return Ok(());
+        }
+        Services::require(self.services.rates, "services.rates")?;
+        if self.model.update_rate(rate).is_some() {
             return Ok(());
         }
         Err(ProtocolError("the FDD has no such update rate".into()))

@@ -540,7 +540,10 @@ impl Federate {
             .delivery
             .push(QueuedSave::new(Callback::FederationRestored));
         for data in self.log.take_ahead() {
-            federate.receive_data(&data.borrow(), None)?;
+            // Whoever sent what can't be is not the fault of the connection that tells of the restore.
+            if federate.receive_data(&data.borrow(), None).is_err() {
+                federate.counters.unknown += 1;
+            }
         }
         Ok(federate)
     }

@@ -1,7 +1,8 @@
 //! The log at the executive: who has been told what of it.
 //!
 //! Invariants:
-//! - every request of a member takes one log index, refused or not, unless its epoch is over;
+//! - every request of a member takes one log index, refused or not, unless its epoch is over; one with
+//!   fences takes another for these before it;
 //! - a member's stream is complete: entries that do not concern it are covered by a watermark
 //!   before anything later is put on it;
 //! - what was sent by who had not applied the beginning of the present epoch brings nothing about;
