@@ -2,8 +2,9 @@
 // and notices when it has jumped.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 
@@ -26,9 +27,10 @@ public:
     Clock();
 
     static std::uint64_t nowNs() {
-        auto const now = std::chrono::steady_clock::now().time_since_epoch();
-        return static_cast<std::uint64_t>(
-                   std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) +
+        timespec now;
+        ::clock_gettime(CLOCK_MONOTONIC, &now);
+        return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+               static_cast<std::uint64_t>(now.tv_nsec) +
                injectedNs_.load(std::memory_order_relaxed);
     }
 

@@ -29,6 +29,8 @@ std::size_t const kQueueMax = 4 * 1024 * 1024;
 std::uint32_t const kFrameMax = 1u << 30;
 std::uint32_t const kItemsMax = 1u << 24;
 std::size_t const kMembersMax = 4096;
+// What items may have one behind the other; others have memory of their own.
+std::size_t const kMadeMax = 64 * 1024 * 1024;
 // What may be kept for later.
 std::uint64_t const kKeptMax = std::uint64_t{4} << 30;
 std::size_t const kRead = 256 * 1024;
@@ -235,7 +237,9 @@ void Mesh::withdraw() {
         }
         write(*link);
     }
+    for (auto const& link : links_) link->out.copy(made_);
     items_.clear();
+    made_.clear();
     for (auto at = subscribed_.begin(); at != subscribed_.end();) {
         at = topics_[*at].kind == Topic::Kind::text ? std::next(at) : subscribed_.erase(at);
     }
@@ -267,6 +271,13 @@ std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytes
         declare(*link, Frame::item, index, topics_[topic].name);
         if (link->out.size() > kBundle) write(*link);
     }
+    if (byLinks_ && made_.size() + made->frame.size() <= kMadeMax) {
+        made->at = made_.size();
+        made->size = made->frame.size();
+        made_.insert(made_.end(), made->frame.begin(), made->frame.end());
+        made->frame = Bytes();
+    }
+    routed(*made);
     items_.push_back(std::move(made));
     settled_ = false;
     return index;
@@ -282,6 +293,7 @@ void Mesh::route(Link& to, std::string const& topic) {
         Item& one = *items_[i];
         if (topics_[one.topic].name != topic) continue;
         one.receivers.push_back(&to);
+        routed(one);
         declare(to, Frame::item, static_cast<std::uint32_t>(i), topic);
     }
     write(to);
@@ -300,7 +312,10 @@ void Mesh::settle() {
 
 // ---- sending
 
-void Mesh::queue(Link& to, Bytes const& frame) { to.out.add(frame); }
+void Mesh::queue(Link& to, Bytes const& frame) {
+    to.out.copy(made_);
+    to.out.add(frame.data(), frame.size());
+}
 
 void Mesh::ring(Link& to) {
     queue(to, frameOf(Frame::wake, ""));
@@ -310,8 +325,8 @@ void Mesh::ring(Link& to) {
 void Mesh::write(Link& to) {
     while (to.socket >= 0 && !to.out.empty()) {
         ++statistics_.systemCalls;
-        ssize_t const n =
-            ::send(to.socket, to.out.data(), to.out.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        auto const next = to.out.front(made_);
+        ssize_t const n = ::send(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) to.out.leave(static_cast<std::size_t>(n));
         else if (errno == EAGAIN) return;
         else if (errno != EINTR) break;  // it has gone: reading says so
@@ -319,20 +334,47 @@ void Mesh::write(Link& to) {
     to.out.clear();
 }
 
-void Mesh::send(std::size_t index, std::uint64_t stamp) {
-    if (!settled_) settle();
-    Item& one = *items_[index];
+// At the front of each field of a frame.
+template <class Item>
+static void stampAll(unsigned char* frame, Item const& one, std::uint64_t stamp) {
     std::uint64_t const little = htole64(stamp);
-    unsigned char* at = one.frame.data() + sizeof(Header);
-    for (std::size_t f = 0; f < one.fields; ++f, at += one.stride) {
+    unsigned char* at = frame + sizeof(Header);
+    std::memcpy(at, &little, sizeof little);
+    for (std::size_t f = 1; f < one.fields; ++f) {
+        at += one.stride;
         std::memcpy(at, &little, sizeof little);
     }
+}
+
+// What is usual comes first and calls nothing: data by the link of one receiver, in the order of
+// the items.
+void Mesh::send(std::size_t index, std::uint64_t stamp) {
+    Item& one = *items_[index];
+    Link* const to = one.only;
+    if (!settled_ || to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
     ++statistics_.sent;
-    if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
-    for (Link* const to : one.receivers) {
-        if (to->socket < 0) continue;
-        byLinks_ ? to->out.add(one.frame) : carry(*to, one.frame);
-        if (to->out.size() >= kBundle) urge(*to);
+    stampAll(made_.data() + one.at, one, stamp);
+    to->out.extend(one.size);
+    if (to->out.size() >= kBundle) urge(*to);
+}
+
+void Mesh::sendOtherwise(Item& one, std::uint64_t stamp) {
+    if (!settled_) settle();
+    ++statistics_.sent;
+    if (one.size != 0) {
+        for (Link* const to : one.receivers) to->out.free(made_, one.at);
+        stampAll(made_.data() + one.at, one, stamp);
+        for (Link* const to : one.receivers) to->out.extend(one.size);
+    } else {
+        stampAll(one.frame.data(), one, stamp);
+        if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
+        for (Link* const to : one.receivers) {
+            if (to->socket >= 0) byLinks_ ? queue(*to, one.frame) : carry(*to, one.frame);
+        }
+    }
+    // One of them may leave while it is waited for.
+    for (std::size_t i = 0; i < one.receivers.size(); ++i) {
+        if (one.receivers[i]->out.size() >= kBundle) urge(*one.receivers[i]);
     }
 }
 
@@ -362,7 +404,7 @@ void Mesh::say(TopicId topic, std::vector<std::string> const& values) {
 
 // ---- receiving
 
-std::size_t Mesh::deliverKept() {
+std::size_t Mesh::deliverAllKept() {
     std::size_t delivered = 0;
     for (; !kept_.empty(); ++delivered) {
         Kept const one = std::move(kept_.front());
@@ -498,7 +540,9 @@ void Mesh::handle(Link& from, std::uint32_t what, unsigned char const* bytes, st
                 if (topics_[one->topic].name != name) continue;
                 auto& to = one->receivers;
                 to.erase(std::remove(to.begin(), to.end(), &from), to.end());
+                routed(*one);
             }
+            from.out.copy(made_);  // what is made from now on is not for it
             return;
         case Frame::item:
             if (size >= 4) takeItem(from, get32(bytes), name);
@@ -597,6 +641,7 @@ void Mesh::lose(Link& link) {
     for (auto const& one : items_) {
         auto& to = one->receivers;
         to.erase(std::remove(to.begin(), to.end(), &link), to.end());
+        routed(*one);
     }
     kept_.push_back({&link, Frame::lost, {}});
 }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "endpoint.hpp"
 
@@ -74,23 +75,53 @@ protected:
         std::size_t instance = 0;
         bool known = false, object = false;
     };
-    // What is to be sent. Its memory stays, and adding to it costs little more than the copy.
+    // What is to be sent: bytes, whose memory stays, and behind them frames of items that lie one
+    // behind the other where they are made (`made`) and leave from there, so that sending all items
+    // in their order copies none.
     class Outgoing {
     public:
-        bool empty() const { return filled_ == left_; }
-        std::size_t size() const { return filled_ - left_; }
-        unsigned char const* data() const { return bytes_.data() + left_; }
-        void add(Bytes const& frame) {
-            if (filled_ + frame.size() > bytes_.size()) bytes_.resize(2 * (filled_ + frame.size()));
-            std::memcpy(bytes_.data() + filled_, frame.data(), frame.size());
-            filled_ += frame.size();
+        bool empty() const { return filled_ == left_ && begin_ == end_; }
+        std::size_t size() const { return filled_ - left_ + (end_ - begin_); }
+        // What leaves first.
+        std::pair<unsigned char const*, std::size_t> front(Bytes const& made) const {
+            if (filled_ != left_) return {bytes_.data() + left_, filled_ - left_};
+            return {made.data() + begin_, end_ - begin_};
         }
-        void leave(std::size_t bytes) { left_ += bytes; }
-        void clear() { filled_ = left_ = 0; }
+        void add(unsigned char const* bytes, std::size_t size) {
+            if (filled_ + size > bytes_.size()) bytes_.resize(2 * (filled_ + size));
+            std::memcpy(bytes_.data() + filled_, bytes, size);
+            filled_ += size;
+        }
+        // What is made at `at` can come next without a copy.
+        bool follows(std::size_t at) {
+            if (at == end_) return true;
+            if (begin_ != end_) return false;
+            begin_ = end_ = at;
+            return true;
+        }
+        // The frame that is made at `at` may change: it is not to leave as it is now, or was
+        // copied.
+        void free(Bytes const& made, std::size_t at) {
+            if (at == end_) return;
+            copy(made);
+            begin_ = end_ = at;
+        }
+        // Then it is added.
+        void extend(std::size_t size) { end_ += size; }
+        void copy(Bytes const& made) {
+            if (begin_ != end_) add(made.data() + begin_, end_ - begin_);
+            begin_ = end_;
+        }
+        void leave(std::size_t bytes) { (filled_ != left_ ? left_ : begin_) += bytes; }
+        void clear() {
+            filled_ = left_ = 0;
+            begin_ = end_;
+        }
 
     private:
         Bytes bytes_;
         std::size_t filled_ = 0, left_ = 0;
+        std::size_t begin_ = 0, end_ = 0;  // of `made`
     };
     struct Link {
         int socket = -1;
@@ -111,8 +142,10 @@ protected:
     struct Item {
         TopicId topic;
         std::size_t fields, stride;
-        Bytes frame;
+        Bytes frame;                   // where data travel the links: in `made_` instead
+        std::size_t at = 0, size = 0;  // there; 0: it is not
         std::vector<Link*> receivers;
+        Link* only = nullptr;  // of these, if there is one, of what is made there
     };
 
     // What an adapter carries its own way: one frame to one receiver. The default is the link.
@@ -158,6 +191,11 @@ private:
         Bytes bytes;
     };
 
+    void sendOtherwise(Item& one, std::uint64_t stamp);
+    // Whoever receives it has changed.
+    void routed(Item& one) {
+        one.only = one.size != 0 && one.receivers.size() == 1 ? one.receivers.front() : nullptr;
+    }
     void greet(Link& link);
     void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
     void settle();
@@ -167,7 +205,8 @@ private:
     std::size_t frames(Link& from, bool hand);
     void handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size);
     void deliver(Link& from, std::uint32_t number, unsigned char const* bytes, std::size_t size);
-    std::size_t deliverKept();
+    std::size_t deliverKept() { return kept_.empty() ? 0 : deliverAllKept(); }
+    std::size_t deliverAllKept();
     void takeHello(Link& from, unsigned char const* bytes, std::size_t size);
     void takeItem(Link& from, std::uint32_t number, std::string const& topic);
     void takeText(Link& from, unsigned char const* bytes, std::size_t size);
@@ -183,6 +222,7 @@ private:
     std::set<TopicId> subscribed_;
     std::vector<std::size_t> discovered_;  // by topic
     std::vector<std::unique_ptr<Item>> items_;
+    Bytes made_;  // their next frames, one behind the other
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;
     std::vector<pollfd> watch_;

@@ -165,7 +165,7 @@ void InnerLoop::giveBack(Role const& role, Arrival const& arrival) {
     if (item < role.items.size()) returns_.push_back(Return{role.items[item], arrival.stamp});
 }
 
-void InnerLoop::flushReturns() {
+void InnerLoop::flushAllReturns() {
     // Queueing and flushing may bring further arrivals, the last ones among them.
     while (!returns_.empty()) {
         returning_.swap(returns_);
@@ -176,7 +176,9 @@ void InnerLoop::flushReturns() {
 }
 
 void InnerLoop::housekeeping(std::uint64_t now) {
-    if (now - pulseNs_ < 1000000000) return;  // a clock that went back counts as late
+    auto const passed = static_cast<std::int64_t>(now - pulseNs_);
+    // Some readings are older than the last pulse; a clock that went back is none of these.
+    if (passed < 1000000000 && passed > -1000000000) return;
     pulseNs_ = now;
     // One of a federate that is in several pairs counts once.
     if (!roles_.empty()) ++roles_.front().result.heartbeats;
@@ -185,7 +187,7 @@ void InnerLoop::housekeeping(std::uint64_t now) {
 
 // One wait of the loop version, with what arrived in it.
 void InnerLoop::pause() {
-    housekeeping(nowNs());
+    housekeeping(lookedNs_);
     flushReturns();
     std::uint64_t const before = arrivals_;
     if (test_.loopVersion == 1) {
@@ -197,7 +199,7 @@ void InnerLoop::pause() {
         rti_.wait(test_.tickMax);
     }
     flushReturns();
-    std::uint64_t const now = nowNs();
+    std::uint64_t const now = lookedNs_ = nowNs();
     if (arrivals_ != before) {
         for (auto& role : roles_) {
             bool const between = role.result.received > 0 && role.result.received < role.expected;
@@ -207,16 +209,18 @@ void InnerLoop::pause() {
 }
 
 // Waits until `done`. False: nothing has arrived for the time-out, the rest is lost.
-bool InnerLoop::await(std::function<bool()> const& done) {
-    double const timeout = test_.reliable ? dataTimeoutS_ : lossTimeoutS_;
+template <class Done>
+bool InnerLoop::await(Done done) {
+    double const timeoutS = test_.reliable ? dataTimeoutS_ : lossTimeoutS_;
+    auto const timeoutNs = static_cast<std::uint64_t>(timeoutS * 1e9);
     std::uint64_t seen = arrivals_;
-    std::uint64_t sinceNs = nowNs();
+    std::uint64_t sinceNs = 0;  // the end of the first wait: the time-out is of silence
     while (!done()) {
         pause();
-        if (arrivals_ != seen) {
+        if (arrivals_ != seen || sinceNs == 0) {
             seen = arrivals_;
-            sinceNs = nowNs();
-        } else if (secondsSince(sinceNs) > timeout) {
+            sinceNs = lookedNs_;
+        } else if (lookedNs_ - sinceNs > timeoutNs) {
             return false;
         }
     }
@@ -243,16 +247,18 @@ void InnerLoop::flushAndDrain() {
 
 void InnerLoop::send() {
     std::uint64_t const updateBytes = test_.bufferBytes * static_cast<std::uint64_t>(test_.buffers);
-    std::uint64_t const updates = test_.updates, bytesMax = test_.queuedBytesMax,
-                        updatesMax = test_.queuedUpdatesMax;
+    std::uint64_t const updates = test_.updates;
+    // As many as reach one threshold or the other.
+    std::uint64_t const together =
+        std::min(test_.queuedUpdatesMax, (test_.queuedBytesMax - 1) / updateBytes + 1);
     std::uint64_t const answered = test_.latency() ? 1 : 0;
-    std::uint64_t pendingBytes = 0;
-    std::uint64_t pendingUpdates = 0;
+    std::uint16_t const tag = tag_;
+    std::uint64_t pending = 0;
     std::uint64_t now = nowNs();
     auto flush = [&] {
-        if (pendingUpdates == 0) return;
+        if (pending == 0) return;
         flushAndDrain();
-        pendingBytes = pendingUpdates = 0;
+        pending = 0;
         housekeeping(now);
     };
     for (bool more = true; more && !silent_;) {
@@ -263,12 +269,10 @@ void InnerLoop::send() {
             for (auto const item : role.items) {
                 if (sent == updates) break;
                 now = std::max(nowNs(), now + 1);  // no two stamps are the same
-                rti_.queue(item, makeStamp(tag_, now));
+                rti_.queue(item, makeStamp(tag, now));
                 ++sent;
                 outstanding_ += answered;
-                pendingBytes += updateBytes;
-                ++pendingUpdates;
-                if (pendingBytes >= bytesMax || pendingUpdates >= updatesMax) {
+                if (++pending >= together) {
                     flush();
                     if (silent_) break;
                 }
@@ -316,7 +320,7 @@ void InnerLoop::warmUp() {
 }
 
 std::vector<PartResult> InnerLoop::run() {
-    pulseNs_ = nowNs();
+    pulseNs_ = lookedNs_ = nowNs();
     warmUp();
     std::uint64_t const beginNs = nowNs();
     send();

@@ -66,9 +66,13 @@ private:
     void warmUp();
     void send();
     void flushAndDrain();
-    void flushReturns();
+    void flushReturns() {
+        if (!returns_.empty()) flushAllReturns();
+    }
+    void flushAllReturns();
     void pause();
-    bool await(std::function<bool()> const& done);
+    template <class Done>
+    bool await(Done done);
     std::string silence(Role const& role) const;
     bool complete() const;
     void housekeeping(std::uint64_t nowNs);
@@ -94,6 +98,7 @@ private:
     std::uint64_t arrivals_ = 0;     // of any kind: progress
     std::uint64_t outstanding_ = 0;  // round trips under way
     std::uint64_t pulseNs_ = 0;
+    std::uint64_t lookedNs_ = 0;  // when the clock was last read for a wait
 };
 
 }  // namespace bmfed
