@@ -2,7 +2,7 @@
 
 use crate::common::Federation;
 use starling_core::message::ResignAction;
-use starling_core::{LogicalTime, LogicalTimeInterval};
+use starling_core::{Archived, LogicalTime, LogicalTimeInterval};
 
 fn at(time: f64) -> LogicalTime {
     LogicalTime::float64(time).unwrap()
@@ -134,7 +134,53 @@ fn enabling_and_holding_are_told() {
         "FAIL granted: it is held until the federation execution is saved as 's' at 2; \
          not done with it: 'A', 'B', 'C'"
     );
-    assert_eq!(turn, None);
+    assert_eq!(turn.as_deref(), Some("A"));
+}
+
+#[test]
+fn in_a_save_or_a_restore_it_is_the_turn_of_who_is_not_done() {
+    let mut f = timed(&["A", "B"]);
+    f.join("C");
+    f.call("B", |f| f.time_advance_request(at(9.0))).unwrap();
+    f.call("A", |f| f.request_federation_save("s", None))
+        .unwrap();
+    f.run();
+    for name in ["A", "B", "C"] {
+        f.callbacks(name);
+    }
+    f.call("A", |f| f.federate_save_begun()).unwrap();
+    f.call("A", |f| f.federate_save_complete()).unwrap();
+    let saved =
+        "it is held until the federation execution is saved as 's'; not done with it: 'B', 'C'";
+    for (name, last) in [("B", "granted"), ("C", "delivered"), ("A", "delivered")] {
+        let (lines, turn) = f.why_time(name);
+        assert_eq!(lines.last(), Some(&format!("FAIL {last}: {saved}")));
+        assert_eq!(turn.as_deref(), Some("B"), "of {name}");
+    }
+    for name in ["B", "C"] {
+        f.call(name, |f| f.federate_save_begun()).unwrap();
+        f.call(name, |f| f.federate_save_complete()).unwrap();
+    }
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, Archived::Written);
+    f.callbacks("A");
+    f.call("A", |f| f.request_federation_restore("s")).unwrap();
+    f.run();
+    let reading = f.archives().remove(0);
+    f.archived(
+        &reading,
+        Archived::Read(task.write.expect("it was written")),
+    );
+    for name in ["A", "B", "C", "A"] {
+        f.callbacks(name);
+    }
+    f.call("A", |f| f.federate_restore_complete()).unwrap();
+    let (lines, turn) = f.why_time("C");
+    let restored =
+        "it is held until the federation execution is restored; not done with it: 'B', 'C'";
+    assert_eq!(lines.last(), Some(&format!("FAIL delivered: {restored}")));
+    assert_eq!(turn.as_deref(), Some("B"));
 }
 
 #[test]

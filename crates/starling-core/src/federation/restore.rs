@@ -100,6 +100,14 @@ impl Restoring {
         self.0.is_some()
     }
 
+    /// Who takes part and has not said that it is restored.
+    pub(super) fn not_done(&self) -> Vec<FederateHandle> {
+        let done = RestoreStatus::FederateWaitingForFederationToRestore;
+        let members = self.0.iter().flat_map(|restore| &restore.members);
+        let left = members.filter(|(_, (_, status))| *status != done);
+        left.map(|(federate, _)| *federate).collect()
+    }
+
     /// Whether the restore that began there is in progress.
     pub(super) fn is_that(&self, began: LogIndex) -> bool {
         self.0.as_ref().is_some_and(|r| r.began == began)

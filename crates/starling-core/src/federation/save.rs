@@ -411,28 +411,52 @@ impl Execution {
             .collect()
     }
 
-    /// What holds time, and whom it waits for; a sentence without its end.
-    pub(crate) fn hold_text(&self) -> String {
+    /// Whether a save or a restore has begun: nobody is delivered anything else.
+    pub(crate) fn is_held(&self) -> bool {
+        self.federation.saves.is_in_progress() || self.federation.restoring.is_in_progress()
+    }
+
+    /// Whom a save or a restore waits for, by what these have not done.
+    fn holding(&self) -> [(&'static str, Vec<FederateHandle>); 2] {
+        let not_done = "not done with it";
         if self.federation.restoring.is_in_progress() {
-            return "it is held until the federation execution is restored".to_owned();
+            return [
+                ("", Vec::new()),
+                (not_done, self.federation.restoring.not_done()),
+            ];
         }
-        let (label, time) = self.federation.saves.next();
-        let mut text = format!("it is held until the federation execution is saved as '{label}'");
-        if let Some(time) = time {
-            text += &format!(" at {time}");
+        let (_, time) = self.federation.saves.next();
+        let mut behind = time.map_or_else(Vec::new, |time| self.not_come_to_save(time));
+        // The others wait for those who have not even asked.
+        let asks = |f: &FederateHandle| time.is_some_and(|time| self.time.asks_beyond(*f, time));
+        if !behind.iter().all(asks) {
+            behind.retain(|f| !asks(f));
         }
         let stage = |f: &FederateHandle| self.federation.saves.stage(*f);
         let complete = SaveStatus::FederateWaitingForFederationToSave;
-        let members = self.log.members();
-        let behind = time.map_or_else(Vec::new, |time| self.not_come_to_save(time));
-        let saving = members
-            .into_iter()
-            .filter(|f| stage(f) != SaveStatus::NoSaveInProgress);
-        let saving = saving.filter(|f| stage(f) != complete);
-        for (what, who) in [
-            ("not come to that", behind),
-            ("not done with it", saving.collect()),
-        ] {
+        let saving = self.log.members().into_iter();
+        let saving =
+            saving.filter(|f| ![SaveStatus::NoSaveInProgress, complete].contains(&stage(f)));
+        [("not come to that", behind), (not_done, saving.collect())]
+    }
+
+    /// For which federate in the first place a save or a restore waits.
+    pub(crate) fn hold_turn(&self) -> Option<FederateHandle> {
+        let [behind, saving] = self.holding();
+        behind.1.into_iter().chain(saving.1).next()
+    }
+
+    /// What holds time, and whom it waits for; a sentence without its end.
+    pub(crate) fn hold_text(&self) -> String {
+        let mut text = "it is held until the federation execution is ".to_owned();
+        if self.federation.restoring.is_in_progress() {
+            text += "restored";
+        } else {
+            let (label, time) = self.federation.saves.next();
+            text += &format!("saved as '{label}'");
+            text += &time.map_or(String::new(), |time| format!(" at {time}"));
+        }
+        for (what, who) in self.holding() {
             let names = who.iter().filter_map(|f| self.federation.federate_name(*f));
             if let Some(names) = quoted(names) {
                 text += &format!("; {what}: {names}");

@@ -192,6 +192,13 @@ impl ExecutionTime {
         self.times.has_come_to(federate, time)
     }
 
+    /// Whether a federate has asked for a time beyond this one.
+    pub(crate) fn asks_beyond(&self, federate: FederateHandle, time: LogicalTime) -> bool {
+        let clock = self.times.clock(federate);
+        let asked = clock.and_then(|c| c.advance());
+        asked.is_some_and(|(_, to)| to > time)
+    }
+
     /// Whether something has come that may lead to a grant.
     pub(crate) fn is_unsettled(&self) -> bool {
         self.unsettled

@@ -28,20 +28,33 @@ impl Execution {
     pub(crate) fn why_time(&self, walk: &mut Walk, of: FederateHandle) -> Result<(), Broken> {
         walk.holds("time", self.time_text(of));
         let Some(wait) = self.time.times().wait(of) else {
-            if !self.takes_part_in_time(of) {
-                walk.holds(
-                    "asked",
-                    "nothing: it takes no part in time management".to_owned(),
-                );
+            let asked = match self.takes_part_in_time(of) {
+                false => "nothing: it takes no part in time management".to_owned(),
+                true if self.is_held() => self.asks_nothing(of),
+                true => {
+                    walk.turn = Some(of);
+                    return walk.fails("asked", self.asks_nothing(of));
+                }
+            };
+            walk.holds("asked", asked);
+            if !self.is_held() {
                 return Ok(());
             }
-            walk.turn = Some(of);
-            return walk.fails("asked", self.asks_nothing(of));
+            walk.turn = self.hold_turn();
+            return walk.fails("delivered", self.hold_text());
         };
         let asked = format!("for {}, {}", self.asked_text(of, &wait), self.ago(of));
         walk.holds("asked", asked);
-        walk.turn = wait.behind.first().map(|(first, _)| *first);
+        walk.turn = self.turn(&wait);
         walk.fails("granted", self.waits_text(&wait))
+    }
+
+    /// For whom a federate waits in the first place.
+    fn turn(&self, wait: &Wait) -> Option<FederateHandle> {
+        match wait.held {
+            true => self.hold_turn(),
+            false => wait.behind.first().map(|(first, _)| *first),
+        }
     }
 
     /// Whether time management withholds what would come.
@@ -55,7 +68,7 @@ impl Execution {
                 walk.turn = Some(of);
                 return walk.fails("asked", self.asks_nothing(of));
             };
-            walk.turn = wait.behind.first().map(|(first, _)| *first);
+            walk.turn = self.turn(&wait);
             return walk.fails("granted", self.waits_text(&wait));
         }
         let advances = times.clock(of).is_some_and(|c| c.advance().is_some());
@@ -84,9 +97,9 @@ impl Execution {
             let Some((wait, waiting)) = wait.zip(self.log.peer(federate)) else {
                 continue;
             };
-            let turn = wait.behind.first().and_then(|(first, _)| {
-                let name = self.federation.federate_name(*first)?;
-                Some((self.log.peer(*first)?, name.to_owned()))
+            let turn = self.turn(&wait).and_then(|first| {
+                let name = self.federation.federate_name(first)?;
+                Some((self.log.peer(first)?, name.to_owned()))
             });
             let asked = self.asked_text(federate, &wait);
             let why = format!(
