@@ -78,6 +78,13 @@ def test_results_that_never_come_leave_no_row(run, server):
     assert run.rows() == []
 
 
+def test_who_left_says_why_though_its_leaving_is_seen_first(run, server):
+    start(run, server, ROUND_TRIPS, "lose=testResults:1,late=endFedex:0.5", extra=SHORT)
+    run.fails(1, "federate 'subordinate' has finished sample 1.1 but its results did not come")
+    log = (run.directory / "out" / "s" / "e" / "subordinate.log").read_text()
+    assert "the master ended the run: federate 'subordinate' has finished sample 1.1" in log
+
+
 def test_federates_leave_one_after_another(run, server):
     """The next is asked when the last has left, however long that takes."""
     three = """

@@ -17,6 +17,9 @@ char const kMaster[] = "master";
 char const kAbort[] = "abort: ";
 // How long a federate that fails may take to tell the others and to leave.
 double const kLeaveS = 5;
+// How much later than its leaving a federate's last word may come: an RTI may keep order only
+// within a class.
+double const kLastWordsS = 2;
 // What an RTI may take beyond the time-out for joining, to start a server for example.
 double const kStartS = 15;
 
@@ -117,6 +120,7 @@ void Federate::pulse() {
 void Federate::check() {
     // First: after a jump everybody seems to have been silent.
     clock_.look();
+    if (!gone_.empty()) awaitReason();
     if (!failure_.empty()) throw Failure(failure_);
     if (stop_ != 0) throw Failure("ended by signal " + std::to_string(stop_));
     for (auto const& peer : peers_) {
@@ -129,6 +133,18 @@ void Federate::check() {
                           std::to_string(silent) + " s; it died or hangs");
         }
     }
+}
+
+void Federate::awaitReason() {
+    std::uint64_t const start = nowNs();
+    auto const told = [&] {
+        return !failure_.empty() || std::any_of(peers_.begin(), peers_.end(), [](auto const& p) {
+            return !p.second.failure.empty();
+        });
+    };
+    while (!told() && secondsSince(start) < kLastWordsS) rti_.wait(0.05);
+    if (!told()) failure_ = gone_;
+    gone_.clear();
 }
 
 void Federate::pump() {
@@ -482,8 +498,7 @@ void Federate::discovered(Tree tree, int number) {
 }
 
 void Federate::removed(Tree, int) {
-    if (running_)
-        failure_ = "a partner's instances were removed during a test; it died or resigned";
+    if (running_) gone_ = "a partner's instances were removed during a test; it died or resigned";
 }
 
 void Federate::arrived(Arrival const& arrival) {

@@ -87,6 +87,8 @@ private:
     void pump();
     void pulse();
     void check();
+    // A partner has left, and may have said why.
+    void awaitReason();
     void waitUntil(std::function<bool()> const& done);
 
     void discovered(Tree tree, int number) override;
@@ -113,6 +115,7 @@ private:
     std::set<std::string> left_;  // federates that have left, by the control pipe
     bool goOn_ = false;           // so said the manager
     std::string failure_;
+    std::string gone_;  // that a partner has left when it should not
     std::uint64_t pulsedNs_ = 0;
     bool running_ = false;  // instances of partners must not vanish now
     bool ended_ = false;    // subordinate: the master asked it to resign
