@@ -107,8 +107,6 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     assert_eq!(late, ["federationNotSaved", "timeRegulationEnabled"]);
 }
 
-/// Who was instructed has what has come up to the save: whoever begins to regulate then, and sends as
-/// early as it can, changes nothing of that.
 /// §8.10: one that wants none of the messages any more for which it was granted less asks on, from where it is.
 #[test]
 fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
@@ -152,6 +150,8 @@ fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
     assert_eq!(told(&mut f, "b"), ["timeAdvanceGrant"]);
 }
 
+/// Who was instructed has what has come up to the save: whoever begins to regulate then, and sends as
+/// early as it can, changes nothing of that.
 #[test]
 fn who_was_instructed_is_not_granted_in_the_midst_of_its_save() {
     for lookahead in [0, 1] {

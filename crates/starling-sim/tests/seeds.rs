@@ -19,6 +19,21 @@ fn seeds_of_saves_that_failed() {
     }
 }
 
+/// A federate that has passed over a grant and asks on was refused when it saved.
+#[test]
+fn seed_whose_honest_part_of_a_save_was_refused() {
+    starling_sim::saves::run(301_550, 300);
+}
+
+/// A federate whose regulation began just behind a time was taken for one that had come to the next, and
+/// so held up the others' last advance.
+#[test]
+fn seeds_of_saves_whose_end_came_too_early() {
+    for seed in [202_697, 207_982] {
+        starling_sim::saves::run(seed, 300);
+    }
+}
+
 #[test]
 fn seeds_of_data_distribution_management() {
     replay(1000, starling_sim::ddm::run);
