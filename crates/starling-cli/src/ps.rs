@@ -4,11 +4,12 @@ use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
 use serde_json::{Value, json};
 use starling::Reply;
+use starling_core::Counters;
 use starling_core::message::{
-    FederateStatus, FederationStatus, FromExecutive, PeerInfo, ToExecutive,
+    FederateStatus, FederationStatus, FromExecutive, Path, PeerInfo, ToExecutive,
 };
-use starling_core::{Counters, FederateHandle};
 use starling_net::printable;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -104,27 +105,42 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
             let line = cells.collect::<Vec<_>>().join("  ");
             let _ = writeln!(out, "  {}", line.trim_end());
         }
+        let names = federation.federates.iter();
+        let names = names.map(|f| (f.federate.handle, printable(&f.federate.name)));
+        let names: BTreeMap<_, _> = names.collect();
         for of in &federation.federates {
             let name = printable(&of.federate.name);
             let _ = writeln!(out, "  data of {name}: {}", of.counters);
-            for path in &of.paths {
-                let to: Vec<_> = path.to.iter().map(|f| name_of(*f, federation)).collect();
-                let (by, to) = (printable(&path.by), to.join(", "));
-                let _ = writeln!(out, "  data of {name} to {to}: by {by}");
+            for Path { by, to } in &of.paths {
+                let to: Vec<_> = to
+                    .iter()
+                    .map(|f| {
+                        names
+                            .get(f)
+                            .map_or_else(|| f.to_string(), ToString::to_string)
+                    })
+                    .collect();
+                let to = match &to[..] {
+                    [] => "all others".to_owned(),
+                    to => to.join(", "),
+                };
+                let _ = writeln!(out, "  data of {name} to {to}: by {}", printable(by));
             }
         }
     }
     out
 }
 
-fn name_of(federate: FederateHandle, of: &FederationStatus) -> String {
-    let known = of.federates.iter().find(|f| f.federate.handle == federate);
-    known.map_or(federate.to_string(), |f| printable(&f.federate.name).into())
-}
-
 fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value {
-    let federate = |of: &FederateStatus| {
+    let federate = |of: &FederateStatus, all: &[FederateStatus]| {
         let (federate, peer) = (&of.federate, &of.peer);
+        let others = all.iter().map(|f| f.federate.handle);
+        let others = || {
+            others
+                .clone()
+                .filter(|f| *f != federate.handle)
+                .collect::<Vec<_>>()
+        };
         json!({
             "handle": federate.handle.0,
             "name": federate.name,
@@ -140,7 +156,10 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "in_callback": of.doing.callback,
             "paths": of.paths.iter().map(|path| json!({
                 "by": path.by,
-                "to": path.to.iter().map(|f| f.0).collect::<Vec<_>>(),
+                "to": match path.to.is_empty() {
+                    true => others(),
+                    false => path.to.clone(),
+                }.iter().map(|f| f.0).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
             "time": {
                 "logical_time": of.time.time.to_string(),
@@ -166,7 +185,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "refused": f.refused,
             "outdated": f.outdated,
             "modules": f.modules,
-            "federates": f.federates.iter().map(federate).collect::<Vec<_>>(),
+            "federates": f.federates.iter().map(|of| federate(of, &f.federates)).collect::<Vec<_>>(),
         })
     };
     json!({

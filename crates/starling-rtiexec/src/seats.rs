@@ -223,11 +223,18 @@ impl Server {
             });
             let here: BTreeMap<_, _> = here.collect();
             for federate in &mut federation.federates {
-                let own = federate.federate.handle;
+                let own = here.get(&federate.federate.handle).copied();
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
-                for other in here.keys().filter(|other| **other != own) {
-                    let by = self.path(here.get(&own).copied(), here.get(other).copied());
-                    paths.entry(by).or_default().push(*other);
+                if own.is_some_and(|own| self.shares(own).is_some()) {
+                    for (other, connection) in &here {
+                        if *other != federate.federate.handle {
+                            let by = self.path(own, Some(connection));
+                            paths.entry(by).or_default().push(*other);
+                        }
+                    }
+                } else if here.len() > 1 {
+                    // Most may be so: said once, not for each pair.
+                    paths.insert(self.path(own, None), Vec::new());
                 }
                 let paths = paths.into_iter().map(|(by, to)| Path { by, to });
                 federate.paths = paths.collect();
@@ -251,16 +258,24 @@ impl Server {
         ways
     }
 
+    /// What a federate shares, if it does.
+    fn shares(&self, connection: &Connection) -> Option<&Member> {
+        self.seats.members.get(&connection.mark?)
+    }
+
     /// How data of the one gets to the other.
     fn path(&self, from: Option<&Connection>, to: Option<&Connection>) -> String {
-        let member = |c: &Connection| self.seats.members.get(&c.mark?);
-        let (Some(from), Some(to)) = (from, to) else {
+        let Some(from) = from else {
             return "rtiexec".into();
         };
-        let (own, other) = match (member(from), member(to)) {
-            (None, _) => return format!("rtiexec ({})", unshared(from)),
-            (_, None) => return format!("rtiexec (of the other: {})", unshared(to)),
-            (Some(own), Some(other)) => (own, other),
+        let Some(own) = self.shares(from) else {
+            return format!("rtiexec ({})", unshared(from));
+        };
+        let Some(to) = to else {
+            return "rtiexec".into();
+        };
+        let Some(other) = self.shares(to) else {
+            return format!("rtiexec (of the other: {})", unshared(to));
         };
         if own.user != other.user {
             return "rtiexec (the other is another user's)".into();

@@ -327,7 +327,7 @@ pub struct FederateStatus {
 pub struct Path {
     /// By what, and why not by something faster.
     pub by: String,
-    /// To whom.
+    /// To whom; nobody is named: to all others.
     pub to: Vec<FederateHandle>,
 }
 
