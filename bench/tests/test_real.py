@@ -33,7 +33,7 @@ def test_all_four_tests_in_one_execution(run):
 @pytest.mark.parametrize(
     ("settings", "by"),
     [
-        ('STARLING_TRANSPORT_SHARED_MEMORY = "off"', "unix via rtiexec"),
+        ('STARLING_NET_UNIX = "true"', "unix via rtiexec"),
         ('STARLING_NET_UNIX = "false"', "tcp via rtiexec"),
         ('STARLING_TRANSPORT_SHARED_MEMORY = "auto"', "shared memory"),
     ],

@@ -47,7 +47,7 @@ settings! {
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
         "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
-    TRANSPORT_SHARED_MEMORY: String = "transport.shared_memory", Kind::Choice(&["auto", "off"]), "", "auto",
+    TRANSPORT_SHARED_MEMORY: String = "transport.shared_memory", Kind::Choice(&["auto", "off"]), "", "off",
         "auto: federates of one host and one user that are connected by a Unix-domain link hand data to each other in shared memory; where that can't be, rtiexec forwards it (starling ps shows the path of each pair, and why). off: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
     TRANSPORT_RING_BYTES: u64 = "transport.ring_bytes", Kind::Integer(1 << 16, 1 << 24), "bytes", "1048576",
         "How much of what a federate sends waits in its shared memory until all receivers have read it, rounded up to a power of two. A receiver that leaves it full for 50 ms gets its data by way of rtiexec for a while.";
