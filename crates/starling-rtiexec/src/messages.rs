@@ -8,8 +8,8 @@ use starling_core::{
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, put_from_executive,
-    put_welcome, read_data, split_frame,
+    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, may_relay,
+    put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use tracing::{debug, info, warn};
 
 /// A buffer this large is written while the round goes on, so that its receiver can start.
 const EAGER_BYTES: usize = 256 * 1024;
+/// More than a frame takes that is relayed within another.
+const RELAY_HEAD_BYTES: usize = 64;
 /// Before a peer has joined its messages are small, but for those with modules.
 const SMALL_BYTES_MAX: usize = 64 * 1024;
 
@@ -48,7 +50,13 @@ impl Server {
                 }
             };
             let limit = if large {
-                self.config.frame_bytes_max
+                let begin = reader.inbox().get(4..).unwrap_or_default();
+                let relayed = if may_relay(begin) {
+                    RELAY_HEAD_BYTES
+                } else {
+                    0
+                };
+                self.config.frame_bytes_max.saturating_add(relayed)
             } else {
                 SMALL_BYTES_MAX.min(self.config.frame_bytes_max)
             };

@@ -98,6 +98,11 @@ pub fn may_bring_modules(begin: &[u8]) -> Option<bool> {
     }
 }
 
+/// Whether a frame that begins so may have another frame within it.
+pub fn may_relay(begin: &[u8]) -> bool {
+    begin.first().is_none_or(|kind| *kind == LINK_REQUEST)
+}
+
 impl<'a> Frame<'a> {
     /// Decodes what `split_frame` gave.
     pub fn decode(frame: &'a [u8]) -> Result<Self, WireError> {

@@ -19,7 +19,7 @@ pub use codec::WireError;
 pub use data::{DataFrame, put_data, read_data, run_of_data};
 pub use entries::{BeginFrames, EntryFrames, Piece};
 pub use frame::{
-    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules,
+    FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules, may_relay,
     put_from_executive, put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
 };
 pub use greeting::{Foreign, read_welcome};

@@ -20,6 +20,8 @@ use std::time::Instant;
 const BATCH_BYTES: usize = 16 * 1024;
 /// So many pieces of a ring are read before others have their turn.
 const PIECES_PER_TURN: usize = 8;
+/// More than the largest ring (16 MiB) can hold: of two pieces one at least has half of `BATCH_BYTES`.
+const PIECES_MAX: usize = 4_096;
 
 /// Memory that was offered to others, until that is answered.
 pub(crate) struct Offer {
@@ -176,7 +178,8 @@ impl State {
                 if let Some(offer) = self.offer.take_if(|offer| offer.number == number) {
                     let place = Place { seat, mark };
                     let link = self.lrc.outbox();
-                    let shared = Shared::new(offer.ring, place, link.bundling());
+                    let shared =
+                        Shared::new(offer.ring, place, link.bundling(), link.frame_bytes_max);
                     link.shared = Some(Box::new(shared));
                     rings.open(offer.board, place);
                 }
@@ -202,11 +205,12 @@ impl State {
                 let [ring, board, doorbell] = descriptors;
                 let most = link.frame_bytes_max;
                 let met = doorbell.try_clone().and_then(|copy| {
-                    rings.join(place, federate, (ring, copy), most)?;
-                    shared.admit(place, federate, board, doorbell)
+                    // What it is told last is that this one reads: then nothing is left that may fail.
+                    shared.admit(place, federate, board, doorbell)?;
+                    rings.join(place, federate, (ring, copy), most)
                 });
                 if let Err(error) = met {
-                    rings.remove(mark);
+                    shared.remove(mark);
                     let path = LinkRequest::Path {
                         to: mark,
                         shared: false,
@@ -229,7 +233,7 @@ impl State {
                 }
                 if let Some(federate) = rings.federate(mark) {
                     rings.is_gone(mark);
-                    while self.take_of_ring(mark, federate, rings)? {}
+                    self.take_rest(mark, federate, rings)?;
                     rings.remove(mark);
                     self.lrc.link_ended(federate)?;
                 }
@@ -237,7 +241,10 @@ impl State {
             LinkNotice::Relayed { from, frames } => {
                 if let Some(federate) = rings.federate(from) {
                     // What it has put into its ring comes before.
-                    while self.take_of_ring(from, federate, rings)? {}
+                    self.take_rest(from, federate, rings)?;
+                    if rings.is_broken(from) {
+                        return Ok(());
+                    }
                     self.batch.refill(&frames);
                     if let Err(why) = self.take_of_peer(federate) {
                         self.break_off(from, federate, &why.0, rings)?;
@@ -270,6 +277,22 @@ impl State {
         if self.has_links && !self.lrc.is_member() {
             self.close_links(rings);
         }
+    }
+
+    /// Takes all that a peer's ring has, into which it puts no more.
+    fn take_rest(
+        &mut self,
+        mark: u64,
+        federate: FederateHandle,
+        rings: &mut Rings,
+    ) -> Result<(), ProtocolError> {
+        for _ in 0..PIECES_MAX {
+            if !self.take_of_ring(mark, federate, rings)? {
+                return Ok(());
+            }
+        }
+        let why = "it goes on where it has said that it has ended";
+        self.break_off(mark, federate, why, rings)
     }
 
     /// Takes a piece of what a peer's ring has; false: there is nothing.

@@ -241,7 +241,12 @@ impl Links {
             if waiter.is_none() {
                 state.lrc.outbox().turned();
             }
+            let before = state.lrc.outbox().pending();
             state.take_rings(&mut read.rings);
+            // A fence may have let the log go on, and that have asked this LRC for something.
+            if state.lrc.outbox().pending() > before {
+                state.flush();
+            }
             state.warn_if_full();
         }
         match filled {
@@ -368,10 +373,18 @@ impl Links {
     #[cold]
     fn make_room(&self) {
         loop {
-            let until = self.lock().lrc.outbox().put_waiting(Instant::now());
-            if until.is_none() {
+            let mut state = self.lock();
+            let until = state.lrc.outbox().put_waiting(Instant::now());
+            if until.is_none() || state.lrc.lost().is_some() {
                 break;
             }
+            if state.is_overfull() {
+                // Two that only send would make room for each other for ever: who is in the way is detached.
+                drop(state);
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            drop(state);
             self.pump(until, |state| {
                 state.lrc.outbox().put_waiting(Instant::now()).is_none()
             });

@@ -6,6 +6,9 @@ use starling_ring::{Board, Read, RingReader};
 use std::io;
 use std::os::fd::OwnedFd;
 
+/// Of no attachment.
+const NO_MARK: u64 = 0;
+
 /// What is read of peers' rings, by whoever has the turn to read.
 #[derive(Default)]
 pub(crate) struct Rings(Option<Open>);
@@ -169,12 +172,19 @@ impl Rings {
         }
     }
 
-    /// A peer's ring is read no more.
+    /// A peer's ring is read no more; it is told that it has no reader here.
     pub(crate) fn break_off(&mut self, mark: u64) {
         let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
         for peer in peers.filter(|p| p.place.mark == mark) {
             peer.broken = true;
+            peer.reader.rejoin(NO_MARK);
         }
+    }
+
+    /// Whether a peer has broken its link.
+    pub(crate) fn is_broken(&self, mark: u64) -> bool {
+        let mut peers = self.0.iter().flat_map(|open| &open.peers);
+        peers.any(|p| p.place.mark == mark && p.broken)
     }
 
     /// A peer writes nothing any more: to be read until there is nothing, and then to be removed.

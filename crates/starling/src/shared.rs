@@ -20,8 +20,10 @@ pub(crate) const GRACE: Duration = Duration::from_millis(50);
 /// For how long at least a peer that was detached stays so.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
-/// Frames are relayed in pieces of about this size.
+/// Frames are relayed in pieces of about this size, or of that of the largest frame.
 const RELAY_BYTES: usize = 64 * 1024;
+/// So often at most it is asked again for room that nobody is in the way of.
+const VAIN_MAX: u32 = 1_000;
 
 /// As whom a federate shares memory.
 #[derive(Clone, Copy, Debug)]
@@ -53,10 +55,11 @@ pub(crate) struct Shared {
     last: (Vec<FederateHandle>, Seats),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
-    /// How far behind those were that stood in the way when that was last looked at, and since when.
+    /// How far those had read that stood in the way when that was last looked at, and since when.
     stuck: Option<(u64, Instant)>,
     /// Some peer's path may be to be changed.
     unsettled: bool,
+    frame_bytes_max: usize,
 }
 
 /// Who reads it.
@@ -81,7 +84,12 @@ pub(crate) struct Change {
 }
 
 impl Shared {
-    pub(crate) fn new(ring: RingWriter, place: Place, bundling: Bundling) -> Self {
+    pub(crate) fn new(
+        ring: RingWriter,
+        place: Place,
+        bundling: Bundling,
+        frame_bytes_max: usize,
+    ) -> Self {
         Shared {
             ring,
             place,
@@ -91,6 +99,7 @@ impl Shared {
             waiting: VecDeque::new(),
             stuck: None,
             unsettled: false,
+            frame_bytes_max,
         }
     }
 
@@ -226,9 +235,9 @@ impl Shared {
     /// Detaches those in the way, if they have not read for a while; until when to wait for them.
     pub(crate) fn judge_slow(&mut self, now: Instant, stream: &mut LinkWriter) -> Instant {
         let slow = self.in_the_way();
-        let behind = slow.iter().map(|seat| self.ring.behind(seat)).sum();
+        let reached = slow.iter().map(|seat| self.ring.reached(seat)).sum();
         match self.stuck {
-            Some((before, since)) if before == behind => {
+            Some((before, since)) if before == reached => {
                 if now >= since + GRACE {
                     slow.iter().for_each(|seat| self.detach(seat, now, stream));
                     self.stuck = None;
@@ -237,7 +246,7 @@ impl Shared {
                 since + GRACE
             }
             _ => {
-                self.stuck = Some((behind, now));
+                self.stuck = Some((reached, now));
                 now + GRACE
             }
         }
@@ -246,8 +255,17 @@ impl Shared {
     /// Puts all that waits, whoever is in the way.
     pub(crate) fn put_by_force(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
+        // Who was in the way may just have read on: then there is room, if not for all of it.
+        let mut vain = 0;
         while self.is_waiting() && !self.put_waiting() {
-            let slow = self.in_the_way();
+            let slow = match self.ring.in_the_way() {
+                Seats::NONE if vain < VAIN_MAX => {
+                    vain += 1;
+                    Seats::NONE
+                }
+                Seats::NONE => self.ring.attached(),
+                some => some,
+            };
             slow.iter().for_each(|seat| self.detach(seat, now, stream));
         }
     }
@@ -266,8 +284,9 @@ impl Shared {
         };
         let mark = self.peers[at].place.mark;
         let mut frames = Vec::new();
+        let piece = RELAY_BYTES.min(self.frame_bytes_max);
         let mut add = |frame: &[u8]| {
-            if frames.len() + frame.len() > RELAY_BYTES && !frames.is_empty() {
+            if frames.len() + frame.len() > piece && !frames.is_empty() {
                 relay(stream, mark, std::mem::take(&mut frames));
             }
             frames.extend_from_slice(frame);
@@ -279,7 +298,9 @@ impl Shared {
         }
         let peer = &mut self.peers[at];
         peer.attached = false;
-        let pause = peer.again.1;
+        // It has kept up for long since it was last detached.
+        let kept_up = now > peer.again.0 + 10 * peer.again.1;
+        let pause = if kept_up { PAUSE_MIN } else { peer.again.1 };
         peer.again = (now + pause, (2 * pause).min(PAUSE_MAX));
         self.changed();
     }
@@ -337,7 +358,8 @@ impl Shared {
 
     /// Shows the readers what was put, and wakes those who sleep.
     pub(crate) fn publish(&mut self) {
-        if self.ring.pending() > 0 {
+        // Of a bundle nothing may be left but its time, where it had to be published for room.
+        if self.ring.pending() > 0 || self.bundle.due().is_some() {
             self.ring.publish();
             self.bundle.flushed(Instant::now());
         }

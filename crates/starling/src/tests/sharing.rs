@@ -211,6 +211,72 @@ fn frames_larger_than_the_ring_arrive() {
             assert_eq!(next, Some((number, size)));
         }
     });
+    assert_eq!(sender.direct(), 1, "who reads on is not detached");
+}
+
+/// What one that does not read is to get instead is relayed in messages that rtiexec takes.
+#[test]
+fn what_is_relayed_is_no_longer_than_a_frame_may_be() {
+    const LIMIT: usize = 20_000;
+    let rtiexec = Rtiexec::with(|config| {
+        config.shared_memory = true;
+        config.frame_bytes_max = LIMIT;
+    });
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let slow = Member::evoked(&rtiexec, "limits.callback_queue_bytes=4096;log.level=off");
+    subscribe(&sender, &[&slow]);
+    sender.until_direct(1);
+    let sizes = [100, LIMIT - 200, 5_000];
+    let sizes = || (0..).zip(sizes.into_iter().cycle()).take(60);
+    for (number, size) in sizes() {
+        sender.send(number, size);
+    }
+    sender.rti.evoke_callback(0.0).unwrap();
+    assert_eq!(sender.direct(), 0, "it was detached");
+    for (number, size) in sizes() {
+        let mut next = None;
+        until("an interaction", || {
+            next = slow.next();
+            next.is_some()
+        });
+        assert_eq!(next, Some((number, size)));
+    }
+}
+
+/// Two that only send to each other do not make room for each other for ever: what waits for either is bounded.
+#[test]
+fn two_that_only_send_to_each_other_are_bounded() {
+    const MOST: usize = 1 << 20;
+    let rtiexec = sharing();
+    let settings = format!("{SMALL_RING};limits.callback_queue_bytes={MOST};log.level=off");
+    let both = [(); 2].map(|()| Member::evoked(&rtiexec, &settings));
+    let [one, other] = &both;
+    one.rti
+        .subscribe_interaction_class(one.class, true)
+        .unwrap();
+    subscribe(one, &[other]);
+    until("it is heard", || {
+        one.evoke();
+        other.send(0, 4);
+        one.next().is_some()
+    });
+    thread::scope(|scope| {
+        for member in &both {
+            scope.spawn(|| {
+                for _ in 0..3_000 {
+                    let sent = member.rti.send_interaction(member.class, &[], &[0; 10_000]);
+                    if let Err(refused) = sent {
+                        assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    for member in &both {
+        let waits = member.rti.waiting_bytes();
+        assert!(waits < 8 * MOST, "{waits} bytes wait");
+    }
 }
 
 /// One does not take what it is sent: the others get theirs all the same, and it loses nothing.
