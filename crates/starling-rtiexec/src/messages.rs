@@ -50,19 +50,19 @@ impl Server {
                 }
             };
             let limit = if large {
-                let begin = reader.inbox().get(4..).unwrap_or_default();
-                let relayed = if may_relay(begin) {
-                    RELAY_HEAD_BYTES
-                } else {
-                    0
-                };
-                self.config.frame_bytes_max.saturating_add(relayed)
+                self.config.frame_bytes_max
             } else {
                 SMALL_BYTES_MAX.min(self.config.frame_bytes_max)
             };
+            let begin = reader.inbox().get(4..).unwrap_or_default();
+            let more = if large && may_relay(begin) {
+                RELAY_HEAD_BYTES
+            } else {
+                0
+            };
             if let Some(length) = reader.inbox().first_chunk::<4>() {
                 let length = u32::from_le_bytes(*length) as usize;
-                if length > limit {
+                if length > limit.saturating_add(more) {
                     return Err(fault(format!("{length} bytes, more than {limit}")));
                 }
             }

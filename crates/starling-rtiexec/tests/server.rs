@@ -8,7 +8,7 @@ use starling_core::{Callback, Counters, ExceptionKind, NAME_BYTES_MAX};
 use starling_net::{Endpoint, Fill};
 use starling_rid::Sources;
 use starling_rtiexec::{Config, Paused};
-use starling_wire::{Hello, VERSION, put_hello, put_to_executive, split_frame};
+use starling_wire::{HEARTBEAT, Hello, VERSION, put_hello, put_to_executive, split_frame};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -64,11 +64,14 @@ fn a_malformed_peer_is_cut_off_and_told_why_while_others_go_on() {
     let mut receiver = Client::member(&server, "Robust", "receiver");
     receiver.subscribe();
     sender.until_subscribed(&receiver);
-    let too_large = (1_u32 << 20) + 1;
+    // What a frame with another within it takes besides is allowed until it says what it is.
+    let too_large = (1_u32 << 20) + 65;
+    let data = [&((1_u32 << 20) + 1).to_le_bytes()[..], &[HEARTBEAT]].concat();
     for (bytes, why) in [
         (vec![4, 0, 0, 0, 99, 1, 0, 0], "no type of frame"),
         (vec![0, 0, 0, 0], "0 bytes"),
         (too_large.to_le_bytes().to_vec(), "more than 1048576"),
+        (data, "more than 1048576"),
         (vec![2, 0, 0, 0, 3, 0], "malformed message"),
     ] {
         let mut bad = Client::member(&server, "Robust", "bad");
