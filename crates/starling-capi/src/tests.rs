@@ -399,3 +399,14 @@ fn a_time_of_another_type_is_not_no_time() {
         );
     }
 }
+
+/// The service that refuses it adds its own.
+#[test]
+fn what_is_no_time_cites_no_clause() {
+    for (kind, bits) in [(1, f64::NAN), (1, f64::INFINITY), (7, 0.0)] {
+        let bits = bits.to_bits();
+        let refused = StarlingTime { kind, bits }.time().unwrap_err();
+        assert_eq!(refused.kind, ExceptionKind::InvalidLogicalTime);
+        assert!(!refused.message.contains("1516.1"), "{refused:?}");
+    }
+}

@@ -208,7 +208,7 @@ impl StarlingTime {
             match self.time_type() {
                 None => "it is of neither HLAinteger64Time nor HLAfloat64Time".to_owned(),
                 Some(_) if value.is_nan() => "it is NaN, not a number".to_owned(),
-                Some(_) => format!("it is {value}, beyond the final time (1516.1-2010, 12.4)"),
+                Some(_) => format!("it is {value}, beyond the final time"),
             },
         )
     }
