@@ -107,3 +107,22 @@ fn if_nobody_is_due_nothing_is_sent() {
     assert_eq!(f.member("A").counters().sent - sent, 2);
     assert_eq!(reflected(&mut f, "B").len(), 2);
 }
+
+#[test]
+fn a_designator_that_is_not_there_brings_those_that_are() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    let asked = f.federate("A").update_rate_value("Whenever").unwrap_err();
+    let subscribed = f.call("A", |f| {
+        f.subscribe_object_class_attributes(class, &x, true, "Whenever")
+    });
+    for refused in [asked, subscribed.unwrap_err()] {
+        let listed =
+            "the FDD has no update rate 'Whenever'; there are 'High', 'Low' (1516.1-2010, ";
+        assert!(refused.message.contains(listed), "{refused:?}");
+    }
+    let near = f.federate("A").update_rate_value("Lov").unwrap_err();
+    let nearest = "the FDD has no update rate 'Lov'; nearest is 'Low' (";
+    assert!(near.message.contains(nearest), "{near:?}");
+}

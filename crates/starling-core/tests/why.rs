@@ -209,6 +209,8 @@ fn names_that_are_nearly_there() {
         ("Fl0", "FL0"),
         ("HLAobjectRoot.A.BC", "HLAobjectRoot.A.B"),
         ("HLAinteractionRoot.I.K", "HLAinteractionRoot.I.J"),
+        // By the end of its name alone, and that misspelt.
+        ("HLAfederte", "HLAmanager.HLAfederate"),
     ] {
         assert_eq!(
             last(&mut f, "A", asked),

@@ -7,9 +7,21 @@ const COMPARED_MAX: usize = 2_000;
 /// Longest name that is compared, in characters.
 const LENGTH_MAX: usize = 200;
 
+/// Most names that are listed where none is near.
+const LISTED_MAX: usize = 10;
+
 /// `; nearest is 'Boat'` if a candidate is close enough to be meant, else nothing: the end of a
 /// message. Of many candidates the first are compared.
 pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    nearest_by(wanted, candidates, |name| name)
+}
+
+/// As [`nearest`], where a part of each candidate is compared.
+fn nearest_by<'a>(
+    wanted: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+    part: impl Fn(&'a str) -> &'a str,
+) -> String {
     let wanted = wanted.to_lowercase();
     let length = wanted.chars().count();
     if length > LENGTH_MAX {
@@ -19,9 +31,10 @@ pub fn nearest<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a str>) 
         0..=3 => 1,
         _ => (length / 3).max(2),
     };
-    let close = |c: &&str| c.chars().count().abs_diff(length) <= limit;
+    let close = |c: &&'a str| part(c).chars().count().abs_diff(length) <= limit;
     let near = candidates.into_iter().take(COMPARED_MAX).filter(close);
-    let near = near.map(|c| (strsim::damerau_levenshtein(&wanted, &c.to_lowercase()), c));
+    let distance = |c| strsim::damerau_levenshtein(&wanted, &str::to_lowercase(c));
+    let near = near.map(|c| (distance(part(c)), c));
     match near.filter(|(distance, _)| *distance <= limit).min() {
         Some((_, name)) => format!("; nearest is '{name}'"),
         None => String::new(),
@@ -39,7 +52,14 @@ fn nearest_class<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone)
         let deeper = |name: &&str| name.strip_suffix(wanted).is_some_and(|n| n.ends_with('.'));
         match names.clone().filter(deeper).find_map(below) {
             Some(name) => format!("; nearest is '{name}'"),
-            None => nearest(wanted, names.filter_map(below)),
+            None => {
+                let near = nearest(wanted, names.clone().filter_map(below));
+                let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
+                match near.is_empty() && !wanted.contains('.') {
+                    true => nearest_by(wanted, names.filter_map(below), last),
+                    false => near,
+                }
+            }
         }
     }
 }
@@ -82,9 +102,20 @@ impl ObjectModel {
         self.nearest_row("transportation", name)
     }
 
-    /// An update rate designator.
+    /// An update rate designator; where none is near, those that there are.
     pub fn nearest_update_rate(&self, name: &str) -> String {
-        self.nearest_row("update rate", name)
+        let near = self.nearest_row("update rate", name);
+        if !near.is_empty() {
+            return near;
+        }
+        let rates = self.tables.get("update rate").into_iter();
+        let mut rates = rates.flat_map(|rows| rows.keys()).map(|r| format!("'{r}'"));
+        let listed: Vec<_> = rates.by_ref().take(LISTED_MAX).collect();
+        match (listed.is_empty(), rates.count()) {
+            (true, _) => "; there is none".to_owned(),
+            (false, 0) => format!("; there are {}", listed.join(", ")),
+            (false, more) => format!("; there are {} and {more} more", listed.join(", ")),
+        }
     }
 
     pub(crate) fn nearest_data_type(&self, name: &str) -> String {

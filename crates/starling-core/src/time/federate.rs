@@ -432,6 +432,12 @@ impl Federate {
         let time = &mut self.time;
         let bound = time.require_regulating()?;
         let number = message.number();
+        if message == MessageRetractionHandle(0) {
+            throw!(
+                InvalidMessageRetractionHandle,
+                "the handle stands for no message: what is sent in receive order has none to retract it by"
+            );
+        }
         if message.sender() != self.me || number == 0 || number > time.last_number {
             throw!(
                 InvalidMessageRetractionHandle,

@@ -239,6 +239,19 @@ fn what_is_retracted_or_waits_at_resigning_is_counted() {
     assert_eq!((counters.queued, counters.dropped), (4, 3));
 }
 
+#[test]
+fn what_was_sent_in_receive_order_has_no_retraction() {
+    let mut f = federation(&["a"]);
+    f.regulate("a", 1.0);
+    let refused = f.call("a", |f| f.retract(MessageRetractionHandle(0)));
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::InvalidMessageRetractionHandle);
+    assert_eq!(
+        refused.message,
+        "retract: the handle stands for no message: what is sent in receive order has none to retract it by (1516.1-2010, 8.21)"
+    );
+}
+
 /// What a failed call would have sent is no message that could be retracted.
 #[test]
 fn a_call_that_fails_sends_nothing() {
