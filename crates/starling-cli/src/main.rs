@@ -27,6 +27,10 @@ const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("BUILT_COMMI
 const EXIT_CODES: &str =
     "Exit codes: 0 done, 1 failed or a check did not hold, 2 wrong usage, 3 no rtiexec reached";
 
+/// What was asked for can't be meant.
+const WRONG_USAGE: u8 = 2;
+/// Longest name of a class that is asked about: rtiexec takes 64 KB from who has not joined.
+const ASKED_BYTES_MAX: usize = 16 * 1024;
 /// No rtiexec could be reached.
 const UNREACHABLE: u8 = 3;
 
@@ -118,11 +122,20 @@ fn fail(error: impl std::fmt::Display, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// Prints which of these is longer than it may be, if one is. Said before rtiexec is asked.
+fn too_long<'a>(names: impl IntoIterator<Item = &'a String>, most: usize) -> Option<ExitCode> {
+    let long = names.into_iter().find(|name| name.len() > most)?;
+    let (begin, length) = (long.chars().take(20).collect::<String>(), long.len());
+    let begin = starling_net::printable(&begin);
+    let why = format!("the name '{begin}...' has {length} bytes; {most} are allowed");
+    Some(fail(why, WRONG_USAGE))
+}
+
 /// Asks the rtiexec that a localSettingsDesignator leads to, as `program`; else why not, and the exit
 /// code.
 fn query(designator: &str, program: &str, question: &ToExecutive) -> Result<Reply, (String, u8)> {
     let settings = Sources::of_process().designator(designator).read();
-    let settings = settings.map_err(|e| (e.to_string(), 2))?;
+    let settings = settings.map_err(|e| (e.to_string(), WRONG_USAGE))?;
     starling::query(&settings, program, question).map_err(|why| (why, UNREACHABLE))
 }
 

@@ -1,7 +1,8 @@
 //! `starling destroy`, `starling resign`, `starling stop`: getting rid of what is left over.
 
-use crate::{UNREACHABLE, fail, print, query};
+use crate::{UNREACHABLE, fail, print, query, too_long};
 use clap::Args;
+use starling_core::NAME_BYTES_MAX;
 use starling_core::message::{FromExecutive, ToExecutive};
 use std::process::ExitCode;
 
@@ -41,6 +42,9 @@ pub(crate) struct Stop {
 
 /// Runs `starling destroy`.
 pub(crate) fn destroy(arguments: &Destroy) -> ExitCode {
+    if let Some(wrong) = too_long([&arguments.federation], NAME_BYTES_MAX) {
+        return wrong;
+    }
     let federation = arguments.federation.clone();
     let done = format!("{federation} is destroyed\n");
     let order = ToExecutive::DestroyFederation { federation };
@@ -49,6 +53,10 @@ pub(crate) fn destroy(arguments: &Destroy) -> ExitCode {
 
 /// Runs `starling resign`.
 pub(crate) fn resign(arguments: &Resign) -> ExitCode {
+    let names = [&arguments.federate, &arguments.federation];
+    if let Some(wrong) = too_long(names, NAME_BYTES_MAX) {
+        return wrong;
+    }
     let order = ToExecutive::ResignFederate {
         federation: arguments.federation.clone(),
         federate: arguments.federate.clone(),

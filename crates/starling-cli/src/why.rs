@@ -1,10 +1,11 @@
 //! `starling why`: why a federate gets nothing, or its time stands still.
 
-use crate::{UNREACHABLE, fail, print, print_json, query};
+use crate::{ASKED_BYTES_MAX, UNREACHABLE, WRONG_USAGE, fail, print, print_json, query, too_long};
 use clap::Args;
 use serde_json::{Value, json};
 use starling::Reply;
-use starling_core::message::{Finding, FromExecutive, Question, ToExecutive};
+use starling_core::NAME_BYTES_MAX;
+use starling_core::message::{Finding, FromExecutive, Question, ToExecutive, WHICH_FEDERATION};
 use starling_net::printable;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -17,7 +18,7 @@ pub(crate) struct Arguments {
     /// The object instance, object class or interaction class of which nothing comes; nothing: whom
     /// the federate's time waits for
     subject: Option<String>,
-    /// The federation execution; needed where there are several
+    /// The federation execution; needed where the federate's name is joined to several
     #[arg(long, default_value = "")]
     federation: String,
     /// As JSON
@@ -30,6 +31,11 @@ pub(crate) struct Arguments {
 
 /// Runs `starling why`. Fails if a link does.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let names = [&arguments.federate, &arguments.federation];
+    let wrong = too_long(names, NAME_BYTES_MAX);
+    if let Some(wrong) = wrong.or_else(|| too_long(&arguments.subject, ASKED_BYTES_MAX)) {
+        return wrong;
+    }
     let question = ToExecutive::QueryWhy(Question {
         federation: arguments.federation.clone(),
         federate: arguments.federate.clone(),
@@ -43,6 +49,11 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Ok(_) => return fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => return fail(why, code),
     };
+    if let [which] = &findings[..]
+        && which.link == WHICH_FEDERATION
+    {
+        return fail(printable(&which.detail), WRONG_USAGE);
+    }
     let printed = if arguments.json {
         print_json(&as_json(&findings))
     } else {

@@ -533,8 +533,36 @@ fn starling_why_names_the_link_that_fails() {
         .iter()
         .find(|f| f["link"] == "path");
     assert_eq!(path.unwrap()["holds"], true, "{text}");
-    drop((a, b));
+    // The federate's name leads to its federation execution, where it is in one only.
+    let other = Federate::connect(&rtiexec.address, model);
+    let create = other
+        .rti
+        .create_federation_execution("Other", &fom(), None, "");
+    create.unwrap();
+    assert_eq!(why(&["B", &name]).0, Some(0));
+    let join = other
+        .rti
+        .join_federation_execution(Some("B"), "tester", "Other", &[]);
+    join.unwrap();
+    assert_eq!(why(&["B", &name]), (Some(2), String::new()));
+    drop((a, b, other));
     drop(rtiexec);
+    // Nobody is asked with a name that can't be one: else it would be code 3.
+    let long = "x".repeat(70_000);
+    let nowhere = "127.0.0.1:1";
+    for arguments in [
+        &["why", "--rtiexec", nowhere, &long][..],
+        &["why", "--rtiexec", nowhere, "B", &long],
+        &["why", "--rtiexec", nowhere, "B", "--federation", &long],
+        &["destroy", &long, nowhere],
+        &["resign", &long, nowhere],
+        &["resign", "B", "--federation", &long, nowhere],
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
+        let output = command.args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", arguments[0]);
+        assert!(output.stderr.len() < 200, "it says all of the name");
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_starling"));
     command.args(["why", "--rtiexec", "127.0.0.1:1", "B", "Food"]);
     assert_eq!(command.output().unwrap().status.code(), Some(3));

@@ -3,7 +3,9 @@
 
 use super::Executive;
 use crate::execution::Execution;
-use crate::message::{FederationInformation, FederationStatus, Finding, Question, TimeStatus};
+use crate::message::{
+    FederationInformation, FederationStatus, Finding, Question, TimeStatus, WHICH_FEDERATION,
+};
 use crate::{Exception, ExceptionKind, FederateHandle, LongWait, PeerId, Why};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -94,33 +96,47 @@ impl Executive {
     }
 
     fn walk(&self, question: &Question) -> Why {
-        let mut all = self.executions.values();
-        let found = match (question.federation.as_str(), self.executions.len()) {
-            ("", 1) => all.next(),
-            (name, _) => all.find(|e| e.federation.name() == name),
+        let federate = &question.federate;
+        let suits = |e: &&Execution| match question.federation.as_str() {
+            "" => self.executions.len() == 1 || e.federation.member_named(federate).is_some(),
+            name => e.federation.name() == name,
         };
-        let Some(execution) = found else {
-            let there_are = there_are(self.names.keys());
-            let detail = match (question.federation.as_str(), self.names.is_empty()) {
-                (_, true) => "there is no federation execution".to_owned(),
-                ("", _) => format!(
-                    "name one of the federation executions (--federation NAME): {there_are}"
+        let suiting: Vec<_> = self.executions.values().filter(suits).collect();
+        if let [execution] = suiting[..] {
+            return execution.why(question);
+        }
+        let there_are = there_are(self.names.keys());
+        let (link, detail) = match (question.federation.as_str(), self.names.is_empty()) {
+            (_, true) => (
+                "federation execution",
+                "there is no federation execution".to_owned(),
+            ),
+            ("", _) => match quoted(suiting.iter().map(|e| e.federation.name())) {
+                Some(names) => (
+                    WHICH_FEDERATION,
+                    format!(
+                        "'{federate}' is joined to several, name one (--federation NAME): {names}"
+                    ),
                 ),
-                (name, _) => format!("there is no '{name}'; {there_are}"),
-            };
-            let link = "federation execution".to_owned();
-            let holds = false;
-            let finding = Finding {
-                link,
-                holds,
-                detail,
-            };
-            return Why {
-                findings: vec![finding],
-                ..Why::default()
-            };
+                None => (
+                    "joined",
+                    format!("'{federate}' is joined to no federation execution; {there_are}"),
+                ),
+            },
+            (name, _) => (
+                "federation execution",
+                format!("there is no '{name}'; {there_are}"),
+            ),
         };
-        execution.why(question)
+        let finding = Finding {
+            link: link.to_owned(),
+            holds: false,
+            detail,
+        };
+        Why {
+            findings: vec![finding],
+            ..Why::default()
+        }
     }
 
     /// Lists the federation executions (1516.1-2010 §4.7).

@@ -1,6 +1,7 @@
 use super::*;
 use crate::message::{
-    After, DataBody, LogIndex, Payload, Question, Request, RequestNumber, TimeRequest, object, time,
+    After, DataBody, LogIndex, Payload, Question, Request, RequestNumber, TimeRequest,
+    WHICH_FEDERATION, object, time,
 };
 use crate::mom;
 
@@ -238,4 +239,47 @@ fn what_is_due_next_is_found_without_a_look_at_all_federates() {
     execution.mom.now = Duration::from_secs(82);
     execution.handle_timeout();
     assert_eq!(execution.next_timeout(), Some(Duration::from_secs(83)));
+}
+
+#[test]
+fn why_finds_the_federation_execution_by_the_federate() {
+    let mut executive = Executive::new();
+    let joins = [("F", "a"), ("G", "b"), ("F", "both"), ("G", "both")];
+    for (peer, (federation, name)) in (1..).map(PeerId).zip(joins) {
+        executive.connected(peer, PeerInfo::default());
+        let create = ToExecutive::CreateFederation {
+            federation: federation.into(),
+            modules: vec![fom()],
+            mim: None,
+            time_implementation: String::new(),
+        };
+        let join = ToExecutive::Join {
+            name: Some(name.into()),
+            kind: "k".into(),
+            federation: federation.into(),
+            modules: vec![],
+        };
+        for message in [create, join] {
+            executive.receive(peer, message).unwrap();
+        }
+    }
+    let mut first = |federate: &str, link: &str| {
+        let found = executive.why(&Question {
+            federation: String::new(),
+            federate: federate.into(),
+            subject: None,
+        });
+        assert_eq!(found.findings[0].link, link, "{federate}");
+        found.findings[0].detail.clone()
+    };
+    assert_eq!(first("b", "joined"), "'b' is joined to 'G'");
+    assert_eq!(first("a", "joined"), "'a' is joined to 'F'");
+    assert_eq!(
+        first("both", WHICH_FEDERATION),
+        "'both' is joined to several, name one (--federation NAME): 'F', 'G'"
+    );
+    assert_eq!(
+        first("nobody", "joined"),
+        "'nobody' is joined to no federation execution; there are 'F', 'G'"
+    );
 }

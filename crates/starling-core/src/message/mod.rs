@@ -261,6 +261,9 @@ impl Doing {
     }
 }
 
+/// The link that fails where a question names no federation execution and suits several.
+pub const WHICH_FEDERATION: &str = "which federation execution";
+
 /// "Why does this federate get nothing of that?" "Why does its time stand still?"
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
