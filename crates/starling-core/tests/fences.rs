@@ -324,3 +324,58 @@ fn nothing_comes_of_a_lost_federate_once_its_loss_is_known() {
         assert_eq!(refused, u64::from(late), "what is dropped is counted");
     }
 }
+
+/// C has deleted the car locally, and hears an update of it on A's link: it asks to discover it.
+fn asking() -> Setting {
+    let mut s = Setting::new();
+    let car = s.car;
+    s.f.call("C", |f| f.local_delete_object_instance(car))
+        .unwrap();
+    s.f.quiet();
+    s.update("A", "1");
+    s
+}
+
+#[test]
+fn what_waits_for_a_discovery_does_not_hold_back_the_fence_that_this_waits_for() {
+    // The update comes before the deletion's entry, or behind it.
+    for before in [true, false] {
+        let mut s = asking();
+        if before {
+            s.f.arrive(s.a, "C");
+            assert_eq!(s.f.member("C").counters().held, 1, "it waits");
+        }
+        s.delete();
+        s.f.hear();
+        s.f.arrive(s.a, "C");
+        s.f.run();
+        let counters = s.f.member("C").counters();
+        assert_eq!((counters.held, counters.unknown), (0, 1), "{before}");
+        assert_eq!(s.f.callbacks("C"), []);
+        // Nobody remembers what is gone.
+        let saved = s.f.member("C").save();
+        assert!(saved.object.locally_deleted.is_empty());
+        assert!(saved.log.control.is_empty());
+    }
+}
+
+#[test]
+fn what_can_not_be_discovered_is_asked_for_once_by_each_frame_that_comes() {
+    let mut s = asking();
+    let class = s.f.class("A");
+    let x = s.x;
+    // A has not heard of it yet.
+    s.f.call("C", |f| f.unsubscribe_object_class_attributes(class, &[x]))
+        .unwrap();
+    for update in 1..4 {
+        s.f.arrive(s.a, "C");
+        s.f.hear_but("A");
+        let sent = s.f.control.0;
+        s.f.call("C", |_| ());
+        s.f.hear_but("A");
+        assert_eq!(s.f.control.0 - sent, 1, "asked with update {update}");
+        let counters = s.f.member("C").counters();
+        assert_eq!((counters.held, counters.unknown), (0, update));
+        s.update("A", "2");
+    }
+}

@@ -51,38 +51,46 @@ fn requests_for_values_that_wait_together_are_one_callback() {
 
 #[test]
 fn what_is_deleted_locally_is_discovered_again_with_its_next_update() {
-    let mut f = Federation::new("");
-    f.join("A");
-    f.join("B");
-    let (class, x) = (f.class("A"), f.attributes(&["x"]));
-    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+    for (mut f, link) in [(Federation::new(""), false), (Federation::direct(""), true)] {
+        let a = f.join("A");
+        f.join("B");
+        let (class, x) = (f.class("A"), f.attributes(&["x"]));
+        f.call("A", |f| f.publish_object_class_attributes(class, &x))
+            .unwrap();
+        f.call("B", |f| {
+            f.subscribe_object_class_attributes(class, &x, true, "")
+        })
         .unwrap();
-    f.call("B", |f| {
-        f.subscribe_object_class_attributes(class, &x, true, "")
-    })
-    .unwrap();
-    let instance = f
-        .call("A", |f| f.register_object_instance(class, None))
-        .unwrap();
-    f.callbacks("B");
-    f.call("B", |f| f.local_delete_object_instance(instance))
-        .unwrap();
-    f.quiet();
-    f.call("A", |f| {
-        f.update_attribute_values(instance, &[(x[0], b"1")], b"")
-    })
-    .unwrap();
-    let told = f.callbacks("B");
-    assert!(
-        matches!(
-            told[..],
-            [
-                Callback::DiscoverObjectInstance { .. },
-                Callback::ReflectAttributeValues { .. }
-            ]
-        ),
-        "{told:?}"
-    );
+        f.run();
+        let instance = f
+            .call("A", |f| f.register_object_instance(class, None))
+            .unwrap();
+        f.callbacks("B");
+        // What is discovered again can be deleted again.
+        for round in [["1", "2"], ["3", "4"]] {
+            f.call("B", |f| f.local_delete_object_instance(instance))
+                .unwrap();
+            f.quiet();
+            for value in round {
+                let values = [(x[0], value.as_bytes())];
+                f.call("A", |f| f.update_attribute_values(instance, &values, b""))
+                    .unwrap();
+            }
+            if link {
+                assert_eq!(f.arrive(a, "B"), 2);
+            }
+            let told = f.callbacks("B").into_iter().map(|callback| match callback {
+                Callback::DiscoverObjectInstance { .. } => "discovered".to_owned(),
+                Callback::ReflectAttributeValues { values, .. } => {
+                    let bytes = values.iter().flat_map(|(_, value)| value);
+                    bytes.map(|byte| char::from(*byte)).collect()
+                }
+                other => panic!("{other:?}"),
+            });
+            let told: Vec<_> = told.collect();
+            assert_eq!(told, ["discovered", round[0], round[1]], "link: {link}");
+        }
+    }
 }
 
 #[test]

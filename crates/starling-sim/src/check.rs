@@ -66,7 +66,7 @@ struct Member {
 
 struct Instance {
     class: ObjectClassHandle,
-    /// These may discover it again, or not.
+    /// These need not discover it before its next update.
     locally_deleted: BTreeSet<FederateHandle>,
 }
 
@@ -464,13 +464,17 @@ impl Checker {
         for (handle, instance) in &self.instances {
             let owned = self.world.owners(*handle).filter(|(_, o)| *o != me);
             let owned: BTreeSet<_> = owned.map(|(a, _)| a).collect();
-            if instance.locally_deleted.contains(&me) {
-                continue;
-            }
             let Some(class) = candidate(model, &member.subscribed, instance.class) else {
                 continue;
             };
-            if !member.subscribed[&class].is_disjoint(&owned) {
+            let sent = |a: &&AttributeHandle| self.round.contains(&Source::Attribute(*handle, **a));
+            let mut in_scope = member.subscribed[&class].intersection(&owned);
+            // What was deleted locally is discovered again with its next update.
+            let must = match instance.locally_deleted.contains(&me) {
+                true => in_scope.any(|a| sent(&a)),
+                false => in_scope.next().is_some(),
+            };
+            if must {
                 let known = receiver.known.contains_key(handle);
                 assert!(known, "{me} must have discovered {handle} as class {class}");
             }

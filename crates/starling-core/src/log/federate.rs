@@ -335,6 +335,17 @@ impl Replica {
         self.order.data(data)
     }
 
+    /// Whether what a sender's data waits for can come before it: the log does not wait for its fence.
+    pub(crate) fn can_hold_back(&self, sender: FederateHandle) -> bool {
+        self.order.can_hold_back(sender)
+    }
+
+    /// A data frame whose turn has come waits for a request of this federate's, and what its sender has sent
+    /// since with it.
+    pub(crate) fn hold_back(&mut self, data: &Data<'_>, request: RequestNumber) {
+        self.order.hold_back(data, request);
+    }
+
     /// A peer's own link has ended and all that it carried has been received.
     pub(crate) fn link_ended(&mut self, peer: FederateHandle) {
         self.order.link_ended(peer);

@@ -6,6 +6,8 @@
 //!   waits for that fence, and the rest of the log with it;
 //! - a data frame waits until its sender's requests and the log index it names are applied, and
 //!   the later frames of that sender with it; other senders are not held up;
+//! - what the receiver itself holds back waits for a request of its own, unless the log waits for that
+//!   sender's fence, which may be behind it;
 //! - what waits of a sender stands in the order in which it was sent, also while its data changes from
 //!   one path to another: a request stands between the last frame on the old path and the first on
 //!   the new one, so frames after fewer requests go first, whichever came first;
@@ -67,6 +69,8 @@ pub(super) struct Sender {
     pub(super) held: VecDeque<OwnedData>,
     /// What they take in memory, about.
     pub(super) held_bytes: usize,
+    /// They wait for this request of the receiver's.
+    pub(super) until: RequestNumber,
 }
 
 impl Control {
@@ -257,6 +261,31 @@ impl Ordering {
         Ok(Now::Wait)
     }
 
+    /// Whether the log does not wait for the fence of this sender, who must still be there.
+    pub(crate) fn can_hold_back(&self, sender: FederateHandle) -> bool {
+        self.senders.contains_key(&sender) && self.fence_awaited() != Some(sender)
+    }
+
+    /// A frame whose turn has come waits for a request of the receiver's, before what is held of its sender.
+    pub(crate) fn hold_back(&mut self, data: &Data<'_>, until: RequestNumber) {
+        if let Some(sender) = self.senders.get_mut(&data.sender) {
+            sender.until = until;
+            sender.held_bytes += data.bytes();
+            sender.held.push_front(data.to_owned());
+            self.holding.insert(data.sender);
+        }
+    }
+
+    /// The sender of the fence that the log waits for.
+    fn fence_awaited(&self) -> Option<FederateHandle> {
+        match self.control.front()? {
+            Control::Entry(entry) if matches!(entry.body, EntryBody::Fenced) => {
+                entry.cause.map(|c| c.sender)
+            }
+            _ => None,
+        }
+    }
+
     /// A frame of a handle that has resigned. All that its member sent comes after what is applied by now.
     #[cold]
     fn stranger(&mut self, data: &Data<'_>) -> Now {
@@ -346,6 +375,9 @@ impl Ordering {
                 }
                 Control::Entry(entry) => {
                     if matches!(entry.body, EntryBody::Fenced) && !self.fence_has_come(entry) {
+                        if self.let_go() {
+                            continue;
+                        }
                         return None;
                     }
                     let Some(Control::Entry(entry)) = self.take_control() else {
@@ -388,6 +420,14 @@ impl Ordering {
         self.senders.get(&cause.sender).is_none_or(come)
     }
 
+    /// What is held back of whose fence the log waits for is no longer: the request that it waits for stands
+    /// behind that fence. Whether something was.
+    fn let_go(&mut self) -> bool {
+        let (own, awaited) = (self.own_requests(), self.fence_awaited());
+        let sender = awaited.and_then(|sender| self.senders.get_mut(&sender));
+        sender.is_some_and(|s| std::mem::take(&mut s.until) > own)
+    }
+
     fn request_applied(&mut self, federate: FederateHandle, request: RequestNumber) {
         if let Some(sender) = self.senders.get_mut(&federate) {
             sender.requests = sender.requests.max(request);
@@ -395,6 +435,7 @@ impl Ordering {
     }
 
     fn next_held(&mut self) -> Option<OwnedData> {
+        let own = self.own_requests();
         let (senders, applied) = (&mut self.senders, self.applied);
         let mut next = None;
         self.holding.retain(|handle| {
@@ -402,7 +443,7 @@ impl Ordering {
                 return false;
             };
             while next.is_none()
-                && let Some(data) = sender.take_ready(applied)
+                && let Some(data) = sender.take_ready(applied, own)
             {
                 match data.borrow().body {
                     DataBody::Fence { request } => sender.fence = sender.fence.max(request),
@@ -433,9 +474,9 @@ impl Sender {
     }
 
     /// The first frame that is held, if it need wait no longer.
-    fn take_ready(&mut self, applied: LogIndex) -> Option<OwnedData> {
+    fn take_ready(&mut self, applied: LogIndex, own: RequestNumber) -> Option<OwnedData> {
         let first = self.held.front()?.borrow();
-        if !ready(self, applied, &first.after) {
+        if self.until > own || !ready(self, applied, &first.after) {
             return None;
         }
         self.held_bytes -= first.bytes();

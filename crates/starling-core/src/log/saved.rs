@@ -3,6 +3,7 @@
 use super::executive::{Log, Stream};
 use super::federate::Replica;
 use super::order::{Ordering, Sender};
+use crate::message::RequestNumber;
 use crate::saved::log as saved;
 use crate::{FederateHandle, PeerId};
 use std::collections::BTreeMap;
@@ -101,6 +102,7 @@ impl Replica {
                 ended: s.ended,
                 held: s.held.into(),
                 held_bytes,
+                until: RequestNumber::default(),
             };
             order.senders.insert(handle, sender);
         }

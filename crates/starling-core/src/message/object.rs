@@ -97,6 +97,11 @@ messages! {
         },
         /// Enable and Disable Attribute Scope and Attribute Relevance Advisory Switch, §10.35 to §10.38.
         12 SetInstanceSwitches(switches: InstanceSwitches),
+        /// Data on a link of its own has come for an instance that the sender has deleted locally, §6.16.
+        13 DiscoverAgain {
+            /// The instance, which it discovers if it can.
+            instance: ObjectInstanceHandle,
+        },
     }
 
     /// What the log says.

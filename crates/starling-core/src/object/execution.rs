@@ -66,6 +66,11 @@ impl Execution {
                 self.query_interaction_transportation(cause, federate, class)
             }
             Request::SetInstanceSwitches(switches) => self.set_instance_switches(cause, switches),
+            Request::DiscoverAgain { instance } => {
+                if self.objects.was_deleted_locally(instance, cause.sender) {
+                    self.discover(cause, cause.sender, &[instance]);
+                }
+            }
         }
         Ok(())
     }
@@ -305,8 +310,9 @@ impl Execution {
         };
         self.forget_associations(handle);
         self.forget_transfers(handle);
-        let audience = gone.known.keys().copied().filter(|f| *f != producer);
-        let audience: Vec<_> = audience.collect();
+        // Who has deleted it locally need not remember that any longer.
+        let told = gone.known.keys().chain(&gone.locally_deleted).copied();
+        let audience: Vec<_> = told.filter(|f| *f != producer).collect();
         self.touch(handle);
         let removed = Entry::Remove {
             instance: handle,

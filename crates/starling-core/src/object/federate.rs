@@ -224,10 +224,8 @@ impl Federate {
             throw!(OwnershipAcquisitionPending, "{why}");
         }
         self.drop_instance(instance);
-        let (request, applied) = (self.log.next_request(), self.log.own_requests());
-        let deleted = &mut self.objects.locally_deleted;
-        deleted.retain(|_, request| *request > applied);
-        deleted.insert(instance, request);
+        let request = self.log.next_request();
+        self.objects.locally_deleted.insert(instance, request);
         self.log.request(Request::LocalDeleteObject { instance });
         Ok(())
     }

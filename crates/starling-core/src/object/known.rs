@@ -154,8 +154,11 @@ pub(crate) struct FederateObjects {
     /// Transportation types of interaction classes sent by this federate.
     pub(super) transportations: Changes<InteractionClassHandle>,
     pub(super) switches: InstanceSwitches,
-    /// Instances deleted locally by requests that may not be in the log yet.
+    /// Instances deleted locally and neither discovered again nor removed since, by requests that may not
+    /// be in the log yet.
     pub(super) locally_deleted: BTreeMap<ObjectInstanceHandle, RequestNumber>,
+    /// Of these, those whose discovery was asked for last by this request, for a data frame that came.
+    pub(super) asked_again: BTreeMap<ObjectInstanceHandle, RequestNumber>,
 }
 
 impl FederateObjects {
@@ -170,6 +173,7 @@ impl FederateObjects {
             transportations: Changes::default(),
             switches: InstanceSwitches::of_fdd(fdd),
             locally_deleted: BTreeMap::new(),
+            asked_again: BTreeMap::new(),
         }
     }
 
@@ -224,6 +228,12 @@ impl FederateObjects {
             self.names.remove(&known.name);
         }
         Some(known)
+    }
+
+    /// An instance that was deleted locally is discovered again, or gone for all.
+    pub(super) fn forget_deletion(&mut self, instance: ObjectInstanceHandle) {
+        self.locally_deleted.remove(&instance);
+        self.asked_again.remove(&instance);
     }
 
     /// An interaction class is sent no more: its transportation type is the FDD's again.

@@ -10,7 +10,7 @@ use crate::callback::{Callback, NamedValues};
 use crate::content::Content;
 use crate::handles::HandleMap;
 use crate::held::Held;
-use crate::message::object::Entry;
+use crate::message::object::{Entry, Request};
 use crate::message::{
     Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
 };
@@ -286,6 +286,7 @@ impl Federate {
         {
             return Err(ProtocolError(format!("{} discovered twice", d.instance)));
         }
+        self.objects.forget_deletion(d.instance);
         self.delivery.push(QueuedObject::Discover(d.instance));
         Ok(())
     }
@@ -298,6 +299,10 @@ impl Federate {
         stamp: Option<Stamp>,
     ) -> Result<(), ProtocolError> {
         let order = self.time.received_order(stamp.as_ref());
+        // If it can be retracted, the instance may come to be discovered here.
+        if stamp.is_none_or(|s| s.retraction.is_none()) {
+            self.objects.forget_deletion(instance);
+        }
         let removal = QueuedObject::Remove {
             instance,
             tag,
@@ -349,7 +354,7 @@ impl Federate {
             DataBody::Update { instance, payload } => {
                 let instance = *instance;
                 if !self.objects.instances.contains_key(&instance) {
-                    self.counters.unknown += 1;
+                    self.apply_unknown(instance, data);
                     return Ok(());
                 }
                 self.push_message(data, (payload, batch), |received| QueuedObject::Reflect {
@@ -376,6 +381,46 @@ impl Federate {
             false => Ok(()),
             true => self.require_withheld(),
         }
+    }
+
+    /// A frame of an instance that is not known here. If it was deleted locally, it is discovered again with
+    /// its next update (§6.16). The executive sees to that where it forwards the update; of one on a link
+    /// of its own it does not know, so the federate asks, and what the sender has sent waits.
+    #[cold]
+    fn apply_unknown(&mut self, instance: ObjectInstanceHandle, data: &Data<'_>) {
+        if !self.asks_again(instance, data) {
+            self.counters.unknown += 1;
+        }
+    }
+
+    fn asks_again(&mut self, instance: ObjectInstanceHandle, data: &Data<'_>) -> bool {
+        let served = self.log.own_requests();
+        let deleted = self.objects.locally_deleted.get(&instance);
+        // What was on its way when it was deleted brings nothing about.
+        if deleted.is_none_or(|request| *request > served)
+            || data.is_in_time_order()
+            || self.delivery.has_ended()
+            || !self.log.can_hold_back(data.sender)
+        {
+            return false;
+        }
+        let asked = self.objects.asked_again.get(&instance).copied();
+        let request = match asked {
+            Some(request) if request > served => request,
+            // It can't be discovered as things are. The next frame asks again.
+            Some(_) => {
+                self.objects.asked_again.remove(&instance);
+                return false;
+            }
+            None => {
+                let request = self.log.next_request();
+                self.objects.asked_again.insert(instance, request);
+                self.log.request(Request::DiscoverAgain { instance });
+                request
+            }
+        };
+        self.log.hold_back(data, request);
+        true
     }
 
     /// Keeps what a frame says until its turn comes.

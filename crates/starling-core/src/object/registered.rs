@@ -197,6 +197,16 @@ impl ExecutionObjects {
         Some(gone)
     }
 
+    /// Whether a federate has deleted an instance locally and not discovered it again.
+    pub(super) fn was_deleted_locally(
+        &self,
+        instance: ObjectInstanceHandle,
+        federate: FederateHandle,
+    ) -> bool {
+        let known = self.instances.get(&instance);
+        known.is_some_and(|i| i.locally_deleted.contains(&federate))
+    }
+
     /// Bytes, about, of instances of federates that have resigned.
     pub(crate) fn left(&self) -> usize {
         self.registered.left()

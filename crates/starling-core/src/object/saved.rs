@@ -174,6 +174,8 @@ impl FederateObjects {
             transportations: saved.transportations,
             switches: saved.switches,
             locally_deleted: saved.locally_deleted,
+            // What was asked for a frame that waits is asked again with it.
+            asked_again: BTreeMap::new(),
         })
     }
 }
