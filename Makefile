@@ -10,7 +10,8 @@
 # make vendor                a source archive that builds without a network
 # make campaign-rtibm SCALE=1 | rtibm-figures | bench-kills    RTIBM's campaign; what it must show of
 #                            itself; kill -9 after random numbers of rows
-# make time-faults           seeds faults into time management, sees that the tests find them
+# make time-faults | save-faults    seeds faults into time management, or into what rooms save and restore;
+#                            sees that the tests find them
 # make mutants SAMPLE=300 | FILE=crates/starling-core/src/time/galt.rs    seeds small faults into the core,
 #                            counts those that the tests find
 # make lint | format | sanitize | sanitize-threads | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
@@ -244,11 +245,13 @@ SAVES_KILLS ?= 200
 campaign-saves:
 	SAVES_KILLS=$(SAVES_KILLS) cargo test --locked -p starling-cli --test saves kill::campaign -- --ignored --nocapture
 
-# Faults seeded into time management, one at a time, in a copy of the sources (build/time-faults): the
-# oracle's random runs, the core's tests or random programs must find each. FAULTS names some.
-.PHONY: time-faults
+# Faults seeded one at a time, in a copy of the sources (build/faults), into time management or into saves and
+# restores: the oracle's random runs, the core's tests or random programs must find each. FAULTS names some.
+.PHONY: time-faults save-faults
 time-faults:
-	cargo xtask time-faults $(FAULTS)
+	cargo xtask faults time $(FAULTS)
+save-faults:
+	cargo xtask faults saves $(FAULTS)
 
 # kill -9, SIGSTOP and cut links of federates in processes of their own, at MOMENTS random moments while they
 # wait for grants, save and are restored; prints how often each was hit.

@@ -145,6 +145,7 @@ fn seeds_of_saves_and_restores() {
         "ownership: divest by negotiation",
         "ownership: cancel a divestiture",
         "ownership: give away what is asked for",
+        "confirmDivestiture has divested",
         "requestDivestitureConfirmation",
         "attributeOwnershipAcquisitionNotification",
         "ddm: create",

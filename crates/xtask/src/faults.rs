@@ -1,5 +1,5 @@
-//! `cargo xtask time-faults`: seeds the faults of `tests/time/faults.txt` into a copy of the sources, one
-//! at a time, and sees which tests find each.
+//! `cargo xtask faults time|saves`: seeds the faults of `tests/time/faults.txt` or `tests/saves/faults.txt`
+//! into a copy of the sources, one at a time, and sees which tests find each.
 
 use crate::root;
 use anyhow::{Context, Result, bail, ensure};
@@ -8,8 +8,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The list, from the project's root.
-const LIST: &str = "tests/time/faults.txt";
 /// Programs of the simulator that each fault has to get through.
 const PROGRAMS: &str = "300";
 /// Whoever takes longer hangs: what is sound takes a hundredth of it.
@@ -49,12 +47,12 @@ impl Fault {
     }
 }
 
-/// Reads a list of faults.
-fn parse(text: &str) -> Result<Vec<Fault>> {
+/// Reads a list of faults, from this file.
+fn parse(list: &str, text: &str) -> Result<Vec<Fault>> {
     let mut faults: Vec<Fault> = Vec::new();
     let mut replaces = false;
     for (n, line) in text.lines().enumerate() {
-        let wrong = || format!("{LIST}, line {}: {line}", n + 1);
+        let wrong = || format!("{list}, line {}: {line}", n + 1);
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
@@ -89,67 +87,103 @@ fn parse(text: &str) -> Result<Vec<Fault>> {
     Ok(faults)
 }
 
-/// A test that is to find faults: its name, and the arguments of cargo.
-const TESTS: [(&str, &[&str]); 3] = [
-    (
-        "oracle",
-        &[
-            "test",
-            "-q",
-            "--locked",
-            "-p",
-            "starling-core",
-            "--lib",
-            "time::",
+/// A list of faults, and the tests that are to find them.
+struct Kind {
+    name: &'static str,
+    /// From the project's root.
+    list: &'static str,
+    tests: &'static [Test],
+}
+
+enum Test {
+    /// Tests of starling-core: in the library itself or of `tests/`, and the module they are in.
+    Core(&'static str, &'static str),
+    /// Programs of the simulator, of this kind.
+    Programs(&'static str),
+}
+
+const KINDS: [Kind; 2] = [
+    Kind {
+        name: "time",
+        list: "tests/time/faults.txt",
+        tests: &[
+            Test::Core("--lib", "time::"),
+            Test::Core("--test=all", "time::"),
+            Test::Programs("time"),
         ],
-    ),
-    (
-        "core",
-        &[
-            "test",
-            "-q",
-            "--locked",
-            "-p",
-            "starling-core",
-            "--test",
-            "all",
-            "time::",
+    },
+    Kind {
+        name: "saves",
+        list: "tests/saves/faults.txt",
+        tests: &[
+            Test::Core("--lib", "log::"),
+            Test::Core("--test=all", "saved::"),
+            Test::Programs("saves"),
         ],
-    ),
-    (
-        "programs",
-        &[
-            "run",
-            "-q",
-            "--locked",
-            "-p",
-            "starling-sim",
-            "--example",
-            "campaign",
-            "--",
-            "0",
-            PROGRAMS,
-            "300",
-            "time",
-        ],
-    ),
+    },
 ];
 
-/// Seeds them all, or those named; an error if one survives.
-pub(crate) fn run(names: &[&str]) -> Result<()> {
-    let list = fs::read_to_string(root().join(LIST)).with_context(|| format!("reading {LIST}"))?;
-    let mut faults = parse(&list)?;
+impl Test {
+    fn name(&self) -> &'static str {
+        match self {
+            Test::Core("--lib", _) => "room",
+            Test::Core(..) => "core",
+            Test::Programs(_) => "programs",
+        }
+    }
+
+    /// What cargo is to do, and what the test itself is told.
+    fn commands(&self) -> [Vec<&'static str>; 2] {
+        match self {
+            Test::Core(of, module) => {
+                let command = ["test", "-q", "--locked", "-p", "starling-core", of];
+                [
+                    [&command[..], &["--no-run"]].concat(),
+                    [&command[..], &[module]].concat(),
+                ]
+            }
+            Test::Programs(of) => {
+                let what = ["-q", "--locked", "-p", "starling-sim", "--example=campaign"];
+                let programs = ["--", "0", PROGRAMS, "300", of];
+                [
+                    [&["build"], &what[..]].concat(),
+                    [&["run"], &what[..], &programs[..]].concat(),
+                ]
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn faults(&self) -> Result<Vec<Fault>> {
+        let text = fs::read_to_string(root().join(self.list));
+        parse(
+            self.list,
+            &text.with_context(|| format!("reading {}", self.list))?,
+        )
+    }
+}
+
+/// Seeds all of one kind, or those named; an error if one survives.
+pub(crate) fn run(kind: &str, names: &[&str]) -> Result<()> {
+    let known = KINDS.iter().find(|k| k.name == kind);
+    let kind = known.with_context(|| format!("there are no faults of '{kind}'"))?;
+    let mut faults = kind.faults()?;
     // Before an hour is spent.
     for fault in &faults {
         fault.seeded(&fs::read_to_string(root().join(&fault.file))?)?;
     }
     faults.retain(|f| names.is_empty() || names.contains(&f.name.as_str()));
     ensure!(!faults.is_empty(), "there is no such fault");
-    let tree = root().join("build/time-faults/tree");
+    let tree = root().join("build/faults/tree");
     copy(&tree)?;
-    for (name, arguments) in TESTS {
-        let found = finds(&tree, arguments)?;
-        ensure!(!found, "'{name}' fails on sound sources; see make test");
+    for test in kind.tests {
+        let found = finds(&tree, test)?;
+        ensure!(
+            !found,
+            "'{}' fails on sound sources; see make test",
+            test.name()
+        );
     }
     let mut survived = Vec::new();
     for fault in &faults {
@@ -157,9 +191,9 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
         let text = fs::read_to_string(sound)?;
         fs::write(&file, fault.seeded(&text)?)?;
         let mut by = None;
-        for (name, arguments) in TESTS {
-            if finds(&tree, arguments)? {
-                by = Some(name);
+        for test in kind.tests {
+            if finds(&tree, test)? {
+                by = Some(test.name());
                 break;
             }
         }
@@ -178,20 +212,11 @@ pub(crate) fn run(names: &[&str]) -> Result<()> {
 }
 
 /// Whether a test finds something wrong. What does not build is no fault but a mistake in the list.
-fn finds(tree: &Path, arguments: &[&str]) -> Result<bool> {
-    let mut build = arguments.to_vec();
-    if let Some(own) = build.iter().position(|a| *a == "--") {
-        build.truncate(own);
-    }
-    match build[0] {
-        "test" => build.insert(1, "--no-run"),
-        _ => build[0] = "build",
-    }
-    build.retain(|a| *a != "time::");
+fn finds(tree: &Path, test: &Test) -> Result<bool> {
+    let [build, run] = test.commands();
     let built = cargo(tree, &build).stderr(Stdio::inherit()).status()?;
     ensure!(built.success(), "it does not build (see above)");
-    let mut command = cargo(tree, arguments);
-    let mut child = command.stdout(Stdio::null()).spawn()?;
+    let mut child = cargo(tree, &run).stdout(Stdio::null()).spawn()?;
     let begun = Instant::now();
     loop {
         if let Some(status) = child.try_wait()? {
@@ -211,7 +236,7 @@ fn cargo(tree: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.current_dir(tree).args(arguments);
     command
-        .env("CARGO_TARGET_DIR", root().join("build/time-faults/target"))
+        .env("CARGO_TARGET_DIR", root().join("build/faults/target"))
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("PROPTEST_FAILURE_PERSISTENCE", "off")
@@ -273,9 +298,11 @@ mod tests {
 
     #[test]
     fn all_faults_fit_the_sources() {
-        let list = fs::read_to_string(root().join(LIST)).unwrap();
-        let faults = parse(&list).unwrap();
-        assert!(faults.len() >= 20);
+        let lists = KINDS.iter().map(|kind| kind.faults().unwrap());
+        let faults: Vec<_> = lists
+            .inspect(|list| assert!(list.len() >= 10))
+            .flatten()
+            .collect();
         let mut unfit = Vec::new();
         for fault in &faults {
             let text = fs::read_to_string(root().join(&fault.file)).unwrap();
@@ -294,13 +321,16 @@ mod tests {
     #[test]
     fn what_has_moved_on_is_told() {
         let list = "fault f: what\nfile a.rs\n- x\n- y\n+ z\n- u\n+ v\n";
-        let faults = parse(list).unwrap();
+        let faults = parse("list", list).unwrap();
         let seeded = faults[0].seeded(" x\n y\nu\n").unwrap();
         assert_eq!(seeded, "z\nv\n");
         let gone = faults[0].seeded(" x\nother\n y\nu\n").unwrap_err();
         assert!(gone.to_string().contains("fault f does not fit"), "{gone}");
         let twice = faults[0].seeded(" x\n y\nu\nu\n").unwrap_err();
         assert!(twice.to_string().contains("2 times"), "{twice}");
-        assert!(parse("file a.rs\n").is_err() && parse("fault f: x\nnonsense\n").is_err());
+        assert!(
+            parse("list", "file a.rs\n").is_err()
+                && parse("list", "fault f: x\nnonsense\n").is_err()
+        );
     }
 }

@@ -1,5 +1,5 @@
 //! Code generation: `cargo xtask generate` writes, `cargo xtask generate --check` compares. And
-//! `cargo xtask time-faults`, which sees that tests find what is wrong.
+//! `cargo xtask faults`, which sees that tests find what is wrong.
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "no part of the RTI")]
@@ -76,8 +76,8 @@ fn main() -> Result<()> {
     {
         ["generate"] => false,
         ["generate", "--check"] => true,
-        ["time-faults", names @ ..] => return faults::run(names),
-        _ => bail!("usage: cargo xtask generate [--check] | time-faults [NAME...]"),
+        ["faults", kind, names @ ..] => return faults::run(kind, names),
+        _ => bail!("usage: cargo xtask generate [--check] | faults time|saves [NAME...]"),
     };
     let mut stale = Vec::new();
     let api = api::Api::read()?;

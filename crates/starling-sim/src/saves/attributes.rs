@@ -3,9 +3,10 @@
 //! 8.23).
 
 use super::{Run, Stage};
+use crate::network::Deciding;
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, FederateHandle, ObjectInstanceHandle, Order, PeerId,
-    Transportation,
+    Service, Transportation,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ pub(super) struct Changes {
     changing: BTreeSet<Place>,
     divesting: BTreeSet<Place>,
     /// Of these the federate is asked to confirm that it gives them away.
-    asked: BTreeSet<Place>,
+    pub(super) asked: BTreeSet<Place>,
 }
 
 impl Changes {
@@ -89,9 +90,6 @@ impl Run {
         let Some(place) = self.some_owned(me) else {
             return;
         };
-        if !self.own(me).rooms.changes.asked.is_empty() && self.draw.bool() {
-            return self.confirm_divestiture(peer, me);
-        }
         match self.draw.u8(..7) {
             0..2 => self.change_attribute_order(peer, me, place),
             2..4 => self.change_attribute_transportation(peer, me, place),
@@ -175,18 +173,63 @@ impl Run {
         }
     }
 
-    /// Gives away what another is to get, without waiting for the federation's word as confirmDivestiture
-    /// does.
-    fn confirm_divestiture(&mut self, peer: PeerId, me: FederateHandle) {
+    /// Gives away what another is to get: by confirmDivestiture, which returns when the federation has said
+    /// whether the other gets it, or without waiting for that.
+    pub(super) fn confirm_divestiture(&mut self, peer: PeerId, me: FederateHandle) {
         let Some((instance, attribute)) = self.own(me).rooms.changes.asked.first().copied() else {
             return;
         };
+        if self.draw.bool() {
+            let done = self
+                .network
+                .call(peer, |f| f.confirm_divestiture(instance, &[attribute], b""));
+            if let Some(request) = self.permitted(me, "confirmDivestiture", done, &[]) {
+                let host = self.network.hosts.get_mut(&peer);
+                host.expect("it has just called").deciding = Some(Deciding {
+                    service: Service::ConfirmDivestiture,
+                    request,
+                    instance,
+                    attributes: vec![attribute],
+                });
+            }
+            return;
+        }
         let done = self.network.call(peer, |f| {
             f.unconditional_attribute_ownership_divestiture(instance, &[attribute], b"")
         });
         let what = "ownership: give away what is asked for";
         if self.permitted(me, what, done, &[]).is_some() {
             self.gives(me, instance, &[attribute]);
+        }
+    }
+
+    /// Calls that wait for the federation's word return when it has come.
+    pub(super) fn decide(&mut self) {
+        let mut decided = Vec::new();
+        for host in self.network.hosts.values_mut() {
+            let Some(asked) = &host.deciding else {
+                continue;
+            };
+            let Some(answer) = host.lrc.divested(asked.service, asked.request) else {
+                continue;
+            };
+            let asked = host.deciding.take().expect("it was just there");
+            decided.push((host.handle, asked, answer));
+        }
+        for (me, asked, answer) in decided {
+            match answer {
+                Ok(divested) => {
+                    self.count("confirmDivestiture has divested");
+                    self.gives(me, asked.instance, &divested);
+                }
+                Err(e) if e.kind == ExceptionKind::NoAcquisitionPending => {
+                    self.count("confirmDivestiture: nobody wants it any more");
+                    let changes = &mut self.own(me).rooms.changes;
+                    let of = |a: &_| changes.asked.remove(&(asked.instance, *a));
+                    assert!(asked.attributes.iter().all(of), "{me} was not asked");
+                }
+                Err(e) => panic!("{me}: {e}"),
+            }
         }
     }
 

@@ -9,6 +9,7 @@
 //! - no message that was retracted comes to be asked back but for a reason, and handles of messages hold
 //!   again what they held at the save;
 //! - a message comes once at most, and none that was sent behind the save that is restored;
+//! - what was sent after a deletion comes behind the removal;
 //! - while it saves or is restored, a federate may call nothing else.
 //!
 //! And when faults stop, all are complete and all keep advancing: every save and restore ends, every
@@ -101,6 +102,8 @@ struct Model {
     /// Messages that were sent in what a restore has undone.
     void: BTreeSet<u64>,
     retracted: BTreeSet<MessageRetractionHandle>,
+    /// Instances that were deleted: by whom, and the last message that was sent before.
+    deleted: BTreeMap<ObjectInstanceHandle, (FederateHandle, u64)>,
     /// The last message that was sent.
     last: u64,
 }
@@ -205,6 +208,7 @@ impl Run {
         self.report.steps += 1;
         let mut moved = self.network.step(&mut self.draw, &mut self.seen);
         self.look();
+        self.decide();
         while let Some(task) = self.network.executive.poll_archive() {
             self.tasks.push(task);
         }
@@ -368,9 +372,12 @@ impl Run {
             return;
         }
         let (peer, me) = hosts[self.draw.usize(..hosts.len())];
-        // One that has not heard yet that it is another now.
-        if !self.model.own.contains_key(&me) {
+        // One that has not heard yet that it is another now, or is in a call that waits.
+        if !self.model.own.contains_key(&me) || self.network.hosts[&peer].deciding.is_some() {
             return;
+        }
+        if !self.own(me).rooms.changes.asked.is_empty() && self.draw.u8(..8) == 0 {
+            return self.confirm_divestiture(peer, me);
         }
         match self.draw.u8(..180) {
             128..168 => self.visit(peer, me),
@@ -455,6 +462,7 @@ impl Run {
             .network
             .call(peer, |f| f.delete_object_instance(instance, b""));
         if self.allowed(me, done).is_some() {
+            self.model.deleted.insert(instance, (me, self.model.last));
             let own = self.own(me);
             own.known.remove(&instance);
             own.rooms.forgets(instance);
@@ -630,6 +638,16 @@ impl Run {
         self.count(callback.name());
         let mut outcome = None;
         let (void, retracted) = (&self.model.void, &self.model.retracted);
+        let overtaken = |id: u64, known: &BTreeSet<_>| {
+            let (sender, _) = self.sent[&id];
+            let by = |i: &_| self.model.deleted.get(i).copied();
+            let before = |i: &_| by(i).is_some_and(|(by, last)| by == sender && last < id);
+            let there = known.iter().find(|i| before(i));
+            assert_eq!(
+                there, None,
+                "{me} got {id} before what its sender deleted went"
+            );
+        };
         let mut restored = false;
         let own = self.model.own.get_mut(&me).expect("callers are there");
         own.rooms.callback(me, &callback);
@@ -646,6 +664,7 @@ impl Run {
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
                 assert!(!void.contains(&id), "{me} got {id} of what is undone");
                 assert!(own.got.insert(id), "{me} got {id} twice");
+                overtaken(id, &own.known);
             }
             Callback::RequestRetraction { message } => {
                 assert!(
@@ -658,6 +677,7 @@ impl Run {
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
                 assert!(!void.contains(&id), "{me} got {id} of what is undone");
                 assert!(own.got.insert(id), "{me} got {id} twice");
+                overtaken(id, &own.known);
                 own.must.remove(&id);
             }
             Callback::TimeRegulationEnabled { time } => {
@@ -696,8 +716,12 @@ impl Run {
                 outcome = own.saving.take().map(|label| (label, false));
             }
             Callback::FederationRestoreBegun => own.restore = Stage::Told,
-            Callback::InitiateFederateRestore { .. } => {
+            Callback::InitiateFederateRestore { label, name, .. } => {
                 assert_eq!(own.restore, Stage::Told);
+                let members = &self.kept[&label].0.execution.federation.members;
+                let is = self.network.hosts[&peer].federate().name();
+                let there = members.values().any(|then| then.name == is);
+                assert!(!there || name == is, "{me}, '{is}', becomes '{name}'");
                 own.restore = Stage::Begun;
             }
             Callback::FederationRestored => {
