@@ -55,8 +55,6 @@ pub(crate) struct Shared {
     last: (Vec<FederateHandle>, Seats),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
-    /// How far those had read that stood in the way when that was last looked at, and since when.
-    stuck: Option<(u64, Instant)>,
     /// Some peer's path may be to be changed.
     unsettled: bool,
     frame_bytes_max: usize,
@@ -72,6 +70,8 @@ struct Peer {
     times: u16,
     /// The core has this path for it.
     direct: bool,
+    /// How far it had read when it last stood in the way, and since when.
+    stuck: Option<(u64, Instant)>,
     /// When it may be attached again, and how long it stays detached the next time.
     again: (Instant, Duration),
 }
@@ -97,7 +97,6 @@ impl Shared {
             peers: Vec::new(),
             last: (Vec::new(), Seats::NONE),
             waiting: VecDeque::new(),
-            stuck: None,
             unsettled: false,
             frame_bytes_max,
         }
@@ -123,6 +122,7 @@ impl Shared {
             attached: true,
             times: 0,
             direct: false,
+            stuck: None,
             again: (Instant::now(), PAUSE_MIN),
         });
         self.changed();
@@ -215,7 +215,7 @@ impl Shared {
         loop {
             let Some((to, frame)) = self.waiting.front() else {
                 if self.ring.is_whole() {
-                    self.stuck = None;
+                    self.peers.iter_mut().for_each(|p| p.stuck = None);
                     return true;
                 }
                 self.ring.publish();
@@ -232,24 +232,27 @@ impl Shared {
         }
     }
 
-    /// Detaches those in the way, if they have not read for a while; until when to wait for them.
+    /// Detaches those in the way that have not read for a while, whatever the others do; until when to wait
+    /// for them.
     pub(crate) fn judge_slow(&mut self, now: Instant, stream: &mut LinkWriter) -> Instant {
-        let slow = self.in_the_way();
-        let reached = slow.iter().map(|seat| self.ring.reached(seat)).sum();
-        match self.stuck {
-            Some((before, since)) if before == reached => {
-                if now >= since + GRACE {
-                    slow.iter().for_each(|seat| self.detach(seat, now, stream));
-                    self.stuck = None;
-                    return now;
-                }
-                since + GRACE
-            }
-            _ => {
-                self.stuck = Some((reached, now));
-                now + GRACE
+        let (mut until, mut stuck) = (now + GRACE, Seats::NONE);
+        for seat in self.ring.in_the_way().iter() {
+            let reached = self.ring.reached(seat);
+            let Some(peer) = self.peers.iter_mut().find(|p| p.place.seat == seat) else {
+                continue;
+            };
+            let since = match peer.stuck {
+                Some((before, since)) if before == reached => since,
+                _ => now,
+            };
+            peer.stuck = Some((reached, since));
+            until = until.min(since + GRACE);
+            if now >= since + GRACE {
+                stuck.insert(seat);
             }
         }
+        stuck.iter().for_each(|seat| self.detach(seat, now, stream));
+        until
     }
 
     /// Puts all that waits, whoever is in the way.
@@ -267,13 +270,6 @@ impl Shared {
                 some => some,
             };
             slow.iter().for_each(|seat| self.detach(seat, now, stream));
-        }
-    }
-
-    fn in_the_way(&mut self) -> Seats {
-        match self.ring.in_the_way() {
-            Seats::NONE => self.ring.attached(),
-            some => some,
         }
     }
 
@@ -298,6 +294,7 @@ impl Shared {
         }
         let peer = &mut self.peers[at];
         peer.attached = false;
+        peer.stuck = None;
         // It has kept up for long since it was last detached.
         let kept_up = now > peer.again.0 + 10 * peer.again.1;
         let pause = if kept_up { PAUSE_MIN } else { peer.again.1 };
