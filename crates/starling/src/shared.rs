@@ -296,7 +296,7 @@ impl Shared {
         peer.attached = false;
         peer.stuck = None;
         // It has kept up for long since it was last detached.
-        let kept_up = now > peer.again.0 + 10 * peer.again.1;
+        let kept_up = now > peer.again.0 + 2 * peer.again.1;
         let pause = if kept_up { PAUSE_MIN } else { peer.again.1 };
         peer.again = (now + pause, (2 * pause).min(PAUSE_MAX));
         self.changed();
