@@ -100,7 +100,7 @@ impl World {
         }
         self.ring.is_ready(self.readers[1].seat);
         self.readers[1].reader.has_news();
-        self.ring.reached(self.readers[1].seat);
+        self.ring.behind(self.readers[1].seat);
     }
 
     fn put(&mut self, to: u8) {

@@ -335,14 +335,17 @@ impl RingWriter {
         self.wanted_by = Seats::NONE;
     }
 
-    /// Up to where of all that was ever put into the ring this reader has read: more than before, if it has
-    /// read on.
-    pub fn reached(&mut self, seat: Seat) -> u64 {
+    /// How many bytes of the ring hold what this reader has not read.
+    pub fn behind(&mut self, seat: Seat) -> u64 {
         let Some(reader) = self.readers[seat.index()].as_mut() else {
             return 0;
         };
         reader.look(&self.edges, self.stretch);
-        if reader.idle { self.tail } else { reader.kept }
+        if reader.idle {
+            0
+        } else {
+            reader.end - reader.kept
+        }
     }
 
     /// After `Full` or when a long frame does not go on: those of the attached without whom there

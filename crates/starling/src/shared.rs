@@ -22,8 +22,6 @@ const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Frames are relayed in pieces of about this size, or of that of the largest frame.
 const RELAY_BYTES: usize = 64 * 1024;
-/// So often at most it is asked again for room that nobody is in the way of.
-const VAIN_MAX: u32 = 1_000;
 
 /// As whom a federate shares memory.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +53,8 @@ pub(crate) struct Shared {
     last: (Vec<FederateHandle>, Seats),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
+    /// How far behind those were that stood in the way when that was last looked at, and since when.
+    stuck: Option<(u64, Instant)>,
     /// Some peer's path may be to be changed.
     unsettled: bool,
     frame_bytes_max: usize,
@@ -70,8 +70,6 @@ struct Peer {
     times: u16,
     /// The core has this path for it.
     direct: bool,
-    /// How far it had read when it last stood in the way, and since when.
-    stuck: Option<(u64, Instant)>,
     /// When it may be attached again, and how long it stays detached the next time.
     again: (Instant, Duration),
 }
@@ -97,6 +95,7 @@ impl Shared {
             peers: Vec::new(),
             last: (Vec::new(), Seats::NONE),
             waiting: VecDeque::new(),
+            stuck: None,
             unsettled: false,
             frame_bytes_max,
         }
@@ -122,7 +121,6 @@ impl Shared {
             attached: true,
             times: 0,
             direct: false,
-            stuck: None,
             again: (Instant::now(), PAUSE_MIN),
         });
         self.changed();
@@ -215,7 +213,7 @@ impl Shared {
         loop {
             let Some((to, frame)) = self.waiting.front() else {
                 if self.ring.is_whole() {
-                    self.peers.iter_mut().for_each(|p| p.stuck = None);
+                    self.stuck = None;
                     return true;
                 }
                 self.ring.publish();
@@ -232,44 +230,39 @@ impl Shared {
         }
     }
 
-    /// Detaches those in the way that have not read for a while, whatever the others do; until when to wait
-    /// for them.
+    /// Detaches those in the way, if they have not read for a while; until when to wait for them.
     pub(crate) fn judge_slow(&mut self, now: Instant, stream: &mut LinkWriter) -> Instant {
-        let (mut until, mut stuck) = (now + GRACE, Seats::NONE);
-        for seat in self.ring.in_the_way().iter() {
-            let reached = self.ring.reached(seat);
-            let Some(peer) = self.peers.iter_mut().find(|p| p.place.seat == seat) else {
-                continue;
-            };
-            let since = match peer.stuck {
-                Some((before, since)) if before == reached => since,
-                _ => now,
-            };
-            peer.stuck = Some((reached, since));
-            until = until.min(since + GRACE);
-            if now >= since + GRACE {
-                stuck.insert(seat);
+        let slow = self.in_the_way();
+        let behind = slow.iter().map(|seat| self.ring.behind(seat)).sum();
+        match self.stuck {
+            Some((before, since)) if before == behind => {
+                if now >= since + GRACE {
+                    slow.iter().for_each(|seat| self.detach(seat, now, stream));
+                    self.stuck = None;
+                    return now;
+                }
+                since + GRACE
+            }
+            _ => {
+                self.stuck = Some((behind, now));
+                now + GRACE
             }
         }
-        stuck.iter().for_each(|seat| self.detach(seat, now, stream));
-        until
     }
 
     /// Puts all that waits, whoever is in the way.
     pub(crate) fn put_by_force(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
-        // Who was in the way may just have read on: then there is room, if not for all of it.
-        let mut vain = 0;
         while self.is_waiting() && !self.put_waiting() {
-            let slow = match self.ring.in_the_way() {
-                Seats::NONE if vain < VAIN_MAX => {
-                    vain += 1;
-                    Seats::NONE
-                }
-                Seats::NONE => self.ring.attached(),
-                some => some,
-            };
+            let slow = self.in_the_way();
             slow.iter().for_each(|seat| self.detach(seat, now, stream));
+        }
+    }
+
+    fn in_the_way(&mut self) -> Seats {
+        match self.ring.in_the_way() {
+            Seats::NONE => self.ring.attached(),
+            some => some,
         }
     }
 
@@ -294,10 +287,7 @@ impl Shared {
         }
         let peer = &mut self.peers[at];
         peer.attached = false;
-        peer.stuck = None;
-        // It has kept up for long since it was last detached.
-        let kept_up = now > peer.again.0 + 2 * peer.again.1;
-        let pause = if kept_up { PAUSE_MIN } else { peer.again.1 };
+        let pause = peer.again.1;
         peer.again = (now + pause, (2 * pause).min(PAUSE_MAX));
         self.changed();
     }
@@ -355,8 +345,7 @@ impl Shared {
 
     /// Shows the readers what was put, and wakes those who sleep.
     pub(crate) fn publish(&mut self) {
-        // Of a bundle nothing may be left but its time, where it had to be published for room.
-        if self.ring.pending() > 0 || self.bundle.due().is_some() {
+        if self.ring.pending() > 0 {
             self.ring.publish();
             self.bundle.flushed(Instant::now());
         }
