@@ -389,7 +389,10 @@ impl Links {
                 state.lrc.outbox().put_waiting(Instant::now()).is_none()
             });
         }
-        self.lock().flush();
+        // Who was detached gets its data by rtiexec from here on, which is to hear of that before its queue is full.
+        let mut state = self.lock();
+        state.settle_paths();
+        state.flush();
     }
 
     /// Writes what waits, for a federate that evokes. While the link is full it is left to whoever
