@@ -88,6 +88,7 @@ def commands(study: Study, about: str) -> typer.Typer:
         def renew() -> int:
             store = Store.load(directory, study)
             store.recompute()
+            store.pack()
             _conclude(store, console_for())
             return OK
 
@@ -280,6 +281,7 @@ class _Doing:
             for sequence in self.sequences.sequence:
                 self.conductor.check(sequence)
             self.store = self._taken_up() if self.resume else self._begun(me)
+            self.store.run["id"] = me.id
             return asyncio.run(self._all())
         finally:
             me.end()

@@ -1,6 +1,7 @@
 """Conducts one federation execution: starts the federates, follows the master, cleans up."""
 
 import asyncio
+import contextlib
 import functools
 import os
 import shutil
@@ -283,6 +284,9 @@ class Conductor:
                     ended = await asyncio.shield(ending)
                     if ended:
                         record["ended_by_manager"] = ended
+                    if failed:
+                        with contextlib.suppress(BenchError):  # why it failed is what is told
+                            raw.pack(logs)
             master.check()
             raw.pack(logs)
             record["state"] = "done"

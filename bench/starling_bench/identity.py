@@ -51,6 +51,14 @@ class Manager:
         return started(self.pid) == self.start
 
 
+def conducted(run_id: str) -> bool:
+    """The manager that gave a run this id lives."""
+    with contextlib.suppress(ValueError):
+        pid, start, _ = run_id.split(":")
+        return Manager(int(pid), start).alive
+    return False
+
+
 class Run:
     """This process as a manager: the run's id, and a temporary directory that ends with it."""
 

@@ -1,10 +1,11 @@
 """Raw values: every round trip of a test and pair, kept so that all figures can be made anew.
 
-While samples are taken, federates append to NAME.raw: of each sample its number and its count as
-32-bit integers, then that many 32-bit floats in nanoseconds, all little-endian. Once they have
-ended that becomes NAME.parquet (columns `sample`, `ns`), which any tool for tables reads and which
-takes less than 4 bytes a value. Where both are there, NAME.raw is the newer one: its test was begun
-anew, or who was packing died.
+While samples are taken, federates append blocks of values to NAME.raw: a sample's number and a
+count as 32-bit integers, then that many 32-bit floats in nanoseconds, all little-endian; a count
+with its highest bit set is followed by another block of the sample. Once they have ended that
+becomes NAME.parquet (columns `sample`, `ns`), which any tool for tables reads and which takes less
+than 4 bytes a value. Where both are there, NAME.raw is the newer one: its test was begun anew, or
+who was packing died.
 """
 
 from pathlib import Path
@@ -12,6 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from .errors import BenchError, cannot
+
+# In the count of a block that is not its sample's last.
+_MORE = 1 << 31
 
 
 def path_of(directory: Path, test: int, pair: int) -> Path:
@@ -41,12 +45,17 @@ def pack(directory: Path) -> None:
 
 def _samples(path: Path) -> dict[int, np.ndarray]:
     words = np.fromfile(path, dtype="<u4")
-    found, at = {}, 0
+    found, blocks, at = {}, [], 0
     while at + 2 <= len(words):  # a killed federate may leave half a sample
         sample, count = int(words[at]), int(words[at + 1])
-        if at + 2 + count <= len(words):
-            found[sample] = words[at + 2 : at + 2 + count].view("<f4")
-        at += 2 + count
+        end = at + 2 + (count & ~_MORE)
+        if end > len(words):
+            break
+        blocks.append(words[at + 2 : end].view("<f4"))
+        if not count & _MORE:
+            found[sample] = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
+            blocks = []
+        at = end
     return found
 
 
@@ -72,7 +81,7 @@ def _pack(path: Path) -> None:
     import pyarrow
     import pyarrow.parquet as parquet
 
-    samples = _samples(path)
+    samples = {number: ns for number, ns in _samples(path).items() if len(ns)}
     if samples:
         counts = [len(ns) for ns in samples.values()]
         numbers = np.repeat(np.array(list(samples), dtype=np.uint32), counts)
@@ -85,6 +94,8 @@ def _pack(path: Path) -> None:
             use_dictionary=["sample"], column_encoding={"ns": "BYTE_STREAM_SPLIT"},
         )  # fmt: skip
         fresh.replace(whole)
+    else:
+        path.with_suffix(".parquet").unlink(missing_ok=True)  # it was begun anew
     path.unlink()
 
 

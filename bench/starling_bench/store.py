@@ -7,6 +7,7 @@ report.html   the report
 <sequence>/<execution>/     log of each federate, raw round trips (raw.py)
 """
 
+import contextlib
 import csv
 import io
 import json
@@ -17,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import idle, raw
+from . import identity, idle, raw
 from .errors import USAGE, BenchError, cannot
 from .study import Study
 
@@ -242,9 +243,10 @@ class Store:
         return raw.read(self.raw_path(sequence, execution, test, pair))
 
     def trips(self, row: dict, found: dict[int, np.ndarray]) -> np.ndarray:
-        """Those of one sample, of what was found of its test; BenchError if not all are there."""
+        """Those of one sample, of what was found of its test; BenchError if one is
+        missing that was not counted as such."""
         mine = found.get(row["sample"], np.empty(0))
-        if len(mine) != row["received"]:
+        if len(mine) + (row.get("unrecorded") or 0) != row["received"]:
             raise BenchError(
                 "STL-RUN-009",
                 f"sample {row['sample']} of test {row['test']} has {row['received']} "
@@ -253,6 +255,15 @@ class Store:
                 "read the federates' logs there",
             )
         return mine
+
+    def pack(self) -> None:
+        """Round trips that a dead manager left as they were written become tables; where nothing
+        can be written they stay."""
+        if identity.conducted(self.run["id"]):
+            return
+        for e in self.run["executions"]:
+            with contextlib.suppress(BenchError):
+                raw.pack(self.directory / e["sequence"] / e["execution"])
 
     def recompute(self) -> None:
         """Makes the rows' figures anew from raw values, whatever the table says of them."""

@@ -50,7 +50,7 @@ def _take(store, sequence, execution, folder, number, test, sample, draw) -> Non
         "receiver": pair.receiver, "sent": test.updates, "received": test.updates, "lost": 0,
         "late": 0, "doubled": 0, "send_s": seconds, "receive_s": seconds,
         "rate_hz": test.updates / seconds, "mb_per_s": test.updates * 8e-6 / seconds,
-        "came_reliably": 0, "heartbeats": 0, "others_cpu": 0.0, "kind": test.kind,
+        "came_reliably": 0, "heartbeats": 0, "unrecorded": 0, "others_cpu": 0.0, "kind": test.kind,
         "transport": test.transport, "loop": test.loop_version, "types": test.types,
         "instances": test.instances, "buffers": test.buffers, "bytes": test.buffer_bytes,
         "updates": test.updates,

@@ -152,6 +152,60 @@ def test_a_killed_federate_ends_the_run_and_results_stay(tmp_path):
     assert "was ended by SIGKILL" in html
 
 
+def saved(tmp_path: Path) -> list[str]:
+    """What there is of round trips."""
+    return sorted(path.name for path in (tmp_path / "out" / "s" / "one").glob("rtt_*"))
+
+
+ROUND_TRIPS = SMALL.replace("OWOT", "RTOL")
+
+
+def report(tmp_path: Path) -> tuple[int, str]:
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "report", "out"]
+    done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, timeout=LIMIT_S)
+    return done.returncode, done.stderr
+
+
+def test_a_failed_runs_round_trips_are_a_table(tmp_path):
+    assert manage(tmp_path, sequence("killed", test=ROUND_TRIPS))[0] == 1
+    assert saved(tmp_path) == ["rtt_test1_pair1.parquet"]
+    before = rows(tmp_path)
+    assert report(tmp_path) == (0, "") and rows(tmp_path) == before and len(before) == 3
+
+
+def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
+    """And nobody speaks of it: the failure is what is told."""
+    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    wait_for(lambda: len(rows(tmp_path)) == 3)
+    (tmp_path / "out" / "s" / "one" / "rtt_test1_pair1.tmp").mkdir()
+    manager.terminate()
+    err = manager.communicate(timeout=LIMIT_S)[1]
+    assert err.count("STL-") == 1 and err.startswith("STL-RUN-004: interrupted")
+    assert "rtt_test1_pair1.raw" in saved(tmp_path) and report(tmp_path) == (0, "")
+
+
+def test_a_killed_managers_round_trips_are_a_table_with_its_report(tmp_path):
+    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    wait_for(lambda: len(rows(tmp_path)) == 3)
+    for alive, kept in ((True, "rtt_test1_pair1.raw"), (False, "rtt_test1_pair1.parquet")):
+        if not alive:
+            manager.kill()
+            manager.communicate(timeout=LIMIT_S)
+        assert report(tmp_path) == (0, "")
+        assert saved(tmp_path) == [kept]
+
+
+def test_round_trips_that_were_not_recorded_are_told(tmp_path, monkeypatch):
+    """Those that the disk was too slow for are in no figure, and not missed."""
+    monkeypatch.setenv("PRETEND_UNRECORDED", "7")
+    code, _, err = manage(tmp_path, sequence("good", test=ROUND_TRIPS))
+    assert (code, err) == (0, "")
+    assert {(r["received"], r["unrecorded"]) for r in rows(tmp_path)} == {("200", "7")}
+    assert "42 round trips are in no figure" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_a_refusing_federate_is_quoted(tmp_path):
     code, _, err = manage(tmp_path, sequence("refuses"))
     assert code == 1

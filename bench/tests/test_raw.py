@@ -57,6 +57,16 @@ def test_what_is_newer_counts_and_half_a_sample_does_not(tmp_path):
     assert np.array_equal(raw.read(path)[2], trips(12, 20))
 
 
+def test_samples_without_round_trips_are_none(tmp_path):
+    """All of a test is lost, then what a test before it had left is not its."""
+    path = raw.path_of(tmp_path, 1, 1)
+    save(path, 1, trips(1, 10))
+    raw.pack(tmp_path)
+    save(path, 1, trips(1, 0))
+    raw.pack(tmp_path)
+    assert list(tmp_path.iterdir()) == [] and raw.read(path) == {}
+
+
 def test_a_table_that_is_none_is_told(tmp_path):
     path = raw.path_of(tmp_path, 1, 1)
     path.with_suffix(".parquet").write_text("sample,ns\n")

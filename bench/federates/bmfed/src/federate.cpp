@@ -294,7 +294,7 @@ void Federate::runTest(TestDescription const& test) {
         parts_.clear();
         direct("begin", sampleId_);
         rti_.flush();
-        for (auto const& part : sample(s)) addPart(part);
+        for (auto const& part : sample()) addPart(part);
         waitForAll("finished", sampleId_);
         std::uint64_t const start = nowNs();
         while (!partMissing().empty()) {
@@ -423,7 +423,7 @@ void Federate::runSubordinate() {
                 stopped = true;
                 break;
             }
-            for (auto const& part : sample(s)) {
+            for (auto const& part : sample()) {
                 Json const text = {{"of", sid}, {"from", options_.name}, {"part", part.json()}};
                 rti_.sendControl(Control::testResults, {text.dump()});
             }
@@ -465,8 +465,8 @@ void Federate::prepare(TestDescription const& test) {
                       std::to_string(test.messageBytes()) + " bytes; " + rti_.rtiVersion() +
                       " carries " + std::to_string(can.messageBytesMax));
     }
-    loop_.reset(new InnerLoop(rti_, test_, options_.name, options_.dataTimeoutS,
-                              options_.lossTimeoutS, [this] { pulse(); }));
+    loop_.reset(new InnerLoop(rti_, test_, options_.name, options_.outputDirectory,
+                              options_.dataTimeoutS, options_.lossTimeoutS, [this] { pulse(); }));
     loop_->declare();
 }
 
@@ -482,12 +482,9 @@ void Federate::waitForDiscovery() {
     running_ = true;
 }
 
-std::vector<PartResult> Federate::sample(int number) {
+std::vector<PartResult> Federate::sample() {
     std::vector<PartResult> const parts = loop_->run();
     check();
-    for (auto const& part : parts) {
-        saveRoundTrips(options_.outputDirectory, test_, number, part);
-    }
     return parts;
 }
 

@@ -76,7 +76,7 @@ private:
     void waitForManager();
     void prepare(TestDescription const& test);
     void waitForDiscovery();
-    std::vector<PartResult> sample(int number);
+    std::vector<PartResult> sample();
 
     void report(std::string const& state, std::string const& id);
     void direct(std::string const& what, std::string const& id);

@@ -26,9 +26,11 @@ bool SeenStamps::insert(std::uint64_t stamp) {
 }
 
 InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
-                     double dataTimeoutS, double lossTimeoutS, std::function<void()> pulse)
+                     std::string const& directory, double dataTimeoutS, double lossTimeoutS,
+                     std::function<void()> pulse)
     : rti_(rti),
       test_(test),
+      directory_(directory),
       dataTimeoutS_(dataTimeoutS),
       lossTimeoutS_(lossTimeoutS),
       pulse_(std::move(pulse)),
@@ -49,7 +51,10 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
             role.result.sender = sender;
             role.expected = !sender || test_.latency() ? test_.updates : 0;
             role.toDiscover = !sender || test_.latency() ? discoveries : 0;
-            roles_.push_back(role);
+            if (sender && test_.latency() && !directory.empty()) {
+                role.trips.reset(new bench::Recorder(test_.tripsHeld()));
+            }
+            roles_.push_back(std::move(role));
         }
     }
     for (std::size_t number = 1; number < classes_.size(); ++number) {
@@ -111,10 +116,11 @@ void InnerLoop::ready(int sample) {
         PartResult fresh;
         fresh.pair = role.result.pair;
         fresh.sender = role.result.sender;
-        if (fresh.sender && test_.latency()) {
-            fresh.roundTripsNs.reserve(static_cast<std::size_t>(test_.updates));
+        role.result = fresh;
+        if (role.trips != nullptr) {
+            role.trips->begin(tripsPath(directory_, test_, fresh.pair), sample == 1,
+                              static_cast<std::uint32_t>(sample));
         }
-        role.result = std::move(fresh);
         role.warmedUp = 0;
         role.firstNs = role.lastNs = 0;
         if (!test_.reliable && role.expected > 0) role.seen.reset(role.expected);
@@ -149,7 +155,9 @@ void InnerLoop::arrived(Arrival const& arrival) {
     std::uint64_t const n = ++role->result.received;
     if (returned) {
         role->lastNs = nowNs();
-        role->result.roundTripsNs.push_back(static_cast<float>(ageNs(arrival.stamp, role->lastNs)));
+        if (role->trips != nullptr) {
+            role->trips->put(static_cast<float>(ageNs(arrival.stamp, role->lastNs)));
+        }
         if (outstanding_ > 0) --outstanding_;
         return;
     }
@@ -335,6 +343,7 @@ std::vector<PartResult> InnerLoop::run() {
         std::uint64_t const from = r.sender ? beginNs : role.firstNs;
         std::uint64_t const to = r.sender && role.lastNs == 0 ? sentNs : role.lastNs;
         r.seconds = to > from ? static_cast<double>(to - from) * 1e-9 : 0;
+        if (role.trips != nullptr) r.unrecorded = role.trips->end();
         if (silent_ && r.received < role.expected) r.silence = silence(role);
         parts.push_back(r);
     }

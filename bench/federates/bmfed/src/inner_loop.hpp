@@ -5,9 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "recorder.hpp"
 #include "results.hpp"
 #include "rti_proxy.hpp"
 #include "test_description.hpp"
@@ -29,9 +31,11 @@ private:
 
 class InnerLoop {
 public:
-    // `pulse` runs about once per second and throws to end the loop.
+    // Round trips are recorded in `directory`, if that is not empty. `pulse` runs about once per
+    // second and throws to end the loop.
     InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
-              double dataTimeoutS, double lossTimeoutS, std::function<void()> pulse);
+              std::string const& directory, double dataTimeoutS, double lossTimeoutS,
+              std::function<void()> pulse);
 
     // Steps of the general execution.
     void declare();
@@ -53,7 +57,8 @@ private:
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
-        SeenStamps seen;  // best effort only: reliable data comes once
+        SeenStamps seen;                         // best effort only: reliable data comes once
+        std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };
     struct Return {
         std::size_t item;
@@ -79,6 +84,7 @@ private:
 
     RtiProxy& rti_;
     TestDescription test_;
+    std::string const directory_;
     double dataTimeoutS_;
     double lossTimeoutS_;
     std::function<void()> pulse_;

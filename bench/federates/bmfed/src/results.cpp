@@ -1,8 +1,5 @@
 #include "results.hpp"
 
-#include <endian.h>
-
-#include <cstring>
 #include <iomanip>
 #include <stdexcept>
 
@@ -17,6 +14,7 @@ Json PartResult::json() const {
             {"doubled", doubled},
             {"came_reliably", cameReliably},
             {"heartbeats", heartbeats},
+            {"unrecorded", unrecorded},
             {"seconds", seconds},
             {"silence", silence}};
 }
@@ -31,6 +29,7 @@ PartResult PartResult::parse(Json const& fields) {
     fields.at("doubled").get_to(part.doubled);
     fields.at("came_reliably").get_to(part.cameReliably);
     fields.at("heartbeats").get_to(part.heartbeats);
+    fields.at("unrecorded").get_to(part.unrecorded);
     fields.at("seconds").get_to(part.seconds);
     fields.at("silence").get_to(part.silence);
     return part;
@@ -41,6 +40,7 @@ void PairSample::add(PartResult const& part, bool latency) {
     late += part.late;
     doubled += part.doubled;
     heartbeats += part.heartbeats;
+    unrecorded += part.unrecorded;
     if (part.sender) {
         sent = part.sent;
         sendSeconds = part.seconds;
@@ -61,7 +61,7 @@ ResultsFile::ResultsFile(std::string const& directory) {
     if (!file_) throw std::runtime_error("can't write " + directory + "/results.csv");
     file_ << "test,kind,transport,loop,types,instances,buffers,bytes,updates,pair,sender,receiver,"
              "sample,sent,received,lost,late,doubled,send_s,receive_s,rate_hz,mb_per_s,"
-             "came_reliably,heartbeats\n"
+             "came_reliably,heartbeats,unrecorded\n"
           << std::setprecision(9);
 }
 
@@ -82,6 +82,7 @@ Json ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
               << ',' << sample << ',' << r.sent << ',' << r.received << ',' << r.lost() << ','
               << r.late << ',' << r.doubled << ',' << r.sendSeconds << ',' << r.receiveSeconds
               << ',' << rate << ',' << megabytes << ',' << r.cameReliably << ',' << r.heartbeats
+              << ',' << r.unrecorded
               << std::endl;  // each sample reaches the disk: results so far are always kept
         if (!file_) throw std::runtime_error("can't write results.csv (disk full?)");
     }
@@ -109,25 +110,13 @@ Json ResultsFile::save(TestDescription const& t, int sample, std::size_t pair,
             {"rate_hz", rate},
             {"mb_per_s", megabytes},
             {"came_reliably", r.cameReliably},
-            {"heartbeats", r.heartbeats}};
+            {"heartbeats", r.heartbeats},
+            {"unrecorded", r.unrecorded}};
 }
 
-void saveRoundTrips(std::string const& directory, TestDescription const& test, int sample,
-                    PartResult const& part) {
-    if (directory.empty() || part.roundTripsNs.empty()) return;
-    std::string const path = directory + "/rtt_test" + std::to_string(test.number) + "_pair" +
-                             std::to_string(part.pair + 1) + ".raw";
-    std::ofstream file(path, std::ios::binary | (sample == 1 ? std::ios::trunc : std::ios::app));
-    std::vector<std::uint32_t> words(2 + part.roundTripsNs.size());
-    words[0] = static_cast<std::uint32_t>(sample);
-    words[1] = static_cast<std::uint32_t>(part.roundTripsNs.size());
-    static_assert(sizeof words[0] == sizeof part.roundTripsNs[0], "floats of 32 bits");
-    std::memcpy(&words[2], part.roundTripsNs.data(), part.roundTripsNs.size() * sizeof words[0]);
-    for (auto& word : words) word = htole32(word);
-    file.write(reinterpret_cast<char const*>(words.data()),
-               static_cast<std::streamsize>(words.size() * sizeof words[0]));
-    file.close();
-    if (!file) throw std::runtime_error("can't write " + path + " (disk full?)");
+std::string tripsPath(std::string const& directory, TestDescription const& test, std::size_t pair) {
+    return directory + "/rtt_test" + std::to_string(test.number) + "_pair" +
+           std::to_string(pair + 1) + ".raw";
 }
 
 }  // namespace bmfed

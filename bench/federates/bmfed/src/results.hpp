@@ -22,9 +22,9 @@ struct PartResult {
     std::uint64_t doubled = 0;       // what came more than once, not counted above
     std::uint64_t cameReliably = 0;  // of those received, as far as the adapter is told
     std::uint64_t heartbeats = 0;    // sent while the sample was taken
+    std::uint64_t unrecorded = 0;    // round trips for which the disk was too slow
     double seconds = 0;   // sender: begin to last flush or return; receiver: first to last
     std::string silence;  // reliable data stopped coming: what came, and what did not
-    std::vector<float> roundTripsNs;
 
     Json json() const;
     // Throws Json::exception.
@@ -35,6 +35,7 @@ struct PartResult {
 struct PairSample {
     bool fromSender = false, fromReceiver = false;
     std::uint64_t sent = 0, received = 0, late = 0, doubled = 0, cameReliably = 0, heartbeats = 0;
+    std::uint64_t unrecorded = 0;
     double sendSeconds = 0, receiveSeconds = 0;
     std::string silence;
 
@@ -56,9 +57,7 @@ private:
     std::ofstream file_;
 };
 
-// Every round trip of a test and pair in rtt_testN_pairN.raw: for each sample its number and its
-// count as 32-bit integers, then that many 32-bit floats in nanoseconds; all little-endian.
-void saveRoundTrips(std::string const& directory, TestDescription const& test, int sample,
-                    PartResult const& part);
+// Where every round trip of a test and pair is recorded, in nanoseconds.
+std::string tripsPath(std::string const& directory, TestDescription const& test, std::size_t pair);
 
 }  // namespace bmfed

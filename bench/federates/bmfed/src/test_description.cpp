@@ -69,8 +69,9 @@ int TestDescription::classNumber(std::size_t pair, int type) const {
 std::uint64_t TestDescription::memoryBytes() const {
     auto const items = static_cast<std::uint64_t>(types) * static_cast<std::uint64_t>(instances);
     std::uint64_t const values = items * static_cast<std::uint64_t>(buffers) * bufferBytes;
-    std::uint64_t const perUpdate = (latency() ? sizeof(float) : 0) + (reliable ? 0 : 32);
-    return values + updates * perUpdate;
+    // Its recorder takes a power of two.
+    std::uint64_t const trips = latency() ? 2 * sizeof(float) * tripsHeld() : 0;
+    return values + trips + updates * (reliable ? 0 : 32);
 }
 
 std::string TestDescription::format() const {

@@ -2,6 +2,7 @@
 // interaction.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -65,6 +66,9 @@ struct TestDescription {
     int classNumber(std::size_t pair, int type) const;
     // All buffers of one update.
     std::uint64_t messageBytes() const { return static_cast<std::uint64_t>(buffers) * bufferBytes; }
+    // Round trips that wait to be written: all of a sample of up to a million, which is written
+    // when it is over.
+    std::uint64_t tripsHeld() const { return std::min(2 * updates + 2, std::uint64_t{1} << 21); }
     // What a federate needs for one pair, besides the RTI's own.
     std::uint64_t memoryBytes() const;
 

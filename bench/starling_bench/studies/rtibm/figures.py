@@ -153,6 +153,8 @@ def _carried(summaries: list[dict]) -> str:
     ]
     beats = sum(s["heartbeats"] for s in summaries)
     said = f"<p>{beats:,} heartbeats were sent between flushes, in all samples together."
+    if lost := sum(s["unrecorded"] for s in summaries):
+        said += f" {lost:,} round trips are in no figure, as the disk was too slow for them."
     if lines:
         said += f" Best effort that was none, as its receivers were told:</p><ul>{''.join(lines)}"
     return said + ("</ul>" if lines else "</p>")

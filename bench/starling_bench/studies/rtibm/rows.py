@@ -18,7 +18,7 @@ _NAMES = (
     "bytes", "updates", "pair", "sender", "receiver", "sample", "sent", "received", "lost", "late",
     "send_s", "receive_s", "rate_hz", "mb_per_s", "rtt_mean_ms", "rtt_sd_ms", "rtt_min_ms",
     "rtt_p50_ms", "rtt_p90_ms", "rtt_p99_ms", "rtt_p999_ms", "rtt_max_ms", "doubled", "others_cpu",
-    "came_reliably", "heartbeats",
+    "came_reliably", "heartbeats", "unrecorded",
 )  # fmt: skip
 COLUMNS = Columns(
     _NAMES,
@@ -132,7 +132,8 @@ def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: flo
     """One test and pair: the rows of its samples and, for latency, their round trips."""
     out = {key: rows[0][key] for key in _KEYS}
     out["samples"] = len(rows)
-    for key in ("sent", "received", "lost", "late", "doubled", "came_reliably", "heartbeats"):
+    for key in ("sent", "received", "lost", "late", "doubled", "came_reliably", "heartbeats",
+                "unrecorded"):  # fmt: skip
         out[key] = sum(row.get(key) or 0 for row in rows)
     out["rate_hz"] = asdict(stats.spread([row["rate_hz"] for row in rows]))
     out["mb_per_s"] = asdict(stats.spread([row["mb_per_s"] for row in rows]))
