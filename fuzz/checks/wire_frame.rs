@@ -13,6 +13,16 @@ pub fn check(bytes: &[u8]) {
     if !bytes.is_empty() {
         body_is_sound(bytes);
     }
+    if let Some((head, frames)) = split_datagram(bytes) {
+        let (mut incoming, at) = (DatagramIn::default(), StreamPosition::default());
+        let taken = incoming.receive((&head, frames), at);
+        assert!(taken.is_err() || taken == Ok(frames) || taken == Ok(&[]));
+        let end = StreamPosition {
+            read: u64::MAX,
+            ..at
+        };
+        assert!(incoming.next_kept(end).is_none_or(|kept| kept == frames));
+    }
 }
 
 fn body_is_sound(body: &[u8]) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use starling::Reply;
 use starling_core::Counters;
 use starling_core::message::{
-    FederateStatus, FederationStatus, FromExecutive, Path, PeerInfo, ToExecutive,
+    BestEffort, FederateStatus, FederationStatus, FromExecutive, Path, PeerInfo, ToExecutive,
 };
 use starling_net::printable;
 use std::collections::BTreeMap;
@@ -111,6 +111,18 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
         for of in &federation.federates {
             let name = printable(&of.federate.name);
             let _ = writeln!(out, "  data of {name}: {}", of.counters);
+            let BestEffort { by, lost, dropped } = &of.best_effort;
+            let counted = match (lost, dropped) {
+                (0, 0) => String::new(),
+                _ => format!("; {lost} lost on their way to rtiexec, {dropped} dropped there"),
+            };
+            if by != "its stream" || !counted.is_empty() {
+                let by = printable(by);
+                let _ = writeln!(
+                    out,
+                    "  best-effort data of and for {name}: by {by}{counted}"
+                );
+            }
             for Path { by, to } in &of.paths {
                 let to: Vec<_> = to
                     .iter()
@@ -151,6 +163,11 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "version": peer.version,
             "path": peer.path,
             "counters": counters(&of.counters),
+            "best_effort": {
+                "by": of.best_effort.by,
+                "lost": of.best_effort.lost,
+                "dropped": of.best_effort.dropped,
+            },
             "calls": of.doing.calls,
             "last_service": of.doing.service,
             "in_callback": of.doing.callback,

@@ -31,7 +31,7 @@ macro_rules! counters {
 
 counters! {
     /// Counts since the federate joined, and what waits now. Of each update and interaction that it makes one of the first
-    /// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`. What
+    /// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`; one that was lost did not. What
     /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted` or `dropped`.
     Counters {
         /// Updates and interactions handed to the data path.
@@ -56,6 +56,8 @@ counters! {
         dropped,
         /// Arrived from a federate that had already been removed.
         from_removed,
+        /// Best-effort data that was sent to this federate by datagrams and did not arrive, or too late.
+        lost,
         /// Arrived, but its sender had not applied the beginning of the present epoch.
         outdated,
         /// Requests for values that became one callback with an earlier one (Provide Attribute Value
@@ -83,6 +85,7 @@ impl fmt::Display for Counters {
             (self.retracted, "retracted before delivery"),
             (self.dropped, "dropped: waited at resigning"),
             (self.from_removed, "dropped: sender had resigned"),
+            (self.lost, "best effort, lost on the way"),
             (self.outdated, "dropped: from before a restore"),
             (self.conflated, "requests for values conflated"),
             (self.held, "held for what they come after"),

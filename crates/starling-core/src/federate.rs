@@ -328,6 +328,11 @@ impl Federate {
         }
     }
 
+    /// So many messages of best-effort data did not come.
+    pub fn count_lost(&mut self, messages: u64) {
+        self.counters.lost = self.counters.lost.saturating_add(messages);
+    }
+
     /// A peer's own link has ended and all that it carried has been received.
     pub fn link_ended(&mut self, peer: FederateHandle) -> Result<(), ProtocolError> {
         self.log.link_ended(peer);

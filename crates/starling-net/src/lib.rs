@@ -11,6 +11,7 @@
 
 mod bundle;
 mod calls;
+mod datagram;
 mod dial;
 mod file;
 mod link;
@@ -27,6 +28,7 @@ mod wait;
 
 pub use bundle::{Bundle, Bundling};
 pub use calls::{SystemCalls, count_system_call, system_calls};
+pub use datagram::{Datagrams, random_secret};
 pub use dial::dial;
 pub use file::{open_file, read_file};
 pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};

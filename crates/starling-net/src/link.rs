@@ -47,6 +47,8 @@ pub struct LinkReader {
     start: usize,
     end: usize,
     bytes: u64,
+    /// Bytes that were consumed.
+    consumed: u64,
     calls: u64,
     /// Descriptors that came, for frames that are still to be taken; none: they are not wanted.
     descriptors: Option<Vec<OwnedFd>>,
@@ -60,6 +62,7 @@ impl LinkReader {
             start: 0,
             end: 0,
             bytes: 0,
+            consumed: 0,
             calls: 0,
             descriptors: None,
         }
@@ -138,6 +141,7 @@ impl LinkReader {
     pub fn consume(&mut self, count: usize) {
         assert!(count <= self.end - self.start, "more consumed than came");
         self.start += count;
+        self.consumed += count as u64;
         if self.start == self.end {
             self.start = 0;
             self.end = 0;
@@ -145,6 +149,12 @@ impl LinkReader {
                 self.buffer = Vec::new();
             }
         }
+    }
+
+    /// Bytes that were consumed so far: where in the stream this end reads on.
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.consumed
     }
 
     /// Reads into `spare` from now on, if this link has no large buffer of its own: a thread with
@@ -266,8 +276,13 @@ impl LinkWriter {
             self.stream.passes_descriptors(),
             "only Unix-domain streams pass descriptors"
         );
-        let at = self.bytes + self.pending() as u64;
-        self.attached.push_back((at, descriptors));
+        self.attached.push_back((self.position(), descriptors));
+    }
+
+    /// Bytes that were appended so far, written or not: where in the stream the next frame stands.
+    #[inline]
+    pub fn position(&self) -> u64 {
+        self.bytes + self.pending() as u64
     }
 
     /// How many frames were dropped because the system passed no more descriptors.

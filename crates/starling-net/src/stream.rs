@@ -96,6 +96,17 @@ impl Stream {
         }
     }
 
+    /// Whether the other end is on another host, as far as the address tells.
+    pub fn leads_elsewhere(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => match (stream.peer_addr(), stream.local_addr()) {
+                (Ok(there), Ok(here)) => there.ip() != here.ip() && !there.ip().is_loopback(),
+                _ => false,
+            },
+            Self::Unix(_) => false,
+        }
+    }
+
     /// Ends the connection in both directions; whoever waits for it sees the end.
     pub fn shut_down(&self) {
         // An error means that it has ended already.

@@ -43,6 +43,8 @@ settings! {
         "A thread that waits in an RTI call reads the link again and again for this long before it sleeps, as long as that has paid lately; 0: it sleeps at once.";
     BUNDLE_TCP_BYTES: u64 = "bundle.tcp_bytes", Kind::Integer(0, 1 << 24), "bytes", "16384",
         "Messages are bundled up to this size before they are written to a stream; 0 writes each at once.";
+    BUNDLE_UDP_BYTES: u64 = "bundle.udp_bytes", Kind::Integer(0, 65_507), "bytes", "1400",
+        "Messages of best-effort data are bundled up to this size before they are sent as a datagram, a head of 34 bytes included; one that is larger is a datagram of its own. 0 sends each at once.";
     BUNDLE_IDLE_US: f64 = "bundle.idle_us", Kind::Number(0.0, 1e6), "us", "50",
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
@@ -51,6 +53,8 @@ settings! {
         "auto: federates of one host and one user that are connected by a Unix-domain link hand data to each other in shared memory; where that can't be, rtiexec forwards it (starling ps shows the path of each pair, and why). off: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
     TRANSPORT_RING_BYTES: u64 = "transport.ring_bytes", Kind::Integer(1 << 16, 1 << 24), "bytes", "1048576",
         "How much of what a federate sends waits in its shared memory until all receivers have read it, rounded up to a power of two. A receiver that leaves it full for 50 ms gets its data by way of rtiexec for a while.";
+    TRANSPORT_BEST_EFFORT: String = "transport.best_effort", Kind::Choice(&["auto", "datagrams", "stream"]), "", "auto",
+        "How data declared best effort travels between a federate and rtiexec. datagrams: by UDP, beside the port of the TCP listener, where that is open; it may be lost then, which is counted. stream: as reliable data does. auto: by datagrams if rtiexec is on another host. What takes shared memory does not come here. For rtiexec: whether it offers datagrams at all.";
     FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
         "A link on which nothing else was sent for this long carries a heartbeat.";
     FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",

@@ -5,11 +5,12 @@ use crate::saves::SaveStore;
 use starling_core::{Check, Services};
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
-    FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK, LIMITS_FEDERATIONS_PER_HOST,
-    LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES,
-    LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES,
-    LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP,
-    SERVICES_DDM, SERVICES_MOM, SERVICES_RATES, SERVICES_TIME, Settings, TRANSPORT_SHARED_MEMORY,
+    BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK,
+    LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S,
+    LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
+    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S,
+    RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, SERVICES_DDM, SERVICES_MOM, SERVICES_RATES,
+    SERVICES_TIME, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_SHARED_MEMORY,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -50,6 +51,10 @@ pub struct Config {
     pub services: Services,
     /// Federates of one host may share memory.
     pub shared_memory: bool,
+    /// Best-effort data may go by datagrams.
+    pub datagrams: bool,
+    /// A datagram with more than one message is at most this large.
+    pub datagram_bytes: usize,
     /// Of what one joined federate has made, of each kind.
     pub kept_bytes: usize,
     /// A message that has begun must have come whole after this long.
@@ -96,6 +101,8 @@ impl Config {
                 rates: settings.get(SERVICES_RATES),
             },
             shared_memory: settings.get(TRANSPORT_SHARED_MEMORY) == "auto",
+            datagrams: settings.get(TRANSPORT_BEST_EFFORT) != "stream",
+            datagram_bytes: settings.get(BUNDLE_UDP_BYTES) as usize,
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,

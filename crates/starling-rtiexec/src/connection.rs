@@ -1,9 +1,10 @@
 //! One peer's connection.
 
+use crate::datagrams::Session;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use starling_core::Counters;
-use starling_core::message::{Doing, PeerInfo};
+use starling_core::message::{BestEffort, Doing, PeerInfo};
 use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
 use starling_wire::Piece;
 use std::collections::VecDeque;
@@ -37,6 +38,12 @@ pub(crate) struct Connection {
     pub unshared: String,
     /// It has shared memory once: requests of its may name fences.
     pub has_shared: bool,
+    /// Its best-effort data may go by datagrams.
+    pub session: Option<Box<Session>>,
+    /// How that travels, and what of it did not.
+    pub best_effort: BestEffort,
+    /// It was said that a datagram of its makes no sense.
+    pub faulty_datagram: bool,
     /// Membership for the log: federation execution and federate, as told at join.
     pub member: Option<(String, String)>,
     /// What became of the federate's data, as it has told last.
@@ -118,6 +125,9 @@ impl Connection {
             mark: None,
             unshared: String::new(),
             has_shared: false,
+            session: None,
+            best_effort: BestEffort::default(),
+            faulty_datagram: false,
             member: None,
             counters: Counters::default(),
             doing: (Doing::default(), now),

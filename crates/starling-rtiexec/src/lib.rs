@@ -12,6 +12,7 @@
 mod archivist;
 mod config;
 mod connection;
+mod datagrams;
 mod flow;
 mod leaving;
 mod listening;

@@ -42,7 +42,8 @@ pub(crate) fn open(config: &Config) -> Result<Vec<(Listener, Option<Token>)>, St
     Ok(listeners)
 }
 
-fn serves_this_host(endpoint: &Endpoint) -> bool {
+/// Whether federates of this host reach it.
+pub(crate) fn serves_this_host(endpoint: &Endpoint) -> bool {
     let Endpoint::Tcp { host, .. } = endpoint else {
         return false;
     };

@@ -8,8 +8,8 @@ use starling_core::{
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, may_bring_modules, may_relay,
-    put_from_executive, put_welcome, read_data, split_frame,
+    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, is_best_effort, may_bring_modules,
+    may_relay, put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -77,8 +77,16 @@ impl Server {
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
                     taken.map_err(|e| fault(e.to_string()))?;
+                    let best_effort = self.has_sessions() && is_best_effort(&data);
                     for PeerId(receiver) in &receivers {
-                        self.forward(n, *receiver as usize, &reader.inbox()[..size], now);
+                        let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
+                        match best_effort {
+                            false => self.forward(n, to, frame, now),
+                            true => self.forward_best_effort(Some(n), to, frame, now),
+                        }
+                    }
+                    if best_effort {
+                        self.note_streamed(n, reader.position() + size as u64);
                     }
                     self.receivers = receivers;
                 }
@@ -417,6 +425,7 @@ impl Server {
             (Some(_), None) => {
                 // Before what the log says of it.
                 self.leave_seat(n);
+                self.close_session(n);
                 let Some(connection) = self.connection(n) else {
                     return;
                 };
@@ -447,6 +456,7 @@ impl Server {
                 // It offers again what it shares, if it is restored.
                 FromExecutive::Removed(_) | FromExecutive::Restored(_) => {
                     self.unseat(n);
+                    self.close_session(n);
                 }
                 FromExecutive::Status(list) => self.put_paths(list),
                 _ => {}

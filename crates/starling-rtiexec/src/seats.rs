@@ -80,6 +80,7 @@ impl Server {
                     self.check_room(n, to, now);
                 }
             }
+            LinkRequest::Datagrams => self.open_session(n, now),
             LinkRequest::Path { to, shared, why } => {
                 if why.len() > NAME_BYTES_MAX {
                     let why = "malformed message: a reason of too many bytes for its path";
@@ -197,7 +198,7 @@ impl Server {
     }
 
     /// Appends a message about links to what is to be sent.
-    fn tell(&mut self, n: usize, notice: &LinkNotice, descriptors: Option<Descriptors>) {
+    pub(crate) fn tell(&mut self, n: usize, notice: &LinkNotice, descriptors: Option<Descriptors>) {
         let Some(connection) = self.connection(n) else {
             return;
         };
@@ -219,14 +220,18 @@ impl Server {
                 let connection = self.connections.get(n)?;
                 let (name, _) = connection.member.as_ref()?;
                 let (_, _, handle) = self.executive.member(PeerId(n as u64))?;
-                (*name == federation.name).then_some((handle, connection))
+                (*name == federation.name).then_some((handle, (n, connection)))
             });
             let here: BTreeMap<_, _> = here.collect();
             for federate in &mut federation.federates {
-                let own = here.get(&federate.federate.handle).copied();
+                let own = here.get(&federate.federate.handle);
+                if let Some((n, _)) = own {
+                    federate.best_effort = self.best_effort_of(*n);
+                }
+                let own = own.map(|(_, connection)| *connection);
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
                 if own.is_some_and(|own| self.shares(own).is_some()) {
-                    for (other, connection) in &here {
+                    for (other, (_, connection)) in &here {
                         if *other != federate.federate.handle {
                             let by = self.path(own, Some(connection));
                             paths.entry(by).or_default().push(*other);

@@ -6,6 +6,7 @@
 use crate::archivist::Archivist;
 use crate::config::Config;
 use crate::connection::Connection;
+use crate::datagrams::{DATAGRAMS, Sockets};
 use crate::leaving::Leaving;
 use crate::listening;
 use crate::liveness::Attention;
@@ -111,6 +112,7 @@ pub struct Server {
     pub(crate) begins: BeginFrames,
     pub(crate) connections: Slots,
     pub(crate) seats: Seats,
+    pub(crate) sockets: Sockets,
     /// Connections that have ended but for the reason, the oldest first.
     pub(crate) leaving: VecDeque<Leaving>,
     pub(crate) idle_since: Instant,
@@ -121,8 +123,8 @@ pub struct Server {
     /// Who has asked for the end of this process.
     pub(crate) stopping: Option<String>,
     poll: Poll,
-    registry: Arc<Registry>,
-    listeners: Vec<(Listener, Option<Token>)>,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) listeners: Vec<(Listener, Option<Token>)>,
     signals: Vec<(&'static str, mio::net::UnixStream)>,
     waker: Arc<mio::Waker>,
     /// Memory to read into, for whichever connection is read.
@@ -188,6 +190,7 @@ impl Server {
             begins: BeginFrames::default(),
             connections: Slots::default(),
             seats: Seats::default(),
+            sockets: Sockets::default(),
             leaving: VecDeque::new(),
             idle_since: Instant::now(),
             began: Instant::now(),
@@ -285,7 +288,7 @@ impl Server {
         let mut events = Events::with_capacity(1024);
         let mut next_tick = Instant::now() + self.tick_interval();
         loop {
-            let timeout = if self.work.is_empty() {
+            let timeout = if self.work.is_empty() && !self.sockets.readable {
                 let due = self.executive.next_timeout().map(|due| self.began + due);
                 let next = due.map_or(next_tick, |due| due.min(next_tick));
                 next.saturating_duration_since(Instant::now())
@@ -311,6 +314,7 @@ impl Server {
                         self.take_archived();
                         self.observe();
                     }
+                    DATAGRAMS => self.sockets.readable = true,
                     SIGNAL => stop = self.signal().or(stop),
                     mio::Token(t) if t >= LISTENER => self.accept(now),
                     mio::Token(n) => self.note(n, event, now),
@@ -434,6 +438,8 @@ impl Server {
 
     /// Handles what has come, then writes what came of it.
     fn round(&mut self, now: Instant) {
+        // What was sent by datagram before a request is best handled before it.
+        self.take_datagrams(now);
         for _ in 0..self.work.len() {
             if let Some(n) = self.work.pop_front() {
                 self.serve(n, now);
@@ -455,6 +461,12 @@ impl Server {
                 continue;
             };
             connection.dirty = false;
+            if connection.session.is_some() {
+                self.send_bundled(n);
+            }
+            let Some(connection) = self.connection(n) else {
+                continue;
+            };
             if connection.writable {
                 connection.flush(now);
                 let failed = connection.write_failed.is_some();
@@ -481,6 +493,12 @@ impl Server {
             return;
         };
         connection.reader = Some(reader);
+        if connection.session.is_some() && result.is_ok() {
+            self.take_kept(n, now);
+        }
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
         match result {
             Ok(()) if connection.readable && !connection.must_wait() => self.queue(n),
             Ok(()) => {}
@@ -578,6 +596,7 @@ impl Server {
     /// Takes a connection out; for everybody else it has ended.
     fn take(&mut self, n: usize, why: &str) -> Option<Box<Connection>> {
         self.unseat(n);
+        self.close_session(n);
         let mut connection = self.connections.take(n)?;
         self.freed = true;
         if let Some((federation, _)) = &connection.member {

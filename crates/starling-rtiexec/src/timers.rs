@@ -34,6 +34,7 @@ impl Server {
                 self.remove(n, &why);
                 continue;
             }
+            self.judge_session(n, now);
             self.beat(n, now);
             match self.silence(n, now) {
                 Some(Verdict::Dead(reason)) => self.remove(n, &reason),

@@ -8,6 +8,7 @@
 
 mod codec;
 mod data;
+mod datagram;
 mod entries;
 mod frame;
 mod greeting;
@@ -17,6 +18,10 @@ mod peers;
 
 pub use codec::WireError;
 pub use data::{DataFrame, put_data, read_data, run_of_data};
+pub use datagram::{
+    DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
+    is_best_effort, split_datagram,
+};
 pub use entries::{BeginFrames, EntryFrames, Piece};
 pub use frame::{
     FRAME_BYTES_MAX, Frame, HEARTBEAT, Hello, VERSION, Welcome, may_bring_modules, may_relay,

@@ -1,5 +1,6 @@
-//! What federates and rtiexec say to each other about links between federates of one host. No part of
-//! the log, and nothing that the core knows of: these links carry data frames and fences like any other.
+//! What federates and rtiexec say to each other about links beside their stream: between federates of one
+//! host, and by datagrams. No part of the log, and nothing that the core knows of: these links carry data
+//! frames and fences like any other.
 
 use crate::codec::Wire;
 use crate::frame::frame;
@@ -34,6 +35,8 @@ pub enum LinkRequest {
         /// Why not shared memory, if there is a reason.
         why: String,
     },
+    /// It wants to exchange best-effort data by datagrams as long as it is a member.
+    Datagrams,
 }
 
 /// From rtiexec to a federate.
@@ -76,6 +79,19 @@ pub enum LinkNotice {
         /// Whole frames of data, and fences.
         frames: Vec<u8>,
     },
+    /// Best-effort data may go by datagrams from now on, in both directions, until its membership ends or
+    /// is restored.
+    Datagrams {
+        /// The UDP port of rtiexec, at the address of this stream; of a Unix-domain one, on this host.
+        port: u32,
+        /// What they are recognized by, 16 bytes.
+        secret: Vec<u8>,
+    },
+    /// It may not.
+    NoDatagrams {
+        /// The reason.
+        why: String,
+    },
 }
 
 variants! {
@@ -83,6 +99,7 @@ variants! {
         1 Offer { number },
         2 Relay { to, frames },
         3 Path { to, shared, why },
+        4 Datagrams,
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },
@@ -90,6 +107,8 @@ variants! {
         3 Peer { mark, seat, federate },
         4 Gone { mark },
         5 Relayed { from, frames },
+        6 Datagrams { port, secret },
+        7 NoDatagrams { why },
     }
 }
 

@@ -1,5 +1,6 @@
 //! What has come, on the stream from rtiexec and in peers' rings, goes to the LRC.
 
+use crate::datagrams::{self, Receiving};
 use crate::links::{ReadSide, State};
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
@@ -38,9 +39,13 @@ impl State {
     /// Takes what has come on the stream.
     pub(crate) fn take_frames(&mut self, side: &mut ReadSide) {
         let (reader, rings) = (&mut side.reader, &mut side.rings);
+        let receiving = &mut side.receiving;
         let refused = loop {
             let run = run_of_data(reader.inbox(), BATCH_BYTES);
             if run > 0 {
+                if let Some(receiving) = receiving {
+                    receiving.note_streamed(reader.position(), &reader.inbox()[..run]);
+                }
                 self.batch.refill(&reader.inbox()[..run]);
                 reader.consume(run);
                 match self.take_batch() {
@@ -49,13 +54,20 @@ impl State {
                 }
             }
             let (frame, used) = match split_frame(reader.inbox()) {
-                Ok(None) => return,
+                Ok(None) => match self.take_kept(reader, receiving) {
+                    Ok(()) => return,
+                    Err(error) => break error,
+                },
                 Ok(Some(whole)) => whole,
                 Err(error) => break ProtocolError(error.0),
             };
+            if let Some(receiving) = receiving {
+                receiving.note_streamed(reader.position(), &reader.inbox()[..used]);
+            }
             let taken = self.take(frame);
             reader.consume(used);
-            let noticed = taken.and_then(|notice| self.look_at_links(notice, reader, rings));
+            let noticed =
+                taken.and_then(|notice| self.look_at_links(notice, reader, rings, receiving));
             if let Err(error) = noticed {
                 break error;
             }
@@ -64,7 +76,7 @@ impl State {
     }
 
     /// Takes the frames of the batch, all of which are data.
-    fn take_batch(&mut self) -> Result<(), ProtocolError> {
+    pub(crate) fn take_batch(&mut self) -> Result<(), ProtocolError> {
         let mut rest = self.batch.bytes();
         while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
             rest = &rest[used..];
@@ -111,9 +123,14 @@ impl State {
         notice: Option<LinkNotice>,
         reader: &mut LinkReader,
         rings: &mut Rings,
+        receiving: &mut Option<Receiving>,
     ) -> Result<(), ProtocolError> {
-        if let Some(notice) = notice {
-            self.take_notice(notice, reader, rings)?;
+        match notice {
+            Some(LinkNotice::Datagrams { port, secret }) => {
+                *receiving = self.begin_datagrams(port, &secret)?;
+            }
+            Some(notice) => self.take_notice(notice, reader, rings)?,
+            None => {}
         }
         if self.has_links && !self.lrc.is_member() {
             self.close_links(rings);
@@ -121,6 +138,10 @@ impl State {
         if std::mem::take(&mut self.begins_links) {
             self.close_links(rings);
             self.offer();
+            self.ask_for_datagrams();
+        }
+        if self.lrc.outbox().datagrams.is_none() {
+            *receiving = None;
         }
         Ok(())
     }
@@ -128,6 +149,7 @@ impl State {
     fn close_links(&mut self, rings: &mut Rings) {
         rings.close();
         self.lrc.outbox().shared = None;
+        self.lrc.outbox().datagrams = None;
         self.offer = None;
         self.has_links = false;
     }
@@ -165,6 +187,46 @@ impl State {
         link.put_link_request(&request);
     }
 
+    /// Asks for a way by datagrams, if one is wanted.
+    fn ask_for_datagrams(&mut self) {
+        let wanted = self.wants_datagrams;
+        let link = self.lrc.outbox();
+        if wanted.over(link.stream()) {
+            link.put_link_request(&LinkRequest::Datagrams);
+            self.has_links = true;
+        }
+    }
+
+    /// rtiexec takes datagrams. Where this end has no socket for them, its data keeps to the stream.
+    fn begin_datagrams(
+        &mut self,
+        port: u32,
+        secret: &[u8],
+    ) -> Result<Option<Receiving>, ProtocolError> {
+        let (port, secret) = match (u16::try_from(port), secret.try_into()) {
+            (Ok(port), Ok(secret)) => (port, secret),
+            _ => return Err(ProtocolError("no port or secret for datagrams".into())),
+        };
+        // It may have resigned meanwhile.
+        if !self.lrc.is_member() {
+            return Ok(None);
+        }
+        let link = self.lrc.outbox();
+        let heartbeat = link.heartbeat();
+        match datagrams::begin(link, port, secret, heartbeat) {
+            Ok((sending, receiving)) => {
+                link.datagrams = Some(Box::new(sending));
+                Ok(Some(receiving))
+            }
+            Err(error) => {
+                starling_net::remark(format_args!(
+                    "starling: note: best-effort data goes by the stream: no socket for datagrams: {error}"
+                ));
+                Ok(None)
+            }
+        }
+    }
+
     fn take_notice(
         &mut self,
         notice: LinkNotice,
@@ -184,6 +246,8 @@ impl State {
                     rings.open(offer.board, place);
                 }
             }
+            // Why, `starling ps` says.
+            LinkNotice::Datagrams { .. } | LinkNotice::NoDatagrams { .. } => {}
             LinkNotice::Refused { number, .. } => {
                 self.offer.take_if(|offer| offer.number == number);
             }

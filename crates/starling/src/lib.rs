@@ -23,6 +23,7 @@ macro_rules! fault {
 
 mod ambassador;
 mod background;
+mod datagrams;
 mod delivery;
 mod handshake;
 mod intake;

@@ -1,12 +1,15 @@
 //! The link to rtiexec: what waits to be written on it and when that is due, and whether its other end
 //! lives. With it goes what is sent to federates of this host in shared memory.
 
+use crate::datagrams::Sending;
 use crate::shared::Shared;
 use starling_core::message::{Data, ToExecutive};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
 use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
-use starling_rid::{FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
-use starling_wire::{LinkRequest, put_data, put_heartbeat, put_link_request, put_to_executive};
+use starling_rid::{BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
+use starling_wire::{
+    LinkRequest, is_best_effort, put_data, put_heartbeat, put_link_request, put_to_executive,
+};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -29,6 +32,10 @@ pub(crate) struct Link {
     bundling: Bundling,
     /// Data goes to some federates of this host in shared memory.
     pub(crate) shared: Option<Box<Shared>>,
+    /// Best-effort data may go to rtiexec by datagrams.
+    pub(crate) datagrams: Option<Box<Sending>>,
+    /// How large a bundle of it is.
+    pub(crate) datagram_bytes: usize,
     reminder: Reminder,
 }
 
@@ -52,6 +59,11 @@ impl Link {
             frame_bytes_max: usize::MAX,
             bundling,
             shared: None,
+            datagrams: None,
+            datagram_bytes: match alone {
+                true => 0,
+                false => settings.get(BUNDLE_UDP_BYTES) as usize,
+            },
             reminder: Reminder::default(),
         }
     }
@@ -63,6 +75,21 @@ impl Link {
     /// The largest message that the executive takes.
     pub(crate) fn set_frame_bytes_max(&mut self, bytes: usize) {
         self.frame_bytes_max = bytes;
+    }
+
+    /// Where in the stream the next message stands.
+    pub(crate) fn position(&self) -> u64 {
+        self.writer.position()
+    }
+
+    /// What is to be written on the stream, to be appended to.
+    pub(crate) fn out(&mut self) -> &mut Vec<u8> {
+        self.writer.out()
+    }
+
+    /// How long the link may be silent.
+    pub(crate) fn heartbeat(&self) -> Duration {
+        self.heartbeat
     }
 
     /// When bundles are written.
@@ -113,7 +140,11 @@ impl Link {
     /// When the bundle must be written, if one waits.
     pub(crate) fn bundle_due(&self) -> Option<Instant> {
         let shared = self.shared.as_ref().and_then(|s| s.due());
-        [self.bundle.due(), shared].into_iter().flatten().min()
+        let datagram = self.datagrams.as_ref().and_then(|s| s.due());
+        [self.bundle.due(), shared, datagram]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// Whether the last write found no room for all: the link is to be watched for some.
@@ -131,6 +162,9 @@ impl Link {
             self.flush_if_free();
             return self.pending();
         }
+        if self.is_datagram_due() {
+            self.send_datagram();
+        }
         let pending = self.writer.pending();
         if pending == 0 {
             return 0;
@@ -147,9 +181,17 @@ impl Link {
     pub(crate) fn flush(&mut self) -> usize {
         // First: rtiexec may tell others by what stands on the stream that this is the last of it.
         self.publish();
-        if self.writer.pending() == 0 {
-            return 0;
+        if self.writer.pending() > 0 {
+            self.write();
         }
+        // Behind what it comes after.
+        if let Some(sending) = &mut self.datagrams {
+            sending.flush(Instant::now());
+        }
+        self.writer.pending()
+    }
+
+    fn write(&mut self) {
         let now = Instant::now();
         match self.writer.flush() {
             Ok(done) => {
@@ -160,14 +202,12 @@ impl Link {
                 } else {
                     self.bundle.blocked(self.writer.pending());
                 }
-                self.writer.pending()
             }
             // What broke it shows on the next read, behind what the peer still said.
             Err(_) => {
                 self.writer.discard();
                 self.bundle.flushed(now);
                 self.last_written = now;
-                0
             }
         }
     }
@@ -182,7 +222,12 @@ impl Link {
     /// attempt before would be a call for nothing.
     pub(crate) fn flush_if_free(&mut self) {
         match self.bundle.is_blocked() {
-            true => self.publish(),
+            true => {
+                self.publish();
+                if let Some(sending) = &mut self.datagrams {
+                    sending.flush(Instant::now());
+                }
+            }
             false => {
                 self.flush();
             }
@@ -208,6 +253,9 @@ impl Link {
         self.bundle.turned();
         if let Some(shared) = &mut self.shared {
             shared.turned();
+        }
+        if let Some(sending) = &mut self.datagrams {
+            sending.turned();
         }
     }
 
@@ -249,7 +297,9 @@ impl Link {
         } else if self.bundle_due().is_some_and(|due| now >= due) {
             self.flush();
         }
-        Some(self.last_written + self.heartbeat)
+        let beat = self.last_written + self.heartbeat;
+        let asks = self.datagrams.as_mut().map(|s| s.keep_time(now));
+        Some(asks.map_or(beat, |asks| asks.min(beat)))
     }
 
     /// Nothing is there to read. A peer that was silent for too long is lost if its host is: a
@@ -320,6 +370,10 @@ impl Outbox for Link {
         {
             shared.put_by_force(&mut self.writer);
         }
+        if let Some(sending) = &mut self.datagrams {
+            // It comes before: rtiexec may take it for nothing behind this.
+            sending.flush(Instant::now());
+        }
         let out = self.writer.out();
         let before = out.len();
         put_to_executive(out, &message);
@@ -332,12 +386,19 @@ impl Outbox for Link {
                 put_to_executive(out, &ToExecutive::PartTooLarge { applied, bytes });
             }
         }
+        self.follow_stream();
     }
 
     #[inline]
     fn data(&mut self, frame: DataOut<'_>) {
         match (frame.path, &mut self.shared) {
-            (DataPath::Executive, _) => put_data(self.writer.out(), frame.data),
+            (DataPath::Executive, _) => {
+                if self.datagrams.is_some() && is_best_effort(frame.data) {
+                    self.put_best_effort(frame);
+                } else {
+                    put_data(self.writer.out(), frame.data);
+                }
+            }
             (DataPath::Direct, Some(shared)) => {
                 shared.send(frame.to, &mut self.writer, frame.data);
             }

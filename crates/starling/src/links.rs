@@ -1,6 +1,7 @@
 //! The links of an LRC, and when they are read and written: the stream to rtiexec, and the memory of
 //! federates of the same host. Which thread reads, and which waits, [`Turns`] says.
 
+use crate::datagrams::{Receiving, Wanted};
 use crate::handshake::{OpenError, Opening};
 use crate::intake::Offer;
 use crate::link::Link;
@@ -14,7 +15,8 @@ use starling_core::{
 use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_WITHHELD_BYTES, Settings, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
+    LIMITS_WITHHELD_BYTES, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_RING_BYTES,
+    TRANSPORT_SHARED_MEMORY,
 };
 use starling_wire::FRAME_BYTES_MAX;
 use std::io;
@@ -28,6 +30,8 @@ pub(crate) struct State {
     pub(crate) batch: Batch,
     /// How large a ring to offer; 0: none.
     pub(crate) ring_bytes: usize,
+    /// Whether to ask for datagrams.
+    pub(crate) wants_datagrams: Wanted,
     /// Offers made so far.
     pub(crate) offers: u32,
     /// The last one, until it is answered.
@@ -57,6 +61,8 @@ pub(crate) struct State {
 pub(crate) struct ReadSide {
     pub(crate) reader: LinkReader,
     pub(crate) rings: Rings,
+    /// Best-effort data that comes by datagrams.
+    pub(crate) receiving: Option<Receiving>,
     /// When the stream was last seen to have nothing.
     asked: Instant,
     /// What came last came in a peer's ring.
@@ -120,6 +126,7 @@ impl Links {
                 "off" => 0,
                 _ => size(settings.get(TRANSPORT_RING_BYTES)),
             },
+            wants_datagrams: Wanted::of(&settings.get(TRANSPORT_BEST_EFFORT)),
             offers: 0,
             offer: None,
             has_links: false,
@@ -141,6 +148,7 @@ impl Links {
         let read = ReadSide {
             reader,
             rings: Rings::default(),
+            receiving: None,
             asked: now,
             by_ring: false,
             waiter,
@@ -249,6 +257,9 @@ impl Links {
             }
             state.warn_if_full();
         }
+        if read.receiving.is_some() {
+            state.take_best_effort(read, waiter.is_none());
+        }
         match filled {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
@@ -293,7 +304,7 @@ impl Links {
             }
         } else if waiter.is_none() && !blocked {
             let asked = read.ask_again();
-            if !matches!(asked, Ok(Fill::Nothing)) || read.rings.has_news() {
+            if !matches!(asked, Ok(Fill::Nothing)) || read.has_news() {
                 return Some((asked, false));
             }
         }
@@ -309,16 +320,29 @@ impl Links {
         };
         let stream = read.reader.stream().clone();
         let doorbell = read.rings.board().map(|board| board.doorbell());
-        let mut watches = [Watch::new(&*stream, blocked), Watch::new(&*stream, false)];
+        let unused = || Watch::new(&*stream, false);
+        let mut watches = [Watch::new(&*stream, blocked), unused(), unused()];
         let mut count = 1;
+        let datagrams = read.receiving.as_ref().map(Receiving::socket);
+        if let Some(socket) = datagrams {
+            watches[count] = Watch::new(socket, false);
+            count += 1;
+        }
+        // The last one.
         if let Some(doorbell) = &doorbell {
-            watches[1] = Watch::new(doorbell, false);
-            count = 2;
+            watches[count] = Watch::new(doorbell, false);
+            count += 1;
         }
         let waiter = waiter.unwrap_or(&read.waiter);
         let waited = waiter.wait(&mut watches[..count], timeout);
-        let [link, bell] = watches.map(|w| (w.readable, w.writable));
-        read.rings.awake(count == 2 && bell.0);
+        let ready = watches.map(|w| (w.readable, w.writable));
+        let link = ready[0];
+        let has_datagrams = datagrams.is_some() && ready[1].0;
+        let rung = doorbell.is_some() && ready[count - 1].0;
+        read.rings.awake(rung);
+        if has_datagrams && let Some(receiving) = &mut read.receiving {
+            receiving.look();
+        }
         let filled = match waited.is_err() || link.0 {
             true => read.fill(),
             false => {
@@ -548,6 +572,20 @@ impl State {
         ));
     }
 
+    /// Takes best-effort data that has come by datagrams.
+    fn take_best_effort(&mut self, side: &mut ReadSide, awaited: bool) {
+        if !side.receiving.as_ref().is_some_and(Receiving::has_news) {
+            return;
+        }
+        if awaited {
+            self.lrc.outbox().turned();
+        }
+        if let Err(error) = self.take_datagrams(&side.reader, &mut side.receiving) {
+            self.refuse(error);
+        }
+        self.warn_if_full();
+    }
+
     fn judge_silence(&mut self) {
         if let Some(silent) = self.lrc.outbox().silent_for() {
             self.end(&format!(
@@ -601,8 +639,16 @@ impl ReadSide {
         self.asked.elapsed() >= Self::STREAM_PAUSE
     }
 
+    /// Whether something has come but on the stream.
+    fn has_news(&self) -> bool {
+        self.rings.has_news() || self.receiving.as_ref().is_some_and(Receiving::has_news)
+    }
+
     /// Reads the stream.
     fn fill(&mut self) -> io::Result<Fill> {
+        if let Some(receiving) = &mut self.receiving {
+            receiving.look();
+        }
         let filled = self.reader.fill();
         if !matches!(filled, Ok(Fill::More(_))) {
             self.asked = Instant::now();
@@ -635,7 +681,7 @@ impl ReadSide {
         };
         loop {
             let took = start.elapsed();
-            let came = !matches!(filled, Fill::Nothing) || self.rings.has_news();
+            let came = !matches!(filled, Fill::Nothing) || self.has_news();
             if came || took >= spin {
                 self.patience.learn(came, took);
                 return Ok(filled);

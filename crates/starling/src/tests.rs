@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
+mod datagrams;
 mod sharing;
 
 const MODELS: [CallbackModel; 2] = [CallbackModel::Evoked, CallbackModel::Immediate];

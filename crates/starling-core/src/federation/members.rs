@@ -5,8 +5,8 @@ use super::restore::Restoring;
 use super::save::{Saves, Stages};
 use crate::kept::Kept;
 use crate::message::{
-    Doing, FederateInformation, FederateStatus, LogIndex, ModuleSource, PeerInfo, ResignAction,
-    TimeStatus,
+    BestEffort, Doing, FederateInformation, FederateStatus, LogIndex, ModuleSource, PeerInfo,
+    ResignAction, TimeStatus,
 };
 use crate::saved::federation::SynchronizationPoint;
 use crate::{Counters, FederateHandle, LogicalTime, ProtocolError};
@@ -50,6 +50,7 @@ impl Member {
             doing: self.doing.clone(),
             time,
             paths: Vec::new(),
+            best_effort: BestEffort::default(),
         }
     }
 

@@ -397,6 +397,13 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
+    /// So many messages of best-effort data that were sent to this federate did not come.
+    pub fn count_lost(&mut self, messages: u64) {
+        if let Some(federate) = self.member() {
+            federate.count_lost(messages);
+        }
+    }
+
     /// A peer's own link has ended and all that it carried has been received. The end of one that was
     /// lost behind a restore comes behind [`FromExecutive::Restored`]: before that nobody can say whose
     /// handle it is.

@@ -323,6 +323,19 @@ pub struct FederateStatus {
     pub time: TimeStatus,
     /// How its data travels; who is not named there gets it by way of rtiexec.
     pub paths: Vec<Path>,
+    /// How its best-effort data travels between it and rtiexec.
+    pub best_effort: BestEffort,
+}
+
+/// How best-effort data travels between a joined federate and rtiexec, in `starling ps`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BestEffort {
+    /// By what, and why not by datagrams.
+    pub by: String,
+    /// Messages that it sent and that did not come to rtiexec, or too late.
+    pub lost: u64,
+    /// Messages for it that rtiexec dropped, because it takes what it gets too slowly.
+    pub dropped: u64,
 }
 
 /// How data of a joined federate travels to some others, in `starling ps`.

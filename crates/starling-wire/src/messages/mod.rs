@@ -213,7 +213,8 @@ fields! {
     Request { applied, fenced, body }
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
-    FederateStatus { federate, peer, counters, doing, time, paths }
+    FederateStatus { federate, peer, counters, doing, time, paths, best_effort }
+    BestEffort { by, lost, dropped }
     Path { by, to }
     TimeStatus {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,

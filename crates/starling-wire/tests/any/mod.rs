@@ -293,7 +293,8 @@ structs! {
     Finding { link, holds, detail }
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
-    FederateStatus { federate, peer, counters, doing, time, paths }
+    FederateStatus { federate, peer, counters, doing, time, paths, best_effort }
+    BestEffort { by, lost, dropped }
     Path { by, to }
     TimeStatus {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
@@ -358,14 +359,17 @@ enums! {
     LinkRequest {
         Offer { number },
         Relay { to, frames },
-        Path { to, shared, why }
+        Path { to, shared, why },
+        Datagrams
     }
     LinkNotice {
         Seated { number, seat, mark },
         Refused { number, why },
         Peer { mark, seat, federate },
         Gone { mark },
-        Relayed { from, frames }
+        Relayed { from, frames },
+        Datagrams { port, secret },
+        NoDatagrams { why }
     }
     RequestBody {
         PathChanged,

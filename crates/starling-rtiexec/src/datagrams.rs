@@ -1,0 +1,406 @@
+//! Best-effort data by datagrams, between federates and this process.
+//!
+//! A member that asks for it gets a session: a secret that its datagrams name, and a port of this
+//! process. Where its datagrams come from is where those for it go, so that this works through a
+//! translation of addresses; and they go there only as long as it has heard one lately, else over its
+//! stream.
+//!
+//! Invariants: what names no session changes nothing and is not answered; a datagram ends no connection;
+//! best-effort data never makes a stream longer than its bound, and holds up no sender.
+
+use crate::listening;
+use crate::server::Server;
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+use starling_core::PeerId;
+use starling_core::message::BestEffort;
+use starling_net::{Datagrams, Endpoint, LinkReader, random_secret};
+use starling_wire::{
+    DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, LinkNotice, Secret, StreamPosition,
+    read_data, split_datagram, split_frame,
+};
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::time::Instant;
+use tracing::{info, warn};
+
+/// Where events of these sockets come.
+pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
+
+/// So many are taken before streams have their turn.
+const PER_TURN: usize = 256;
+
+/// A way is taken for closed when nothing was heard on it for so many heartbeats.
+pub(crate) const SILENT_BEATS: u32 = 3;
+
+/// The sockets, each beside the TCP listener of its number, and whose sessions they serve.
+#[derive(Default)]
+pub(crate) struct Sockets {
+    by_listener: HashMap<usize, Datagrams>,
+    sessions: HashMap<Secret, usize>,
+    /// There may be something to read.
+    pub(crate) readable: bool,
+    buffer: Vec<u8>,
+}
+
+/// The session of one member.
+pub(crate) struct Session {
+    secret: Secret,
+    listener: usize,
+    /// Where its last datagram came from.
+    address: Option<SocketAddr>,
+    /// It hears this process.
+    hears: bool,
+    heard: Instant,
+    incoming: DatagramIn,
+    outgoing: DatagramOut,
+    /// Where in its stream the last message of best-effort data ended.
+    streamed: u64,
+    /// Data for it goes by datagrams.
+    open: bool,
+}
+
+impl Server {
+    /// A federate wants a session.
+    pub(crate) fn open_session(&mut self, n: usize, now: Instant) {
+        self.close_session(n);
+        let notice = match self.new_session(n, now) {
+            Ok((port, secret)) => LinkNotice::Datagrams {
+                port: port.into(),
+                secret: secret.to_vec(),
+            },
+            Err(why) => {
+                if let Some(connection) = self.connection(n) {
+                    connection.best_effort.by = format!("its stream ({why})");
+                }
+                LinkNotice::NoDatagrams { why }
+            }
+        };
+        self.tell(n, &notice, None);
+    }
+
+    fn new_session(&mut self, n: usize, now: Instant) -> Result<(u16, Secret), String> {
+        if !self.config.datagrams {
+            return Err("transport.best_effort = stream at rtiexec".into());
+        }
+        let listener = self.listener_for(n)?;
+        let failed = |e: io::Error| format!("rtiexec has no socket for datagrams: {e}");
+        let port = self.socket_beside(listener).map_err(failed)?;
+        let secret = random_secret().map_err(failed)?;
+        let bytes = self.config.datagram_bytes;
+        let Some(connection) = self.connections.get_mut(n).filter(|c| c.member.is_some()) else {
+            return Err("it is no joined federate".into());
+        };
+        let outgoing = DatagramOut::new(&secret, bytes, connection.writer.position());
+        connection.session = Some(Box::new(Session {
+            secret,
+            listener,
+            address: None,
+            hears: false,
+            heard: now,
+            incoming: DatagramIn::default(),
+            outgoing,
+            streamed: 0,
+            open: false,
+        }));
+        connection.best_effort.by = "its stream (no datagram has come yet)".into();
+        self.sockets.sessions.insert(secret, n);
+        Ok((port, secret))
+    }
+
+    /// The listener beside whose port its datagrams are to come: its own, or for a Unix-domain connection
+    /// the first that this host reaches.
+    fn listener_for(&mut self, n: usize) -> Result<usize, String> {
+        let own = self.connection(n).map_or(0, |c| c.listener);
+        let is_tcp = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp { .. });
+        if self.endpoint(own).as_ref().is_some_and(is_tcp) {
+            return Ok(own);
+        }
+        let here = |at: &Endpoint| is_tcp(at) && listening::serves_this_host(at);
+        let mut all = 0..self.listeners.len();
+        let there = all.find(|number| self.endpoint(*number).as_ref().is_some_and(here));
+        there.ok_or_else(|| "rtiexec listens at no TCP address of this host".into())
+    }
+
+    fn endpoint(&self, listener: usize) -> Option<Endpoint> {
+        self.listeners.get(listener)?.0.endpoint().ok()
+    }
+
+    /// Opens the socket beside a listener, unless it is open; its port.
+    fn socket_beside(&mut self, listener: usize) -> io::Result<u16> {
+        if let Some(socket) = self.sockets.by_listener.get(&listener) {
+            return socket.port();
+        }
+        let endpoint = self.endpoint(listener).ok_or(io::ErrorKind::NotFound)?;
+        let socket = Datagrams::beside(&endpoint)?;
+        self.registry.register(
+            &mut SourceFd(&socket.as_raw_fd()),
+            DATAGRAMS,
+            Interest::READABLE,
+        )?;
+        let port = socket.port()?;
+        info!("datagrams are taken at port {port}, beside {endpoint}");
+        self.sockets.buffer.resize(DATAGRAM_BYTES_MAX, 0);
+        self.sockets.by_listener.insert(listener, socket);
+        Ok(port)
+    }
+
+    /// A membership ends: what still comes of it by datagrams is nobody's.
+    pub(crate) fn close_session(&mut self, n: usize) {
+        let Some(connection) = self.connections.get_mut(n) else {
+            return;
+        };
+        if let Some(session) = connection.session.take() {
+            let lost = connection.best_effort.lost + session.incoming.lost();
+            if lost > 0 {
+                let name = connection.name();
+                info!(
+                    "{name}: {lost} message(s) of its best-effort data were lost on the way here"
+                );
+            }
+            connection.best_effort = BestEffort::default();
+            self.sockets.sessions.remove(&session.secret);
+        }
+    }
+
+    /// Takes datagrams that have come.
+    pub(crate) fn take_datagrams(&mut self, now: Instant) {
+        if !self.sockets.readable {
+            return;
+        }
+        let mut buffer = std::mem::take(&mut self.sockets.buffer);
+        let mut taken = 0;
+        // One of a flood of datagrams leaves the others their turn, which comes at once.
+        let numbers: Vec<usize> = self.sockets.by_listener.keys().copied().collect();
+        let mut left = false;
+        for listener in numbers {
+            while taken < PER_TURN {
+                let socket = self.sockets.by_listener.get(&listener);
+                let Some((length, from)) = socket.and_then(|s| s.receive(&mut buffer)) else {
+                    break;
+                };
+                taken += 1;
+                if let Some((head, frames)) = split_datagram(&buffer[..length]) {
+                    self.take_datagram(listener, (&head, frames), from, now);
+                }
+            }
+            left |= taken >= PER_TURN;
+        }
+        self.sockets.readable = left;
+        self.sockets.buffer = buffer;
+    }
+
+    fn take_datagram(
+        &mut self,
+        listener: usize,
+        (head, frames): (&DatagramHead, &[u8]),
+        from: SocketAddr,
+        now: Instant,
+    ) {
+        let Some(&n) = self.sockets.sessions.get(&head.secret) else {
+            return;
+        };
+        let Some(connection) = self.connections.get_mut(n) else {
+            return;
+        };
+        let Some(session) = connection
+            .session
+            .as_mut()
+            .filter(|s| s.listener == listener)
+        else {
+            return;
+        };
+        let at = StreamPosition {
+            read: connection.reader.as_ref().map_or(0, LinkReader::position),
+            best_effort: session.streamed,
+        };
+        let frames = match session.incoming.receive((head, frames), at) {
+            Ok(frames) => frames,
+            Err(why) => {
+                if !std::mem::replace(&mut connection.faulty_datagram, true) {
+                    warn!("{}: a datagram is dropped: {why}", connection.name());
+                }
+                return;
+            }
+        };
+        session.address = Some(from);
+        session.heard = now;
+        session.hears = head.hears;
+        if !std::mem::replace(&mut session.open, head.hears) && head.hears {
+            connection.best_effort.by = "datagrams".into();
+        }
+        if head.asks {
+            self.send_datagram(n);
+        }
+        self.handle_frames(n, frames, now);
+    }
+
+    /// Takes what has waited for the stream of `n`, which was read on.
+    pub(crate) fn take_kept(&mut self, n: usize, now: Instant) {
+        while let Some(connection) = self.connections.get_mut(n)
+            && let read = connection.reader.as_ref().map_or(0, LinkReader::position)
+            && let Some(session) = connection.session.as_mut().filter(|s| s.incoming.keeps())
+            && let at = (StreamPosition {
+                read,
+                best_effort: session.streamed,
+            })
+            && let Some(frames) = session.incoming.next_kept(at)
+        {
+            self.handle_frames(n, &frames, now);
+        }
+    }
+
+    /// Frames of best-effort data that have come by a datagram.
+    fn handle_frames(&mut self, n: usize, mut frames: &[u8], now: Instant) {
+        let mut receivers = std::mem::take(&mut self.receivers);
+        while let Ok(Some((frame, size))) = split_frame(frames) {
+            let whole = &frames[..size];
+            frames = &frames[size..];
+            let Some(Ok(data)) = read_data(frame) else {
+                break;
+            };
+            let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
+            self.take_outputs();
+            if taken.is_err() {
+                // On a stream it would be malformed.
+                if let Some(session) = self.session(n) {
+                    session.incoming.drop_messages(1);
+                }
+                continue;
+            }
+            for PeerId(receiver) in &receivers {
+                self.forward_best_effort(None, *receiver as usize, whole, now);
+            }
+        }
+        self.receivers = receivers;
+    }
+
+    /// A message of best-effort data has come on the stream of `n`, up to here.
+    pub(crate) fn note_streamed(&mut self, n: usize, position: u64) {
+        if let Some(session) = self.session(n) {
+            session.streamed = position;
+        }
+    }
+
+    /// Whether some member has a session.
+    #[inline]
+    pub(crate) fn has_sessions(&self) -> bool {
+        !self.sockets.sessions.is_empty()
+    }
+
+    /// Best-effort data goes on: by datagram where that is open, else on the receiver's stream. There it has
+    /// room if it came on a stream, whose `sender` is held up where need be; else only as far as there is some.
+    pub(crate) fn forward_best_effort(
+        &mut self,
+        sender: Option<usize>,
+        receiver: usize,
+        frame: &[u8],
+        now: Instant,
+    ) {
+        let room = self.config.send_queue_bytes;
+        let Some(to) = self.connections.get_mut(receiver) else {
+            return;
+        };
+        if to.write_failed.is_some() {
+            return;
+        }
+        let by_datagram = |s: &Session| s.open && s.outgoing.takes(frame.len());
+        if to.session.as_deref().is_some_and(by_datagram) {
+            let has_room = |s: &Session| s.outgoing.has_room(frame.len());
+            if !to.session.as_deref().is_some_and(has_room) {
+                self.send_datagram(receiver);
+            }
+            if let Some(session) = self.session(receiver) {
+                session.outgoing.forward(frame);
+            }
+            self.mark_dirty(receiver);
+            return;
+        }
+        if sender.is_none() && to.writer.pending() > room {
+            if to.writable {
+                to.flush(now);
+            }
+            if to.writer.pending() > room {
+                to.best_effort.dropped += 1;
+                return;
+            }
+        }
+        // What goes by stream is newer than what is bundled.
+        self.send_bundled(receiver);
+        if let Some(to) = self.connections.get_mut(receiver) {
+            to.writer.out().extend_from_slice(frame);
+            if let Some(session) = &mut to.session {
+                session.outgoing.follow(to.writer.position());
+            }
+        }
+        self.mark_dirty(receiver);
+        if let Some(sender) = sender {
+            self.check_room(sender, receiver, now);
+        }
+    }
+
+    fn session(&mut self, n: usize) -> Option<&mut Session> {
+        self.connections.get_mut(n)?.session.as_deref_mut()
+    }
+
+    /// Sends the datagram that is bundled for `n`, if something is.
+    pub(crate) fn send_bundled(&mut self, n: usize) {
+        if self.session(n).is_some_and(|s| !s.outgoing.is_empty()) {
+            self.send_datagram(n);
+        }
+    }
+
+    /// Sends a datagram to `n`, with what is bundled for it. What the system does not take is lost, and the
+    /// receiver counts it.
+    fn send_datagram(&mut self, n: usize) {
+        let sockets = &self.sockets.by_listener;
+        let connection = self.connections.get_mut(n);
+        let Some(session) = connection.and_then(|c| c.session.as_deref_mut()) else {
+            return;
+        };
+        if let (Some(to), Some(socket)) = (session.address, sockets.get(&session.listener)) {
+            socket.send_to(session.outgoing.datagram(true, false), to);
+        }
+        session.outgoing.sent();
+    }
+
+    /// Takes ways for closed on which nothing was heard for long.
+    pub(crate) fn judge_session(&mut self, n: usize, now: Instant) {
+        let limit = self.config.heartbeat * SILENT_BEATS;
+        let Some(connection) = self.connections.get_mut(n) else {
+            return;
+        };
+        let Some(session) = &mut connection.session else {
+            return;
+        };
+        let silent = now.duration_since(self.attention.from(session.heard));
+        if session.open && silent > limit {
+            session.open = false;
+            let silent = silent.as_secs_f64();
+            connection.best_effort.by =
+                format!("its stream (no datagram has come for {silent:.1} s)");
+            warn!(
+                "{}: best-effort data goes by its stream: no datagram has come for {silent:.1} s",
+                connection.name()
+            );
+            self.send_bundled(n);
+        }
+    }
+
+    /// How its best-effort data travels, for `starling ps`.
+    pub(crate) fn best_effort_of(&self, n: usize) -> BestEffort {
+        let Some(connection) = self.connections.get(n) else {
+            return BestEffort::default();
+        };
+        let mut told = connection.best_effort.clone();
+        if told.by.is_empty() {
+            told.by = "its stream".into();
+        }
+        if let Some(session) = &connection.session {
+            told.lost += session.incoming.lost();
+        }
+        told
+    }
+}

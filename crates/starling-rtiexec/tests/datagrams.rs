@@ -1,0 +1,231 @@
+//! Datagrams to a real server: whose it takes, and what it makes of those that nobody should send.
+
+mod common;
+
+use common::{Client, Running, run};
+use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
+use starling_net::Endpoint;
+use starling_wire::{
+    DatagramIn, DatagramOut, LinkNotice, LinkRequest, Secret, StreamPosition, split_datagram,
+};
+use std::net::UdpSocket;
+use std::time::Duration;
+
+fn server() -> Running {
+    run(|config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.heartbeat = Duration::from_millis(100);
+        config.timeout = Duration::from_secs(3600);
+    })
+}
+
+/// A member's way by datagrams.
+struct Way {
+    socket: UdpSocket,
+    secret: Secret,
+    out: DatagramOut,
+    incoming: DatagramIn,
+}
+
+impl Way {
+    /// Asks for a session.
+    fn open(client: &mut Client) -> Way {
+        client.tell_link(&LinkRequest::Datagrams, None);
+        let LinkNotice::Datagrams { port, secret } = client.link_notice() else {
+            panic!("no session");
+        };
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.connect(("127.0.0.1", port as u16)).unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
+        let secret: Secret = secret.try_into().unwrap();
+        Way {
+            socket,
+            secret,
+            out: DatagramOut::new(&secret, 1400, client.link.writer.position()),
+            incoming: DatagramIn::default(),
+        }
+    }
+
+    fn send(&mut self, asks: bool) {
+        self.socket.send(self.out.datagram(true, asks)).unwrap();
+        self.out.sent();
+    }
+
+    /// Sends what is bundled, and waits for the answer to it. So all of that has been taken.
+    fn send_and_hear(&mut self) {
+        self.send(true);
+        assert!(self.receive().is_empty());
+    }
+
+    /// The frames of the next datagram.
+    fn receive(&mut self) -> Vec<u8> {
+        let mut buffer = [0; 70_000];
+        let length = self.socket.recv(&mut buffer).expect("it answers");
+        let (head, frames) = split_datagram(&buffer[..length]).unwrap();
+        assert!(head.secret == self.secret && head.hears);
+        let at = StreamPosition {
+            read: u64::MAX,
+            best_effort: 0,
+        };
+        self.incoming.receive((&head, frames), at).unwrap().to_vec()
+    }
+}
+
+/// A frame with this number, declared best effort.
+fn frame(client: &mut Client, number: u32) -> Vec<u8> {
+    let before = client.link.writer.out().len();
+    client.send(number);
+    let mut frame = client.link.writer.out().split_off(before);
+    frame[4] |= 8;
+    frame
+}
+
+fn best_effort(server: &Running) -> Vec<BestEffort> {
+    let mut asks = Client::connect(server);
+    asks.tell(ToExecutive::QueryStatus);
+    let status = asks.until(|m| matches!(m, FromExecutive::Status(_)));
+    let FromExecutive::Status(list) = status else {
+        unreachable!()
+    };
+    let federates = list.into_iter().flat_map(|f| f.federates);
+    federates.map(|f| f.best_effort).collect()
+}
+
+#[test]
+fn what_is_no_members_changes_nothing_and_is_not_answered() {
+    let server = server();
+    let mut a = Client::founder(&server, "F");
+    let mut b = Client::member(&server, "F", "b");
+    b.subscribe();
+    a.until_subscribed(&b);
+    let mut way = Way::open(&mut a);
+    way.send_and_hear();
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    stranger.connect(way.socket.peer_addr().unwrap()).unwrap();
+    let mut guess = way.out.datagram(true, true).to_vec();
+    guess[5] ^= 1;
+    for junk in [&b""[..], &[0; 2000], &[1; 34], &guess] {
+        stranger.send(junk).unwrap();
+    }
+    // Behind them: the member's way is as it was.
+    way.send_and_hear();
+    stranger.set_nonblocking(true).unwrap();
+    assert!(
+        stranger.recv(&mut [0; 100]).is_err(),
+        "a stranger is answered"
+    );
+    // A member's junk is dropped, and ends nothing.
+    way.out.forward(&[9, 0, 0, 0, 1, 2, 3]);
+    way.send(true);
+    way = Way::open(&mut a);
+    way.send_and_hear();
+    // A frame that says to be of another federate, and one that comes after what has not happened.
+    let mut others = frame(&mut a, 1);
+    others[5] += 1;
+    let mut early = frame(&mut a, 1);
+    early[6] = 99;
+    for wrong in [others, early] {
+        way.out.forward(&wrong);
+        way.send_and_hear();
+    }
+    assert_eq!(best_effort(&server)[0].lost, 2);
+    // The session of an end that has resigned is nobody's.
+    let mut gone = Way::open(&mut b);
+    gone.send_and_hear();
+    drop(b);
+    a.until_member("b", false);
+    gone.send(true);
+    way.send_and_hear();
+    gone.socket.set_nonblocking(true).unwrap();
+    assert!(gone.socket.recv(&mut [0; 100]).is_err());
+}
+
+#[test]
+fn data_waits_for_its_place_in_the_stream_and_goes_on_by_datagram() {
+    let server = server();
+    let (mut a, mut b) = (
+        Client::founder(&server, "F"),
+        Client::member(&server, "F", "b"),
+    );
+    b.subscribe();
+    a.until_subscribed(&b);
+    let (mut from_a, mut to_b) = (Way::open(&mut a), Way::open(&mut b));
+    from_a.send_and_hear();
+    to_b.send_and_hear();
+    let first = frame(&mut a, 1);
+    from_a.out.forward(&first);
+    from_a.send_and_hear();
+    assert_eq!(to_b.receive(), first);
+    // It comes after what is still to be written.
+    a.tell_link(&LinkRequest::Datagrams, None);
+    let second = frame(&mut a, 2);
+    from_a = {
+        let LinkNotice::Datagrams { secret, .. } = a.link_notice() else {
+            panic!("no session");
+        };
+        let secret: Secret = secret.try_into().unwrap();
+        let behind = a.link.writer.position() + 10;
+        let out = DatagramOut::new(&secret, 1400, behind);
+        Way {
+            secret,
+            out,
+            incoming: DatagramIn::default(),
+            ..from_a
+        }
+    };
+    from_a.out.forward(&second);
+    from_a.send_and_hear();
+    to_b.socket.set_nonblocking(true).unwrap();
+    assert!(
+        to_b.socket.recv(&mut [0; 100]).is_err(),
+        "it overtook the stream"
+    );
+    to_b.socket.set_nonblocking(false).unwrap();
+    // Two heartbeats are 10 bytes.
+    for _ in 0..2 {
+        starling_wire::put_heartbeat(a.link.writer.out());
+    }
+    a.send_all();
+    assert_eq!(to_b.receive(), second);
+    assert_eq!(best_effort(&server).iter().map(|b| b.lost).sum::<u64>(), 0);
+    // What comes by the stream is newer than what was sent before it and comes later.
+    let (third, fourth) = (frame(&mut a, 3), frame(&mut a, 4));
+    a.link.writer.out().extend(fourth.clone());
+    a.send_all();
+    assert_eq!(to_b.receive(), fourth);
+    from_a.out.forward(&third);
+    from_a.send_and_hear();
+    assert_eq!(best_effort(&server).iter().map(|b| b.lost).sum::<u64>(), 1);
+}
+
+#[test]
+fn a_way_on_which_nothing_comes_gives_way_to_the_stream() {
+    let server = server();
+    let (mut a, mut b) = (
+        Client::founder(&server, "F"),
+        Client::member(&server, "F", "b"),
+    );
+    b.subscribe();
+    a.until_subscribed(&b);
+    let mut to_b = Way::open(&mut b);
+    to_b.send_and_hear();
+    let send = |a: &mut Client, number| {
+        let frame = frame(a, number);
+        a.link.writer.out().extend(frame);
+        a.send_all();
+    };
+    send(&mut a, 1);
+    assert!(!to_b.receive().is_empty());
+    while best_effort(&server).iter().any(|b| b.by == "datagrams") {
+        b.wait(Duration::from_millis(20));
+    }
+    send(&mut a, 2);
+    assert_eq!(b.next_number(), 2);
+    // It is heard again.
+    to_b.send_and_hear();
+    send(&mut a, 3);
+    assert!(!to_b.receive().is_empty());
+    assert!(best_effort(&server).iter().any(|b| b.by == "datagrams"));
+}

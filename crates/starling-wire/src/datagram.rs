@@ -1,0 +1,280 @@
+//! Datagrams: best-effort data between a federate and rtiexec, beside their stream. No I/O.
+//!
+//! A datagram is a head and whole frames of data, or none: then it only shows that the way is open, and
+//! up to which number all were sent. Numbers count messages, so that each that did not come is counted,
+//! also where a datagram had many.
+//!
+//! Invariants, for each direction of a session:
+//! - what is sent is what is taken, kept, or counted as lost, but for what is on its way;
+//! - what is taken was sent after all that has been taken before, whichever of datagrams and stream it
+//!   came by: what comes later than something newer is dropped;
+//! - nothing is taken before the part of the stream is read that its head names;
+//! - what does not name the session's secret changes nothing.
+
+use crate::data::{DataFrame, read_data};
+use crate::frame::split_frame;
+use starling_core::message::{Data, DataBody};
+use starling_core::{Run, Transportation};
+use std::collections::VecDeque;
+
+/// What a session is recognized by: drawn at random by rtiexec, for one membership.
+pub type Secret = [u8; 16];
+
+/// The first byte: the version of the format.
+const VERSION: u8 = 1;
+/// Version, flags, secret, number, place in the stream.
+const HEAD_BYTES: usize = 1 + 1 + 16 + 8 + 8;
+/// The sender has heard the receiver's datagrams in this session.
+const HEARS: u8 = 1;
+/// The sender wants to hear whether the receiver hears it.
+const ASKS: u8 = 2;
+/// The largest datagram: what UDP over IPv4 takes.
+pub const DATAGRAM_BYTES_MAX: usize = 65_507;
+/// What may wait for the stream, in bytes.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// Whether this may travel by datagrams: declared best effort, and not in time-stamp order.
+#[inline]
+pub fn is_best_effort<V>(data: &Data<'_, V>) -> bool {
+    match &data.body {
+        DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
+            payload.transportation == Transportation::BestEffort && !data.is_in_time_order()
+        }
+        DataBody::Fence { .. } => false,
+    }
+}
+
+/// The outgoing direction: a bundle of messages that are to leave in one datagram.
+#[derive(Debug)]
+pub struct DatagramOut {
+    /// Head and frames.
+    bytes: Vec<u8>,
+    bytes_max: usize,
+    /// Messages in it.
+    messages: u64,
+    /// Messages in those before it.
+    before: u64,
+    /// Where the stream was when that was last to be read before what is sent here.
+    behind: u64,
+}
+
+impl DatagramOut {
+    /// Of this session, for datagrams of at most `bytes_max` bytes where a message is no larger. The
+    /// stream is at `position`.
+    pub fn new(secret: &Secret, bytes_max: usize, position: u64) -> Self {
+        let mut bytes = vec![VERSION, 0];
+        bytes.extend_from_slice(secret);
+        bytes.resize(HEAD_BYTES, 0);
+        DatagramOut {
+            bytes,
+            bytes_max: bytes_max.clamp(HEAD_BYTES, DATAGRAM_BYTES_MAX),
+            messages: 0,
+            before: 0,
+            behind: position,
+        }
+    }
+
+    /// What is appended from now on is to be taken only behind what stands on the stream up to here.
+    /// The bundle must be empty.
+    pub fn follow(&mut self, position: u64) {
+        debug_assert_eq!(
+            self.messages, 0,
+            "it was sent before that stood on the stream"
+        );
+        self.behind = position;
+    }
+
+    /// Where the stream must be read to before what is sent here is taken.
+    pub fn behind(&self) -> u64 {
+        self.behind
+    }
+
+    /// Whether a message is bundled.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.messages == 0
+    }
+
+    /// Bytes of the bundle, and how many make it full.
+    #[inline]
+    pub fn fill(&self) -> (usize, usize) {
+        (self.bytes.len(), self.bytes_max)
+    }
+
+    /// Whether a message of these bytes fits into a datagram at all.
+    #[inline]
+    pub fn takes(&self, bytes: usize) -> bool {
+        HEAD_BYTES + bytes <= DATAGRAM_BYTES_MAX
+    }
+
+    /// Whether a message of these bytes fits into this one, beside what is in it.
+    #[inline]
+    pub fn has_room(&self, bytes: usize) -> bool {
+        self.messages == 0 || self.bytes.len() + bytes <= self.bytes_max
+    }
+
+    /// Appends a frame, for which there must be room.
+    #[inline]
+    pub fn put<V: Run>(&mut self, frame: &DataFrame<'_, V>) {
+        frame.put_into(&mut self.bytes);
+        self.messages += 1;
+    }
+
+    /// Appends a whole frame as it came, for which there must be room.
+    #[inline]
+    pub fn forward(&mut self, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        self.messages += 1;
+    }
+
+    /// The datagram; it is to be sent, and then [`sent`](Self::sent) to be called.
+    pub fn datagram(&mut self, hears: bool, asks: bool) -> &[u8] {
+        self.bytes[1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
+        self.bytes[18..26].copy_from_slice(&self.before.to_le_bytes());
+        self.bytes[26..34].copy_from_slice(&self.behind.to_le_bytes());
+        &self.bytes
+    }
+
+    /// It has left, or is lost: the next one begins.
+    pub fn sent(&mut self) {
+        self.bytes.truncate(HEAD_BYTES);
+        self.before += std::mem::take(&mut self.messages);
+    }
+}
+
+/// What a datagram says besides its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DatagramHead {
+    /// The session that it names.
+    pub secret: Secret,
+    /// Its sender has heard datagrams of this side.
+    pub hears: bool,
+    /// Its sender wants to hear whether it is heard.
+    pub asks: bool,
+    before: u64,
+    behind: u64,
+}
+
+/// Head and frames of what has come; none if it is no datagram of this format.
+pub fn split_datagram(bytes: &[u8]) -> Option<(DatagramHead, &[u8])> {
+    let (head, frames) = bytes.split_first_chunk::<HEAD_BYTES>()?;
+    let number = |at: usize| head[at..].first_chunk().map(|n| u64::from_le_bytes(*n));
+    if head[0] != VERSION || head[1] & !(HEARS | ASKS) != 0 {
+        return None;
+    }
+    let head = DatagramHead {
+        secret: *head[2..].first_chunk()?,
+        hears: head[1] & HEARS != 0,
+        asks: head[1] & ASKS != 0,
+        before: number(18)?,
+        behind: number(26)?,
+    };
+    Some((head, frames))
+}
+
+/// How far a stream was read, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamPosition {
+    /// All that has been taken.
+    pub read: u64,
+    /// The end of the last message of best-effort data.
+    pub best_effort: u64,
+}
+
+/// The incoming direction of a session.
+#[derive(Debug, Default)]
+pub struct DatagramIn {
+    /// Messages that were sent, as far as that is known.
+    sent: u64,
+    lost: u64,
+    /// Datagrams that wait for the stream: where it must be, their frames, and how many these are.
+    kept: VecDeque<(u64, Vec<u8>, u64)>,
+    kept_bytes: usize,
+}
+
+impl DatagramIn {
+    /// Messages that were sent and not taken, and never will be.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Takes what has come; the frames if they are to be handled now, and else nothing: they are kept,
+    /// too late, or there are none.
+    ///
+    /// # Errors
+    /// They are no frames of best-effort data, of which nothing is taken.
+    pub fn receive<'a>(
+        &mut self,
+        (head, frames): (&DatagramHead, &'a [u8]),
+        at: StreamPosition,
+    ) -> Result<&'a [u8], &'static str> {
+        let count = count_frames(frames)?;
+        // A copy, or overtaken by another: those that it has are counted as lost.
+        if head.before < self.sent {
+            return Ok(&[]);
+        }
+        self.drop_messages(head.before - self.sent);
+        self.sent = head.before.saturating_add(count);
+        if head.behind < at.best_effort {
+            self.drop_messages(count);
+            return Ok(&[]);
+        }
+        if head.behind <= at.read && self.kept.is_empty() {
+            return Ok(frames);
+        }
+        if count > 0 {
+            if self.kept_bytes + frames.len() > KEPT_BYTES_MAX {
+                self.drop_messages(count);
+                return Ok(&[]);
+            }
+            self.kept_bytes += frames.len();
+            self.kept.push_back((head.behind, frames.to_vec(), count));
+        }
+        Ok(&[])
+    }
+
+    /// Whether something waits for the stream.
+    #[inline]
+    pub fn keeps(&self) -> bool {
+        !self.kept.is_empty()
+    }
+
+    /// The next frames that have waited for the stream, if it is there.
+    pub fn next_kept(&mut self, at: StreamPosition) -> Option<Vec<u8>> {
+        while self
+            .kept
+            .front()
+            .is_some_and(|(behind, ..)| *behind <= at.read)
+        {
+            let (behind, frames, count) = self.kept.pop_front()?;
+            self.kept_bytes -= frames.len();
+            if behind >= at.best_effort {
+                return Some(frames);
+            }
+            self.drop_messages(count);
+        }
+        None
+    }
+
+    /// Messages of a datagram that were taken and could not be handled.
+    pub fn drop_messages(&mut self, count: u64) {
+        self.lost = self.lost.saturating_add(count);
+    }
+}
+
+/// How many frames these are, all of them best-effort data.
+fn count_frames(mut frames: &[u8]) -> Result<u64, &'static str> {
+    let mut count = 0;
+    while !frames.is_empty() {
+        let Ok(Some((frame, size))) = split_frame(frames) else {
+            return Err("a part of a message in a datagram");
+        };
+        match read_data(frame) {
+            Some(Ok(data)) if is_best_effort(&data) => {}
+            _ => return Err("a datagram with what is no best-effort data"),
+        }
+        frames = &frames[size..];
+        count += 1;
+    }
+    Ok(count)
+}

@@ -1,0 +1,301 @@
+//! The two ends of a session of datagrams, over a network that loses, copies and reorders them.
+
+use proptest::prelude::*;
+use starling_core::message::{After, Data, DataBody, LogIndex, Payload, RequestNumber, Stamp};
+use starling_core::{
+    FederateHandle, InteractionClassHandle, LogicalTime, Transportation, ValuesBuf,
+};
+use starling_wire::{
+    DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, StreamPosition, is_best_effort,
+    put_data, read_data, split_datagram, split_frame,
+};
+
+const SECRET: [u8; 16] = [7; 16];
+
+fn number(number: u64, transportation: Transportation, stamp: Option<Stamp>) -> Vec<u8> {
+    let mut values = ValuesBuf::default();
+    values.push(0, &number.to_le_bytes());
+    let mut frame = Vec::new();
+    put_data(
+        &mut frame,
+        &Data {
+            sender: FederateHandle(3),
+            after: After {
+                requests: RequestNumber(1),
+                index: LogIndex(2),
+            },
+            body: DataBody::Interaction {
+                class: InteractionClassHandle::from_raw(4),
+                payload: Payload {
+                    transportation,
+                    values: values.values(),
+                    tag: &[],
+                    address: None,
+                    stamp,
+                },
+            },
+        },
+    );
+    frame
+}
+
+fn best_effort(n: u64) -> Vec<u8> {
+    number(n, Transportation::BestEffort, None)
+}
+
+fn numbers(mut frames: &[u8]) -> Vec<u64> {
+    let mut all = Vec::new();
+    while let Some((frame, size)) = split_frame(frames).unwrap() {
+        let data = read_data(frame).unwrap().unwrap();
+        let DataBody::Interaction { payload, .. } = data.body else {
+            panic!("{data:?}");
+        };
+        let (_, value) = payload.values.iter().next().unwrap();
+        all.push(u64::from_le_bytes(*value.first_chunk().unwrap()));
+        frames = &frames[size..];
+    }
+    all
+}
+
+/// One datagram with these numbers.
+fn datagram(out: &mut DatagramOut, those: impl IntoIterator<Item = u64>) -> Vec<u8> {
+    for n in those {
+        out.forward(&best_effort(n));
+    }
+    let datagram = out.datagram(true, false).to_vec();
+    out.sent();
+    datagram
+}
+
+fn take(incoming: &mut DatagramIn, datagram: &[u8], at: StreamPosition) -> Vec<u64> {
+    let (head, frames) = split_datagram(datagram).unwrap();
+    numbers(incoming.receive((&head, frames), at).unwrap())
+}
+
+fn at(read: u64, best_effort: u64) -> StreamPosition {
+    StreamPosition { read, best_effort }
+}
+
+#[test]
+fn a_datagram_says_what_was_put_into_it() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 0);
+    assert!(out.is_empty() && out.has_room(100_000) && !out.takes(DATAGRAM_BYTES_MAX));
+    let frame = best_effort(5);
+    out.forward(&frame);
+    let (bytes, most) = out.fill();
+    assert!(out.has_room(most - bytes) && !out.has_room(most - bytes + 1));
+    let (head, frames) = split_datagram(out.datagram(false, true)).unwrap();
+    assert_eq!((head.secret, head.hears, head.asks), (SECRET, false, true));
+    assert_eq!(frames, frame);
+    // As it is put from what is to be sent.
+    let mut other = DatagramOut::new(&SECRET, 1400, 0);
+    let (frame, _) = split_frame(&frame).unwrap().unwrap();
+    other.put(&DataFrame::new(&read_data(frame).unwrap().unwrap()));
+    assert_eq!(other.datagram(false, true), out.datagram(false, true));
+}
+
+#[test]
+fn what_did_not_come_is_counted_and_copies_and_old_ones_are_dropped() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 0);
+    let mut incoming = DatagramIn::default();
+    let all: Vec<_> = [0..1, 1..4, 4..6, 6..7]
+        .into_iter()
+        .map(|those| datagram(&mut out, those))
+        .collect();
+    assert_eq!(take(&mut incoming, &all[0], at(0, 0)), [0]);
+    assert_eq!(take(&mut incoming, &all[2], at(0, 0)), [4, 5]);
+    assert_eq!(incoming.lost(), 3);
+    assert!(take(&mut incoming, &all[2], at(0, 0)).is_empty(), "a copy");
+    assert!(
+        take(&mut incoming, &all[1], at(0, 0)).is_empty(),
+        "overtaken"
+    );
+    assert_eq!(incoming.lost(), 3);
+    // The last one is missed when an empty one tells of it.
+    let empty = datagram(&mut out, []);
+    assert!(take(&mut incoming, &empty, at(0, 0)).is_empty());
+    assert_eq!(incoming.lost(), 4);
+}
+
+#[test]
+fn what_follows_the_stream_waits_for_it_and_is_dropped_behind_something_newer() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 100);
+    let mut incoming = DatagramIn::default();
+    let first = datagram(&mut out, [0]);
+    out.follow(200);
+    let second = datagram(&mut out, [1, 2]);
+    out.follow(300);
+    let third = datagram(&mut out, [3]);
+    assert!(take(&mut incoming, &second, at(150, 0)).is_empty());
+    assert!(take(&mut incoming, &third, at(150, 0)).is_empty());
+    assert!(incoming.keeps() && incoming.next_kept(at(199, 0)).is_none());
+    assert_eq!(numbers(&incoming.next_kept(at(250, 0)).unwrap()), [1, 2]);
+    assert!(incoming.next_kept(at(250, 0)).is_none());
+    assert_eq!(incoming.lost(), 1, "the first");
+    // Best-effort data stood on the stream behind it.
+    assert!(incoming.next_kept(at(350, 310)).is_none());
+    assert_eq!((incoming.keeps(), incoming.lost()), (false, 2));
+    assert!(take(&mut incoming, &first, at(350, 310)).is_empty());
+    let late = datagram(&mut out, [4]);
+    assert!(take(&mut incoming, &late, at(350, 310)).is_empty());
+    assert_eq!(incoming.lost(), 3);
+    out.follow(310);
+    let next = datagram(&mut out, [5]);
+    assert_eq!(take(&mut incoming, &next, at(350, 310)), [5]);
+}
+
+#[test]
+fn what_waits_for_the_stream_is_bounded() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 1);
+    let mut incoming = DatagramIn::default();
+    for n in 0..100_000 {
+        let one = datagram(&mut out, [n]);
+        assert!(take(&mut incoming, &one, at(0, 0)).is_empty());
+    }
+    let kept = std::iter::from_fn(|| incoming.next_kept(at(1, 0))).count() as u64;
+    assert!((100..10_000).contains(&kept), "{kept}");
+    assert_eq!(incoming.lost(), 100_000 - kept);
+}
+
+#[test]
+fn what_is_no_best_effort_data_is_refused_and_changes_nothing() {
+    let mut out = DatagramOut::new(&SECRET, 1400, 0);
+    let mut incoming = DatagramIn::default();
+    let stamp = Stamp {
+        time: LogicalTime::integer64(1),
+        retraction: Some(1),
+    };
+    let ordered = number(1, Transportation::BestEffort, Some(stamp));
+    let part = best_effort(1)[..10].to_vec();
+    for wrong in [number(1, Transportation::Reliable, None), ordered, part] {
+        out.forward(&wrong);
+        let (head, frames) = split_datagram(out.datagram(false, false)).unwrap();
+        assert!(incoming.receive((&head, frames), at(0, 0)).is_err());
+        out = DatagramOut::new(&SECRET, 1400, 0);
+    }
+    assert_eq!(incoming.lost(), 0);
+    // One that says that more were sent than can be.
+    let mut hostile = datagram(&mut out, [1]);
+    hostile[18..26].fill(0xff);
+    for _ in 0..2 {
+        take(&mut incoming, &hostile, at(0, 0));
+    }
+    assert_eq!(incoming.lost(), u64::MAX);
+    assert!(split_datagram(&hostile[..33]).is_none());
+    hostile[0] = 2;
+    assert!(split_datagram(&hostile).is_none());
+}
+
+/// What happens to a sent thing.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Messages in a datagram, sent at once.
+    Datagram(u64),
+    /// One on the stream.
+    Stream,
+    /// A request on the stream.
+    Request,
+    /// The stream is read up to its end.
+    Read,
+    /// The datagram that has been on its way the longest, or the one after it, comes, or comes and
+    /// is copied, or is lost.
+    Arrive(usize, bool, bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        4 => (1..4_u64).prop_map(Step::Datagram),
+        1 => Just(Step::Stream),
+        1 => Just(Step::Request),
+        2 => Just(Step::Read),
+        6 => (0..3_usize, any::<bool>(), any::<bool>()).prop_map(|(n, c, l)| Step::Arrive(n, c, l)),
+    ]
+}
+
+proptest! {
+    /// Numbers only grow, and each number that was sent came or is counted.
+    #[test]
+    fn newest_wins_and_all_is_counted(steps in proptest::collection::vec(step(), 1..200)) {
+        let mut out = DatagramOut::new(&SECRET, 1400, 0);
+        let mut incoming = DatagramIn::default();
+        let (mut stream, mut wire) = (Vec::new(), Vec::new());
+        let (mut next, mut position) = (0, 0);
+        let (mut here, mut taken) = (StreamPosition::default(), Vec::new());
+        let mut by_datagram = 0;
+        for step in steps.into_iter().chain([Step::Read]) {
+            match step {
+                Step::Datagram(count) => {
+                    wire.push(datagram(&mut out, next..next + count));
+                    next += count;
+                    by_datagram += count;
+                }
+                Step::Stream => {
+                    position += 10;
+                    stream.push((position, Some(next)));
+                    next += 1;
+                    out.follow(position);
+                }
+                Step::Request => {
+                    position += 10;
+                    stream.push((position, None));
+                    out.follow(position);
+                }
+                Step::Read => {
+                    for (end, number) in stream.drain(..) {
+                        here.read = end;
+                        if let Some(number) = number {
+                            here.best_effort = end;
+                            taken.push(number);
+                        }
+                    }
+                    while let Some(frames) = incoming.next_kept(here) {
+                        taken.extend(numbers(&frames));
+                    }
+                }
+                Step::Arrive(at, copied, lost) => {
+                    if wire.is_empty() {
+                        continue;
+                    }
+                    let one = wire.remove(at.min(wire.len() - 1));
+                    if copied {
+                        wire.push(one.clone());
+                    }
+                    if !lost {
+                        taken.extend(take(&mut incoming, &one, here));
+                    }
+                }
+            }
+        }
+        wire.push(datagram(&mut out, []));
+        taken.extend(take(&mut incoming, wire.last().unwrap(), here));
+        prop_assert!(taken.windows(2).all(|w| w[0] < w[1]), "{taken:?}");
+        let streamed = next - by_datagram;
+        prop_assert_eq!(taken.len() as u64 + incoming.lost(), by_datagram + streamed);
+    }
+
+    #[test]
+    fn any_bytes_are_taken_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let mut incoming = DatagramIn::default();
+        if let Some((head, frames)) = split_datagram(&bytes) {
+            let _ = incoming.receive((&head, frames), at(0, 0));
+        }
+    }
+}
+
+#[test]
+fn only_best_effort_in_receive_order_may_travel_so() {
+    let stamp = |retraction| Stamp {
+        time: LogicalTime::integer64(1),
+        retraction,
+    };
+    for (transportation, stamped, may) in [
+        (Transportation::BestEffort, None, true),
+        (Transportation::BestEffort, Some(stamp(None)), true),
+        (Transportation::BestEffort, Some(stamp(Some(1))), false),
+        (Transportation::Reliable, None, false),
+    ] {
+        let frame = number(1, transportation, stamped);
+        let (frame, _) = split_frame(&frame).unwrap().unwrap();
+        assert_eq!(is_best_effort(&read_data(frame).unwrap().unwrap()), may);
+    }
+}

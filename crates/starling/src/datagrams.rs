@@ -1,0 +1,340 @@
+//! Best-effort data by datagrams, between this federate and rtiexec, beside their stream.
+//!
+//! rtiexec opens a session for a membership (`rtiexec/src/datagrams.rs`); this end asks for it, and again
+//! and again whether it is heard. Only while both ends hear each other data goes this way.
+
+use crate::link::Link;
+use crate::links::State;
+use starling_core::{DataOut, ProtocolError};
+use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Stream};
+use starling_wire::{
+    DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort,
+    read_data, split_datagram, split_frame,
+};
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A way is taken for closed when nothing was heard on it for so many heartbeats.
+const SILENT_BEATS: u32 = 3;
+/// How often a way that is not open is tried at first, and for how long; then once a heartbeat.
+const TRY: Duration = Duration::from_millis(100);
+const TRIES: u32 = 20;
+/// So many datagrams are taken before the stream has its turn.
+const PER_TURN: usize = 64;
+
+/// Whether a federate is to ask for datagrams.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// If rtiexec is on another host.
+    Auto,
+    Always,
+    Never,
+}
+
+impl Wanted {
+    /// The setting's word.
+    pub(crate) fn of(word: &str) -> Self {
+        match word {
+            "datagrams" => Wanted::Always,
+            "stream" => Wanted::Never,
+            _ => Wanted::Auto,
+        }
+    }
+
+    pub(crate) fn over(self, stream: &Stream) -> bool {
+        match self {
+            Wanted::Always => true,
+            Wanted::Never => false,
+            Wanted::Auto => stream.leads_elsewhere(),
+        }
+    }
+}
+
+/// What is sent.
+pub(crate) struct Sending {
+    socket: Arc<Datagrams>,
+    out: DatagramOut,
+    bundle: Bundle,
+    heartbeat: Duration,
+    /// When something was heard last of rtiexec by datagram.
+    heard: Option<Instant>,
+    /// Data goes this way: rtiexec hears what is sent, too.
+    open: bool,
+    tried: u32,
+    sent: Instant,
+}
+
+impl Sending {
+    fn send(&mut self, now: Instant, asks: bool) {
+        let hears = self.heard.is_some();
+        // What the system does not take is lost, and rtiexec counts it.
+        self.socket.send(self.out.datagram(hears, asks));
+        self.out.sent();
+        self.bundle.flushed(now);
+        if asks {
+            self.sent = now;
+        }
+    }
+
+    /// Whether data goes this way.
+    #[cfg(test)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.open
+    }
+
+    /// Sends what is bundled, if something is.
+    pub(crate) fn flush(&mut self, now: Instant) {
+        if !self.out.is_empty() {
+            self.send(now, false);
+        }
+    }
+
+    /// A datagram of rtiexec's has come.
+    fn hear(&mut self, hears: bool, now: Instant) {
+        let first = self.heard.replace(now).is_none();
+        self.open = hears;
+        if first {
+            // It is to learn at once that it is heard.
+            self.send(now, true);
+        }
+    }
+
+    /// Asks whether it is heard, if that is due; when it is next.
+    pub(crate) fn keep_time(&mut self, now: Instant) -> Instant {
+        let silent = self.heartbeat * SILENT_BEATS;
+        if self
+            .heard
+            .is_some_and(|heard| now.duration_since(heard) > silent)
+        {
+            (self.heard, self.open, self.tried) = (None, false, 0);
+        }
+        let pause = |tried| match tried < TRIES {
+            true => TRY.min(self.heartbeat),
+            false => self.heartbeat,
+        };
+        let mut due = self.sent + pause(if self.open { TRIES } else { self.tried });
+        if now >= due {
+            self.tried = self.tried.saturating_add(1);
+            due = now + pause(if self.open { TRIES } else { self.tried });
+            self.send(now, true);
+        }
+        due
+    }
+
+    /// When the bundle that waits is due.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.bundle.due()
+    }
+
+    /// Something has come to a thread that waited for it: what is sent next may be the answer.
+    pub(crate) fn turned(&mut self) {
+        self.bundle.turned();
+    }
+}
+
+/// What is received.
+pub(crate) struct Receiving {
+    socket: Arc<Datagrams>,
+    secret: Secret,
+    incoming: DatagramIn,
+    buffer: Vec<u8>,
+    /// Of what is in the buffer, the length.
+    came: Option<usize>,
+    /// Where in the stream the last message of best-effort data ended.
+    streamed: u64,
+    /// Messages that were counted as lost.
+    counted: u64,
+}
+
+impl Receiving {
+    pub(crate) fn socket(&self) -> &Datagrams {
+        &self.socket
+    }
+
+    /// Looks for a datagram, unless one is there.
+    pub(crate) fn look(&mut self) {
+        if self.came.is_none() {
+            let received = self.socket.receive(&mut self.buffer);
+            self.came = received.map(|(length, _)| length);
+        }
+    }
+
+    /// Whether one is there.
+    pub(crate) fn has_news(&self) -> bool {
+        self.came.is_some()
+    }
+
+    fn at(&self, reader: &LinkReader) -> StreamPosition {
+        StreamPosition {
+            read: reader.position(),
+            best_effort: self.streamed,
+        }
+    }
+
+    /// Frames of data stand on the stream, which is at `position` before them.
+    pub(crate) fn note_streamed(&mut self, position: u64, run: &[u8]) {
+        let mut at = 0;
+        while let Ok(Some((frame, used))) = split_frame(&run[at..]) {
+            at += used;
+            if let Some(Ok(data)) = read_data(frame)
+                && is_best_effort(&data)
+            {
+                self.streamed = position + at as u64;
+            }
+        }
+    }
+}
+
+/// Begins a session.
+pub(crate) fn begin(
+    link: &mut Link,
+    port: u16,
+    secret: Secret,
+    heartbeat: Duration,
+) -> io::Result<(Sending, Receiving)> {
+    let socket = Arc::new(Datagrams::along(link.stream(), port)?);
+    let now = Instant::now();
+    let bundling = Bundling {
+        bytes: link.datagram_bytes,
+        ..link.bundling()
+    };
+    let mut sending = Sending {
+        socket: socket.clone(),
+        out: DatagramOut::new(&secret, link.datagram_bytes, link.position()),
+        bundle: Bundle::new(bundling),
+        heartbeat,
+        heard: None,
+        open: false,
+        tried: 0,
+        sent: now,
+    };
+    sending.send(now, true);
+    let receiving = Receiving {
+        socket,
+        secret,
+        incoming: DatagramIn::default(),
+        buffer: vec![0; DATAGRAM_BYTES_MAX],
+        came: None,
+        streamed: 0,
+        counted: 0,
+    };
+    Ok((sending, receiving))
+}
+
+impl Link {
+    /// Sends best-effort data by datagram, if that is open; else on the stream, behind what was bundled
+    /// before.
+    #[inline(never)]
+    pub(crate) fn put_best_effort(&mut self, frame: DataOut<'_>) {
+        let frame = DataFrame::new(frame.data);
+        let Some(sending) = &mut self.datagrams else {
+            frame.put_into(self.out());
+            return;
+        };
+        if sending.open && sending.out.takes(frame.bytes()) {
+            if !sending.out.has_room(frame.bytes()) {
+                self.send_datagram();
+            }
+            if let Some(sending) = &mut self.datagrams {
+                sending.out.put(&frame);
+            }
+            return;
+        }
+        sending.flush(Instant::now());
+        frame.put_into(self.out());
+        self.follow_stream();
+    }
+
+    /// Sends what is bundled, and before it what of the stream it comes after.
+    pub(crate) fn send_datagram(&mut self) {
+        let written = self.position() - self.pending() as u64;
+        let behind = self.datagrams.as_ref().map_or(0, |s| s.out.behind());
+        if written < behind {
+            self.flush_if_free();
+        } else if let Some(sending) = &mut self.datagrams {
+            sending.flush(Instant::now());
+        }
+    }
+
+    /// What follows by datagram comes behind what stands on the stream now. What is bundled was sent.
+    pub(crate) fn follow_stream(&mut self) {
+        let position = self.position();
+        if let Some(sending) = &mut self.datagrams {
+            sending.out.follow(position);
+        }
+    }
+
+    /// Whether best-effort data is bundled that is to be sent now, by the bundling rule.
+    #[inline]
+    pub(crate) fn is_datagram_due(&mut self) -> bool {
+        let Some(sending) = self.datagrams.as_mut().filter(|s| !s.out.is_empty()) else {
+            return false;
+        };
+        let (bytes, _) = sending.out.fill();
+        let untimed = sending.bundle.appended_untimed(bytes);
+        untimed.unwrap_or_else(|| sending.bundle.appended(bytes, Instant::now()))
+    }
+}
+
+impl State {
+    /// Takes datagrams that have come. `Err` is a fault of this connection's.
+    pub(crate) fn take_datagrams(
+        &mut self,
+        reader: &LinkReader,
+        receiving: &mut Option<Receiving>,
+    ) -> Result<(), ProtocolError> {
+        let Some(receiving) = receiving else {
+            return Ok(());
+        };
+        for _ in 0..PER_TURN {
+            receiving.look();
+            let Some(length) = receiving.came.take() else {
+                break;
+            };
+            let at = receiving.at(reader);
+            let Some((head, frames)) = split_datagram(&receiving.buffer[..length]) else {
+                continue;
+            };
+            if head.secret != receiving.secret {
+                continue;
+            }
+            // What has a part that makes no sense is not rtiexec's.
+            let Ok(frames) = receiving.incoming.receive((&head, frames), at) else {
+                continue;
+            };
+            if let Some(sending) = &mut self.lrc.outbox().datagrams {
+                sending.hear(head.hears, Instant::now());
+            }
+            self.batch.refill(frames);
+            self.take_batch()?;
+        }
+        self.count_lost(receiving);
+        Ok(())
+    }
+
+    /// Takes what has waited for the stream, which was read on.
+    pub(crate) fn take_kept(
+        &mut self,
+        reader: &LinkReader,
+        receiving: &mut Option<Receiving>,
+    ) -> Result<(), ProtocolError> {
+        let Some(receiving) = receiving.as_mut().filter(|r| r.incoming.keeps()) else {
+            return Ok(());
+        };
+        while let Some(frames) = receiving.incoming.next_kept(receiving.at(reader)) {
+            self.batch.refill(&frames);
+            self.take_batch()?;
+        }
+        self.count_lost(receiving);
+        Ok(())
+    }
+
+    fn count_lost(&mut self, receiving: &mut Receiving) {
+        let lost = receiving.incoming.lost();
+        if lost > receiving.counted {
+            self.lrc.count_lost(lost - receiving.counted);
+            receiving.counted = lost;
+        }
+    }
+}
