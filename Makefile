@@ -202,7 +202,7 @@ rtibm-figures: setup-bench venv bmfed standin limits
 	for what in cost plain wrong same; do \
 	    $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
 	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed \
-	        --raw $(BUILD)/limits/limits-raw || failed=1; \
+	        --raw $(BUILD)/bmfed/bench-raw || failed=1; \
 	done; [ -z "$$failed" ]
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.

@@ -7,7 +7,7 @@
 cost   instructions per update outside the RTI, in sender and receiver (callgrind, the difference of
        two lengths: one way, 100 bytes, 1,000 instances)
 plain  system calls and instructions per message on plain TCP, beside a program of its own
-       (limits-raw): round trip and one way, 8 B, 100 B, 5 kB; needs strace
+       (bench-raw): round trip and one way, 8 B, 100 B, 5 kB; needs strace
 wrong  the stand-in RTI losing 1 % and delaying 2 ms is measured as such
 same   the same RTI against itself: how often it is called different
 

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -61,6 +63,11 @@ int listenAt(std::string const& address) {
         ::setsockopt(s, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
         return ::bind(s, at, size) != 0 ? -1 : ::listen(s, 128);
     });
+}
+
+void noDelay(int socket) {
+    int const on = 1;
+    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 std::string ownAddress(int socket) {

@@ -15,6 +15,9 @@ struct UsageError : std::runtime_error {
 int connectTo(std::string const& address);
 int listenAt(std::string const& address);
 
+// What is sent leaves at once.
+void noDelay(int socket);
+
 // Where a listening TCP socket listens, or to which own address a connected one is bound:
 // "HOST:PORT" in numbers; "" for another kind of socket.
 std::string ownAddress(int socket);

@@ -72,15 +72,40 @@ def test_raw(do, bench):
         common = {"socket": socket, "bytes": 100, "count": 1000}
         for relay in (0, 1):
             trips = do(runs.raw(bench, "round-trip", warm_up=10, relay=relay, **common))
-            assert trips["p50_us"] > 0
+            assert list(trips) == ["p50_us", "p99_us", "mean_us"] and trips["p50_us"] > 0
         for relay, batch in ((0, 0), (1, 16384)):
             told = do(runs.raw(bench, "stream", relay=relay, batch=batch, **common))
-            assert told["received"] == 1000
+            assert list(told) == ["received", "seconds", "per_s"] and told["received"] == 1000
     for size in (100, 5000):
         common = {"socket": "ring", "bytes": size, "count": 1000}
         assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
         for batch in (0, 16384):
             assert do(runs.raw(bench, "stream", batch=batch, **common))["received"] == 1000
+
+
+def test_figures_of_round_trips_are_made_of_each():
+    """By nearest rank, of all of them whatever their order."""
+    told = runs.trips({"us": [float(n) for n in range(200, 0, -1)], "seconds": 3.0})
+    assert told == {"seconds": 3.0, "p50_us": 100.0, "p99_us": 198.0, "mean_us": 100.5}
+    assert runs.rate({"received": 101, "seconds": 2.0})["per_s"] == 50.0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "bench-raw stream --socket ring --bytes 8 --count 9 --relay 1",
+        "bench-raw round-trip --socket tcp --bytes 7 --count 9",
+        "bench-raw round-trip --socket pigeon --bytes 8 --count 9",
+        "limits-federate",
+        "limits-federate ping --fom f --timeout 9 --bytes 8 --count 9",
+        "limits-federate ping --fom f --timeout 9 --bytes 8 --count nine --warm-up 0",
+        "limits-federate pong --fom f --timeout 9 --bytes 7",
+    ],
+)
+def test_wrong_usage(bench, command):
+    program, *options = command.split()
+    done = subprocess.run([bench.programs / program, *options], capture_output=True, text=True)
+    assert done.returncode == 2 and done.stdout == "" and done.stderr.count("\n") <= 2, done
 
 
 def test_everybody_discovers_everything(do, bench):

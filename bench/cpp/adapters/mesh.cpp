@@ -1,8 +1,6 @@
 #include "mesh.hpp"
 
 #include <endian.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -54,11 +52,6 @@ std::uint32_t get32(unsigned char const* from) {
     std::uint32_t value;
     std::memcpy(&value, from, sizeof value);
     return le32toh(value);
-}
-
-void noDelay(int socket) {
-    int const on = 1;
-    ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
 std::vector<unsigned char> frameOf(std::uint32_t what, std::string const& body) {

@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 
 #include "mesh.hpp"
+#include "ring.hpp"
 
 namespace bench {
 
@@ -25,13 +25,7 @@ std::uint64_t const kMessageMax = kRing / 2 - 64;
 std::chrono::microseconds const kSpin(50);
 std::uint32_t const kSkip = 0;  // the rest of the ring is empty: go on at its front
 
-struct Ring {
-    alignas(64) std::atomic<std::uint64_t> written;
-    alignas(64) std::atomic<std::uint64_t> read;
-    std::atomic<std::uint32_t> sleeps;
-    alignas(64) unsigned char bytes[kRing];
-};
-static_assert(sizeof(std::atomic<std::uint64_t>) == 8, "the same in every process");
+using Ring = SharedRing<kRing>;
 
 std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) & ~std::uint64_t{7}; }
 
@@ -119,12 +113,12 @@ private:
     void carry(Link& to, Bytes const& frame) override {
         Mapping& ring = of(to).to;
         std::uint64_t const size = padded(frame.size());
-        std::uint64_t at = ring->written.load(std::memory_order_relaxed);
+        std::uint64_t at = ring->end();
         std::uint64_t const left = kRing - at % kRing;
         std::uint64_t const skipped = left < size ? left : 0;
-        while (at + skipped + size - ring->read.load(std::memory_order_acquire) > kRing) {
+        while (skipped + size > ring->room()) {
             // Full: the peer is slow. Its data are taken meanwhile, or both would wait.
-            wake(to, ring);
+            if (ring->slept()) Mesh::ring(to);
             collect(false);
             take(false);
             if (to.socket < 0) return;
@@ -135,15 +129,7 @@ private:
             at += skipped;
         }
         std::memcpy(ring->bytes + at % kRing, frame.data(), frame.size());
-        ring->written.store(at + size, std::memory_order_release);
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        wake(to, ring);
-    }
-
-    void wake(Link& to, Mapping& with) {
-        if (with->sleeps.load(std::memory_order_relaxed) != 0 && with->sleeps.exchange(0) != 0) {
-            ring(to);
-        }
+        if (ring->show(at + size)) Mesh::ring(to);
     }
 
     std::size_t collect(bool hand) override {
@@ -156,8 +142,8 @@ private:
 
     std::size_t empty(Link& link, bool hand) {
         Mapping& ring = of(link).from;
-        std::uint64_t const until = ring->written.load(std::memory_order_acquire);
-        std::uint64_t at = ring->read.load(std::memory_order_relaxed);
+        std::uint64_t const until = ring->shown();
+        std::uint64_t at = ring->begin();
         std::size_t delivered = 0;
         while (at != until && ring) {
             unsigned char const* const frame = ring->bytes + at % kRing;
@@ -177,17 +163,14 @@ private:
                 at += padded(size + sizeof(Header));
                 delivered += hand ? 1 : 0;
             }
-            ring->read.store(at, std::memory_order_release);
+            ring->taken(at);
         }
         return delivered;
     }
 
     bool waiting() const {
         for (auto const& rings : rings_) {
-            if (rings.from && rings.from->written.load(std::memory_order_acquire) !=
-                                  rings.from->read.load(std::memory_order_relaxed)) {
-                return true;
-            }
+            if (rings.from && !rings.from->empty()) return true;
         }
         return false;
     }
@@ -199,10 +182,8 @@ private:
             ::sched_yield();
         } while (std::chrono::steady_clock::now() < end);
         for (auto const& rings : rings_) {
-            if (rings.from) rings.from->sleeps.store(1, std::memory_order_relaxed);
+            if (rings.from) rings.from->fallAsleep();
         }
-        // Either the sender sees that this one sleeps, or this one sees what it wrote.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
         if (!waiting()) return true;
         wakeUp();
         return false;
@@ -210,7 +191,7 @@ private:
 
     void wakeUp() override {
         for (auto const& rings : rings_) {
-            if (rings.from) rings.from->sleeps.store(0, std::memory_order_relaxed);
+            if (rings.from) rings.from->wakeUp();
         }
     }
 

@@ -1,7 +1,6 @@
 // One of many federates that register instances and discover all those of the others.
 #include "federate.hpp"
 
-#include <cstdio>
 #include <unistd.h>
 
 namespace limits {
@@ -24,8 +23,7 @@ public:
         await([&] { return known_.size() >= expected_ || fault_; });
         double const at = seconds();
         check();
-        std::printf("{\"discovered\": %zu, \"at_s\": %.6f}\n", known_.size(), at);
-        std::fflush(stdout);
+        tell({{"discovered", known_.size()}, {"at_s", at}});
         // Who resigns now takes time from those who still discover: wait for the launcher.
         char byte;
         while (read(0, &byte, 1) > 0) {
@@ -62,10 +60,9 @@ private:
 }
 
 void crowd(Options const &options) {
-    std::string const name = options.text("name");
     Member member(options);
-    member.run(std::wstring(name.begin(), name.end()), options.number("federates"),
-               options.number("instances"));
+    member.run(std::wstring(options.name.begin(), options.name.end()), options.federates,
+               options.instances);
 }
 
 }

@@ -1,5 +1,6 @@
 #include "federate.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 
@@ -7,33 +8,9 @@ namespace limits {
 
 using namespace rti1516e;
 
-Options::Options(int argc, char **argv) {
-    for (int i = 0; i < argc; i += 2) {
-        std::string const key = argv[i];
-        if (key.compare(0, 2, "--") != 0 || i + 1 == argc)
-            throw std::invalid_argument("'" + key + "': options are --key value");
-        given_[key.substr(2)] = argv[i + 1];
-    }
-}
-
-std::string Options::text(std::string const &key) const {
-    auto const found = given_.find(key);
-    if (found == given_.end())
-        throw std::invalid_argument("--" + key + " is missing");
-    return found->second;
-}
-
-std::uint64_t Options::number(std::string const &key) const {
-    std::string const value = text(key);
-    char *end = nullptr;
-    std::uint64_t const number = std::strtoull(value.c_str(), &end, 10);
-    if (value.empty() || *end != '\0' || value[0] == '-')
-        throw std::invalid_argument("--" + key + " " + value + ": a whole number is needed");
-    return number;
-}
-
-std::uint64_t Options::number(std::string const &key, std::uint64_t otherwise) const {
-    return given_.count(key) == 0 ? otherwise : number(key);
+void tell(nlohmann::json const &said) {
+    std::printf("%s\n", said.dump().c_str());
+    std::fflush(stdout);
 }
 
 double seconds() {
@@ -56,14 +33,12 @@ std::string narrow(std::wstring const &text) {
 }
 
 void Payload::make(AttributeHandle attribute, std::size_t size) {
-    if (size < sizeof(std::uint64_t))
-        throw std::invalid_argument("--bytes: a payload holds its number, so 8 bytes at least");
     bytes_.assign(size, 'x');
     values_[attribute];
 }
 
 Federate::Federate(Options const &options)
-    : rti(RTIambassadorFactory().createRTIambassador()), fom_(wide(options.text("fom"))),
+    : rti(RTIambassadorFactory().createRTIambassador()), fom_(wide(options.fom)),
       federation_(L"Limits") {}
 
 Federate::~Federate() noexcept {

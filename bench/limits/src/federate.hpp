@@ -4,11 +4,10 @@
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 
-#include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -23,16 +22,15 @@
 
 namespace limits {
 
-/// What a federate was told on its command line: `--key value`.
-class Options {
-public:
-    Options(int argc, char **argv);
-    std::string text(std::string const &key) const;
-    std::uint64_t number(std::string const &key) const;
-    std::uint64_t number(std::string const &key, std::uint64_t otherwise) const;
-
-private:
-    std::map<std::string, std::string> given_;
+/// What a federate was told on its command line; a role has what it needs of it.
+struct Options {
+    std::string fom, name;
+    unsigned timeout = 0;
+    std::uint64_t bytes = 0, warmUp = 0, count = 0, updates = 0, values = 1, receivers = 0;
+    std::uint64_t laps = 0, spreadMs = 0, seed = 0, pauseMs = 0, stay = 0;
+    std::uint64_t me = 0, federates = 0, instances = 0, messages = 0, steps = 0, regulating = 0,
+                  constrained = 0;
+    bool interaction = false, anew = false;
 };
 
 /// The run has failed: something was lost, doubled, out of order, or did not come in time.
@@ -107,7 +105,10 @@ private:
     bool connected_ = false, joined_ = false;
 };
 
-// The roles; each prints one line of JSON with its figures and throws Failure on a fault.
+/// A line of what this federate has seen.
+void tell(nlohmann::json const &said);
+
+// The roles; each tells what it has seen and throws Failure on a fault.
 void ping(Options const &options);
 void pong(Options const &options);
 void send(Options const &options);

@@ -2,6 +2,7 @@
 // Exit codes: 0 done, 1 a fault (lost, doubled, out of order, RTI), 2 usage, 3 not done in time.
 #include "federate.hpp"
 
+#include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
 #include <unistd.h>
@@ -16,27 +17,81 @@ extern "C" void outOfTime(int) {
     _exit(3);
 }
 
+/// An option that a later one of its name replaces.
+template <class Value>
+CLI::Option *needs(CLI::App *role, char const *key, Value &value, std::uint64_t least = 0) {
+    return role->add_option(key, value)
+        ->required()
+        ->check(CLI::Range(least, std::uint64_t{1} << 40))
+        ->take_last();
+}
+
+/// What is streamed: bytes of each value, which hold a number in front.
+void streams(CLI::App *role, limits::Options &given) {
+    needs(role, "--bytes", given.bytes, sizeof(std::uint64_t));
+    role->add_option("--values", given.values)->check(CLI::Range(1, 5));
+    role->add_option("--interaction", given.interaction);
+    role->add_option("--anew", given.anew);
+}
+
 }
 
 int main(int argc, char **argv) {
-    std::map<std::string, void (*)(limits::Options const &)> const roles = {
-        {"ping", limits::ping},       {"pong", limits::pong}, {"send", limits::send},
-        {"receive", limits::receive}, {"late", limits::late}, {"crowd", limits::crowd},
-        {"advance", limits::advance},
+    limits::Options given;
+    void (*run)(limits::Options const &) = nullptr;
+    CLI::App app("A federate of `make bench`.");
+    app.require_subcommand(1);
+    auto const role = [&](char const *name, void (*does)(limits::Options const &)) {
+        CLI::App *const made = app.add_subcommand(name);
+        made->add_option("--fom", given.fom)->required();
+        needs(made, "--timeout", given.timeout, 1);
+        made->callback([&run, does] { run = does; });
+        return made;
     };
+    CLI::App *one = role("pong", limits::pong);
+    needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    one = role("ping", limits::ping);
+    needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    needs(one, "--count", given.count, 1);
+    needs(one, "--warm-up", given.warmUp);
+    one = role("send", limits::send);
+    streams(one, given);
+    needs(one, "--updates", given.updates, 1);
+    needs(one, "--laps", given.laps);
+    needs(one, "--spread-ms", given.spreadMs);
+    needs(one, "--seed", given.seed);
+    needs(one, "--receivers", given.receivers, 1);
+    one = role("receive", limits::receive);
+    streams(one, given);
+    needs(one, "--updates", given.updates, 1);
+    needs(one, "--me", given.me);
+    one = role("late", limits::late);
+    streams(one, given);
+    needs(one, "--laps", given.laps, 1);
+    needs(one, "--stay", given.stay);
+    needs(one, "--pause-ms", given.pauseMs);
+    needs(one, "--seed", given.seed);
+    one = role("crowd", limits::crowd);
+    one->add_option("--name", given.name)->required();
+    needs(one, "--federates", given.federates, 1);
+    needs(one, "--instances", given.instances);
+    one = role("advance", limits::advance);
+    needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    needs(one, "--me", given.me);
+    needs(one, "--federates", given.federates, 2);
+    needs(one, "--messages", given.messages);
+    needs(one, "--steps", given.steps, 1);
+    needs(one, "--warm-up", given.warmUp);
+    needs(one, "--regulating", given.regulating, 1);
+    needs(one, "--constrained", given.constrained);
     try {
-        auto const role = roles.find(argc > 1 ? argv[1] : "");
-        if (role == roles.end())
-            throw std::invalid_argument(
-                "usage: limits-federate ping|pong|send|receive|late|crowd|advance --key value ...");
-        limits::Options const options(argc - 2, argv + 2);
+        app.parse(argc, argv);
         std::signal(SIGALRM, outOfTime);
-        alarm(static_cast<unsigned>(options.number("timeout")));
-        role->second(options);
+        alarm(given.timeout);
+        run(given);
         return 0;
-    } catch (std::invalid_argument const &e) {
-        std::fprintf(stderr, "limits: %s\n", e.what());
-        return 2;
+    } catch (CLI::ParseError const &e) {
+        return app.exit(e) == 0 ? 0 : 2;
     } catch (rti1516e::Exception const &e) {
         std::fprintf(stderr, "limits: %s\n", limits::narrow(e.what()).c_str());
     } catch (std::exception const &e) {

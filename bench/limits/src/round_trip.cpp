@@ -1,9 +1,6 @@
 // Round trips between two federates: ping updates, pong answers from within its callback.
 #include "federate.hpp"
 
-#include <algorithm>
-#include <cstdio>
-
 namespace limits {
 
 using namespace rti1516e;
@@ -14,7 +11,7 @@ namespace {
 class Player : public Federate {
 public:
     Player(Options const &options, bool pings)
-        : Federate(options), pings_(pings), bytes_(options.number("bytes")) {
+        : Federate(options), pings_(pings), bytes_(options.bytes) {
         join(pings ? L"ping" : L"pong");
         Class const &mine = pings ? there : back, &other = pings ? back : there;
         // Whoever discovers the other's instance has its subscription.
@@ -85,7 +82,7 @@ private:
 }
 
 void ping(Options const &options) {
-    std::uint64_t const warmUp = options.number("warm-up"), count = options.number("count");
+    std::uint64_t const warmUp = options.warmUp, count = options.count;
     Player player(options, true);
     std::vector<double> trips;
     trips.reserve(count);
@@ -95,12 +92,7 @@ void ping(Options const &options) {
             trips.push_back(trip * 1e6);
     }
     player.leave();
-    std::sort(trips.begin(), trips.end());
-    double sum = 0;
-    for (double t : trips)
-        sum += t;
-    std::printf("{\"p50_us\": %.3f, \"p99_us\": %.3f, \"mean_us\": %.3f}\n",
-                trips[trips.size() / 2], trips[trips.size() * 99 / 100], sum / trips.size());
+    tell({{"us", trips}});
 }
 
 void pong(Options const &options) {

@@ -10,7 +10,7 @@
 #include "federate.hpp"
 
 #include <algorithm>
-#include <cstdio>
+#include <map>
 #include <random>
 #include <thread>
 
@@ -39,8 +39,6 @@ public:
     typedef std::map<Handle, VariableLengthData> Map;
 
     void make(std::vector<Handle> const &handles, std::size_t size, bool anew) {
-        if (size < sizeof(std::uint64_t))
-            throw std::invalid_argument("--bytes: a payload holds its number, so 8 bytes at least");
         handles_ = handles;
         bytes_.assign(size, 'x');
         anew_ = anew;
@@ -72,10 +70,8 @@ struct Streamed {
     Streamed(Options const &options, RTIambassador &rti, ObjectClassHandle oneOf,
              AttributeHandle one)
         : class_(oneOf), attributes(1, one), interaction(rti.getInteractionClassHandle(L"Five")),
-          interactions(options.number("interaction", 0) != 0) {
-        std::uint64_t const values = options.number("values", 1);
-        if (values > 5)
-            throw std::invalid_argument("--values: at most 5");
+          interactions(options.interaction) {
+        std::uint64_t const values = options.values;
         if (values > 1 && !interactions) {
             class_ = rti.getObjectClassHandle(L"Five");
             attributes.clear();
@@ -105,20 +101,20 @@ public:
     using Federate::Federate;
 
     void run(Options const &options) {
-        std::uint64_t const updates = options.number("updates"), laps = options.number("laps");
-        double const spread = options.number("spread-ms") / 1e3;
-        std::mt19937_64 random(options.number("seed"));
+        std::uint64_t const updates = options.updates, laps = options.laps;
+        double const spread = options.spreadMs / 1e3;
+        std::mt19937_64 random(options.seed);
         std::uniform_int_distribution<std::uint64_t> draw(1, 2000);
-        std::uint64_t const receivers = options.number("receivers");
-        bool const anew = options.number("anew", 0) != 0;
+        std::uint64_t const receivers = options.receivers;
+        bool const anew = options.anew;
         join(L"sender");
         Streamed const what(options, *rti, there.handle, there.payload);
         interaction_ = what.interaction;
         interactions_ = what.interactions;
         if (interactions_)
             rti->publishInteractionClass(interaction_);
-        attributes_.make(what.attributes, options.number("bytes"), anew);
-        parameters_.make(what.parameters, options.number("bytes"), anew);
+        attributes_.make(what.attributes, options.bytes, anew);
+        parameters_.make(what.parameters, options.bytes, anew);
         rti->publishObjectClassAttributes(there.handle, there.attributes);
         rti->publishObjectClassAttributes(what.class_, what.attributeSet());
         instance_ = rti->registerObjectInstance(what.class_);
@@ -144,7 +140,7 @@ public:
         send(tagOf(kEnd));
         await([&] { return done_ == receivers; });
         leave();
-        std::printf("{\"sent\": %llu}\n", static_cast<unsigned long long>(sent_));
+        tell({{"sent", sent_}});
     }
 
     void provideAttributeValueUpdate(ObjectInstanceHandle, AttributeHandleSet const &,
@@ -185,7 +181,7 @@ private:
 class Receiver : public Federate {
 public:
     explicit Receiver(Options const &options)
-        : Federate(options), options_(options), bytes_(options.number("bytes")) {}
+        : Federate(options), options_(options), bytes_(options.bytes) {}
 
     /// Joins, subscribes and asks for the stream.
     void begin(std::wstring const &name, std::string const &tag) {
@@ -285,22 +281,20 @@ void send(Options const &options) { Sender(options).run(options); }
 void receive(Options const &options) {
     Receiver me(options);
     // Of several receivers each has a number, by which their requests are told apart.
-    std::string const name = options.text("me");
+    std::string const name = std::to_string(options.me);
     me.begin(L"receiver" + std::wstring(name.begin(), name.end()), kStart + name);
     me.listen([&] { return me.ended; });
     me.thank(name);
     me.leave();
-    if (me.first != 1 || me.last < options.number("updates"))
+    if (me.first != 1 || me.last < options.updates)
         throw Failure("got updates " + std::to_string(me.first) + " to " + std::to_string(me.last));
-    std::printf("{\"received\": %llu, \"seconds\": %.6f, \"per_s\": %.0f}\n",
-                static_cast<unsigned long long>(me.last), me.lastAt - me.firstAt,
-                (me.last - 1) / (me.lastAt - me.firstAt));
+    tell({{"received", me.last}, {"seconds", me.lastAt - me.firstAt}});
 }
 
 void late(Options const &options) {
-    std::uint64_t const laps = options.number("laps"), stay = options.number("stay");
-    std::mt19937_64 random(options.number("seed"));
-    std::uniform_real_distribution<double> pause(0, 2 * options.number("pause-ms") / 1e3);
+    std::uint64_t const laps = options.laps, stay = options.stay;
+    std::mt19937_64 random(options.seed);
+    std::uniform_real_distribution<double> pause(0, 2 * options.pauseMs / 1e3);
     std::uniform_int_distribution<std::uint64_t> more(0, stay);
     Receiver me(options);
     std::uint64_t heard = 0;
@@ -318,8 +312,7 @@ void late(Options const &options) {
         heard += me.last - me.first + 1;
         me.leave();
     }
-    std::printf("{\"joins\": %llu, \"heard\": %llu}\n", static_cast<unsigned long long>(laps),
-                static_cast<unsigned long long>(heard));
+    tell({{"joins", laps}, {"heard", heard}});
 }
 
 }

@@ -46,7 +46,7 @@ app = typer.Typer(add_completion=False)
 @app.callback(invoke_without_command=True, help=__doc__)
 def main(
     rti_root: Annotated[Path, typer.Option(help="Install tree of Starling.")],
-    programs: Annotated[Path, typer.Option(help="Where limits-federate and limits-raw are.")],
+    programs: Annotated[Path, typer.Option(help="Where limits-federate and bench-raw are.")],
     out: Annotated[Path, typer.Option(help="Directory for results, new or empty.")],
     rounds: Annotated[int, typer.Option(min=1, help="Repeats.")] = 9,
     trips: Annotated[int, typer.Option(min=2, help="Round trips per repeat.")] = 5000,
@@ -60,7 +60,7 @@ def main(
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
 
     def work() -> int:
-        for program in (programs / "limits-federate", programs / "limits-raw", rti_root / "bin"):
+        for program in (programs / "limits-federate", programs / "bench-raw", rti_root / "bin"):
             if not program.exists():
                 raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
         drawn = random.randrange(2**32) if seed is None else seed

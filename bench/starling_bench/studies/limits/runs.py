@@ -7,6 +7,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from ... import stats
 from ...errors import BenchError
 from ...group import Group
 from ...hosts import Running, placed
@@ -68,11 +71,24 @@ async def serving(rti_root: Path, programs: Path, logs: Path, run: Run) -> Async
             raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
 
 
+def trips(told: dict) -> dict:
+    """Figures of round trips, or of steps, in place of what each took."""
+    us = np.sort(np.array(told.pop("us")))
+    found = {f"p{p}_us": stats.percentile(us, p) for p in (50, 99)}
+    return told | found | {"mean_us": float(us.mean())}
+
+
+def rate(told: dict) -> dict:
+    """With how fast a stream came: intervals between its first and its last."""
+    return told | {"per_s": (told["received"] - 1) / told["seconds"]}
+
+
 async def raw(bench: Bench, what: str, **options: object) -> dict:
     """One run of the raw sockets."""
     async with bench.group() as group:
-        await group.start("raw", [str(bench.programs / "limits-raw"), what], **options)
-        return (await group.results())["raw"]
+        await group.start("raw", [str(bench.programs / "bench-raw"), what], **options)
+        told = (await group.results())["raw"]
+    return trips(told) if "us" in told else rate(told)
 
 
 async def round_trip(
@@ -82,7 +98,7 @@ async def round_trip(
     async with bench.group(socket) as group:
         await group.start("pong", bench.federate("pong"), bytes=size)
         await group.start("ping", bench.federate("ping"), bytes=size, count=count, warm_up=warm_up)
-        return (await group.results())["ping"]
+        return trips((await group.results())["ping"])
 
 
 async def stream(
@@ -100,7 +116,9 @@ async def stream(
             bytes=size, updates=updates, laps=0, spread_ms=0, seed=0, receivers=receivers,
         )  # fmt: skip
         told = await group.results()
-    slowest = min((told[f"receive{me}"] for me in range(receivers)), key=lambda one: one["per_s"])
+    slowest = min(
+        (rate(told[f"receive{me}"]) for me in range(receivers)), key=lambda one: one["per_s"]
+    )
     return slowest | {"per_s": slowest["per_s"] * receivers}
 
 
@@ -126,7 +144,11 @@ async def advance(
                 constrained=federates if constrained is None else constrained,
             )  # fmt: skip
         told = await group.results()
-        return [told[f"f{me}"] for me in range(federates)]
+    found = [trips(told[f"f{me}"]) for me in range(federates)]
+    return [
+        one | {"per_s": steps / one["seconds"], "messages_per_s": one["messages"] / one["seconds"]}
+        for one in found
+    ]
 
 
 async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: int) -> dict:
@@ -140,7 +162,7 @@ async def gapless(bench: Bench, updates: int, joins: int, spread_ms: int, seed: 
         await group.start("late", late, pause_ms=pause, stay=stay, **common)
         told = await group.results()
     return {
-        **told["receive"],
+        **rate(told["receive"]),
         "sent": told["send"]["sent"],
         "joins": told["late"]["joins"],
         "heard": told["late"]["heard"],

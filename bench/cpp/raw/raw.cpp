@@ -1,0 +1,333 @@
+// The raw limit beside the figures of an RTI, and of a study's program on plain ways: one host
+// with nothing else.
+//   bench-raw round-trip --socket tcp|unix|ring --bytes N --warm-up N --count N --relay 0|1
+//   bench-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
+// round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
+// stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
+// message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
+// memory, without a relay.
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "clock.hpp"
+#include "ring.hpp"
+#include "socket.hpp"
+
+namespace {
+
+std::size_t const kRead = 64 * 1024;
+
+using Json = nlohmann::json;
+using bench::Clock;
+
+int checked(int result, char const *what) {
+    if (result < 0) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
+    return result;
+}
+
+// Two connected ends.
+struct Pair {
+    int ends[2];
+
+    explicit Pair(bool tcp) {
+        if (!tcp) {
+            checked(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+            return;
+        }
+        int const listener = checked(bench::listenAt("127.0.0.1:0"), "listen");
+        ends[0] = checked(bench::connectTo(bench::ownAddress(listener)), "connect");
+        ends[1] = checked(accept(listener, nullptr, nullptr), "accept");
+        close(listener);
+        for (int end : ends) bench::noDelay(end);
+    }
+};
+
+// A ring without a frame around its bytes, made before its two processes part.
+class ByteRing {
+public:
+    ByteRing() {
+        void *const at = mmap(nullptr, sizeof(Memory), PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (at == MAP_FAILED) throw std::runtime_error("no shared memory");
+        memory_ = static_cast<Memory *>(at);  // of zeros, as a new ring is
+        bell_ = checked(eventfd(0, EFD_CLOEXEC), "eventfd");
+    }
+    ByteRing(ByteRing const &) = delete;
+
+    // Shows the other end what was put, and wakes it if it sleeps.
+    void put(char const *from, std::size_t size) {
+        for (std::size_t done = 0; done < size;) {
+            std::uint64_t const at = memory_->end(), room = memory_->room();
+            if (room == 0) {
+                sched_yield();
+                continue;
+            }
+            std::uint64_t const offset = at % kBytes;
+            std::uint64_t const now = std::min<std::uint64_t>({room, size - done, kBytes - offset});
+            std::memcpy(memory_->bytes + offset, from + done, now);
+            done += now;
+            std::uint64_t const one = 1;
+            if (memory_->show(at + now) && ::write(bell_, &one, sizeof one) != sizeof one) {
+                throw std::runtime_error("the other end can't be woken");
+            }
+        }
+    }
+
+    // At least one byte, and what else there is up to so many.
+    std::size_t take(char *to, std::size_t most) {
+        while (memory_->empty()) {
+            memory_->fallAsleep();
+            if (memory_->empty()) sleep();
+            memory_->wakeUp();
+        }
+        std::uint64_t const at = memory_->begin(), offset = at % kBytes;
+        std::uint64_t const now =
+            std::min<std::uint64_t>({memory_->shown() - at, most, kBytes - offset});
+        std::memcpy(to, memory_->bytes + offset, now);
+        memory_->taken(at + now);
+        return now;
+    }
+
+    void takeAll(char *to, std::size_t size) {
+        for (std::size_t done = 0; done < size;) done += take(to + done, size - done);
+    }
+
+private:
+    static constexpr std::uint64_t kBytes = 1024 * 1024;
+    using Memory = bench::SharedRing<kBytes>;
+
+    void sleep() {
+        pollfd watch = {bell_, POLLIN, 0};
+        if (poll(&watch, 1, 10000) <= 0) throw std::runtime_error("nothing came for 10 s");
+        std::uint64_t rung;
+        if (::read(bell_, &rung, sizeof rung) != sizeof rung) {
+            throw std::runtime_error("the bell can't be read");
+        }
+    }
+
+    Memory *memory_;
+    int bell_;
+};
+
+// False at the end of the stream.
+bool readAll(int fd, char *to, std::size_t size) {
+    while (size > 0) {
+        ssize_t const got = recv(fd, to, size, 0);
+        if (got == 0) return false;
+        checked(static_cast<int>(got), "recv");
+        to += got;
+        size -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+void writeAll(int fd, char const *from, std::size_t size) {
+    while (size > 0) {
+        ssize_t const sent = ::send(fd, from, size, MSG_NOSIGNAL);
+        checked(static_cast<int>(sent), "send");
+        from += sent;
+        size -= static_cast<std::size_t>(sent);
+    }
+}
+
+// Hands on what comes from either end, until one ends.
+void relay(int a, int b) {
+    std::vector<char> buffer(kRead);
+    pollfd watch[2] = {{a, POLLIN, 0}, {b, POLLIN, 0}};
+    for (;;) {
+        checked(poll(watch, 2, -1), "poll");
+        for (int i = 0; i < 2; ++i) {
+            if (watch[i].revents == 0) continue;
+            ssize_t const got = recv(watch[i].fd, buffer.data(), buffer.size(), 0);
+            if (got <= 0) return;
+            writeAll(watch[1 - i].fd, buffer.data(), static_cast<std::size_t>(got));
+        }
+    }
+}
+
+// Runs `work` in a process of its own, which ends with this one.
+template <class Work>
+pid_t apart(std::vector<int> const &closed, Work work) {
+    pid_t const parent = getpid(), pid = checked(fork(), "fork");
+    if (pid != 0) return pid;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    for (int fd : closed) close(fd);
+    try {
+        work();
+        _exit(0);
+    } catch (std::exception const &e) {
+        std::fprintf(stderr, "bench-raw: %s\n", e.what());
+    }
+    _exit(1);
+}
+
+// Sends numbered messages, each when the one before is back.
+template <class Send, class Receive>
+void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, Send send, Receive receive) {
+    std::vector<char> message(bytes, 'x');
+    std::vector<double> trips;
+    trips.reserve(count);
+    for (std::uint64_t n = 1; n <= warmUp + count; ++n) {
+        std::uint64_t const start = Clock::nowNs();
+        std::memcpy(message.data(), &n, sizeof n);
+        send(message.data());
+        std::uint64_t back = 0;
+        receive(message.data());
+        std::uint64_t const ns = Clock::nowNs() - start;
+        std::memcpy(&back, message.data(), sizeof back);
+        if (back != n) throw std::runtime_error("another message came back");
+        if (n > warmUp) trips.push_back(static_cast<double>(ns) * 1e-3);
+    }
+    std::printf("%s\n", Json({{"us", trips}}).dump().c_str());
+}
+
+void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, bool relayed) {
+    Pair const left(tcp), right(tcp);
+    int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
+    int const other = relayed ? b : x;
+    if (relayed) apart({a, b}, [&] { relay(x, y); });
+    apart({a, y, relayed ? x : b}, [&] {
+        std::vector<char> message(bytes);
+        while (readAll(other, message.data(), bytes)) writeAll(other, message.data(), bytes);
+    });
+    for (int fd : {x, y, b}) close(fd);
+    trips(
+        bytes, warmUp, count, [&](char const *message) { writeAll(a, message, bytes); },
+        [&](char *message) {
+            if (!readAll(a, message, bytes)) throw std::runtime_error("the other end has ended");
+        });
+    close(a);
+}
+
+void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count) {
+    ByteRing there, back;
+    apart({}, [&] {
+        std::vector<char> message(bytes);
+        for (std::size_t n = 0; n < warmUp + count; ++n) {
+            there.takeAll(message.data(), bytes);
+            back.put(message.data(), bytes);
+        }
+    });
+    trips(
+        bytes, warmUp, count, [&](char const *message) { there.put(message, bytes); },
+        [&](char *message) { back.takeAll(message, bytes); });
+}
+
+// Puts numbered messages together, as many as fit, and hands them on.
+template <class Send>
+void sendAll(std::size_t bytes, std::size_t count, std::size_t batch, Send send) {
+    std::size_t const each = std::max<std::size_t>(batch / bytes, 1);
+    std::vector<char> message(each * bytes, 'x');
+    for (std::uint64_t n = 0; n < count;) {
+        std::size_t const now = std::min<std::size_t>(each, count - n);
+        for (std::size_t i = 0; i < now; ++i, ++n)
+            std::memcpy(message.data() + i * bytes, &n, sizeof n);
+        send(message.data(), now * bytes);
+    }
+}
+
+// Takes so many messages, and prints how fast they came.
+template <class Receive>
+void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
+    std::vector<char> buffer(kRead + bytes);
+    std::size_t held = 0;
+    std::uint64_t next = 0;
+    std::uint64_t first = 0;
+    while (next < count) {
+        std::size_t const got = receive(buffer.data() + held, kRead);
+        if (first == 0) first = Clock::nowNs();
+        if (got == 0) break;
+        held += got;
+        std::size_t used = 0;
+        for (; held - used >= bytes; used += bytes, ++next) {
+            std::uint64_t number;
+            std::memcpy(&number, buffer.data() + used, sizeof number);
+            if (number != next) throw std::runtime_error("a message is missing");
+        }
+        held -= used;
+        std::memmove(buffer.data(), buffer.data() + used, held);
+    }
+    auto const ns = static_cast<double>(Clock::nowNs() - first);
+    if (next != count) throw std::runtime_error("messages are missing at the end");
+    std::printf("%s\n", Json({{"received", next}, {"seconds", ns * 1e-9}}).dump().c_str());
+}
+
+void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch) {
+    Pair const left(tcp), right(tcp);
+    int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
+    if (relayed) apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
+    apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
+        sendAll(bytes, count, batch,
+                [&](char const *some, std::size_t size) { writeAll(from, some, size); });
+    });
+    for (int fd : {left.ends[0], left.ends[1], right.ends[0], right.ends[1]})
+        if (fd != to) close(fd);
+    receiveAll(bytes, count, [&](char *some, std::size_t size) {
+        ssize_t const got = recv(to, some, size, 0);
+        checked(static_cast<int>(got), "recv");
+        return static_cast<std::size_t>(got);
+    });
+}
+
+void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch) {
+    ByteRing ring;
+    apart({}, [&] {
+        sendAll(bytes, count, batch,
+                [&](char const *some, std::size_t size) { ring.put(some, size); });
+    });
+    receiveAll(bytes, count, [&](char *some, std::size_t size) { return ring.take(some, size); });
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    std::string socket;
+    std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0;
+    bool relayed = false;
+    CLI::App app("The raw limit: plain sockets and memory.");
+    app.require_subcommand(1);
+    auto const command = [&](char const *name, char const *about) {
+        CLI::App *const one = app.add_subcommand(name, about);
+        one->add_option("--socket", socket)
+            ->required()
+            ->check(CLI::IsMember({"tcp", "unix", "ring"}));
+        one->add_option("--bytes", bytes)->required()->check(CLI::Range(8, 1 << 30));
+        one->add_option("--count", count)->required()->check(CLI::Range(2, 1 << 30));
+        one->add_option("--relay", relayed);
+        return one;
+    };
+    CLI::App *const trip = command("round-trip", "messages that come back");
+    trip->add_option("--warm-up", warmUp, "before those that are counted");
+    command("stream", "messages one way")->add_option("--batch", batch, "bytes sent at once");
+    try {
+        app.parse(argc, argv);
+        bool const ring = socket == "ring", tcp = socket == "tcp";
+        if (ring && relayed) throw CLI::ValidationError("--relay", "a ring has none");
+        if (*trip && ring) roundTripByRings(bytes, warmUp, count);
+        else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed);
+        else if (ring) streamByRing(bytes, count, batch);
+        else stream(tcp, bytes, count, relayed, batch);
+        int status = 0, failed = 0;
+        while (wait(&status) > 0) failed |= status;
+        return failed == 0 ? 0 : 1;
+    } catch (CLI::ParseError const &e) {
+        return app.exit(e) == 0 ? 0 : 2;
+    } catch (std::exception const &e) {
+        std::fprintf(stderr, "bench-raw: %s\n", e.what());
+        return 1;
+    }
+}
