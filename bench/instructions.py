@@ -26,16 +26,16 @@ RING_BOUNDS = {"put_bundle": 46, "read_bundle": 80}
 RING_FRAMES = 128
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 1120, "rtiexec": 980, "receive": 1720}),
+    "1 x 100 bytes": ((), 1, {"send": 1120, "rtiexec": 290, "receive": 1720}),
     "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1830}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1830, "receive": 2110}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1830, "rtiexec": 520, "receive": 2110}),
     "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 5880}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 1230, "rtiexec": 870, "receive": 1650},
+        {"send": 1230, "rtiexec": 270, "receive": 1650},
     ),
-    "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 2450}),
+    "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 430}),
 }
 # Sent in time-stamp order in steps of so many, by one federate that regulates to one that is
 # constrained.

@@ -3,7 +3,7 @@
 //! Nobody's requests are read while it leaves the answers to them unread, either.
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
-//! message of each sender, with control messages below 16 times that plus what one request leads
+//! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
 //! to; nothing reliable is dropped while the receiver lives. A sender whose message found a full receiver is not read until that receiver's
 //! queue is half empty; the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not

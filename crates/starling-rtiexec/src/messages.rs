@@ -8,8 +8,8 @@ use starling_core::{
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, VERSION, Welcome, is_best_effort, may_bring_modules,
-    may_relay, put_from_executive, put_welcome, read_data, split_frame,
+    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, is_best_effort,
+    may_bring_modules, may_relay, put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -18,6 +18,8 @@ use tracing::{debug, info, warn};
 
 /// A buffer this large is written while the round goes on, so that its receiver can start.
 const EAGER_BYTES: usize = 256 * 1024;
+/// So much of data is forwarded at once, or one message.
+const RUN_BYTES: usize = 16 * 1024;
 /// More than a frame takes that is relayed within another.
 const RELAY_HEAD_BYTES: usize = 64;
 /// Before a peer has joined its messages are small, but for those with modules.
@@ -35,6 +37,12 @@ impl Server {
             if connection.must_wait() {
                 break;
             }
+            if connection.member.is_some() && self.data_run(n, reader, now)? {
+                continue;
+            }
+            let Some(connection) = self.connection(n) else {
+                break;
+            };
             let known = connection.info.is_some();
             if !known && let Some(foreign) = Foreign::recognise(reader.inbox()) {
                 connection.writer.out().extend(foreign.answer());
@@ -124,6 +132,44 @@ impl Server {
         self.count_unjoined(n, left)
     }
 
+    /// Forwards the data frames with which the inbox begins, as far as they all go to the same receivers
+    /// and nothing else comes of them; whether there were any.
+    fn data_run(
+        &mut self,
+        n: usize,
+        reader: &mut LinkReader,
+        now: Instant,
+    ) -> Result<bool, Ending> {
+        let inbox = reader.inbox();
+        let inbox = &inbox[..inbox.len().min(RUN_BYTES)];
+        let mut frames = PlainFrames::new(inbox, self.config.frame_bytes_max);
+        if self.has_sessions() {
+            // Datagrams may take it.
+            frames = frames.reliable();
+        }
+        if frames.is_none() {
+            return Ok(false);
+        }
+        let mut receivers = std::mem::take(&mut self.receivers);
+        let run = self
+            .executive
+            .data_run(PeerId(n as u64), frames, &mut receivers);
+        self.take_outputs();
+        let run = run.map_err(|e| Ending::Fault(format!("malformed message: {e}")))?;
+        for PeerId(receiver) in &receivers {
+            self.forward(n, *receiver as usize, &inbox[..run], now);
+        }
+        self.receivers = receivers;
+        if run == 0 {
+            return Ok(false);
+        }
+        reader.consume(run);
+        if let Some(connection) = self.connection(n) {
+            connection.begun = None;
+        }
+        Ok(true)
+    }
+
     /// Counts what has come of messages of who has not joined, in their inboxes and in work. If it
     /// is too much altogether, who has sent most must go.
     fn count_unjoined(&mut self, n: usize, bytes: usize) -> Result<(), Ending> {
@@ -159,7 +205,7 @@ impl Server {
         if to.write_failed.is_some() {
             return;
         }
-        to.writer.out().extend_from_slice(bytes);
+        to.writer.append(bytes);
         if to.writer.pending() >= EAGER_BYTES && to.writable {
             to.flush(now);
         }

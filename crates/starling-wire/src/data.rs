@@ -113,6 +113,60 @@ fn read_closely(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
     }
 }
 
+/// The updates and interactions with which a buffer begins, each with the bytes that it takes there:
+/// until one is incomplete, is of more than `most` bytes, names receivers or has a time stamp, is best
+/// effort where those are left out, or something is wrong with it.
+pub struct PlainFrames<'a> {
+    rest: &'a [u8],
+    most: usize,
+    best_effort: bool,
+}
+
+impl<'a> PlainFrames<'a> {
+    /// Those of this buffer.
+    pub fn new(buffer: &'a [u8], most: usize) -> Self {
+        let rest = buffer;
+        PlainFrames {
+            rest,
+            most,
+            best_effort: true,
+        }
+    }
+
+    /// Without best-effort data.
+    pub fn reliable(mut self) -> Self {
+        self.best_effort = false;
+        self
+    }
+
+    #[inline(always)]
+    fn admits(&self, kind: u8) -> bool {
+        let more = if self.best_effort { BEST_EFFORT } else { 0 };
+        matches!(kind & !more, UPDATE | INTERACTION)
+    }
+
+    /// Whether there are none, at first sight: of others this is so.
+    #[inline]
+    pub fn is_none(&self) -> bool {
+        !self.rest.get(4).is_some_and(|kind| self.admits(*kind))
+    }
+}
+
+impl<'a> Iterator for PlainFrames<'a> {
+    type Item = (Data<'a>, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(Data<'a>, usize)> {
+        let (length, rest) = self.rest.split_first_chunk::<4>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (frame, rest) = rest.split_at_checked(length)?;
+        let admitted = length <= self.most && self.admits(*frame.first()?);
+        let data = read_usual(frame).filter(|_| admitted)?;
+        self.rest = rest;
+        Some((data, 4 + length))
+    }
+}
+
 /// How many bytes the whole updates and interactions take with which `buffer` begins: as many as fit into
 /// `most`, and none that was given a time stamp, which may wait for long.
 #[inline]

@@ -17,7 +17,7 @@ mod messages;
 mod peers;
 
 pub use codec::WireError;
-pub use data::{DataFrame, put_data, read_data, run_of_data};
+pub use data::{DataFrame, PlainFrames, put_data, read_data, run_of_data};
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
     is_best_effort, split_datagram,

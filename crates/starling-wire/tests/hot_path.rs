@@ -2,11 +2,11 @@
 //! at the executive, and at its receiver what a batch takes for all that came together. Exact instruction counts change with every compiler; these
 //! and the sizes of what is moved (asserted in the core) do not.
 
-use starling_core::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
+use starling_core::message::{Data, FromExecutive, ModuleSource, PeerInfo, Question, ToExecutive};
 use starling_core::{
     Batch, Callback, DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId,
 };
-use starling_wire::{put_data, read_data, run_of_data, split_frame};
+use starling_wire::{PlainFrames, put_data, read_data, run_of_data, split_frame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 
@@ -14,7 +14,7 @@ use std::alloc::System;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const FOM: &str = "<objectModel><objects><objectClass><name>HLAobjectRoot</name><objectClass>\
-    <name>A</name><attribute><name>x</name></attribute></objectClass></objectClass></objects>\
+    <name>A</name><attribute><name>x</name></attribute><attribute><name>y</name></attribute></objectClass></objectClass></objects>\
     </objectModel>";
 const SENDER: PeerId = PeerId(1);
 const RECEIVER: PeerId = PeerId(2);
@@ -159,6 +159,11 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
         let frames = std::mem::take(&mut bed.sender.outbox().frames);
         let (mut rest, mut to) = (&frames[..], Vec::with_capacity(4));
         let region = Region::new(ALLOCATOR);
+        // Half of them together, the others one by one.
+        let plain = PlainFrames::new(&frames[..frames.len() / 2], usize::MAX);
+        let run = bed.executive.data_run(SENDER, plain, &mut to).unwrap();
+        assert!(run > frames.len() / 2 - 200 && to == [RECEIVER, OTHER]);
+        rest = &rest[run..];
         while let Some((frame, size)) = split_frame(rest).unwrap() {
             let data = read_data(frame).expect("all are data").unwrap();
             bed.executive.data(SENDER, &data, &mut to).unwrap();
@@ -222,4 +227,83 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
         let sent = (out.forwarded / UPDATES, out.direct / UPDATES);
         assert_eq!(sent, by_paths);
     }
+}
+
+#[test]
+fn what_goes_to_the_same_federates_is_forwarded_together_and_counted_once() {
+    let mut bed = Bed::new();
+    let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
+    let [x, y] = ["x", "y"].map(|name| bed.sender.attribute_handle(class, name).unwrap());
+    for (lrc, attributes) in [(&mut bed.receiver, &[x][..]), (&mut bed.other, &[x, y])] {
+        lrc.subscribe_object_class_attributes(class, attributes, true, "")
+            .unwrap();
+    }
+    bed.run();
+    bed.sender
+        .publish_object_class_attributes(class, &[x, y])
+        .unwrap();
+    let [first, second] =
+        [(); 2].map(|()| bed.sender.register_object_instance(class, None).unwrap());
+    bed.run();
+    let updates = [
+        (first, &[x][..]),
+        (second, &[x, y]),
+        (first, &[y]),
+        (first, &[x]),
+        (second, &[x]),
+    ];
+    for (instance, attributes) in updates {
+        let values: Vec<_> = attributes.iter().map(|a| (*a, &b"value"[..])).collect();
+        bed.sender
+            .update_attribute_values(instance, &values, b"t")
+            .unwrap();
+    }
+    let mut frames = std::mem::take(&mut bed.sender.outbox().frames);
+    // A heartbeat ends a run, and so does a frame that is too long, or not whole.
+    frames.extend([1, 0, 0, 0, 2]);
+    let mut rest = &frames[..];
+    let mut runs = Vec::new();
+    let mut to = Vec::new();
+    loop {
+        let plain = PlainFrames::new(rest, 1_000);
+        let run = bed.executive.data_run(SENDER, plain, &mut to).unwrap();
+        if run == 0 {
+            break;
+        }
+        let count = PlainFrames::new(&rest[..run], 1_000).count();
+        runs.push((count, to.clone()));
+        rest = &rest[run..];
+    }
+    assert_eq!(rest.len(), 5);
+    let both = vec![RECEIVER, OTHER];
+    assert_eq!(runs, [(2, both.clone()), (1, vec![OTHER]), (2, both)]);
+    assert_eq!(PlainFrames::new(&frames, 5).count(), 0);
+    assert_eq!(
+        PlainFrames::new(&frames[..frames.len() - 6], 1_000).count(),
+        4
+    );
+    frames[4] += 8; // Best effort.
+    let plain = || PlainFrames::new(&frames, 1_000);
+    assert_eq!((plain().count(), plain().reliable().count()), (5, 0));
+    assert!(plain().reliable().is_none() && !plain().is_none());
+    // Nobody sends in another's name, or what is not its own.
+    for foreign in [RECEIVER, PeerId(9)] {
+        let plain = PlainFrames::new(&frames, 1_000);
+        let run = bed.executive.data_run(foreign, plain, &mut to).unwrap();
+        assert!(run == 0 && to.is_empty());
+    }
+
+    let question = Question {
+        federation: String::new(),
+        federate: bed.other.federate().unwrap().name().to_owned(),
+        subject: Some(bed.sender.object_instance_name(first).unwrap()),
+    };
+    bed.executive
+        .receive(SENDER, ToExecutive::QueryWhy(question))
+        .unwrap();
+    let Some((_, FromExecutive::Why(findings))) = bed.executive.poll_output() else {
+        panic!("no answer");
+    };
+    let updated = findings.iter().find(|f| f.link == "updated").unwrap();
+    assert_eq!(updated.detail, "3 updates have come to the executive");
 }

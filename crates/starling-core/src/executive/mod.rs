@@ -395,6 +395,29 @@ impl Executive {
         Ok(())
     }
 
+    /// Takes data frames of `peer`, each with its bytes, as long as nothing but being forwarded comes
+    /// of them and they all go to the same peers, which `to` then holds; returns how many bytes these
+    /// frames have. The next one, and whatever is wrong with it, is for [`Self::data`].
+    pub fn data_run<'a>(
+        &mut self,
+        peer: PeerId,
+        frames: impl Iterator<Item = (Data<'a>, usize)>,
+        to: &mut Vec<PeerId>,
+    ) -> Result<usize, ProtocolError> {
+        to.clear();
+        let Ok((id, federate)) = self.membership(peer) else {
+            return Ok(0);
+        };
+        let (bytes, has_outputs) = self.contained(id, |execution| {
+            let bytes = execution.data_run(federate, frames, to);
+            (bytes, execution.has_outputs())
+        })?;
+        if has_outputs {
+            self.take_outputs(id);
+        }
+        Ok(bytes)
+    }
+
     /// A connection has ended, for this reason; a joined federate behind it is resigned by its
     /// automatic resign directive.
     pub fn disconnected(&mut self, peer: PeerId, reason: &str) {

@@ -344,6 +344,13 @@ impl Log {
         Ok(true)
     }
 
+    /// Whether a data frame of a member that has made so many requests is one of this epoch, after
+    /// what has happened.
+    #[inline]
+    pub(crate) fn is_plain(&self, made: RequestNumber, after: &After) -> bool {
+        (self.epoch..=self.index).contains(&after.index) && after.requests <= made
+    }
+
     /// Covers what `federate` was not told up to `index` with a watermark.
     fn bring_up_to(&mut self, federate: FederateHandle, index: LogIndex) {
         let Some(stream) = self.streams.get_mut(&federate) else {

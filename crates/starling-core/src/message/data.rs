@@ -111,6 +111,12 @@ impl More {
 }
 
 impl Payload<'_> {
+    /// Whether it names no receivers and was given no time.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.address.is_none() && self.stamp.is_none()
+    }
+
     /// A copy that may be kept.
     #[inline]
     pub(crate) fn keep(&self) -> PayloadBuf {

@@ -2,14 +2,15 @@
 
 use super::privilege_to_delete;
 use super::registered::{Instance, NameUse, name_bytes};
+use crate::declaration::SlotSet;
 use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::message::object::{Entry, Request};
-use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, Stamp};
+use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, LogIndex, Stamp};
 use crate::mom;
 use crate::{
-    Address, AttributeHandle, FederateHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
-    PeerId, ProtocolError,
+    Address, AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, Owner, PeerId, ProtocolError,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -420,6 +421,9 @@ impl Execution {
         data: &Data<'_>,
         peers: &mut Vec<PeerId>,
     ) -> Result<(), ProtocolError> {
+        if self.data_run(sender, std::iter::once((*data, 1)), peers) == 1 {
+            return Ok(());
+        }
         if data.sender != sender {
             return Err(ProtocolError(format!(
                 "{sender} sent a frame as {}",
@@ -491,6 +495,83 @@ impl Execution {
         peers.extend_from_slice(self.log.catch_up(&to));
         self.receivers = to;
         Ok(())
+    }
+
+    /// Takes data frames of `sender`, each with its bytes, as long as each says only what its sender
+    /// may say, leads to nothing but being forwarded, and goes to the same members as the first one: their
+    /// connections into `peers`. How many bytes these frames have; of the others nothing is done.
+    pub(crate) fn data_run<'a>(
+        &mut self,
+        sender: FederateHandle,
+        frames: impl Iterator<Item = (Data<'a>, usize)>,
+        peers: &mut Vec<PeerId>,
+    ) -> usize {
+        let made = self.log.requests(sender);
+        // Whom the last frame was for, as of where in the log.
+        let mut routed: Option<(Routed, LogIndex)> = None;
+        let mut known = None;
+        let mut taken = 0;
+        for (data, bytes) in frames {
+            if data.sender != sender || !self.log.is_plain(made, &data.after) {
+                break;
+            }
+            let route = match &data.body {
+                DataBody::Update { instance, payload } if payload.is_plain() => {
+                    if !matches!(&known, Some((last, _)) if last == instance) {
+                        let found = self.objects.instances.get_mut(instance);
+                        known = found.map(|found| (*instance, found));
+                    }
+                    let Some((_, instance)) = &known else {
+                        break;
+                    };
+                    let slots = instance.owned_slots(sender.into(), payload.values);
+                    match slots.filter(|_| instance.locally_deleted.is_empty()) {
+                        Some(slots) => Routed::Object(instance.class, slots),
+                        None => break,
+                    }
+                }
+                DataBody::Interaction { class, payload } if payload.is_plain() => {
+                    if self.model.interaction_class(*class).is_none() {
+                        break;
+                    }
+                    Routed::Interaction(*class)
+                }
+                _ => break,
+            };
+            let at = data.after.index;
+            if routed != Some((route, at)) {
+                let (model, seen) = (&self.model, (sender, at));
+                let to = match route {
+                    Routed::Object(class, slots) => {
+                        let slots = SlotSet::of_bits(slots);
+                        self.subscriptions
+                            .update_of_slots(model, seen, class, &slots)
+                    }
+                    Routed::Interaction(class) => {
+                        self.subscriptions.interaction(model, seen, class)
+                    }
+                };
+                if routed.is_none() {
+                    self.receivers.clear();
+                    self.receivers.extend_from_slice(to);
+                } else if self.receivers != to {
+                    break;
+                }
+                routed = Some((route, at));
+            }
+            match (&data.body, &mut known) {
+                (DataBody::Interaction { class, .. }, _) => {
+                    *self.objects.interactions_sent.entry(*class).or_default() += 1;
+                }
+                (_, Some((_, instance))) => instance.updates += 1,
+                (_, None) => {}
+            }
+            taken += bytes;
+        }
+        if taken > 0 {
+            peers.extend_from_slice(self.log.catch_up(&self.receivers));
+        }
+        taken
     }
 
     /// With the FDD's switch Delay Subscription Evaluation, messages in time-stamp order go to all
@@ -602,4 +683,12 @@ fn named(address: Address<'_>, sender: FederateHandle, to: &mut Vec<FederateHand
     to.extend(address.receivers().filter(|f| *f != sender));
     to.sort_unstable();
     to.dedup();
+}
+
+/// What decides who gets a frame.
+#[derive(Clone, Copy, PartialEq)]
+enum Routed {
+    /// Class and slots, as bits.
+    Object(ObjectClassHandle, u64),
+    Interaction(InteractionClassHandle),
 }

@@ -8,7 +8,7 @@ use crate::kept::{ENTRY_BYTES, Kept};
 use crate::message::default_instance_name;
 use crate::{
     FederateHandle, InteractionClassHandle, ObjectClassHandle, ObjectInstanceHandle, Owner,
-    Transportation,
+    Transportation, Values,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,6 +51,20 @@ impl Instance {
 
     pub(crate) fn owner_at(&self, slot: usize) -> Option<Owner> {
         *self.owners.get(slot)?
+    }
+
+    /// The slots of these values as bits, if `owner` owns all of them and they are of the first 64.
+    #[inline]
+    pub(super) fn owned_slots(&self, owner: Owner, values: Values<'_>) -> Option<u64> {
+        let owners = &self.owners[..self.owners.len().min(64)];
+        let mut bits = 0;
+        for (slot, _) in values.iter() {
+            if owners.get(slot as usize) != Some(&Some(owner)) {
+                return None;
+            }
+            bits |= 1 << slot;
+        }
+        Some(bits)
     }
 
     /// Updates of it that have come by here.
