@@ -7,7 +7,8 @@
 cost   instructions per update outside the RTI, in sender and receiver (callgrind, the difference of
        two lengths: one way, 100 bytes, 1,000 instances)
 plain  system calls and instructions per message on plain TCP, beside a program of its own
-       (bench-raw): round trip and one way, 8 B, 100 B, 5 kB; needs strace
+       (bench-raw) that, one way, reads the clock for each message, too: round trip and one way,
+       8 B, 100 B, 5 kB; needs strace
 wrong  the stand-in RTI losing 1 % and delaying 2 ms is measured as such
 same   the same RTI against itself: how often it is called different
 
@@ -142,6 +143,7 @@ def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: in
     arguments = ["round-trip", "--warm-up", "0"]
     if what == "one way":
         arguments = ["stream", "--relay", "0", "--batch", str(min(BATCH, TOGETHER * size))]
+        arguments += ["--stamps", "1"]  # as the measured loop must
     arguments += ["--socket", "tcp", "--bytes", str(size), "--count", str(count)]
     with tempfile.TemporaryDirectory() as directory:
         command = counted(tool, [str(given.raw), *arguments], Path(directory))

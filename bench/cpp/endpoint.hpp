@@ -60,13 +60,22 @@ struct Arrival {
 // Who calls back: flush, tick and wait of the program's own thread, or a thread of the adapter.
 enum class Callbacks { evoked, immediate };
 
-// What an endpoint tells; called while the program is inside a service of its endpoint, never
-// beside other code of it, but with immediate callbacks by another thread. Must not throw.
+// Where messages of data go, by one call for each, which calls no service of the endpoint.
+class DataEvents {
+public:
+    virtual void arrived(Arrival const& arrival) = 0;
+
+protected:
+    ~DataEvents() = default;
+};
+
+// What else an endpoint tells; these, too, are called while the program is inside a service of its
+// endpoint, never beside other code of it, but with immediate callbacks by another thread. Must not
+// throw.
 class EndpointEvents {
 public:
     virtual void discovered(TopicId topic) = 0;
     virtual void removed(TopicId topic) = 0;
-    virtual void arrived(Arrival const& arrival) = 0;
     virtual void said(TopicId topic, std::vector<std::string> const& values) = 0;
     virtual void connectionLost(std::string const& reason) = 0;
     virtual void malformed(std::string const& what) = 0;
@@ -84,6 +93,9 @@ public:
     virtual std::string version() const = 0;
     virtual Capabilities capabilities() const = 0;
     virtual Statistics statistics() const = 0;
+
+    // Data that arrive from now on go there; null: nowhere.
+    void deliverTo(DataEvents* data) { data_ = data; }
 
     virtual void connect(std::string const& settings, Callbacks callbacks) = 0;
     // Makes the session if needed; false: not possible yet, try again.
@@ -120,10 +132,13 @@ public:
     virtual void tick(double minSeconds, double maxSeconds) = 0;
     // Ends with the first delivery, or when the time has passed; s.
     virtual void wait(double maxSeconds) = 0;
+
+protected:
+    DataEvents* data_ = nullptr;
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 2;
+constexpr int kEndpointVersion = 3;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.

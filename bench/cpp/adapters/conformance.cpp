@@ -27,12 +27,13 @@ struct Options {
     double silence = 2, limit = 60;
 };
 
-class Member : private bench::EndpointEvents {
+class Member : private bench::EndpointEvents, private bench::DataEvents {
 public:
     explicit Member(Options const& options, bool sends)
         : options_(options),
           endpoint_(bench::loadEndpoint(options.adapter, *this, &service_)),
           started_(Clock::now()) {
+        endpoint_->deliverTo(this);
         endpoint_->connect(options.settings, options.immediate ? bench::Callbacks::immediate
                                                                : bench::Callbacks::evoked);
         while (!endpoint_->join(options.session, options.fom, options.name)) check();

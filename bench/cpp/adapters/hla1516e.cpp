@@ -382,7 +382,7 @@ private:
         Arrival arrival{from.topic, from.instance, 0, 0, reliable};
         if (!getStamp(values, arrival)) return events_.malformed("data without a time stamp");
         ++statistics_.arrived;
-        events_.arrived(arrival);
+        if (data_ != nullptr) data_->arrived(arrival);
     }
     // Asks the RTI to let this federate's interactions of a class travel so.
     void letTravel(Class& c, bool reliably);

@@ -270,7 +270,6 @@ std::size_t Mesh::addItem(TopicId topic, std::size_t fields, std::uint64_t bytes
         made_.insert(made_.end(), made->frame.begin(), made->frame.end());
         made->frame = Bytes();
     }
-    routed(*made);
     items_.push_back(std::move(made));
     settled_ = false;
     return index;
@@ -300,7 +299,9 @@ void Mesh::settle() {
             take(false, 0.1);
         }
     }
+    if (settled_) return;
     settled_ = true;
+    for (auto const& one : items_) routed(*one);
 }
 
 // ---- sending
@@ -344,7 +345,7 @@ static void stampAll(unsigned char* frame, Item const& one, std::uint64_t stamp)
 void Mesh::send(std::size_t index, std::uint64_t stamp) {
     Item& one = *items_[index];
     Link* const to = one.only;
-    if (!settled_ || to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
+    if (to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
     ++statistics_.sent;
     stampAll(made_.data() + one.at, one, stamp);
     to->out.extend(one.size);
@@ -469,30 +470,21 @@ std::size_t Mesh::read(Link& from, bool hand, int flags) {
     return delivered;
 }
 
+void Mesh::deliver(Link& from, std::uint32_t index, unsigned char const* bytes, std::size_t size) {
+    if (index >= from.remotes.size() || !from.remotes[index].known) return;  // no longer wanted
+    if (size < 8) return events_.malformed("data without a time stamp");
+    ++statistics_.arrived;
+    if (data_ != nullptr) data_->arrived(from.remotes[index].at(bytes, size));
+}
+
 std::size_t Mesh::frames(Link& from, bool hand) {
     std::size_t delivered = 0;
-    while (from.socket >= 0 && from.filled - from.taken >= sizeof(Header)) {
-        unsigned char const* const at = from.in.data() + from.taken;
-        std::uint32_t const size = get32(at), what = get32(at + 4);
-        if (size > kFrameMax || what >= kData + kItemsMax) {
-            if (from.greeted) events_.malformed("a frame of '" + from.name + "' that nobody sends");
-            lose(from);
-            break;
-        }
-        if (from.filled - from.taken < sizeof(Header) + size) break;
-        from.taken += sizeof(Header) + size;
-        if (what >= kData && hand) {
-            deliver(from, what - kData, at + sizeof(Header), size);
-            ++delivered;
-            continue;
-        }
-        bool const told =
-            what == Frame::text || what == Frame::gone || what == Frame::item || what >= kData;
-        // It is known here, though nobody may have been told yet.
-        if (what == Frame::item || what == Frame::gone) ++from.heard;
-        if (told) accept(from, what, at + sizeof(Header), size, hand);
-        else handle(from, what, at + sizeof(Header), size);
-        delivered += told && hand ? 1 : 0;
+    while (from.socket >= 0) {
+        if (hand && data_ != nullptr) delivered += dataFrames(from);
+        if (from.filled - from.taken < sizeof(Header)) break;
+        std::size_t const before = from.taken;
+        delivered += otherFrame(from, hand);
+        if (from.taken == before) break;  // it has not come as a whole
     }
     if (from.taken == from.filled) from.filled = from.taken = 0;
     if (from.told < from.heard && from.socket >= 0) {
@@ -504,6 +496,47 @@ std::size_t Mesh::frames(Link& from, bool hand) {
         write(from);
     }
     return delivered;
+}
+
+// What is usual, up to the first frame that is something else: nothing is looked at twice.
+std::size_t Mesh::dataFrames(Link& from) {
+    unsigned char const* at = from.in.data() + from.taken;
+    unsigned char const* const end = from.in.data() + from.filled;
+    Remote* const remotes = from.remotes.data();
+    std::size_t const known = from.remotes.size();
+    DataEvents& data = *data_;
+    std::size_t delivered = 0;
+    while (end - at >= static_cast<std::ptrdiff_t>(sizeof(Header) + 8)) {
+        std::size_t const size = get32(at);
+        std::uint32_t const item = get32(at + 4) - kData;  // of another frame: more than any
+        unsigned char const* const next = at + sizeof(Header) + size;
+        if (item >= known || size < 8 || next > end || !remotes[item].known) break;
+        data.arrived(remotes[item].at(at + sizeof(Header), size));
+        at = next;
+        ++delivered;
+    }
+    from.taken = static_cast<std::size_t>(at - from.in.data());
+    statistics_.arrived += delivered;
+    return delivered;
+}
+
+std::size_t Mesh::otherFrame(Link& from, bool hand) {
+    unsigned char const* const at = from.in.data() + from.taken;
+    std::uint32_t const size = get32(at), what = get32(at + 4);
+    if (size > kFrameMax || what >= kData + kItemsMax) {
+        if (from.greeted) events_.malformed("a frame of '" + from.name + "' that nobody sends");
+        lose(from);
+        return 0;
+    }
+    if (from.filled - from.taken < sizeof(Header) + size) return 0;
+    from.taken += sizeof(Header) + size;
+    bool const told =
+        what == Frame::text || what == Frame::gone || what == Frame::item || what >= kData;
+    // It is known here, though nobody may have been told yet.
+    if (what == Frame::item || what == Frame::gone) ++from.heard;
+    if (told) accept(from, what, at + sizeof(Header), size, hand);
+    else handle(from, what, at + sizeof(Header), size);
+    return told && hand ? 1 : 0;
 }
 
 void Mesh::accept(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size,
@@ -545,7 +578,7 @@ void Mesh::handle(Link& from, std::uint32_t what, unsigned char const* bytes, st
             if (index >= from.remotes.size() || !from.remotes[index].known) return;
             Remote const was = from.remotes[index];
             from.remotes[index] = Remote();
-            if (was.object) events_.removed(was.topic);
+            if (was.object) events_.removed(was.next.topic);
             return;
         }
         case Frame::text:
@@ -589,11 +622,12 @@ void Mesh::takeItem(Link& from, std::uint32_t index, std::string const& name) {
     if (index >= from.remotes.size()) from.remotes.resize(index + 1);
     Remote& made = from.remotes[index];
     made.known = true;
-    made.topic = topic->second;
-    made.object = topics_[made.topic].kind == Topic::Kind::object;
+    made.next.topic = topic->second;
+    made.next.reliable = reliable_;
+    made.object = topics_[topic->second].kind == Topic::Kind::object;
     if (!made.object) return;
-    made.instance = discovered_[made.topic]++;
-    events_.discovered(made.topic);
+    made.next.instance = discovered_[topic->second]++;
+    events_.discovered(topic->second);
 }
 
 void Mesh::takeText(Link& from, unsigned char const* bytes, std::size_t size) {
@@ -614,16 +648,6 @@ void Mesh::takeText(Link& from, unsigned char const* bytes, std::size_t size) {
     events_.said(topic->second, parts);
 }
 
-void Mesh::deliver(Link& from, std::uint32_t index, unsigned char const* bytes, std::size_t size) {
-    if (index >= from.remotes.size() || !from.remotes[index].known) return;  // no longer wanted
-    if (size < 8) return events_.malformed("data without a time stamp");
-    Remote const& is = from.remotes[index];
-    std::uint64_t stamp;
-    std::memcpy(&stamp, bytes, sizeof stamp);
-    ++statistics_.arrived;
-    events_.arrived(Arrival{is.topic, is.instance, le64toh(stamp), size, reliable_});
-}
-
 // The peer has left or died. That its instances go is told when something may be.
 void Mesh::lose(Link& link) {
     if (link.socket < 0) return;
@@ -641,7 +665,7 @@ void Mesh::lose(Link& link) {
 
 void Mesh::removeAll(Link& link) {
     for (auto& remote : link.remotes) {
-        if (remote.known && remote.object) events_.removed(remote.topic);
+        if (remote.known && remote.object) events_.removed(remote.next.topic);
         remote = Remote();
     }
 }

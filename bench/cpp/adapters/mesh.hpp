@@ -7,6 +7,8 @@
 // A frame that comes while nothing may be delivered is kept and delivered first.
 #pragma once
 
+#include <endian.h>
+
 #include <cstring>
 #include <deque>
 #include <map>
@@ -71,9 +73,15 @@ protected:
 
     // An item of a peer.
     struct Remote {
-        TopicId topic = 0;
-        std::size_t instance = 0;
+        Arrival next{0, 0, 0, 0, true};  // of its next message all but the stamp and the size
         bool known = false, object = false;
+
+        Arrival const& at(unsigned char const* bytes, std::size_t size) {
+            std::memcpy(&next.stamp, bytes, sizeof next.stamp);
+            next.stamp = le64toh(next.stamp);
+            next.bytes = size;
+            return next;
+        }
     };
     // What is to be sent: bytes, whose memory stays, and behind them frames of items that lie one
     // behind the other where they are made (`made`) and leave from there, so that sending all items
@@ -145,7 +153,7 @@ protected:
         Bytes frame;                   // where data travel the links: in `made_` instead
         std::size_t at = 0, size = 0;  // there; 0: it is not
         std::vector<Link*> receivers;
-        Link* only = nullptr;  // of these, if there is one, of what is made there
+        Link* only = nullptr;  // of these, if it is the only one and what is made there is settled
     };
 
     // What an adapter carries its own way: one frame to one receiver. The default is the link.
@@ -191,20 +199,24 @@ private:
         Bytes bytes;
     };
 
-    void sendOtherwise(Item& one, std::uint64_t stamp);
-    // Whoever receives it has changed.
+    // What is rare stands apart, so that what is usual needs no room on the stack.
+    [[gnu::noinline]] void sendOtherwise(Item& one, std::uint64_t stamp);
+    // Whoever receives it has changed, or has come to know it.
     void routed(Item& one) {
-        one.only = one.size != 0 && one.receivers.size() == 1 ? one.receivers.front() : nullptr;
+        bool const usual = settled_ && one.size != 0 && one.receivers.size() == 1;
+        one.only = usual ? one.receivers.front() : nullptr;
     }
     void greet(Link& link);
     void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
     void settle();
     void write(Link& to);
-    void urge(Link& to);
+    [[gnu::noinline]] void urge(Link& to);
     std::size_t read(Link& from, bool hand, int flags);
     std::size_t frames(Link& from, bool hand);
+    [[gnu::noinline]] std::size_t otherFrame(Link& from, bool hand);
     void handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size);
     void deliver(Link& from, std::uint32_t number, unsigned char const* bytes, std::size_t size);
+    std::size_t dataFrames(Link& from);
     std::size_t deliverKept() { return kept_.empty() ? 0 : deliverAllKept(); }
     std::size_t deliverAllKept();
     void takeHello(Link& from, unsigned char const* bytes, std::size_t size);

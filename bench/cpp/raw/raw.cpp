@@ -2,6 +2,7 @@
 // with nothing else.
 //   bench-raw round-trip --socket tcp|unix|ring --bytes N --warm-up N --count N --relay 0|1
 //   bench-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
+//             [--stamps 0|1]
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
 // message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
@@ -227,15 +228,23 @@ void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count) 
         [&](char *message) { back.takeAll(message, bytes); });
 }
 
+// In front of a message that goes one way: its number, and above it the time if that is asked for.
+unsigned const kNumberBits = 24;
+std::uint64_t const kNumberMask = (1u << kNumberBits) - 1;
+
 // Puts numbered messages together, as many as fit, and hands them on.
 template <class Send>
-void sendAll(std::size_t bytes, std::size_t count, std::size_t batch, Send send) {
+void sendAll(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped, Send send) {
     std::size_t const each = std::max<std::size_t>(batch / bytes, 1);
     std::vector<char> message(each * bytes, 'x');
     for (std::uint64_t n = 0; n < count;) {
         std::size_t const now = std::min<std::size_t>(each, count - n);
-        for (std::size_t i = 0; i < now; ++i, ++n)
-            std::memcpy(message.data() + i * bytes, &n, sizeof n);
+        for (std::size_t i = 0; i < now; ++i, ++n) {
+            char *const at = message.data() + i * bytes;
+            std::uint64_t const time = stamped ? Clock::nowNs() << kNumberBits : 0;
+            std::uint64_t const front = time | (n & kNumberMask);
+            std::memcpy(at, &front, sizeof front);
+        }
         send(message.data(), now * bytes);
     }
 }
@@ -256,7 +265,8 @@ void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
         for (; held - used >= bytes; used += bytes, ++next) {
             std::uint64_t number;
             std::memcpy(&number, buffer.data() + used, sizeof number);
-            if (number != next) throw std::runtime_error("a message is missing");
+            if ((number & kNumberMask) != (next & kNumberMask))
+                throw std::runtime_error("a message is missing");
         }
         held -= used;
         std::memmove(buffer.data(), buffer.data() + used, held);
@@ -266,12 +276,13 @@ void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
     std::printf("%s\n", Json({{"received", next}, {"seconds", ns * 1e-9}}).dump().c_str());
 }
 
-void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch) {
+void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch,
+            bool stamped) {
     Pair const left(tcp), right(tcp);
     int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
     if (relayed) apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
     apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
-        sendAll(bytes, count, batch,
+        sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { writeAll(from, some, size); });
     });
     for (int fd : {left.ends[0], left.ends[1], right.ends[0], right.ends[1]})
@@ -283,10 +294,10 @@ void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::s
     });
 }
 
-void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch) {
+void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
     ByteRing ring;
     apart({}, [&] {
-        sendAll(bytes, count, batch,
+        sendAll(bytes, count, batch, stamped,
                 [&](char const *some, std::size_t size) { ring.put(some, size); });
     });
     receiveAll(bytes, count, [&](char *some, std::size_t size) { return ring.take(some, size); });
@@ -297,7 +308,7 @@ void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch) {
 int main(int argc, char **argv) {
     std::string socket;
     std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0;
-    bool relayed = false;
+    bool relayed = false, stamped = false;
     CLI::App app("The raw limit: plain sockets and memory.");
     app.require_subcommand(1);
     auto const command = [&](char const *name, char const *about) {
@@ -312,15 +323,17 @@ int main(int argc, char **argv) {
     };
     CLI::App *const trip = command("round-trip", "messages that come back");
     trip->add_option("--warm-up", warmUp, "before those that are counted");
-    command("stream", "messages one way")->add_option("--batch", batch, "bytes sent at once");
+    CLI::App *const oneWay = command("stream", "messages one way");
+    oneWay->add_option("--batch", batch, "bytes sent at once");
+    oneWay->add_option("--stamps", stamped, "the time is read for each message, and sent in it");
     try {
         app.parse(argc, argv);
         bool const ring = socket == "ring", tcp = socket == "tcp";
         if (ring && relayed) throw CLI::ValidationError("--relay", "a ring has none");
         if (*trip && ring) roundTripByRings(bytes, warmUp, count);
         else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed);
-        else if (ring) streamByRing(bytes, count, batch);
-        else stream(tcp, bytes, count, relayed, batch);
+        else if (ring) streamByRing(bytes, count, batch, stamped);
+        else stream(tcp, bytes, count, relayed, batch, stamped);
         int status = 0, failed = 0;
         while (wait(&status) > 0) failed |= status;
         return failed == 0 ? 0 : 1;

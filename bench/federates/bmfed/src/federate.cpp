@@ -498,10 +498,6 @@ void Federate::removed(Tree, int) {
     if (running_) gone_ = "a partner's instances were removed during a test; it died or resigned";
 }
 
-void Federate::arrived(Arrival const& arrival) {
-    if (loop_ != nullptr) loop_->arrived(arrival);
-}
-
 void Federate::connectionLost(std::string const& reason) {
     failure_ = "connection to the RTI lost: " + reason;
 }

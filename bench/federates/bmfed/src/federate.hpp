@@ -93,7 +93,6 @@ private:
 
     void discovered(Tree tree, int number) override;
     void removed(Tree tree, int number) override;
-    void arrived(Arrival const& arrival) override;
     void controlReceived(Control kind, std::vector<std::string> const& values) override;
     void connectionLost(std::string const& reason) override;
     void malformed(std::string const& what) override;

@@ -36,12 +36,6 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
       pulse_(std::move(pulse)),
       sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
       returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt) {
-    for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
-        for (int type = 0; type < test_.types; ++type) {
-            auto const number = static_cast<std::size_t>(test_.classNumber(p, type));
-            if (number < classes_.size()) classes_[number] = Use{static_cast<int>(p), type};
-        }
-    }
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
     for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
         for (bool const sender : {true, false}) {
@@ -57,12 +51,7 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
             roles_.push_back(std::move(role));
         }
     }
-    for (std::size_t number = 1; number < classes_.size(); ++number) {
-        for (auto& role : roles_) {
-            if (static_cast<int>(role.result.pair) != classes_[number].pair) continue;
-            (role.result.sender ? returned_ : sent_)[number] = &role;
-        }
-    }
+    rti_.deliverTo(this);
 }
 
 ClassUse InnerLoop::use(Tree tree, std::size_t pair, int type) const {
@@ -70,14 +59,26 @@ ClassUse InnerLoop::use(Tree tree, std::size_t pair, int type) const {
 }
 
 void InnerLoop::declare() {
-    for (auto const& role : roles_) {
+    for (auto& role : roles_) {
         for (int type = 0; type < test_.types; ++type) {
             ClassUse const send = use(sends_, role.result.pair, type);
             ClassUse const back = use(returnsWith_, role.result.pair, type);
-            role.result.sender ? rti_.publish(send) : rti_.subscribe(send);
-            if (test_.latency()) role.result.sender ? rti_.subscribe(back) : rti_.publish(back);
+            role.result.sender ? rti_.publish(send) : subscribe(send, role, false, type);
+            if (test_.latency()) {
+                role.result.sender ? subscribe(back, role, true, type) : rti_.publish(back);
+            }
         }
     }
+}
+
+void InnerLoop::subscribe(ClassUse const& use, Role& role, bool returned, int type) {
+    bench::TopicId const topic = rti_.topicOf(use);
+    routes_[topic].role = &role;
+    routes_[topic].returned = returned;
+    routes_[topic].firstItem = static_cast<std::size_t>(type * test_.instances);
+    if (test_.reliable && !test_.latency()) counted_[topic] = &role;
+    (returned ? returned_ : sent_)[static_cast<std::size_t>(use.number)] = &role;
+    rti_.subscribe(use);
 }
 
 void InnerLoop::registerItems() {
@@ -121,39 +122,36 @@ void InnerLoop::ready(int sample) {
             role.trips->begin(tripsPath(directory_, test_, fresh.pair), sample == 1,
                               static_cast<std::uint32_t>(sample));
         }
-        role.warmedUp = 0;
+        role.warmedUp = role.look = 0;
         role.firstNs = role.lastNs = 0;
         if (!test_.reliable && role.expected > 0) role.seen.reset(role.expected);
     }
 }
 
-void InnerLoop::arrived(Arrival const& arrival) {
-    bool const returned = arrival.tree == returnsWith_;
-    if (!returned && arrival.tree != sends_) return;
-    Role* const role = (returned ? returned_ : sent_)[static_cast<std::size_t>(arrival.number)];
+void InnerLoop::arrived(bench::Arrival const& arrival) {
+    Role* const role = counted_[arrival.topic];
+    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received == role->look) {
+        return otherArrived(routes_[arrival.topic], arrival);
+    }
+    ++arrivals_;
+    ++role->result.received;
+    role->result.cameReliably += arrival.reliable ? 1 : 0;
+}
+
+void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) {
+    Role* const role = route.role;
     if (role == nullptr) return;
-    std::uint16_t const tag = tagOf(arrival.stamp);
-    if (tag == kWarmUpTag) {
-        ++arrivals_;
-        ++role->warmedUp;
-        if (!returned && test_.latency()) giveBack(*role, arrival);
-        return;
-    }
-    if (tag != tag_) {
-        ++role->result.late;
-        return;
-    }
+    if (tagOf(arrival.stamp) != tag_) return ofAnotherSample(route, arrival);
+    PartResult& result = role->result;
     // A sender's stamps differ, so one that comes again was doubled on the way.
-    bool const again = test_.reliable ? role->result.received == role->expected
-                                      : !role->seen.insert(arrival.stamp);
-    if (again) {
-        ++role->result.doubled;
+    if (test_.reliable ? result.received == role->expected : !role->seen.insert(arrival.stamp)) {
+        ++result.doubled;
         return;
     }
     ++arrivals_;
-    role->result.cameReliably += arrival.reliable ? 1 : 0;
-    std::uint64_t const n = ++role->result.received;
-    if (returned) {
+    result.cameReliably += arrival.reliable ? 1 : 0;
+    std::uint64_t const n = ++result.received;
+    if (route.returned) {
         role->lastNs = nowNs();
         if (role->trips != nullptr) {
             role->trips->put(static_cast<float>(ageNs(arrival.stamp, role->lastNs)));
@@ -162,15 +160,26 @@ void InnerLoop::arrived(Arrival const& arrival) {
         return;
     }
     // The clock is read where it counts: pause() reads it for arrivals in between.
-    if (n == 1) role->firstNs = role->lastNs = nowNs();
-    if (n == role->expected) role->lastNs = nowNs();
-    if (test_.latency()) giveBack(*role, arrival);
+    if (n == 1 || n == role->expected) role->lastNs = nowNs();
+    if (n == 1) role->firstNs = role->lastNs;
+    role->look = std::max(n, role->expected - 1);
+    if (test_.latency()) giveBack(route, arrival);
 }
 
-void InnerLoop::giveBack(Role const& role, Arrival const& arrival) {
-    int const type = classes_[static_cast<std::size_t>(arrival.number)].type;
-    std::size_t const item = static_cast<std::size_t>(type * test_.instances) + arrival.instance;
-    if (item < role.items.size()) returns_.push_back(Return{role.items[item], arrival.stamp});
+void InnerLoop::ofAnotherSample(Route const& route, bench::Arrival const& arrival) {
+    if (tagOf(arrival.stamp) != kWarmUpTag) {
+        ++route.role->result.late;
+        return;
+    }
+    ++arrivals_;
+    ++route.role->warmedUp;
+    if (!route.returned && test_.latency()) giveBack(route, arrival);
+}
+
+void InnerLoop::giveBack(Route const& route, bench::Arrival const& arrival) {
+    std::size_t const item = route.firstItem + arrival.instance;
+    auto const& items = route.role->items;
+    if (item < items.size()) returns_.push_back(Return{items[item], arrival.stamp});
 }
 
 void InnerLoop::flushAllReturns() {
@@ -273,19 +282,23 @@ void InnerLoop::send() {
         more = false;
         for (auto& role : roles_) {
             if (!role.result.sender) continue;
-            std::uint64_t sent = role.result.sent;
-            for (auto const item : role.items) {
-                if (sent == updates) break;
-                now = std::max(nowNs(), now + 1);  // no two stamps are the same
-                rti_.queue(item, makeStamp(tag, now));
-                ++sent;
-                outstanding_ += answered;
-                if (++pending >= together) {
-                    flush();
-                    if (silent_) break;
+            std::uint64_t& sent = role.result.sent;
+            auto item = role.items.begin();
+            while (item != role.items.end() && sent < updates && !silent_) {
+                // So many until the next flush.
+                std::uint64_t const run =
+                    std::min({static_cast<std::uint64_t>(role.items.end() - item), updates - sent,
+                              together - pending});
+                for (auto const end = item + static_cast<std::ptrdiff_t>(run); item != end;
+                     ++item) {
+                    now = std::max(nowNs(), now + 1);  // no two stamps are the same
+                    outstanding_ += answered;
+                    rti_.queue(*item, makeStamp(tag, now));
                 }
+                sent += run;
+                pending += run;
+                if (pending >= together) flush();
             }
-            role.result.sent = sent;
             more = more || sent < updates;
         }
         flush();

@@ -29,13 +29,17 @@ private:
     std::vector<std::uint64_t> slots_;  // 0: free; a power of two of them
 };
 
-class InnerLoop {
+class InnerLoop final : private bench::DataEvents {
 public:
     // Round trips are recorded in `directory`, if that is not empty. `pulse` runs about once per
     // second and throws to end the loop.
     InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
               std::string const& directory, double dataTimeoutS, double lossTimeoutS,
               std::function<void()> pulse);
+
+    ~InnerLoop() { rti_.deliverTo(nullptr); }
+    InnerLoop(InnerLoop const&) = delete;
+    InnerLoop& operator=(InnerLoop const&) = delete;
 
     // Steps of the general execution.
     void declare();
@@ -45,15 +49,15 @@ public:
     void ready(int sample);
     std::vector<PartResult> run();
 
-    // Callbacks.
+    // Callback.
     void discovered(Tree tree, int number);
-    void arrived(Arrival const& arrival);
 
 private:
     struct Role {
         PartResult result;
         std::vector<std::size_t> items;  // to send, or to return with
         std::uint64_t expected = 0;      // arrivals (receiver) or returns (sender of latency)
+        std::uint64_t look = 0;          // after so many the next one is more than counted
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
@@ -65,9 +69,22 @@ private:
         std::uint64_t stamp;
     };
 
+    // What is known of the data of a topic: whose they are, and its first item to return with.
+    struct Route {
+        Role* role = nullptr;
+        bool returned = false;
+        std::size_t firstItem = 0;
+    };
+
     ClassUse use(Tree tree, std::size_t pair, int type) const;
 
-    void giveBack(Role const& role, Arrival const& arrival);
+    void arrived(bench::Arrival const& arrival) override;
+    // All but what is only counted (reliable data one way, of this sample, neither the first nor
+    // the last), which so needs no room on the stack.
+    [[gnu::noinline]] void otherArrived(Route const& route, bench::Arrival const& arrival);
+    [[gnu::noinline]] void ofAnotherSample(Route const& route, bench::Arrival const& arrival);
+    void giveBack(Route const& route, bench::Arrival const& arrival);
+    void subscribe(ClassUse const& use, Role& role, bool returned, int type);
     void warmUp();
     void send();
     void flushAndDrain();
@@ -88,15 +105,11 @@ private:
     double dataTimeoutS_;
     double lossTimeoutS_;
     std::function<void()> pulse_;
-    // By a class's number: whose it is; nobody's: -1.
-    struct Use {
-        Use(int pair = -1, int type = 0) : pair(pair), type(type) {}
-        int pair, type;
-    };
-    std::array<Use, kClasses + 1> classes_;
     Tree const sends_, returnsWith_;
     std::vector<Role> roles_;
-    // The roles that a class's arrivals concern: as returns, and as what was sent.
+    std::array<Route, kTopicsMax> routes_{};   // by topic
+    std::array<Role*, kTopicsMax> counted_{};  // whose reliable data go one way, by topic
+    // The roles that wait for instances of a class: of returns, and of what is sent.
     std::array<Role*, kClasses + 1> returned_{}, sent_{};
     std::vector<Return> returns_, returning_;  // to be sent back; what is being sent back
     std::uint16_t tag_ = 0;

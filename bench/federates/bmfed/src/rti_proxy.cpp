@@ -99,11 +99,6 @@ void RtiProxy::removed(TopicId topic) {
     events_.removed(meanings_[topic].tree, meanings_[topic].number);
 }
 
-void RtiProxy::arrived(bench::Arrival const& arrival) {
-    Meaning const& m = meanings_[arrival.topic];
-    events_.arrived(Arrival{m.tree, m.number, arrival.instance, arrival.stamp, arrival.reliable});
-}
-
 void RtiProxy::said(TopicId topic, std::vector<std::string> const& values) {
     events_.controlReceived(meanings_[topic].kind, values);
 }

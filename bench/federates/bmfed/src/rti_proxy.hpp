@@ -20,6 +20,9 @@ inline bool isObject(Tree tree) { return tree == Tree::sendObj || tree == Tree::
 // The interactions federates talk with, with their parameters in FOM order.
 enum class Control { testDirective, testDescription, endFedex, testState, testResults };
 
+// How many topics there may be: all classes and the conversation's.
+constexpr std::size_t kTopicsMax = 4 * 32 + 5;
+
 // One class of a tree, as far as a test uses it.
 struct ClassUse {
     Tree tree;
@@ -27,21 +30,11 @@ struct ClassUse {
     int buffers;  // buffer_1..buffer_n are used
 };
 
-// A reflection or a received interaction.
-struct Arrival {
-    Tree tree;
-    int number;
-    std::size_t instance;  // order of discovery within its class; 0 for interactions
-    std::uint64_t stamp;
-    bool reliable;  // how it travelled, as far as the adapter is told
-};
-
-// What the RTI tells the federate while it is inside a service; must not throw.
+// What the RTI tells the federate beside data while it is inside a service; must not throw.
 class RtiEvents {
 public:
     virtual void discovered(Tree tree, int number) = 0;
     virtual void removed(Tree tree, int number) = 0;
-    virtual void arrived(Arrival const& arrival) = 0;
     virtual void controlReceived(Control kind, std::vector<std::string> const& values) = 0;
     virtual void connectionLost(std::string const& reason) = 0;
     virtual void malformed(std::string const& what) = 0;
@@ -84,6 +77,10 @@ public:
     void subscribe(ClassUse const& use);
     void withdraw() { endpoint_->withdraw(); }
 
+    // Where data go; they name their class by its topic.
+    void deliverTo(bench::DataEvents* data) { endpoint_->deliverTo(data); }
+    bench::TopicId topicOf(ClassUse const& use);
+
     // A local proxy: registers an object instance, or prepares an interaction. Returns its index.
     std::size_t addItem(ClassUse const& use, std::uint64_t bufferBytes);
     // Lets it travel so, whatever the FOM says of its class; in force as soon as `settled`.
@@ -107,11 +104,8 @@ private:
         Control kind;
     };
 
-    bench::TopicId topicOf(ClassUse const& use);
-
     void discovered(bench::TopicId topic) override;
     void removed(bench::TopicId topic) override;
-    void arrived(bench::Arrival const& arrival) override;
     void said(bench::TopicId topic, std::vector<std::string> const& values) override;
     void connectionLost(std::string const& reason) override;
     void malformed(std::string const& what) override { events_.malformed(what); }
