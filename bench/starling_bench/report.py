@@ -21,9 +21,11 @@ from .rti import RAW
 from .store import Store
 from .variables import Curve, Variables
 
-# Okabe and Ito's colours, distinct for the colour-blind; the marker tells lines apart without any.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#888888")
-_MARKERS = "osD^vPX*<>hp"
+# Okabe and Ito's colours, distinct for the colour-blind, but for their yellow, which white hides.
+# The marker tells lines apart without any.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#5d3a1a")
+# Their number and that of the colours have no common divisor, so 88 lines all look different.
+_MARKERS = "osD^vPX*<>p"
 # More than these make a page too heavy; the tables have them all.
 _DISTRIBUTIONS_MAX = 40
 # What a figure has across, in pixels of a page.

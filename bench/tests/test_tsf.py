@@ -59,6 +59,26 @@ def test_the_campaign_is_all_that_is_shipped():
     assert more == whole | systems
 
 
+@pytest.mark.parametrize("kind", ["OWOT", "OWIT", "RTOL", "RTIL"])
+@pytest.mark.parametrize(
+    "field",
+    ["types", "instances", "buffers", "buffer_bytes", "pairs", "queued_bytes_max",
+     "queued_updates_max"],
+)  # fmt: skip
+def test_every_variable_has_a_series(field, kind):
+    """On every RTI of the file: one execution in which it has three values or more, and all else
+    one."""
+    (path,) = (p for p in SHIPPED if p.name == "series.tsf.toml")
+    found = set()
+    for sequence in plan.load(path, STUDY).sequence:
+        for execution in sequence.execution:
+            tests = [t.model_dump() for t in execution.tests() if t.kind == kind]
+            varied = {k for k in tests[0] if len({str(t[k]) for t in tests}) > 1} if tests else ()
+            if varied == {field} and len({t[field] for t in tests}) >= 3:
+                found.add(sequence.name.split(".")[1])
+    assert found == {"starling", "tcp"}
+
+
 EXPECTED = dict(
     entry.split(":\n", 1)
     for entry in Path(__file__).with_name("bad_tsf.expected").read_text().split("\n\n")
