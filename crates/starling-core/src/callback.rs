@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::held::Held;
-use crate::message::FederationInformation;
+use crate::message::{FederationInformation, Stamp};
 use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, LogicalTime, MessageRetractionHandle,
     ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, RegionHandle,
@@ -325,6 +325,35 @@ pub struct MessageTime {
     pub received: Order,
     /// Its handle; 0 if it was sent in receive order.
     pub retraction: MessageRetractionHandle,
+}
+
+/// Before it is delivered: the sender belongs to the retraction's number, and the order in which it is
+/// received is open.
+impl From<Stamp> for MessageTime {
+    #[inline]
+    fn from(stamp: Stamp) -> Self {
+        MessageTime {
+            time: stamp.time,
+            sent: match stamp.retraction {
+                Some(_) => Order::TimeStamp,
+                None => Order::Receive,
+            },
+            received: Order::Receive,
+            retraction: MessageRetractionHandle(stamp.retraction.unwrap_or_default()),
+        }
+    }
+}
+
+/// What [`MessageTime`] was made of, before it is delivered.
+impl From<MessageTime> for Stamp {
+    #[inline]
+    fn from(waiting: MessageTime) -> Self {
+        let number = waiting.retraction.0;
+        Stamp {
+            time: waiting.time,
+            retraction: (waiting.sent == Order::TimeStamp).then_some(number),
+        }
+    }
 }
 
 impl Callback {

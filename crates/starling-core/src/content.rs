@@ -1,8 +1,8 @@
 //! Values with their tag, kept until they are delivered.
 //!
 //! What is to be delivered next stays where it came: all that was read together is one [`Batch`],
-//! which goes when the last of it is delivered. What may wait for long has a copy of its own, so that
-//! a few bytes don't keep many.
+//! which goes when the last of it is delivered. What may wait for long is of a small batch or has a copy of
+//! its own, so that a few bytes don't keep many.
 
 use crate::Values;
 use std::fmt;
@@ -13,6 +13,9 @@ use std::sync::Arc;
 pub struct Batch(Arc<Vec<u8>>);
 
 impl Batch {
+    /// What has a time stamp may wait for long, so that no more of it than this is put into one batch.
+    pub const SMALL_BYTES: usize = 2 * 1024;
+
     /// Holds these bytes from now on, in the memory of those before if nothing of them is kept.
     pub fn refill(&mut self, bytes: &[u8]) {
         /// More at once is copied by `rep movsb`, which is no faster, and of which instruments count
@@ -44,6 +47,12 @@ impl Batch {
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.0
+    }
+
+    /// Whether all that came together is so little that a message of it may wait for long.
+    #[inline]
+    pub(crate) fn is_small(&self) -> bool {
+        self.0.len() <= Self::SMALL_BYTES
     }
 
     /// Where these bytes begin, if they are of this batch.

@@ -743,6 +743,7 @@ mod tests {
                 }
                 .keep(),
                 order: Order::Receive,
+                transportation: Transportation::Reliable,
             },
         }
     }

@@ -7,8 +7,8 @@ use starling_core::message::{
     After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber, Stamp,
 };
 use starling_core::{
-    Address, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Put, Run,
-    Transportation, Values,
+    Address, Batch, FederateHandle, InteractionClassHandle, LogicalTime, ObjectInstanceHandle, Put,
+    Run, Transportation, Values,
 };
 
 const UPDATE: u8 = 16;
@@ -30,8 +30,8 @@ pub fn read_data(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
     }
 }
 
-/// An update or interaction of which only the values need be looked at one by one, as most are. None: it
-/// is something else, or something is wrong.
+/// An update or interaction without receivers' names, of which only the values need be looked at one by
+/// one, as most are. None: it is something else, or something is wrong.
 #[inline(always)]
 fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
     let (kind, mut body) = frame.split_first()?;
@@ -40,7 +40,7 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         0 => Transportation::Reliable,
         _ => Transportation::BestEffort,
     };
-    let is_update = match kind & !BEST_EFFORT {
+    let is_update = match kind & !(BEST_EFFORT | STAMPED) {
         UPDATE => true,
         INTERACTION => false,
         _ => return None,
@@ -54,6 +54,10 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         true => (short_number(from)?, short_number(from)?),
         false => (short_number(from)?, 0),
     };
+    let stamp = match kind & STAMPED {
+        0 => None,
+        _ => Some(usual_stamp(from)?),
+    };
     let tag = usize::try_from(usual_number(from)?).ok()?;
     let (tag, values) = from.split_at_checked(tag)?;
     let payload = Payload {
@@ -61,7 +65,7 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         values: Values::parse(values).ok()?,
         tag,
         address: None,
-        stamp: None,
+        stamp,
     };
     let body = match is_update {
         true => DataBody::Update {
@@ -77,6 +81,18 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         sender,
         after,
         body,
+    })
+}
+
+#[inline]
+fn usual_stamp(from: &mut &[u8]) -> Option<Stamp> {
+    let (time, rest) = from.split_at_checked(TIME_BYTES)?;
+    *from = rest;
+    let time = LogicalTime::get(&mut Reader::new(time)).ok()?;
+    let number = usual_number(from)?;
+    Some(Stamp {
+        time,
+        retraction: (number > 0).then_some(number),
     })
 }
 
@@ -168,14 +184,21 @@ impl<'a> Iterator for PlainFrames<'a> {
 }
 
 /// How many bytes the whole updates and interactions take with which `buffer` begins: as many as fit into
-/// `most`, and none that was given a time stamp, which may wait for long.
+/// `most`, or into a small batch if any of them was given a time stamp.
 #[inline]
-pub fn run_of_data(buffer: &[u8], most: usize) -> usize {
+pub fn run_of_data(buffer: &[u8], mut most: usize) -> usize {
     let mut run = 0;
     while let Some((length, rest)) = buffer[run..].split_first_chunk::<4>() {
         let length = u32::from_le_bytes(*length) as usize;
-        let is_data = |kind: &u8| matches!(kind & !(BEST_EFFORT | ADDRESSED), UPDATE | INTERACTION);
-        if length > rest.len() || run + 4 + length > most || !rest.first().is_some_and(is_data) {
+        let kind = rest.first().copied().unwrap_or_default();
+        if kind & STAMPED != 0 {
+            most = most.min(Batch::SMALL_BYTES);
+        }
+        let is_data = matches!(
+            kind & !(BEST_EFFORT | ADDRESSED | STAMPED),
+            UPDATE | INTERACTION
+        );
+        if length > rest.len() || run + 4 + length > most || !is_data {
             break;
         }
         run += 4 + length;
@@ -427,7 +450,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_whole_frames_of_data_without_time_stamps() {
+    fn a_run_has_whole_frames_of_data_and_few_with_time_stamps() {
         let (one, two) = (
             interaction(1, b"one", 0),
             interaction(2, b"two2", BEST_EFFORT),
@@ -441,10 +464,18 @@ mod tests {
         assert_eq!(run_of_data(&one, one.len() - 1), 0);
         let mut heartbeat = Vec::new();
         crate::put_heartbeat(&mut heartbeat);
-        for other in [heartbeat, interaction(1, b"", STAMPED), vec![0; 8]] {
+        for other in [heartbeat, vec![0; 8]] {
             let mixed = [&one[..], &other, &two].concat();
             assert_eq!(run_of_data(&mixed, 1_000), one.len(), "{other:?}");
         }
+        // Before the first of them, too.
+        let mut stamped = [interaction(1, &[0; 100], 0), interaction(1, b"", STAMPED)].concat();
+        let all = stamped.repeat(100);
+        let small = run_of_data(&all, 16_384);
+        assert!((1_900..=Batch::SMALL_BYTES).contains(&small), "{small}");
+        assert_eq!(run_of_data(&all, 500), run_of_data(&all[..500], 16_384));
+        stamped.splice(0..0, interaction(1, &[0; 4_000], 0));
+        assert_eq!(run_of_data(&stamped, 16_384), stamped.len() - 10);
     }
 
     proptest! {
@@ -452,18 +483,28 @@ mod tests {
         #[test]
         fn both_ways_of_reading_agree(
             kind in prop_oneof![Just(UPDATE), Just(INTERACTION), any::<u8>()],
-            best_effort: bool,
+            (best_effort, stamped) in any::<(bool, bool)>(),
+            (time_type, time) in (0..3u8, any::<[u8; 8]>()),
             numbers in prop::collection::vec(prop_oneof![0..200u64, any::<u64>()], 6),
             rest: Vec<u8>,
             cut: prop::sample::Index,
         ) {
-            let mut frame = vec![kind | if best_effort { BEST_EFFORT } else { 0 }];
-            numbers.iter().for_each(|n| put_number(&mut frame, *n));
+            let mut frame = vec![kind];
+            frame[0] |= if best_effort { BEST_EFFORT } else { 0 };
+            frame[0] |= if stamped { STAMPED } else { 0 };
+            let before = if kind & INTERACTION == INTERACTION { 4 } else { 5 };
+            for (n, number) in numbers.iter().enumerate() {
+                if stamped && n == before {
+                    frame.push(time_type);
+                    frame.extend(time);
+                }
+                put_number(&mut frame, *number);
+            }
             frame.extend(rest);
             frame.truncate(cut.index(frame.len()) + 1);
             let closely = read_closely(&frame);
             let usual = closely.clone().and_then(Result::ok).filter(|_| {
-                matches!(frame[0] & !BEST_EFFORT, UPDATE | INTERACTION)
+                matches!(frame[0] & !(BEST_EFFORT | STAMPED), UPDATE | INTERACTION)
             });
             prop_assert_eq!(read_usual(&frame), usual);
             prop_assert_eq!(read_data(&frame), closely);

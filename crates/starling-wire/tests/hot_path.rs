@@ -4,7 +4,8 @@
 
 use starling_core::message::{Data, FromExecutive, ModuleSource, PeerInfo, Question, ToExecutive};
 use starling_core::{
-    Batch, Callback, DataOut, DataPath, Executive, FederateHandle, Lrc, Outbox, PeerId,
+    Batch, Callback, DataOut, DataPath, Executive, FederateHandle, LogicalTime,
+    LogicalTimeInterval, Lrc, Order, Outbox, PeerId,
 };
 use starling_wire::{PlainFrames, put_data, read_data, run_of_data, split_frame};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -14,7 +15,8 @@ use std::alloc::System;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const FOM: &str = "<objectModel><objects><objectClass><name>HLAobjectRoot</name><objectClass>\
-    <name>A</name><attribute><name>x</name></attribute><attribute><name>y</name></attribute></objectClass></objectClass></objects>\
+    <name>A</name><attribute><name>x</name></attribute><attribute><name>y</name></attribute>\
+    <attribute><name>z</name><order>TimeStamp</order></attribute></objectClass></objectClass></objects>\
     </objectModel>";
 const SENDER: PeerId = PeerId(1);
 const RECEIVER: PeerId = PeerId(2);
@@ -92,26 +94,32 @@ impl Bed {
         ]
     }
 
+    /// All that was said arrives; whether nothing was.
+    fn exchange(&mut self) -> bool {
+        for n in 0..3 {
+            let (peer, lrc) = &mut self.all()[n];
+            let (peer, control) = (*peer, std::mem::take(&mut lrc.outbox().control));
+            for message in control {
+                self.executive.receive(peer, message).unwrap();
+            }
+        }
+        self.executive.settle();
+        let mut idle = true;
+        while let Some((to, message)) = self.executive.poll_output() {
+            idle = false;
+            if let FromExecutive::Removed(why) = &message {
+                panic!("{why}");
+            }
+            let mut all = self.all().into_iter();
+            let (_, lrc) = all.find(|(peer, _)| *peer == to).expect("one of three");
+            lrc.receive(message).unwrap();
+        }
+        idle
+    }
+
     fn run(&mut self) {
         loop {
-            for n in 0..3 {
-                let (peer, lrc) = &mut self.all()[n];
-                let (peer, control) = (*peer, std::mem::take(&mut lrc.outbox().control));
-                for message in control {
-                    self.executive.receive(peer, message).unwrap();
-                }
-            }
-            self.executive.settle();
-            let mut idle = true;
-            while let Some((to, message)) = self.executive.poll_output() {
-                idle = false;
-                if let FromExecutive::Removed(why) = &message {
-                    panic!("{why}");
-                }
-                let mut all = self.all().into_iter();
-                let (_, lrc) = all.find(|(peer, _)| *peer == to).expect("one of three");
-                lrc.receive(message).unwrap();
-            }
+            let idle = self.exchange();
             for (_, lrc) in self.all() {
                 while lrc.next_callback().is_some() {}
             }
@@ -128,7 +136,14 @@ fn calls(region: &Region<'_, System>) -> usize {
     change.allocations + change.reallocations
 }
 
+/// One test, since the allocator counts what all threads take, that of the tests' results, too.
 #[test]
+fn memory() {
+    an_update_takes_no_memory_but_in_a_batch_at_its_receiver();
+    what_goes_to_the_same_federates_is_forwarded_together_and_counted_once();
+    a_message_in_time_stamp_order_takes_one_block_and_a_part_of_a_batch_at_its_receiver();
+}
+
 fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
     let mut bed = Bed::new();
     let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
@@ -229,7 +244,6 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
     }
 }
 
-#[test]
 fn what_goes_to_the_same_federates_is_forwarded_together_and_counted_once() {
     let mut bed = Bed::new();
     let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
@@ -306,4 +320,81 @@ fn what_goes_to_the_same_federates_is_forwarded_together_and_counted_once() {
     };
     let updated = findings.iter().find(|f| f.link == "updated").unwrap();
     assert_eq!(updated.detail, "3 updates have come to the executive");
+}
+
+fn a_message_in_time_stamp_order_takes_one_block_and_a_part_of_a_batch_at_its_receiver() {
+    const STEPS: usize = 10;
+    let mut bed = Bed::new();
+    let class = bed.sender.object_class_handle("HLAobjectRoot.A").unwrap();
+    let z = bed.sender.attribute_handle(class, "z").unwrap();
+    bed.receiver
+        .subscribe_object_class_attributes(class, &[z], true, "")
+        .unwrap();
+    bed.receiver.enable_time_constrained().unwrap();
+    bed.run();
+    bed.sender
+        .publish_object_class_attributes(class, &[z])
+        .unwrap();
+    let instance = bed.sender.register_object_instance(class, None).unwrap();
+    let lookahead = LogicalTimeInterval::float64(1.0).unwrap();
+    bed.sender.enable_time_regulation(lookahead).unwrap();
+    bed.run();
+
+    let (mut taken, mut batches, mut reflected) = (0, 0, 0);
+    for step in 1..=STEPS {
+        let now = LogicalTime::float64(step as f64).unwrap();
+        for _ in 0..UPDATES {
+            bed.sender
+                .update_attribute_values_at(instance, &[(z, &[7; 100])], b"t", now)
+                .unwrap();
+        }
+        let frames = std::mem::take(&mut bed.sender.outbox().frames);
+        let mut rest = &frames[..];
+        let mut to = Vec::new();
+        while let Some((frame, size)) = split_frame(rest).unwrap() {
+            let data = read_data(frame).expect("all are data").unwrap();
+            bed.executive.data(SENDER, &data, &mut to).unwrap();
+            assert_eq!(to, [RECEIVER]);
+            rest = &rest[size..];
+        }
+        let mut batch = Batch::default();
+        let mut rest = &frames[..];
+        let region = Region::new(ALLOCATOR);
+        while !rest.is_empty() {
+            let run = run_of_data(rest, BATCH_BYTES);
+            assert!(run > 1_000 || run == rest.len(), "{run}");
+            batch.refill(&rest[..run]);
+            rest = &rest[run..];
+            batches += 1;
+            let mut frames = batch.bytes();
+            while let Some((frame, size)) = split_frame(frames).unwrap() {
+                let data = read_data(frame).expect("all are data").unwrap();
+                bed.receiver.receive_data(&data, Some(&batch)).unwrap();
+                frames = &frames[size..];
+            }
+        }
+        taken += calls(&region);
+        bed.receiver.time_advance_request(now).unwrap();
+        bed.sender.time_advance_request(now).unwrap();
+        while !bed.exchange() {}
+        let region = Region::new(ALLOCATOR);
+        while let Some(callback) = bed.receiver.next_callback() {
+            reflected += match &callback {
+                Callback::ReflectAttributeValues { time, .. } => {
+                    let time = time.as_deref().map(|t| (t.time, t.received, t.retraction));
+                    let (at, received, retraction) = time.expect("it has one");
+                    assert_eq!((at, received), (now, Order::TimeStamp));
+                    assert_eq!(retraction.number(), reflected as u64 + 1);
+                    1
+                }
+                _ => 0,
+            };
+        }
+        taken += calls(&region);
+        bed.run();
+    }
+    assert_eq!(reflected, STEPS * UPDATES);
+    // The lists of a time grow, too.
+    let most = reflected + 2 * batches + 30 * STEPS;
+    assert!(taken <= most, "{taken} blocks, {most} allowed");
 }

@@ -2,6 +2,7 @@
 
 use super::{LogIndex, RequestNumber, Stamp};
 use crate::ProtocolError;
+use crate::callback::MessageTime;
 use crate::content::{Batch, Content};
 use crate::{
     Address, AddressBuf, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
@@ -86,28 +87,14 @@ pub struct Payload<'a, V = Values<'a>> {
     pub stamp: Option<Stamp>,
 }
 
-/// A payload kept for later.
+/// A payload kept for later, but for how it travels: what keeps it has room for that.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PayloadBuf {
     pub(crate) content: Content,
-    pub(crate) transportation: Transportation,
-    /// In a box: most have none.
-    more: Option<Box<More>>,
-}
-
-/// What most payloads don't have.
-#[derive(Clone, Debug, PartialEq)]
-struct More {
-    address: Option<AddressBuf>,
-    stamp: Option<Stamp>,
-}
-
-impl More {
-    #[cold]
-    fn held(&self) -> usize {
-        let address = self.address.as_ref();
-        size_of::<More>() + address.map_or(0, |a| a.borrow().as_bytes().len())
-    }
+    /// These two in boxes: most have none.
+    address: Option<Box<AddressBuf>>,
+    /// As its callback will have it, but for what is known only then.
+    pub(crate) time: Option<Box<MessageTime>>,
 }
 
 impl Payload<'_> {
@@ -131,23 +118,11 @@ impl Payload<'_> {
 
     #[inline]
     fn kept_as(&self, content: Content) -> PayloadBuf {
-        let more = match (&self.address, &self.stamp) {
-            (None, None) => None,
-            _ => Some(self.more()),
-        };
         PayloadBuf {
             content,
-            transportation: self.transportation,
-            more,
+            address: self.address.map(|address| Box::new(address.to_buf())),
+            time: self.stamp.map(|stamp| Box::new(stamp.into())),
         }
-    }
-
-    #[cold]
-    fn more(&self) -> Box<More> {
-        Box::new(More {
-            address: self.address.map(Address::to_buf),
-            stamp: self.stamp,
-        })
     }
 
     /// Whether there is memory for a copy. A large one that finds none ends the connection, with a
@@ -182,29 +157,31 @@ impl PayloadBuf {
     /// Bytes of values, tag and address.
     #[inline]
     pub(crate) fn held(&self) -> usize {
-        self.content.bytes() + self.more.as_deref().map_or(0, More::held)
+        let in_box = |a: &AddressBuf| size_of::<AddressBuf>() + a.borrow().as_bytes().len();
+        let address = self.address.as_deref().map_or(0, in_box);
+        let time = self.time.as_deref().map_or(0, size_of_val);
+        self.content.bytes() + address + time
     }
 
     /// To whom it was sent, and with which regions, if its sender said so.
     #[inline]
     pub(crate) fn address(&self) -> Option<Address<'_>> {
-        let address = self.more.as_deref()?.address.as_ref();
-        address.map(AddressBuf::borrow)
+        self.address.as_deref().map(AddressBuf::borrow)
     }
 
     /// Its time, if it was given one.
     #[inline]
-    pub(crate) fn stamp(&self) -> Option<&Stamp> {
-        self.more.as_deref()?.stamp.as_ref()
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        self.time.as_deref().map(|time| (*time).into())
     }
 
-    fn borrow(&self) -> Payload<'_> {
+    fn borrow(&self, transportation: Transportation) -> Payload<'_> {
         Payload {
-            transportation: self.transportation,
+            transportation,
             values: self.content.values(),
             tag: self.content.tag(),
             address: self.address(),
-            stamp: self.stamp().copied(),
+            stamp: self.stamp(),
         }
     }
 }
@@ -219,8 +196,8 @@ pub struct OwnedData {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum OwnedBody {
-    Update(ObjectInstanceHandle, PayloadBuf),
-    Interaction(InteractionClassHandle, PayloadBuf),
+    Update(ObjectInstanceHandle, Transportation, PayloadBuf),
+    Interaction(InteractionClassHandle, Transportation, PayloadBuf),
     Fence(RequestNumber),
 }
 
@@ -253,9 +230,11 @@ impl Data<'_> {
     /// A copy that may be kept.
     pub fn to_owned(&self) -> OwnedData {
         let body = match &self.body {
-            DataBody::Update { instance, payload } => OwnedBody::Update(*instance, payload.keep()),
+            DataBody::Update { instance, payload } => {
+                OwnedBody::Update(*instance, payload.transportation, payload.keep())
+            }
             DataBody::Interaction { class, payload } => {
-                OwnedBody::Interaction(*class, payload.keep())
+                OwnedBody::Interaction(*class, payload.transportation, payload.keep())
             }
             DataBody::Fence { request } => OwnedBody::Fence(*request),
         };
@@ -282,9 +261,11 @@ impl DataSent<'_> {
             payload.keep()
         };
         let body = match &self.body {
-            DataBody::Update { instance, payload } => OwnedBody::Update(*instance, keep(payload)),
+            DataBody::Update { instance, payload } => {
+                OwnedBody::Update(*instance, payload.transportation, keep(payload))
+            }
             DataBody::Interaction { class, payload } => {
-                OwnedBody::Interaction(*class, keep(payload))
+                OwnedBody::Interaction(*class, payload.transportation, keep(payload))
             }
             DataBody::Fence { request } => OwnedBody::Fence(*request),
         };
@@ -300,13 +281,13 @@ impl OwnedData {
     /// The frame again.
     pub fn borrow(&self) -> Data<'_> {
         let body = match &self.body {
-            OwnedBody::Update(instance, payload) => DataBody::Update {
+            OwnedBody::Update(instance, transportation, payload) => DataBody::Update {
                 instance: *instance,
-                payload: payload.borrow(),
+                payload: payload.borrow(*transportation),
             },
-            OwnedBody::Interaction(class, payload) => DataBody::Interaction {
+            OwnedBody::Interaction(class, transportation, payload) => DataBody::Interaction {
                 class: *class,
-                payload: payload.borrow(),
+                payload: payload.borrow(*transportation),
             },
             OwnedBody::Fence(request) => DataBody::Fence { request: *request },
         };

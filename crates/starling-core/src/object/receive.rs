@@ -16,7 +16,7 @@ use crate::message::{
 };
 use crate::{
     AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Order, ParameterHandle, ProtocolError,
+    ObjectInstanceHandle, Order, ParameterHandle, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -76,6 +76,7 @@ pub(crate) struct Received {
     pub(crate) sender: FederateHandle,
     /// The order in which they are received.
     pub(crate) order: Order,
+    pub(crate) transportation: Transportation,
 }
 
 impl QueuedObject {
@@ -153,7 +154,7 @@ impl QueuedObject {
             }
             QueuedObject::Remove {
                 producer, stamp, ..
-            } => (*producer, stamp.as_deref()),
+            } => (*producer, stamp.as_deref().copied()),
             _ => return None,
         };
         Some((sender, stamp?.retraction?))
@@ -436,7 +437,9 @@ impl Federate {
             None => Order::Receive,
             stamp => self.time.received_order(stamp),
         };
+        let transportation = payload.transportation;
         let payload = match batch {
+            Some(batch) if batch.is_small() => payload.keep_within(batch),
             Some(batch) if order == Order::Receive && self.delivery.is_straight() => {
                 payload.keep_within(batch)
             }
@@ -450,6 +453,7 @@ impl Federate {
             sender_applied: data.after.index,
             sender: data.sender,
             order,
+            transportation,
         });
         match stamp.filter(|_| order == Order::TimeStamp) {
             Some(stamp) => self.delivery.push_in_time_order(stamp.time, message),
@@ -529,7 +533,10 @@ impl Federate {
                     instance,
                     tag,
                     producer: self.conveyed(producer),
-                    time: self.delivered_at(producer, stamp.as_deref(), order),
+                    time: {
+                        let time = stamp.map(|stamp| Box::new((*stamp).into()));
+                        self.delivered_at(producer, time, order)
+                    },
                 })
             }
             QueuedObject::Provide(wanted) => {
@@ -561,6 +568,7 @@ impl Federate {
             sender_applied,
             payload,
             order,
+            transportation,
         } = received;
         let sender_applied = self.judged_from(sender_applied, order);
         // One that names its receivers only is sent with the default region.
@@ -599,8 +607,8 @@ impl Federate {
             delivered().any(|(a, _)| !of(a).is_empty())
         };
         let regions = self.conveyed_regions(sender, has_dimensions, with);
-        let time = self.delivered_at(sender, payload.stamp(), order);
-        self.mom.tally.reflected(classes.0, payload.transportation);
+        let time = self.delivered_at(sender, payload.time, order);
+        self.mom.tally.reflected(classes.0, transportation);
         if first {
             self.reflected_first(instance, classes.0);
         }
@@ -608,7 +616,7 @@ impl Federate {
         Some(Callback::ReflectAttributeValues {
             instance,
             values: NamedValues { content, handles },
-            transportation: payload.transportation,
+            transportation,
             producer: self.conveyed(sender),
             regions,
             time,
@@ -644,6 +652,7 @@ impl Federate {
             sender_applied,
             payload,
             order,
+            transportation,
         } = received;
         let with = payload.address();
         let sender_applied = self.judged_from(sender_applied, order);
@@ -661,13 +670,13 @@ impl Federate {
             sent.is_some_and(|c| !c.dimensions.is_empty())
         };
         let regions = self.conveyed_regions(sender, has_dimensions, with);
-        let time = self.delivered_at(sender, payload.stamp(), order);
-        self.mom.tally.received(class, payload.transportation);
+        let time = self.delivered_at(sender, payload.time, order);
+        self.mom.tally.received(class, transportation);
         let content = payload.content;
         Some(Callback::ReceiveInteraction {
             class: received,
             values: NamedValues { content, handles },
-            transportation: payload.transportation,
+            transportation,
             producer: self.conveyed(sender),
             regions,
             time,

@@ -286,10 +286,14 @@ impl QueuedObject {
             }),
             QueuedObject::Discover(instance) => Queued::Discover(*instance),
             QueuedObject::Reflect { instance, received } => {
-                received.save(OwnedBody::Update(*instance, received.payload.clone()))
+                let payload = received.payload.clone();
+                let body = OwnedBody::Update(*instance, received.transportation, payload);
+                received.save(body)
             }
             QueuedObject::Receive { class, received } => {
-                received.save(OwnedBody::Interaction(*class, received.payload.clone()))
+                let payload = received.payload.clone();
+                let body = OwnedBody::Interaction(*class, received.transportation, payload);
+                received.save(body)
             }
             QueuedObject::Remove {
                 instance,
@@ -378,20 +382,21 @@ impl QueuedObject {
                 order,
             }),
             Queued::Data { data, order } => {
-                let received = |payload| Received {
+                let received = |transportation, payload| Received {
+                    transportation,
                     sender: data.sender,
                     sender_applied: data.after.index,
                     payload,
                     order,
                 };
                 match data.body {
-                    OwnedBody::Update(instance, payload) => Ok(QueuedObject::Reflect {
+                    OwnedBody::Update(instance, how, payload) => Ok(QueuedObject::Reflect {
                         instance,
-                        received: received(payload),
+                        received: received(how, payload),
                     }),
-                    OwnedBody::Interaction(class, payload) => Ok(QueuedObject::Receive {
+                    OwnedBody::Interaction(class, how, payload) => Ok(QueuedObject::Receive {
                         class,
-                        received: received(payload),
+                        received: received(how, payload),
                     }),
                     OwnedBody::Fence(_) => Err(nothing_that_waits()),
                 }

@@ -762,27 +762,21 @@ impl Federate {
     pub(crate) fn delivered_at(
         &mut self,
         sender: FederateHandle,
-        stamp: Option<&Stamp>,
+        time: Option<Box<MessageTime>>,
         received: Order,
     ) -> Option<Box<MessageTime>> {
-        let Stamp { time, retraction } = *stamp?;
+        let mut time = time?;
+        let Stamp { retraction, .. } = (*time).into();
         // What comes in time-stamp order can't be retracted by then, but when the queue is flushed.
         let advance = self.time.clock.advance();
         let flushing = advance.is_some_and(|(kind, _)| kind == Advance::FlushQueue);
         if let Some(number) = retraction.filter(|_| flushing || received == Order::Receive) {
-            self.time.delivered.insert((sender, number), time);
+            self.time.delivered.insert((sender, number), time.time);
         }
-        let (sent, number) = match retraction {
-            Some(number) => (Order::TimeStamp, Some(number)),
-            None => (Order::Receive, None),
-        };
-        let retraction = number.map(|n| MessageRetractionHandle::new(sender, n));
-        Some(Box::new(MessageTime {
-            time,
-            sent,
-            received,
-            retraction: retraction.unwrap_or_default(),
-        }))
+        time.received = received;
+        let retraction = retraction.map(|n| MessageRetractionHandle::new(sender, n));
+        time.retraction = retraction.unwrap_or_default();
+        Some(time)
     }
 
     /// Sets how many bytes time management may withhold; before this is called, any.
