@@ -457,7 +457,7 @@ mod tests {
             (now, looks) = (next, looks + 1);
         }
         assert!(looks < 110, "{looks}");
-        // It stops, and begins anew.
+        // It stops, and begins again.
         assert_eq!(reminder.look(now, None, age), None);
         reminder.at = Some(now);
         assert_eq!(

@@ -33,7 +33,7 @@ struct Peer {
 }
 
 impl Rings {
-    /// Begins anew, as this one.
+    /// Begins, as this one, without peers.
     pub(crate) fn open(&mut self, board: Board, place: Place) {
         let peers = Vec::new();
         self.0 = Some(Open {

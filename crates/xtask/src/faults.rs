@@ -300,7 +300,7 @@ mod tests {
     fn all_faults_fit_the_sources() {
         let lists = KINDS.iter().map(|kind| kind.faults().unwrap());
         let faults: Vec<_> = lists
-            .inspect(|list| assert!(list.len() >= 10))
+            .inspect(|list| assert!(list.len() >= 20))
             .flatten()
             .collect();
         let mut unfit = Vec::new();

@@ -240,16 +240,17 @@ impl Execution {
                 cause.sender
             )));
         }
-        let users: Vec<_> = self.regions.updates.users(region).collect();
-        let in_use = users.iter().any(|(i, _)| !self.time.is_deleting(*i));
-        if in_use || self.subscriptions.regions.is_used(region) {
+        if self.subscriptions.regions.is_used(region) {
             return Err(ProtocolError(format!("{region} was deleted while in use")));
         }
-        // For its creator these instances are gone for good; others have not come to that time.
+        // For its creator these instances are gone: others have not come to that time, or the deletion has just
+        // been retracted.
+        let users: Vec<_> = self.regions.updates.users(region).collect();
         for (instance, attribute) in users {
             self.regions
                 .updates
                 .unassociate(instance, attribute, region);
+            self.touch(instance);
         }
         self.regions.take(region);
         if self.conveys_regions() {

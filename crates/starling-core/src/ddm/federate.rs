@@ -314,6 +314,16 @@ impl Federate {
         Ok(())
     }
 
+    /// A deletion was retracted that was not delivered here: at the executive the regions of this federate's attributes
+    /// had gone with it.
+    pub(crate) fn associate_again(&mut self, instance: ObjectInstanceHandle) {
+        let regions = self.regions.updates.all_of(instance);
+        if !regions.is_empty() {
+            let request = Request::AssociateRegions { instance, regions };
+            self.log.request(request);
+        }
+    }
+
     /// Unassociate Regions For Updates, §9.7: what has no region left is updated with the default
     /// region.
     pub fn unassociate_regions_for_updates(

@@ -220,7 +220,7 @@ impl Federate {
         has_dimensions: impl FnOnce(&ObjectModel) -> bool,
         sent: Option<Address<'_>>,
     ) -> Option<Vec<RegionHandle>> {
-        if !self.mom.switches.convey_regions || !has_dimensions(&self.model) {
+        if !self.mom.conveys_regions() || !has_dimensions(&self.model) {
             return None;
         }
         let Some(sent) = sent else {

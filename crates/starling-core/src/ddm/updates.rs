@@ -3,7 +3,7 @@
 use super::Defaults;
 use super::index::{Ranges, RegionIndex};
 use crate::handles::HandleMap;
-use crate::message::Range;
+use crate::message::{AttributeRegions, Range};
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner, RegionHandle};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,6 +90,16 @@ impl UpdateRegions {
                 self.index.remove(region);
             }
         }
+    }
+
+    /// The regions of all attributes of an instance.
+    pub(crate) fn all_of(&self, instance: ObjectInstanceHandle) -> Vec<AttributeRegions> {
+        let of_instance = self.instances.get(&instance).into_iter().flatten();
+        let list = of_instance.map(|(attribute, regions)| AttributeRegions {
+            attributes: vec![*attribute],
+            regions: regions.iter().copied().collect(),
+        });
+        list.collect()
     }
 
     /// An instance is gone.

@@ -166,7 +166,7 @@ pub fn require_designators(modules: &[String], mim: Option<&str>) -> Result<(), 
     require_given(modules.len(), mim).map_err(|e| e.in_service(create_service(mim.is_some())))
 }
 
-/// Whoever has an empty name can't be told from others, nor be named in a command.
+/// An empty name distinguishes nobody, and can't be given in a command.
 fn require_name(whose: &str, name: &str) -> Result<(), Exception> {
     if !name.is_empty() {
         return Ok(());

@@ -40,6 +40,11 @@ impl FederateMom {
         new
     }
 
+    /// Whether this federate is to be told with which regions others sent (§9, Convey Region Designator Sets).
+    pub(crate) fn conveys_regions(&self) -> bool {
+        self.switches.convey_regions
+    }
+
     /// Whether the RTI acts on interactions of this class.
     #[inline]
     pub(crate) fn serves(&self, class: InteractionClassHandle) -> bool {

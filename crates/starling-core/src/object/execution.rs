@@ -311,9 +311,13 @@ impl Execution {
         };
         self.forget_associations(handle);
         self.forget_transfers(handle);
-        // Who has deleted it locally need not remember that any longer.
+        // Who has deleted it locally need not remember that any longer, nor what was its own of it who was told
+        // of a deletion that might have been retracted.
         let told = gone.known.keys().chain(&gone.locally_deleted).copied();
-        let audience: Vec<_> = told.filter(|f| *f != producer).collect();
+        let owners = gone.owners().iter().flatten().filter_map(|o| o.federate());
+        let mut audience: Vec<_> = told.chain(owners).filter(|f| *f != producer).collect();
+        audience.sort_unstable();
+        audience.dedup();
         self.touch(handle);
         let removed = Entry::Remove {
             instance: handle,

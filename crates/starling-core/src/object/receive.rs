@@ -258,6 +258,7 @@ impl Federate {
         }
         if self.time.take_undeleted(d.instance) || self.delivery.has_ended() {
             // It knows it still: a removal was retracted, and one that has resigned is told nothing.
+            self.associate_again(d.instance);
             return Ok(());
         }
         let name = if d.name.is_empty() {
@@ -265,7 +266,7 @@ impl Federate {
         } else {
             d.name
         };
-        let instance = Instance {
+        let mut instance = Instance {
             registered_class: d.registered_class,
             known_class: d.known_class,
             name,
@@ -279,6 +280,12 @@ impl Federate {
             discovered: false,
             removed: false,
         };
+        if let Some(kept) = self.time.take_kept(d.instance) {
+            // Its deletion was retracted.
+            instance.owned = kept.owned;
+            instance.transportations = kept.transportations;
+            instance.orders = kept.orders;
+        }
         if self
             .objects
             .instances
@@ -311,7 +318,10 @@ impl Federate {
             stamp: stamp.map(Box::new),
             order,
         };
-        // Not there: locally deleted meanwhile.
+        // Not there: locally deleted meanwhile, or removed before, which can't be retracted any more.
+        if !self.objects.instances.contains_key(&instance) {
+            self.time.take_kept(instance);
+        }
         if let Some(known) = self.objects.instances.get_mut(&instance) {
             match stamp.filter(|_| order == Order::TimeStamp) {
                 Some(stamp) => self.delivery.push_in_time_order(stamp.time, removal),
@@ -524,11 +534,16 @@ impl Federate {
                 stamp,
                 order,
             } => {
-                // Locally deleted after the removal was applied: nothing to tell any more.
-                self.objects.take(instance)?;
+                let Some(known) = self.objects.take(instance) else {
+                    // Locally deleted after the removal was applied, or removed before, which can't be retracted
+                    // any more: nothing to tell.
+                    self.time.take_kept(instance);
+                    return None;
+                };
                 self.forget_ownership(instance);
                 self.regions.forget_instance(instance);
                 self.mom.tally.instances.removed += 1;
+                self.keep_removed(instance, known, (stamp.as_deref(), order));
                 Some(Callback::RemoveObjectInstance {
                     instance,
                     tag,

@@ -387,7 +387,8 @@ impl Federate {
             return;
         };
         let mut name = String::new();
-        if let Some(instance) = self.objects.get_mut(asked.instance) {
+        let known = self.objects.get_mut(asked.instance);
+        if let Some(instance) = known.or_else(|| self.time.kept(asked.instance)) {
             instance.name().clone_into(&mut name);
             for (attribute, transfer) in asked.attributes {
                 if divested.contains(&attribute) {
@@ -452,6 +453,12 @@ impl Federate {
             index,
             as_of,
         } = queued;
+        if notice == OwnershipNotice::Acquired
+            && let Some(kept) = self.time.kept(instance)
+        {
+            // It was removed, and may be there again: then it is this federate's.
+            attributes.iter().for_each(|a| kept.own(*a));
+        }
         let known_class = self.known(instance).ok()?.known_class();
         attributes.retain(|a| self.still_concerns(notice, instance, known_class, *a, as_of));
         if attributes.is_empty() {

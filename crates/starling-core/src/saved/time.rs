@@ -98,12 +98,21 @@ pub struct Federate {
     /// Messages of others that were delivered and may be retracted, as they were delivered: sender,
     /// number there, time stamp.
     pub delivered: Vec<(FederateHandle, u64, LogicalTime)>,
-    /// Instances whose removal was retracted before it was delivered.
-    pub undeleted: BTreeSet<ObjectInstanceHandle>,
+    /// Instances that others have deleted by such messages.
+    pub deleted: Deleted,
     /// The executive's answer to the last query: GALT and LITS, where they are defined.
     pub bounds: Option<(Option<LogicalTime>, Option<LogicalTime>)>,
     /// Interaction classes whose order type is not the FDD's.
     pub orders: BTreeMap<InteractionClassHandle, Order>,
+}
+
+/// Instances that others have deleted by messages that may be retracted.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Deleted {
+    /// The removal was delivered, and this federate owned attributes of it.
+    pub kept: BTreeMap<ObjectInstanceHandle, KnownInstance>,
+    /// The message was retracted before the removal was delivered.
+    pub restored: BTreeSet<ObjectInstanceHandle>,
 }
 
 /// How far being constrained has come.

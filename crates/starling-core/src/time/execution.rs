@@ -488,8 +488,11 @@ impl Execution {
             return Ok(());
         };
         let class = known.forget_known(by).unwrap_or(known.class());
+        for federate in &at_once {
+            known.forget_known(*federate);
+        }
         for federate in at_once {
-            known.forget_known(federate);
+            self.forget_own_associations(instance, federate);
         }
         let deletion = Deletion {
             message: (by, stamp.time, stamp.retraction.unwrap_or_default()),
@@ -516,6 +519,7 @@ impl Execution {
             if let Some(known) = self.objects.get_mut(instance) {
                 known.forget_known(federate);
             }
+            self.forget_own_associations(instance, federate);
             self.touch(instance);
         }
     }
@@ -543,6 +547,16 @@ impl Execution {
         for federate in self.log.members() {
             self.log.advance();
             self.discover(None, federate, &[instance]);
+        }
+        for federate in self.end_lost_ownership(instance) {
+            self.log.advance();
+            let removed = Entry::Remove {
+                instance,
+                producer: deletion.message.0,
+                tag: Vec::new(),
+                stamp: None,
+            };
+            self.log.tell(None, &[federate], removed);
         }
         self.advise(None);
     }

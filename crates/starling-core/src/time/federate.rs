@@ -51,6 +51,9 @@ pub(crate) struct FederateTime {
     pub(super) deleted: BTreeMap<ObjectInstanceHandle, Instance>,
     /// Messages of others that were delivered and may be retracted.
     pub(super) delivered: Delivered,
+    /// What others have deleted by such messages and this federate owned attributes of, to be its own again if they
+    /// are retracted.
+    pub(super) kept: BTreeMap<ObjectInstanceHandle, Instance>,
     /// Instances whose removal was retracted before it was delivered.
     pub(super) undeleted: BTreeSet<ObjectInstanceHandle>,
     /// The executive's answer to the last query.
@@ -131,6 +134,7 @@ impl FederateTime {
             sent_by_time: BTreeSet::new(),
             deleted: BTreeMap::new(),
             delivered: Delivered::default(),
+            kept: BTreeMap::new(),
             undeleted: BTreeSet::new(),
             bounds: None,
             orders: BTreeMap::new(),
@@ -156,6 +160,16 @@ impl FederateTime {
     }
 
     /// An instance that was about to be removed is not: it need not be discovered.
+    /// What was this federate's of an instance when it was removed, and can be again.
+    pub(crate) fn take_kept(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
+        self.kept.remove(&instance)
+    }
+
+    /// The same, to look at.
+    pub(crate) fn kept(&mut self, instance: ObjectInstanceHandle) -> Option<&mut Instance> {
+        self.kept.get_mut(&instance)
+    }
+
     pub(crate) fn take_undeleted(&mut self, instance: ObjectInstanceHandle) -> bool {
         !self.undeleted.is_empty() && self.undeleted.remove(&instance)
     }
@@ -758,6 +772,28 @@ impl Federate {
         }
     }
 
+    /// An instance is removed by this message. If that may be retracted, what this federate owns of it is kept; the
+    /// executive says when it can't be any more.
+    pub(crate) fn keep_removed(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        known: Instance,
+        (stamp, received): (Option<&Stamp>, Order),
+    ) {
+        if self.may_be_retracted(stamp, received).is_some() && !known.owned().is_empty() {
+            self.time.kept.insert(instance, known);
+        }
+    }
+
+    /// The number by which its sender may retract a message that is delivered now, if it may: what comes in
+    /// time-stamp order can't be retracted by then, but when the queue is flushed.
+    fn may_be_retracted(&self, stamp: Option<&Stamp>, received: Order) -> Option<u64> {
+        let advance = self.time.clock.advance();
+        let flushing = advance.is_some_and(|(kind, _)| kind == Advance::FlushQueue);
+        let number = stamp?.retraction;
+        number.filter(|_| flushing || received == Order::Receive)
+    }
+
     /// What a message's callback says of its time, and that it is being delivered.
     pub(crate) fn delivered_at(
         &mut self,
@@ -766,14 +802,12 @@ impl Federate {
         received: Order,
     ) -> Option<Box<MessageTime>> {
         let mut time = time?;
-        let Stamp { retraction, .. } = (*time).into();
-        // What comes in time-stamp order can't be retracted by then, but when the queue is flushed.
-        let advance = self.time.clock.advance();
-        let flushing = advance.is_some_and(|(kind, _)| kind == Advance::FlushQueue);
-        if let Some(number) = retraction.filter(|_| flushing || received == Order::Receive) {
+        let stamp = Stamp::from(*time);
+        if let Some(number) = self.may_be_retracted(Some(&stamp), received) {
             self.time.delivered.insert((sender, number), time.time);
         }
         time.received = received;
+        let retraction = stamp.retraction;
         let retraction = retraction.map(|n| MessageRetractionHandle::new(sender, n));
         time.retraction = retraction.unwrap_or_default();
         Some(time)

@@ -126,7 +126,10 @@ impl FederateTime {
             last_number: self.last_number,
             sent: sent.collect(),
             delivered: self.delivered.save(),
-            undeleted: self.undeleted.clone(),
+            deleted: saved::Deleted {
+                kept: self.kept.iter().map(|(h, i)| (*h, i.save())).collect(),
+                restored: self.undeleted.clone(),
+            },
             bounds: self.bounds,
             orders: self.orders.clone(),
         }
@@ -140,6 +143,9 @@ impl FederateTime {
     ) -> Result<(), ProtocolError> {
         for (handle, deleted) in saved.sent.values().filter_map(|s| s.deletes.as_ref()) {
             deleted.require_in(model, *handle)?;
+        }
+        for (handle, kept) in &saved.deleted.kept {
+            kept.require_in(model, *handle)?;
         }
         let by_time = saved.sent.iter();
         self.sent_by_time = by_time.map(|(number, s)| (s.time, *number)).collect();
@@ -161,7 +167,9 @@ impl FederateTime {
         self.asynchronous = saved.asynchronous;
         self.last_number = saved.last_number;
         self.delivered = Delivered::restore(saved.delivered);
-        self.undeleted = saved.undeleted;
+        let kept = saved.deleted.kept.into_iter();
+        self.kept = kept.map(|(h, i)| (h, Instance::restore(i))).collect();
+        self.undeleted = saved.deleted.restored;
         self.bounds = saved.bounds;
         self.orders = saved.orders;
         Ok(())

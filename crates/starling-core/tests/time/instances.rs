@@ -401,3 +401,151 @@ fn a_new_owner_does_not_hear_the_former_owner_s_values() {
     assert_eq!(short(&told[1]), "grant 10");
     assert_eq!(f.member("b").counters().unsubscribed, 2);
 }
+
+/// As `known_instance`, and c, which is not constrained, owns x.
+fn owned_by_another() -> (Federation, ObjectInstanceHandle, AttributeHandle) {
+    let (mut f, instance, xy) = known_instance();
+    let (class, x) = (f.class("A"), vec![xy[0]]);
+    f.call("c", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("a", |f| {
+        f.unconditional_attribute_ownership_divestiture(instance, &x, b"")
+    })
+    .unwrap();
+    f.run();
+    f.call("c", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &x, b"")
+    })
+    .unwrap();
+    f.callbacks("c");
+    assert!(owns(&mut f, "c", instance, x[0]).unwrap());
+    (f, instance, x[0])
+}
+
+fn owns(
+    f: &mut Federation,
+    name: &str,
+    instance: ObjectInstanceHandle,
+    attribute: AttributeHandle,
+) -> Result<bool, ExceptionKind> {
+    let owns = f.call(name, |f| {
+        f.is_attribute_owned_by_federate(instance, attribute)
+    });
+    owns.map_err(|e| e.kind)
+}
+
+fn delete(f: &mut Federation, instance: ObjectInstanceHandle) -> MessageRetractionHandle {
+    let delete = f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(9.0))
+    });
+    delete.unwrap()
+}
+
+#[test]
+fn who_was_told_of_a_deletion_owns_again_what_it_did_when_that_is_retracted() {
+    let (mut f, instance, x) = owned_by_another();
+    let handle = delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    let unknown = Err(ExceptionKind::ObjectInstanceNotKnown);
+    assert_eq!(owns(&mut f, "c", instance, x), unknown);
+    f.call("a", |f| f.retract(handle)).unwrap();
+    let again = format!("retract {}, discover", handle.number());
+    assert_eq!(f.told("c"), again);
+    assert!(owns(&mut f, "c", instance, x).unwrap());
+    f.call("c", |f| {
+        f.update_attribute_values(instance, &[(x, b"1")], b"still")
+    })
+    .unwrap();
+    f.call("b", |f| f.enable_asynchronous_delivery()).unwrap();
+    assert_eq!(f.told("b"), "still");
+    assert_eq!(f.status().refused, 0);
+    // Not delivered when it is retracted.
+    let handle = delete(&mut f, instance);
+    f.run();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    f.run();
+    assert_eq!(f.told("c"), "");
+    assert!(owns(&mut f, "c", instance, x).unwrap());
+    // For good: what it was is forgotten, and is no other instance's.
+    delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    f.tar("b", 9.0);
+    f.tar("a", 20.0);
+    assert_eq!(f.told("b"), "remove d@9TT, grant 9");
+    assert_eq!((f.told("c").as_str(), f.status().instances), ("", 0));
+    assert_eq!(owns(&mut f, "c", instance, x), unknown);
+}
+
+#[test]
+fn who_does_not_discover_again_what_was_deleted_owns_nothing_of_it() {
+    let (mut f, instance, x) = owned_by_another();
+    let class = f.class("A");
+    f.call("c", |f| f.unsubscribe_object_class(class)).unwrap();
+    let handle = delete(&mut f, instance);
+    assert_eq!(f.told("c"), "remove d@9TR");
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("c"), format!("retract {}", handle.number()));
+    // It is there for others.
+    f.call("a", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &[x], b"")
+    })
+    .unwrap();
+    f.callbacks("a");
+    assert!(owns(&mut f, "a", instance, x).unwrap());
+    // If it discovers the instance later, it is not what it was.
+    f.call("c", |f| {
+        f.subscribe_object_class_attributes(class, &[x], true, "")
+    })
+    .unwrap();
+    assert_eq!(f.told("c"), "discover");
+    assert!(!owns(&mut f, "c", instance, x).unwrap());
+}
+
+#[test]
+fn a_region_of_who_was_told_of_a_deletion_may_be_deleted_whether_that_is_retracted_or_not() {
+    for delivered in [true, false] {
+        let (mut f, instance, x) = owned_by_another();
+        let dimension = f.federate("c").dimension_handle("D").unwrap();
+        let region = f.call("c", |f| f.create_region(&[dimension])).unwrap();
+        f.call("c", |f| f.set_range_bounds(region, dimension, 0, 5))
+            .unwrap();
+        f.call("c", |f| f.commit_region_modifications(&[region]))
+            .unwrap();
+        let pair = || AttributeRegions {
+            attributes: vec![x],
+            regions: vec![region],
+        };
+        f.call("c", |f| {
+            f.associate_regions_for_updates(instance, &[pair()])
+        })
+        .unwrap();
+        f.run();
+        let handle = delete(&mut f, instance);
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+            // It has not heard of the retraction.
+            f.call("a", |f| f.retract(handle)).unwrap();
+            f.call("c", |f| f.delete_region(region)).unwrap();
+            assert_eq!(
+                f.told("c"),
+                format!("retract {}, discover", handle.number())
+            );
+        } else {
+            f.run();
+            f.call("a", |f| f.retract(handle)).unwrap();
+            assert_eq!(f.told("c"), "");
+            let in_use = f.call("c", |f| f.delete_region(region)).unwrap_err();
+            assert_eq!(
+                in_use.kind,
+                ExceptionKind::RegionInUseForUpdateOrSubscription
+            );
+            f.call("c", |f| {
+                f.unassociate_regions_for_updates(instance, &[pair()])
+            })
+            .unwrap();
+            f.call("c", |f| f.delete_region(region)).unwrap();
+        }
+        f.run();
+        assert!(f.is_joined("c") && owns(&mut f, "c", instance, x).unwrap());
+    }
+}

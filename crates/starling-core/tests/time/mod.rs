@@ -4,7 +4,7 @@ mod instances;
 mod withheld;
 
 use crate::common::Federation;
-use starling_core::message::{After, Data, DataBody, Payload, ResignAction};
+use starling_core::message::{After, AttributeRegions, Data, DataBody, Payload, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
     MessageRetractionHandle, MessageTime, ObjectInstanceHandle, Order, Service, Transportation,

@@ -183,7 +183,7 @@ mod ddm_room {
 
 mod time_room {
     use super::*;
-    use saved::time::{Clock, Deletion, Execution, Federate, FederateTime, Sent};
+    use saved::time::{Clock, Deleted, Deletion, Execution, Federate, FederateTime, Sent};
     structs! {
         Execution { time_type, federates, messages, retractable, deletions, unsettled }
         FederateTime { clock, constrained, over, enabling, constraining, released, queue }
@@ -191,9 +191,10 @@ mod time_room {
         Deletion { message, class, waiting }
         Federate {
             time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered,
-            undeleted, bounds, orders
+            deleted, bounds, orders
         }
         Sent { time, deletes }
+        Deleted { kept, restored }
     }
     enums! {
         saved::time::Bound { Never, At { time, strict } }

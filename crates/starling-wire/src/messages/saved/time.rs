@@ -1,7 +1,7 @@
 //! Time management.
 
 use starling_core::saved::time::{
-    Bound, Clock, Constraint, Deletion, Execution, Federate, FederateTime, Sent,
+    Bound, Clock, Constraint, Deleted, Deletion, Execution, Federate, FederateTime, Sent,
 };
 
 fields! {
@@ -9,8 +9,9 @@ fields! {
     FederateTime { clock, constrained, over, enabling, constraining, released, queue }
     Clock { time, exclusive, lookahead, floor, advance }
     Deletion { message, class, waiting }
-    Federate { time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered, undeleted, bounds, orders }
+    Federate { time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered, deleted, bounds, orders }
     Sent { time, deletes }
+    Deleted { kept, restored }
 }
 
 variants! {
