@@ -197,7 +197,9 @@ impl Play {
         self.executive.data(peer, &data.borrow(), &mut to)?;
         self.deliver();
         if to.contains(&OBSERVER) {
-            self.observer.receive_data(&data.borrow(), None).unwrap();
+            self.observer
+                .receive_data(&data.borrow(), DataPath::Executive, None)
+                .unwrap();
         }
         Ok(())
     }

@@ -140,12 +140,25 @@ impl Bed {
     /// # Errors
     /// What the LRC refuses.
     pub fn reach_member(&mut self, to: PeerId, message: Message) -> Result<(), ProtocolError> {
+        self.reach_by(DataPath::Executive, to, message)
+    }
+
+    /// The same of a message on a link of this path.
+    ///
+    /// # Errors
+    /// What the LRC refuses.
+    pub fn reach_by(
+        &mut self,
+        path: DataPath,
+        to: PeerId,
+        message: Message,
+    ) -> Result<(), ProtocolError> {
         let Some(member) = self.members.get_mut(&to) else {
             return Ok(());
         };
         match message {
             Message::FromExecutive(message) => member.receive(message),
-            Message::Data(data) => member.receive_data(&data.borrow(), None),
+            Message::Data(data) => member.receive_data(&data.borrow(), path, None),
             Message::ToExecutive(_) | Message::End => panic!("the wrong way"),
         }
     }

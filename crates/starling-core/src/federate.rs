@@ -316,10 +316,11 @@ impl Federate {
     pub fn receive_data(
         &mut self,
         data: &Data<'_>,
+        path: DataPath,
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
-        match self.log.receive_data(data)? {
-            Now::Handle => self.apply_data(data, batch),
+        match self.log.receive_data(data, path)? {
+            Now::Handle => self.apply_data(data, path, batch),
             Now::Wait => self.apply_ready(),
             Now::Refuse => {
                 self.counters.from_removed += 1;
@@ -386,7 +387,7 @@ impl Federate {
         while let Some(ordered) = self.log.next() {
             match ordered {
                 Ordered::Entry(entry) => self.apply(Arc::unwrap_or_clone(entry))?,
-                Ordered::Data(data) => self.apply_data(&data.borrow(), None)?,
+                Ordered::Data(data, path) => self.apply_data(&data.borrow(), path, None)?,
                 Ordered::Time(notice) => self.apply_time(notice)?,
             }
         }

@@ -5,7 +5,7 @@ use crate::common::Federation;
 use crate::save::{restoring, saved};
 use starling_core::message::{After, Data, DataBody, Payload, ResignAction};
 use starling_core::{
-    Archived, Callback, FederateHandle, InteractionClassHandle, Transportation, ValuesBuf,
+    Archived, Callback, DataPath, FederateHandle, InteractionClassHandle, Transportation, ValuesBuf,
 };
 
 /// A publishes I, B subscribes to it.
@@ -107,7 +107,9 @@ fn what_overtakes_a_restore_and_can_not_be_is_counted() {
             payload,
         },
     };
-    f.federate("B").receive_data(&data, None).unwrap();
+    f.federate("B")
+        .receive_data(&data, DataPath::Direct, None)
+        .unwrap();
     assert_eq!(received(&mut f), [""; 0]);
     assert_eq!(f.member("B").counters().unknown, 1);
 }

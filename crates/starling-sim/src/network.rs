@@ -336,7 +336,7 @@ impl Network {
 
     fn down(&mut self, peer: PeerId, bytes: &[u8], checker: &mut dyn Watch) {
         if let Some(mut lrc) = self.joining.remove(&peer) {
-            take(&mut lrc, bytes);
+            take(&mut lrc, DataPath::Executive, bytes);
             match lrc.answer() {
                 Some(Ok(Answer::Joined(handle))) => {
                     let host = Host {
@@ -364,7 +364,7 @@ impl Network {
             return;
         }
         if let Some(host) = self.hosts.get_mut(&peer) {
-            take(&mut host.lrc, bytes);
+            take(&mut host.lrc, DataPath::Executive, bytes);
             match host.lrc.federate() {
                 // A restore may have made it another.
                 Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
@@ -375,7 +375,7 @@ impl Network {
 
     fn data(&mut self, to: FederateHandle, bytes: &[u8]) {
         if let Some(host) = self.host(to) {
-            take(&mut host.lrc, bytes);
+            take(&mut host.lrc, DataPath::Direct, bytes);
             self.remove_resigned(to);
         }
     }
@@ -429,13 +429,13 @@ impl Network {
     }
 }
 
-/// Lets an LRC have a frame.
-fn take(lrc: &mut Lrc<Sent>, bytes: &[u8]) {
+/// Lets an LRC have a frame that came by this path.
+fn take(lrc: &mut Lrc<Sent>, path: DataPath, bytes: &[u8]) {
     let mut batch = Batch::default();
     batch.refill(bytes);
     let taken = match decode(batch.bytes()) {
         Frame::FromExecutive(message) => lrc.receive(message),
-        Frame::Data(data) => lrc.receive_data(&data, Some(&batch)),
+        Frame::Data(data) => lrc.receive_data(&data, path, Some(&batch)),
         other => panic!("to a federate: {other:?}"),
     };
     taken.unwrap_or_else(|e| panic!("a federate refuses what comes: {e}"));

@@ -34,6 +34,15 @@ fn seeds_of_saves_whose_end_came_too_early() {
     }
 }
 
+/// What a former owner sent by the executive came behind what the next owner did, since it waited for a discovery; and
+/// what waits otherwise until then is to wait for it, too.
+#[test]
+fn seeds_of_discoveries_that_were_asked_for() {
+    for seed in [512_056, 513_336] {
+        starling_sim::run(seed, 300);
+    }
+}
+
 #[test]
 fn seeds_of_data_distribution_management() {
     replay(1000, starling_sim::ddm::run);

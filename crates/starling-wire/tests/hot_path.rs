@@ -199,7 +199,9 @@ fn an_update_takes_no_memory_but_in_a_batch_at_its_receiver() {
             let mut frames = batch.bytes();
             while let Some((frame, size)) = split_frame(frames).unwrap() {
                 let data = read_data(frame).expect("all are data").unwrap();
-                bed.receiver.receive_data(&data, Some(&batch)).unwrap();
+                bed.receiver
+                    .receive_data(&data, DataPath::Executive, Some(&batch))
+                    .unwrap();
                 frames = &frames[size..];
             }
         }
@@ -369,7 +371,9 @@ fn a_message_in_time_stamp_order_takes_one_block_and_a_part_of_a_batch_at_its_re
             let mut frames = batch.bytes();
             while let Some((frame, size)) = split_frame(frames).unwrap() {
                 let data = read_data(frame).expect("all are data").unwrap();
-                bed.receiver.receive_data(&data, Some(&batch)).unwrap();
+                bed.receiver
+                    .receive_data(&data, DataPath::Executive, Some(&batch))
+                    .unwrap();
                 frames = &frames[size..];
             }
         }

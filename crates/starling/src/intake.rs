@@ -81,8 +81,11 @@ impl State {
         while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
             rest = &rest[used..];
             if let Some(data) = read_data(frame) {
-                self.lrc
-                    .receive_data(&data.map_err(refused)?, Some(&self.batch))?;
+                self.lrc.receive_data(
+                    &data.map_err(refused)?,
+                    DataPath::Executive,
+                    Some(&self.batch),
+                )?;
             }
         }
         Ok(())
@@ -90,7 +93,10 @@ impl State {
 
     fn take(&mut self, frame: &[u8]) -> Result<Option<LinkNotice>, ProtocolError> {
         match read_data(frame) {
-            Some(Ok(data)) => self.lrc.receive_data(&data, None).map(|()| None),
+            Some(Ok(data)) => self
+                .lrc
+                .receive_data(&data, DataPath::Executive, None)
+                .map(|()| None),
             Some(Err(error)) => Err(ProtocolError(error.0)),
             None => self.take_control(frame),
         }
@@ -395,7 +401,8 @@ impl State {
                 let why = "data of another federate, or that belongs to rtiexec's stream";
                 return Err(ProtocolError(why.into()));
             }
-            self.lrc.receive_data(&data, Some(&self.batch))?;
+            self.lrc
+                .receive_data(&data, DataPath::Direct, Some(&self.batch))?;
         }
         match rest {
             [] => Ok(()),

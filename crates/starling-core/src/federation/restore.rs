@@ -549,7 +549,10 @@ impl Federate {
             .push(QueuedSave::new(Callback::FederationRestored));
         for data in self.log.take_ahead() {
             // Whoever sent what can't be is not the fault of the connection that tells of the restore.
-            if federate.receive_data(&data.borrow(), None).is_err() {
+            if federate
+                .receive_data(&data.borrow(), DataPath::Direct, None)
+                .is_err()
+            {
                 federate.counters.unknown += 1;
             }
         }

@@ -331,8 +331,12 @@ impl Replica {
     }
 
     /// Takes a data frame and says what to do with it now.
-    pub(crate) fn receive_data(&mut self, data: &Data<'_>) -> Result<Now, ProtocolError> {
-        self.order.data(data)
+    pub(crate) fn receive_data(
+        &mut self,
+        data: &Data<'_>,
+        path: DataPath,
+    ) -> Result<Now, ProtocolError> {
+        self.order.data(data, path)
     }
 
     /// Whether what a sender's data waits for can come before it: the log does not wait for its fence.

@@ -28,7 +28,7 @@ use crate::message::{
     After, Cause, Data, DataBody, Entry, EntryBody, LogIndex, OwnedData, RequestNumber, Watermark,
 };
 use crate::saved::log::Control;
-use crate::{FederateHandle, ProtocolError};
+use crate::{DataPath, FederateHandle, ProtocolError};
 use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -41,8 +41,8 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 pub(crate) enum Ordered {
     /// A log entry.
     Entry(Arc<Entry>),
-    /// A data frame that had to wait.
-    Data(OwnedData),
+    /// A data frame that had to wait, and the path by which it came.
+    Data(OwnedData, DataPath),
     /// What the executive says about time.
     Time(Notice),
 }
@@ -66,7 +66,7 @@ pub(super) struct Sender {
     pub(super) fence: RequestNumber,
     /// Its link to us has ended: no fence will come any more.
     pub(super) ended: bool,
-    pub(super) held: VecDeque<OwnedData>,
+    pub(super) held: VecDeque<(OwnedData, DataPath)>,
     /// What they take in memory, about.
     pub(super) held_bytes: usize,
     /// They wait for this request of the receiver's.
@@ -212,7 +212,7 @@ impl Ordering {
 
     /// Takes a data frame and says what to do with it now.
     #[inline]
-    pub(crate) fn data(&mut self, data: &Data<'_>) -> Result<Now, ProtocolError> {
+    pub(crate) fn data(&mut self, data: &Data<'_>, path: DataPath) -> Result<Now, ProtocolError> {
         if data.after.index < self.epoch {
             self.outdated += u64::from(!data.is_fence());
             return Ok(Now::Wait);
@@ -230,9 +230,9 @@ impl Ordering {
         // Frames that were sent before this one.
         let before = match sender.held.back() {
             None => 0,
-            Some(last) if last.after.requests <= data.after.requests => sender.held.len(),
+            Some((last, _)) if last.after.requests <= data.after.requests => sender.held.len(),
             Some(_) => {
-                let earlier = |f: &OwnedData| f.after.requests <= data.after.requests;
+                let earlier = |(f, _): &(OwnedData, _)| f.after.requests <= data.after.requests;
                 sender.held.partition_point(earlier)
             }
         };
@@ -255,7 +255,7 @@ impl Ordering {
                 self.held_bytes_max,
             )));
         }
-        sender.held.insert(before, data.to_owned());
+        sender.held.insert(before, (data.to_owned(), path));
         sender.held_bytes += bytes;
         self.holding.insert(data.sender);
         Ok(Now::Wait)
@@ -266,12 +266,14 @@ impl Ordering {
         self.senders.contains_key(&sender) && self.fence_awaited() != Some(sender)
     }
 
-    /// A frame whose turn has come waits for a request of the receiver's, before what is held of its sender.
+    /// A frame that came on its sender's own link, and whose turn has come, waits for a request of the receiver's, before
+    /// what is held of its sender.
     pub(crate) fn hold_back(&mut self, data: &Data<'_>, until: RequestNumber) {
         if let Some(sender) = self.senders.get_mut(&data.sender) {
             sender.until = until;
             sender.held_bytes += data.bytes();
-            sender.held.push_front(data.to_owned());
+            let came = (data.to_owned(), DataPath::Direct);
+            sender.held.push_front(came);
             self.holding.insert(data.sender);
         }
     }
@@ -306,7 +308,7 @@ impl Ordering {
         let mut all = std::mem::take(&mut self.ahead);
         for sender in self.senders.values_mut() {
             sender.held_bytes = 0;
-            all.extend(sender.held.drain(..));
+            all.extend(sender.held.drain(..).map(|(data, _)| data));
         }
         all
     }
@@ -348,9 +350,9 @@ impl Ordering {
         loop {
             // Data first: what may go now must not see later entries before it.
             if !self.holding.is_empty()
-                && let Some(data) = self.next_held()
+                && let Some((data, path)) = self.next_held()
             {
-                return Some(Ordered::Data(data));
+                return Some(Ordered::Data(data, path));
             }
             match self.control.front()? {
                 Control::Watermark(_) => {
@@ -371,7 +373,7 @@ impl Ordering {
                     let Some(Control::Data(data)) = self.take_control() else {
                         unreachable!("it was just seen there")
                     };
-                    return Some(Ordered::Data(data));
+                    return Some(Ordered::Data(data, DataPath::Executive));
                 }
                 Control::Entry(entry) => {
                     if matches!(entry.body, EntryBody::Fenced) && !self.fence_has_come(entry) {
@@ -413,7 +415,7 @@ impl Ordering {
         };
         let all_before = |s: &Sender| {
             let first = s.held.front();
-            first.is_none_or(|f| f.after.requests >= cause.request)
+            first.is_none_or(|(f, _)| f.after.requests >= cause.request)
         };
         let come = |s: &Sender| s.fence >= cause.request || (s.ended && all_before(s));
         // Nothing comes any more from one whose resignation is applied.
@@ -434,7 +436,7 @@ impl Ordering {
         }
     }
 
-    fn next_held(&mut self) -> Option<OwnedData> {
+    fn next_held(&mut self) -> Option<(OwnedData, DataPath)> {
         let own = self.own_requests();
         let (senders, applied) = (&mut self.senders, self.applied);
         let mut next = None;
@@ -443,11 +445,11 @@ impl Ordering {
                 return false;
             };
             while next.is_none()
-                && let Some(data) = sender.take_ready(applied, own)
+                && let Some((data, path)) = sender.take_ready(applied, own)
             {
                 match data.borrow().body {
                     DataBody::Fence { request } => sender.fence = sender.fence.max(request),
-                    _ => next = Some(data),
+                    _ => next = Some((data, path)),
                 }
             }
             !sender.held.is_empty()
@@ -461,7 +463,7 @@ impl Sender {
     /// frames.
     fn drop_outdated(&mut self, epoch: LogIndex) -> u64 {
         let (mut dropped, bytes) = (0, &mut self.held_bytes);
-        self.held.retain(|frame| {
+        self.held.retain(|(frame, _)| {
             let frame = frame.borrow();
             let keep = frame.after.index >= epoch;
             if !keep {
@@ -474,8 +476,12 @@ impl Sender {
     }
 
     /// The first frame that is held, if it need wait no longer.
-    fn take_ready(&mut self, applied: LogIndex, own: RequestNumber) -> Option<OwnedData> {
-        let first = self.held.front()?.borrow();
+    fn take_ready(
+        &mut self,
+        applied: LogIndex,
+        own: RequestNumber,
+    ) -> Option<(OwnedData, DataPath)> {
+        let first = self.held.front()?.0.borrow();
         if self.until > own || !ready(self, applied, &first.after) {
             return None;
         }
@@ -505,7 +511,7 @@ mod tests {
     fn hold(ordering: &mut Ordering, index: u64, bytes: usize) -> Result<Now, ProtocolError> {
         let mut values = ValuesBuf::default();
         values.push(0, &vec![0; bytes]);
-        ordering.data(&Data {
+        let data = Data {
             sender: SENDER,
             after: After {
                 requests: RequestNumber(0),
@@ -521,7 +527,8 @@ mod tests {
                     stamp: None,
                 },
             },
-        })
+        };
+        ordering.data(&data, DataPath::Direct)
     }
 
     #[test]
@@ -555,7 +562,7 @@ mod tests {
             let requests = Vec::new();
             let index = LogIndex(index);
             ordering.watermark(Watermark { index, requests }).unwrap();
-            assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
+            assert!(matches!(ordering.next(), Some(Ordered::Data(..))));
             assert_eq!(ordering.next(), None);
         }
     }
@@ -603,7 +610,7 @@ mod tests {
             after: After::default(),
             body: DataBody::Fence { request },
         };
-        ordering.data(&fence).unwrap();
+        ordering.data(&fence, DataPath::Direct).unwrap();
         assert_eq!(
             std::iter::from_fn(|| ordering.next()).count() as u64,
             at - 7
@@ -619,13 +626,12 @@ mod tests {
         let data = |ordering: &mut Ordering, requests, body| {
             let index = LogIndex(5);
             let after = After { requests, index };
-            ordering
-                .data(&Data {
-                    sender,
-                    after,
-                    body,
-                })
-                .unwrap()
+            let data = Data {
+                sender,
+                after,
+                body,
+            };
+            ordering.data(&data, DataPath::Direct).unwrap()
         };
         ordering
             .watermark(Watermark {
@@ -665,7 +671,7 @@ mod tests {
             matches!(ordering.next(), Some(Ordered::Entry(_))),
             "what it was"
         );
-        assert!(matches!(ordering.next(), Some(Ordered::Data(_))));
+        assert!(matches!(ordering.next(), Some(Ordered::Data(..))));
     }
 
     fn interaction(ordering: &mut Ordering, index: u64) -> Now {
@@ -682,7 +688,7 @@ mod tests {
         put(&mut ordering, None, EntryBody::EpochBegan);
         assert!(matches!(ordering.next(), Some(Ordered::Entry(_))));
         assert_eq!(ordering.outdated(), 1);
-        let Some(Ordered::Data(held)) = ordering.next() else {
+        let Some(Ordered::Data(held, _)) = ordering.next() else {
             panic!("the frame of the new epoch is gone");
         };
         assert_eq!(held.borrow().after.index, LogIndex(7));

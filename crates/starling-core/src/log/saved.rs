@@ -3,6 +3,7 @@
 use super::executive::{Log, Stream};
 use super::federate::Replica;
 use super::order::{Ordering, Sender};
+use crate::DataPath;
 use crate::message::RequestNumber;
 use crate::saved::log as saved;
 use crate::{FederateHandle, PeerId};
@@ -64,7 +65,7 @@ impl Replica {
                 requests: s.requests,
                 fence: s.fence,
                 ended: s.ended,
-                held: s.held.iter().cloned().collect(),
+                held: s.held.iter().map(|(data, _)| data.clone()).collect(),
             };
             (*handle, sender)
         });
@@ -100,7 +101,11 @@ impl Replica {
                 requests: s.requests,
                 fence: s.fence,
                 ended: s.ended,
-                held: s.held.into(),
+                held: s
+                    .held
+                    .into_iter()
+                    .map(|d| (d, DataPath::Executive))
+                    .collect(),
                 held_bytes,
                 until: RequestNumber::default(),
             };

@@ -367,8 +367,8 @@ impl<O: Outbox> Lrc<O> {
         Ok(())
     }
 
-    /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
-    /// `batch` need not be copied.
+    /// A data frame, by this path: from the executive's stream or a peer's link. What is kept of one that stands
+    /// in `batch` need not be copied.
     ///
     /// # Errors
     /// As of [`Lrc::receive`].
@@ -376,11 +376,12 @@ impl<O: Outbox> Lrc<O> {
     pub fn receive_data(
         &mut self,
         data: &Data<'_>,
+        path: DataPath,
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
         match &mut self.life {
             Life::Joined(federate) => {
-                federate.receive_data(data, batch)?;
+                federate.receive_data(data, path, batch)?;
                 // It may have been what a grant waited for.
                 if federate.has_output() {
                     put_outputs(federate, &mut self.out);
@@ -388,7 +389,7 @@ impl<O: Outbox> Lrc<O> {
                 Ok(())
             }
             Life::Resigning(federate) => {
-                federate.receive_data(data, batch)?;
+                federate.receive_data(data, path, batch)?;
                 // A fence may have released the entry of its own resignation.
                 self.end_of_membership();
                 Ok(())

@@ -9,7 +9,7 @@ use crate::log::federate::Place;
 use crate::message::mom::{Entry, Request, SlotValues, Switches};
 use crate::message::{After, Data, DataBody, Payload, Range};
 use crate::{
-    AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
+    AttributeHandle, DataPath, Exception, Federate, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ProtocolError, Transportation, Values, ValuesBuf,
 };
 use starling_fom::ObjectModel;
@@ -161,7 +161,7 @@ impl Federate {
             },
             body: body(payload),
         };
-        self.apply_data(&data, None)
+        self.apply_data(&data, DataPath::Executive, None)
     }
 
     /// Tells the RTI of an interaction that it acts on.

@@ -15,8 +15,8 @@ use crate::message::{
     Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
 };
 use crate::{
-    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, Order, ParameterHandle, ProtocolError, Transportation,
+    AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, ProtocolError, Transportation,
 };
 use starling_fom::ObjectModel;
 use std::collections::BTreeMap;
@@ -356,16 +356,18 @@ impl Federate {
         }
     }
 
+    /// A data frame whose turn is now, and the path by which it came.
     pub(crate) fn apply_data(
         &mut self,
         data: &Data<'_>,
+        path: DataPath,
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
         match &data.body {
             DataBody::Update { instance, payload } => {
                 let instance = *instance;
                 if !self.objects.instances.contains_key(&instance) {
-                    self.apply_unknown(instance, data);
+                    self.apply_unknown(instance, data, path);
                     return Ok(());
                 }
                 self.push_message(data, (payload, batch), |received| QueuedObject::Reflect {
@@ -398,8 +400,9 @@ impl Federate {
     /// its next update (§6.16). The executive sees to that where it forwards the update; of one on a link
     /// of its own it does not know, so the federate asks, and what the sender has sent waits.
     #[cold]
-    fn apply_unknown(&mut self, instance: ObjectInstanceHandle, data: &Data<'_>) {
-        if !self.asks_again(instance, data) {
+    fn apply_unknown(&mut self, instance: ObjectInstanceHandle, data: &Data<'_>, path: DataPath) {
+        // What came by the executive can't wait: others' data stands behind it in the same stream.
+        if path == DataPath::Executive || !self.asks_again(instance, data) {
             self.counters.unknown += 1;
         }
     }

@@ -321,7 +321,7 @@ impl Federation {
         let (link, to) = self.own_link(from, to);
         let mut frames = 0;
         while let Some(frame) = self.bed.take(link) {
-            self.bed.reach_member(to, frame).unwrap();
+            self.bed.reach_by(DataPath::Direct, to, frame).unwrap();
             frames += 1;
         }
         frames

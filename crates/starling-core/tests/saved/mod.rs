@@ -187,7 +187,9 @@ impl World {
             }
             Some(Down::Data(data)) => {
                 if let Some(federate) = &mut member.federate {
-                    federate.receive_data(&data.borrow(), None).unwrap();
+                    federate
+                        .receive_data(&data.borrow(), DataPath::Executive, None)
+                        .unwrap();
                 }
             }
         }
@@ -235,7 +237,9 @@ impl World {
             .values_mut()
             .filter_map(|m| m.federate.as_mut());
         if let Some(federate) = joined.find(|f| f.handle() == link.1) {
-            federate.receive_data(&frame.borrow(), None).unwrap();
+            federate
+                .receive_data(&frame.borrow(), DataPath::Direct, None)
+                .unwrap();
         }
         true
     }

@@ -6,9 +6,9 @@ mod withheld;
 use crate::common::Federation;
 use starling_core::message::{After, AttributeRegions, Data, DataBody, Payload, ResignAction};
 use starling_core::{
-    AttributeHandle, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
-    MessageRetractionHandle, MessageTime, ObjectInstanceHandle, Order, Service, Transportation,
-    ValuesBuf,
+    AttributeHandle, Callback, DataPath, ExceptionKind, FederateHandle, LogicalTime,
+    LogicalTimeInterval, MessageRetractionHandle, MessageTime, ObjectInstanceHandle, Order,
+    Service, Transportation, ValuesBuf,
 };
 
 fn at(time: f64) -> LogicalTime {

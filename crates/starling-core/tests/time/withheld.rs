@@ -71,7 +71,10 @@ fn what_is_withheld_is_not_counted_as_waiting_and_has_a_bound_of_its_own() {
             },
         },
     };
-    let cut_off = f.federate("b").receive_data(&frame, None).unwrap_err();
+    let cut_off = f
+        .federate("b")
+        .receive_data(&frame, DataPath::Executive, None)
+        .unwrap_err();
     assert!(cut_off.0.contains("does not ask to advance"), "{cut_off}");
 }
 

@@ -421,7 +421,9 @@ impl Client {
                     }
                     federate.receive(message).unwrap();
                 }
-                (Frame::Data(data), Some(federate)) => federate.receive_data(&data, None).unwrap(),
+                (Frame::Data(data), Some(federate)) => federate
+                    .receive_data(&data, DataPath::Executive, None)
+                    .unwrap(),
                 _ => {}
             }
         }
