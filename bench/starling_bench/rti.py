@@ -206,6 +206,11 @@ class Starling(Adapter):
         try:
             for federation in json.loads(said)["federations"]:
                 names = {f["handle"]: f["name"] for f in federation["federates"]}
+                by_datagrams = {
+                    f["name"]
+                    for f in federation["federates"]
+                    if f["best_effort"]["by"] == "datagrams"
+                }
                 for federate in federation["federates"]:
                     for path in federate["paths"]:
                         by = path["by"]
@@ -213,8 +218,10 @@ class Starling(Adapter):
                             # Without the port, which says nothing.
                             by = f"{federate['path'].split()[0]} via {by}"
                         for to in path["to"]:
-                            # All of its ways are links on which nothing is lost.
-                            found.append(Way(federate["name"], names[to], by, True))
+                            # But for datagrams, its ways are links on which nothing is lost.
+                            lossy = by_datagrams & {federate["name"], names[to]}
+                            way = f"{by}; best effort by UDP" if lossy else by
+                            found.append(Way(federate["name"], names[to], way, not lossy))
         except (AttributeError, IndexError, KeyError, TypeError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None
         return found

@@ -51,6 +51,22 @@ def test_the_way_that_data_took_is_asked_from_the_rti(run, settings, by):
     assert "could not be asked" not in out
 
 
+def test_best_effort_by_datagrams_is_no_reliable_way(run):
+    tsf = text(
+        QUICK,
+        rti='adapter = "starling"\nenv = { STARLING_NET_UNIX = "false", '
+        'STARLING_TRANSPORT_BEST_EFFORT = "datagrams" }',
+    )
+    code, out, err = run.start(tsf).end()
+    assert (code, err) == (0, ""), out + err
+    summaries = json.loads((run.directory / "out" / "summary.json").read_text())
+    ways = {(s["way"].startswith("tcp via rtiexec"), s["way_reliable"]) for s in summaries}
+    assert ways == {(True, False)}, summaries
+    assert all(s["way"].endswith("best effort by UDP") for s in summaries)
+    report = (run.directory / "out" / "report.html").read_text()
+    assert "best effort by a reliable link" not in report
+
+
 @pytest.mark.parametrize("seconds", ["3600", "-3600", "-0.05", "0.5"])
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_clock_that_jumps(run, name, seconds):
