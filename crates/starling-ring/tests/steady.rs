@@ -47,8 +47,12 @@ fn a_stream_takes_no_memory_and_rings_nobody_who_is_awake() {
         ring.bells_rung()
     };
     stream(1);
-    let region = Region::new(ALLOCATOR);
-    let bells = stream(100);
-    let change = region.change();
-    assert_eq!((change.allocations, change.reallocations, bells), (0, 0, 0));
+    // The allocator counts what other threads take, too, as the one does at first that waits for this test.
+    let window = |_| {
+        let region = Region::new(ALLOCATOR);
+        let bells = stream(100);
+        let change = region.change();
+        (change.allocations + change.reallocations, bells)
+    };
+    assert_eq!((0..10).map(window).min(), Some((0, 0)));
 }
