@@ -173,10 +173,7 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "in_callback": of.doing.callback,
             "paths": of.paths.iter().map(|path| json!({
                 "by": path.by,
-                "to": match path.to.is_empty() {
-                    true => others(),
-                    false => path.to.clone(),
-                }.iter().map(|f| f.0).collect::<Vec<_>>(),
+                "to": if path.to.is_empty() { others() } else { path.to.clone() }.iter().map(|f| f.0).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
             "time": {
                 "logical_time": of.time.time.to_string(),

@@ -59,9 +59,10 @@ impl Batch {
     #[inline]
     fn place(&self, part: &[u8]) -> Option<u32> {
         let place = (part.as_ptr() as usize).checked_sub(self.0.as_ptr() as usize)?;
-        match place + part.len() <= self.0.len() {
-            true => u32::try_from(place).ok(),
-            false => None,
+        if place + part.len() <= self.0.len() {
+            u32::try_from(place).ok()
+        } else {
+            None
         }
     }
 }

@@ -41,9 +41,10 @@ impl Services {
 
     /// Refuses what a peer sends of a chapter that is off.
     pub(crate) fn require(on: bool, setting: &str) -> Result<(), ProtocolError> {
-        match on {
-            true => Ok(()),
-            false => Err(ProtocolError(format!("{setting} is off here"))),
+        if on {
+            Ok(())
+        } else {
+            Err(ProtocolError(format!("{setting} is off here")))
         }
     }
 }

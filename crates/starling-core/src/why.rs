@@ -225,10 +225,10 @@ impl Execution {
         let (reached, apart): (Vec<_>, Vec<_>) = both.into_iter().partition(reaches);
         if !apart.is_empty() {
             let why = self.apart_text(handle, &apart, receiver, at);
-            match reached.is_empty() {
-                true => return walk.fails("regions", why),
-                // The others are to be looked at, too.
-                false => walk.note("regions", false, why),
+            if reached.is_empty() {
+                return walk.fails("regions", why);
+            } else {
+                walk.note("regions", false, why)
             }
         }
         if known.is_none() {

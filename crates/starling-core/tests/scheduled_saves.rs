@@ -176,11 +176,11 @@ fn who_was_instructed_is_not_granted_in_the_midst_of_its_save() {
                 told(&mut f, name);
             }
             save(&mut f, "c", 5);
-            match flushes {
-                true => flush(&mut f, "c", 10),
-                false => f
-                    .call("c", |l| l.next_message_request(at(10)))
-                    .expect("it may advance"),
+            if flushes {
+                flush(&mut f, "c", 10)
+            } else {
+                f.call("c", |l| l.next_message_request(at(10)))
+                    .expect("it may advance")
             }
             assert_eq!(told(&mut f, "c"), [SAVE]);
             regulate(&mut f, "u", lookahead);

@@ -55,9 +55,10 @@ fn nearest_class<'a>(wanted: &str, names: impl Iterator<Item = &'a str> + Clone)
             None => {
                 let near = nearest(wanted, names.clone().filter_map(below));
                 let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
-                match near.is_empty() && !wanted.contains('.') {
-                    true => nearest_by(wanted, names.filter_map(below), last),
-                    false => near,
+                if near.is_empty() && !wanted.contains('.') {
+                    nearest_by(wanted, names.filter_map(below), last)
+                } else {
+                    near
                 }
             }
         }

@@ -177,9 +177,10 @@ impl RingReader {
                 fence_all();
                 // Detached in the midst of it, it may have read what the writer was writing over.
                 let attached = self.slot_acquire(MARK) == self.attachment.mark;
-                return match attached || self.writer_is_gone {
-                    true => Err(why),
-                    false => Ok(Read::Nothing),
+                return if attached || self.writer_is_gone {
+                    Err(why)
+                } else {
+                    Ok(Read::Nothing)
                 };
             }
         };

@@ -88,9 +88,10 @@ impl Server {
                     let best_effort = self.has_sessions() && is_best_effort(&data);
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
-                        match best_effort {
-                            false => self.forward(n, to, frame, now),
-                            true => self.forward_best_effort(Some(n), to, frame, now),
+                        if !best_effort {
+                            self.forward(n, to, frame, now)
+                        } else {
+                            self.forward_best_effort(Some(n), to, frame, now)
                         }
                     }
                     if best_effort {

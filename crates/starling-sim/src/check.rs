@@ -470,9 +470,10 @@ impl Checker {
             let sent = |a: &&AttributeHandle| self.round.contains(&Source::Attribute(*handle, **a));
             let mut in_scope = member.subscribed[&class].intersection(&owned);
             // What was deleted locally is discovered again with its next update.
-            let must = match instance.locally_deleted.contains(&me) {
-                true => in_scope.any(|a| sent(&a)),
-                false => in_scope.next().is_some(),
+            let must = if instance.locally_deleted.contains(&me) {
+                in_scope.any(|a| sent(&a))
+            } else {
+                in_scope.next().is_some()
             };
             if must {
                 let known = receiver.known.contains_key(handle);

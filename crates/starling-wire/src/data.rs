@@ -50,9 +50,10 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         requests: RequestNumber(usual_number(from)?),
         index: LogIndex(usual_number(from)?),
     };
-    let (first, second) = match is_update {
-        true => (short_number(from)?, short_number(from)?),
-        false => (short_number(from)?, 0),
+    let (first, second) = if is_update {
+        (short_number(from)?, short_number(from)?)
+    } else {
+        (short_number(from)?, 0)
     };
     let stamp = match kind & STAMPED {
         0 => None,
@@ -67,15 +68,16 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
         address: None,
         stamp,
     };
-    let body = match is_update {
-        true => DataBody::Update {
+    let body = if is_update {
+        DataBody::Update {
             instance: ObjectInstanceHandle::new(FederateHandle(first), second),
             payload,
-        },
-        false => DataBody::Interaction {
+        }
+    } else {
+        DataBody::Interaction {
             class: InteractionClassHandle::from_raw(first),
             payload,
-        },
+        }
     };
     Some(Data {
         sender,

@@ -109,9 +109,12 @@ impl Sending {
         {
             (self.heard, self.open, self.tried) = (None, false, 0);
         }
-        let pause = |tried| match tried < TRIES {
-            true => TRY.min(self.heartbeat),
-            false => self.heartbeat,
+        let pause = |tried| {
+            if tried < TRIES {
+                TRY.min(self.heartbeat)
+            } else {
+                self.heartbeat
+            }
         };
         let mut due = self.sent + pause(if self.open { TRIES } else { self.tried });
         if now >= due {

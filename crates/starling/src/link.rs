@@ -60,9 +60,10 @@ impl Link {
             bundling,
             shared: None,
             datagrams: None,
-            datagram_bytes: match alone {
-                true => 0,
-                false => settings.get(BUNDLE_UDP_BYTES) as usize,
+            datagram_bytes: if alone {
+                0
+            } else {
+                settings.get(BUNDLE_UDP_BYTES) as usize
             },
             reminder: Reminder::default(),
         }
@@ -171,9 +172,10 @@ impl Link {
         }
         let bundle = &mut self.bundle;
         let untimed = bundle.appended_untimed(pending);
-        match untimed.unwrap_or_else(|| bundle.appended(pending, Instant::now())) {
-            true => self.flush(),
-            false => pending,
+        if untimed.unwrap_or_else(|| bundle.appended(pending, Instant::now())) {
+            self.flush()
+        } else {
+            pending
         }
     }
 
@@ -221,16 +223,13 @@ impl Link {
     /// Writes what waits, unless the link has no room: then whoever watches it for some does, and each
     /// attempt before would be a call for nothing.
     pub(crate) fn flush_if_free(&mut self) {
-        match self.bundle.is_blocked() {
-            true => {
-                self.publish();
-                if let Some(sending) = &mut self.datagrams {
-                    sending.flush(Instant::now());
-                }
+        if self.bundle.is_blocked() {
+            self.publish();
+            if let Some(sending) = &mut self.datagrams {
+                sending.flush(Instant::now());
             }
-            false => {
-                self.flush();
-            }
+        } else {
+            self.flush();
         }
     }
 

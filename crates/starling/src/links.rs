@@ -343,12 +343,11 @@ impl Links {
         if has_datagrams && let Some(receiving) = &mut read.receiving {
             receiving.look();
         }
-        let filled = match waited.is_err() || link.0 {
-            true => read.fill(),
-            false => {
-                read.asked = Instant::now();
-                Ok(Fill::Nothing)
-            }
+        let filled = if waited.is_err() || link.0 {
+            read.fill()
+        } else {
+            read.asked = Instant::now();
+            Ok(Fill::Nothing)
         };
         Some((filled, link.1))
     }
@@ -608,9 +607,10 @@ impl State {
         let leaves = ToExecutive::Leaves { why: why.clone() };
         self.lrc.outbox().to_executive(leaves);
         self.flush();
-        match too_much {
-            true => self.end(&why),
-            false => self.end(&format!("it sent what it must not: {why}")),
+        if too_much {
+            self.end(&why)
+        } else {
+            self.end(&format!("it sent what it must not: {why}"))
         }
     }
 
@@ -658,9 +658,10 @@ impl ReadSide {
 
     /// Reads the stream if it was not read lately.
     fn fill_at_times(&mut self) -> io::Result<Fill> {
-        match self.is_to_ask() {
-            true => self.fill(),
-            false => Ok(Fill::Nothing),
+        if self.is_to_ask() {
+            self.fill()
+        } else {
+            Ok(Fill::Nothing)
         }
     }
 
@@ -671,13 +672,15 @@ impl ReadSide {
             return Ok(Fill::Nothing);
         };
         let start = Instant::now();
-        let near = match self.by_ring && self.rings.others_run() {
-            true => Self::NEAR.min(spin),
-            false => Duration::ZERO,
+        let near = if self.by_ring && self.rings.others_run() {
+            Self::NEAR.min(spin)
+        } else {
+            Duration::ZERO
         };
-        let mut filled = match self.by_ring {
-            true => self.fill_at_times()?,
-            false => self.fill()?,
+        let mut filled = if self.by_ring {
+            self.fill_at_times()?
+        } else {
+            self.fill()?
         };
         loop {
             let took = start.elapsed();

@@ -321,9 +321,10 @@ impl Shared {
             let direct = peer.attached && self.ring.is_ready(seat);
             if direct != peer.direct && is_member(peer.federate) {
                 peer.direct = direct;
-                let path = match direct {
-                    true => DataPath::Direct,
-                    false => DataPath::Executive,
+                let path = if direct {
+                    DataPath::Direct
+                } else {
+                    DataPath::Executive
                 };
                 return Some(Change {
                     mark: peer.place.mark,

@@ -68,14 +68,20 @@ impl<O: Outbox> Lrc<O> {
                 self.synchronization_point_achieved(&label, true)
             }
             "HLAfederateSaveBegun" => self.federate_save_begun(),
-            "HLAfederateSaveComplete" => match success()? {
-                true => self.federate_save_complete(),
-                false => self.federate_save_not_complete(),
-            },
-            "HLAfederateRestoreComplete" => match success()? {
-                true => self.federate_restore_complete(),
-                false => self.federate_restore_not_complete(),
-            },
+            "HLAfederateSaveComplete" => {
+                if success()? {
+                    self.federate_save_complete()
+                } else {
+                    self.federate_save_not_complete()
+                }
+            }
+            "HLAfederateRestoreComplete" => {
+                if success()? {
+                    self.federate_restore_complete()
+                } else {
+                    self.federate_restore_not_complete()
+                }
+            }
             "HLApublishObjectClassAttributes" => {
                 self.publish_object_class_attributes(object_class()?, &attributes()?)
             }

@@ -390,9 +390,10 @@ impl Federate {
             DataBody::Fence { .. } => unreachable!("the ordering layer keeps fences"),
         }
         self.counters.queued += 1;
-        match self.delivery.withholds() {
-            false => Ok(()),
-            true => self.require_withheld(),
+        if !self.delivery.withholds() {
+            Ok(())
+        } else {
+            self.require_withheld()
         }
     }
 
@@ -611,9 +612,10 @@ impl Federate {
                 self.attributes_with_regions(values, classes.0, classes.1, sender_applied, with)
             }
         };
-        let handles = match owns_some {
-            true => self.without_owned(instance, &payload.content, handles),
-            false => handles,
+        let handles = if owns_some {
+            self.without_owned(instance, &payload.content, handles)
+        } else {
+            handles
         };
         let delivered = || NamedValues::iter_of(&payload.content, &handles);
         if delivered().next().is_none() {

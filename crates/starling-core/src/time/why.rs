@@ -51,9 +51,10 @@ impl Execution {
 
     /// For whom a federate waits in the first place.
     fn turn(&self, wait: &Wait) -> Option<FederateHandle> {
-        match wait.held {
-            true => self.hold_turn(),
-            false => wait.behind.first().map(|(first, _)| *first),
+        if wait.held {
+            self.hold_turn()
+        } else {
+            wait.behind.first().map(|(first, _)| *first)
         }
     }
 

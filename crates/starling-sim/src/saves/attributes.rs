@@ -106,9 +106,10 @@ impl Run {
     }
 
     fn change_attribute_order(&mut self, peer: PeerId, me: FederateHandle, place: Place) {
-        let order = match self.draw.bool() {
-            true => Order::Receive,
-            false => Order::TimeStamp,
+        let order = if self.draw.bool() {
+            Order::Receive
+        } else {
+            Order::TimeStamp
         };
         let done = self.network.call(peer, |f| {
             f.change_attribute_order_type(place.0, &[place.1], order)
@@ -120,17 +121,19 @@ impl Run {
     }
 
     fn change_attribute_transportation(&mut self, peer: PeerId, me: FederateHandle, place: Place) {
-        let to = match self.draw.bool() {
-            true => Transportation::BestEffort,
-            false => Transportation::Reliable,
+        let to = if self.draw.bool() {
+            Transportation::BestEffort
+        } else {
+            Transportation::Reliable
         };
         let done = self.network.call(peer, |f| {
             f.request_attribute_transportation_type_change(place.0, &[place.1], to)
         });
         let changing = self.own(me).rooms.changes.changing.contains(&place);
-        let may: &[_] = match changing {
-            true => &[ExceptionKind::AttributeAlreadyBeingChanged],
-            false => &[],
+        let may: &[_] = if changing {
+            &[ExceptionKind::AttributeAlreadyBeingChanged]
+        } else {
+            &[]
         };
         let what = "object: change an attribute's transportation";
         if self.permitted(me, what, done, may).is_some() {
@@ -144,9 +147,10 @@ impl Run {
             f.negotiated_attribute_ownership_divestiture(place.0, &[place.1], b"")
         });
         let divesting = self.own(me).rooms.changes.divesting.contains(&place);
-        let may: &[_] = match divesting {
-            true => &[ExceptionKind::AttributeAlreadyBeingDivested],
-            false => &[],
+        let may: &[_] = if divesting {
+            &[ExceptionKind::AttributeAlreadyBeingDivested]
+        } else {
+            &[]
         };
         let what = "ownership: divest by negotiation";
         if self.permitted(me, what, done, may).is_some() {
@@ -160,9 +164,10 @@ impl Run {
             f.cancel_negotiated_attribute_ownership_divestiture(place.0, &[place.1])
         });
         let divesting = self.own(me).rooms.changes.divesting.contains(&place);
-        let may: &[_] = match divesting {
-            true => &[],
-            false => &[ExceptionKind::AttributeDivestitureWasNotRequested],
+        let may: &[_] = if divesting {
+            &[]
+        } else {
+            &[ExceptionKind::AttributeDivestitureWasNotRequested]
         };
         let what = "ownership: cancel a divestiture";
         if self.permitted(me, what, done, may).is_some() {

@@ -131,9 +131,10 @@ struct Run {
 }
 
 fn at(floats: bool, value: i64) -> LogicalTime {
-    match floats {
-        true => LogicalTime::float64(value as f64).expect("it is finite"),
-        false => LogicalTime::integer64(value),
+    if floats {
+        LogicalTime::float64(value as f64).expect("it is finite")
+    } else {
+        LogicalTime::integer64(value)
     }
 }
 
@@ -147,9 +148,10 @@ fn whole(time: LogicalTime) -> i64 {
 pub fn run(seed: u64, actions: usize) -> Report {
     let mut draw = fastrand::Rng::with_seed(seed);
     let (path, floats) = (draw.bool(), draw.bool());
-    let path = match path {
-        true => DataPath::Direct,
-        false => DataPath::Executive,
+    let path = if path {
+        DataPath::Direct
+    } else {
+        DataPath::Executive
     };
     let mut run = Run {
         draw,
@@ -170,9 +172,10 @@ pub fn run(seed: u64, actions: usize) -> Report {
     run.network.batch = run.draw.u8(1..6);
     let modules = vec![source("timed")];
     let mim = Some(source("timed mim"));
-    let time = match floats {
-        true => "HLAfloat64Time",
-        false => "HLAinteger64Time",
+    let time = if floats {
+        "HLAfloat64Time"
+    } else {
+        "HLAinteger64Time"
     };
     run.count(time);
     run.count(match path {
@@ -298,9 +301,10 @@ impl Run {
     fn begin(&mut self, me: FederateHandle) {
         let Some(peer) = self.host(me) else { return };
         let (regulates, is_constrained) = (self.draw.bool(), self.draw.bool());
-        let one = match self.floats {
-            true => LogicalTimeInterval::float64(1.0).expect("it is a number"),
-            false => LogicalTimeInterval::integer64(1),
+        let one = if self.floats {
+            LogicalTimeInterval::float64(1.0).expect("it is a number")
+        } else {
+            LogicalTimeInterval::integer64(1)
         };
         let done = self.network.call(peer, |f| {
             let class = f.object_class_handle("A")?;
@@ -529,9 +533,10 @@ impl Run {
 
     fn request_restore(&mut self, peer: PeerId, me: FederateHandle) {
         let labels: Vec<_> = self.kept.keys().cloned().collect();
-        let label = match labels.is_empty() || self.draw.u8(..20) == 0 {
-            true => "missing".to_owned(),
-            false => labels[self.draw.usize(..labels.len())].clone(),
+        let label = if labels.is_empty() || self.draw.u8(..20) == 0 {
+            "missing".to_owned()
+        } else {
+            labels[self.draw.usize(..labels.len())].clone()
         };
         let done = self
             .network

@@ -43,9 +43,10 @@ pub(super) struct Rooms {
 impl Rooms {
     /// The order in which a message goes out whose sender regulates, if it has a time.
     pub(super) fn order(&self) -> Order {
-        match self.in_receive_order {
-            true => Order::Receive,
-            false => Order::TimeStamp,
+        if self.in_receive_order {
+            Order::Receive
+        } else {
+            Order::TimeStamp
         }
     }
 
@@ -115,9 +116,10 @@ impl Run {
     pub(super) fn change_path(&mut self, peer: PeerId) {
         let hosts: Vec<_> = self.network.hosts.values().map(|h| h.handle).collect();
         let to = hosts[self.draw.usize(..hosts.len())];
-        let path = match self.draw.bool() {
-            true => DataPath::Direct,
-            false => DataPath::Executive,
+        let path = if self.draw.bool() {
+            DataPath::Direct
+        } else {
+            DataPath::Executive
         };
         self.count("fault: a data path changes");
         self.network.call(peer, |f| f.set_data_path(to, path));
@@ -220,9 +222,10 @@ impl Run {
             (false, true) => "ownership: acquire",
             (false, false) => "ownership: acquire if available",
         };
-        let may: &[_] = match gives {
-            true => &[],
-            false => &[AttributeAlreadyBeingAcquired],
+        let may: &[_] = if gives {
+            &[]
+        } else {
+            &[AttributeAlreadyBeingAcquired]
         };
         if self.permitted(me, what, done, may).is_some() && gives {
             self.gives(me, instance, &attributes);
@@ -282,9 +285,12 @@ impl Run {
             regions: vec![region],
         }];
         let on = self.draw.bool();
-        let done = self.network.call(peer, |f| match on {
-            true => f.associate_regions_for_updates(instance, &list),
-            false => f.unassociate_regions_for_updates(instance, &list),
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.associate_regions_for_updates(instance, &list)
+            } else {
+                f.unassociate_regions_for_updates(instance, &list)
+            }
         });
         let may = [ExceptionKind::InvalidRegion];
         self.permitted(me, "ddm: associate", done, &may);
@@ -327,9 +333,10 @@ impl Run {
         let own = &self.model.own[&me];
         let late = stamp > own.advancing.unwrap_or(own.time) + 1;
         let done = self.network.call(peer, |f| f.retract(handle));
-        let may: &[_] = match late {
-            true => &[],
-            false => &[ExceptionKind::MessageCanNoLongerBeRetracted],
+        let may: &[_] = if late {
+            &[]
+        } else {
+            &[ExceptionKind::MessageCanNoLongerBeRetracted]
         };
         if self.permitted(me, "time: retract", done, may).is_some() {
             // Regulation may have begun between two times.
@@ -364,9 +371,10 @@ impl Run {
 
     fn change_order(&mut self, peer: PeerId, me: FederateHandle) {
         let in_receive_order = self.draw.bool();
-        let order = match in_receive_order {
-            true => Order::Receive,
-            false => Order::TimeStamp,
+        let order = if in_receive_order {
+            Order::Receive
+        } else {
+            Order::TimeStamp
         };
         let class = self.interaction(peer, "I");
         let done = self
@@ -389,9 +397,10 @@ impl Run {
             self.permitted(me, "object: query transportation", done, &[]);
             return;
         }
-        let to = match self.draw.bool() {
-            true => Transportation::BestEffort,
-            false => Transportation::Reliable,
+        let to = if self.draw.bool() {
+            Transportation::BestEffort
+        } else {
+            Transportation::Reliable
         };
         let done = self.network.call(peer, |f| {
             f.request_interaction_transportation_type_change(class, to)
@@ -406,9 +415,12 @@ impl Run {
             InteractionRelevanceAdvisorySwitchIsOff, InteractionRelevanceAdvisorySwitchIsOn,
         };
         let (on, was) = (self.draw.bool(), self.model.own[&me].rooms.advisory);
-        let done = self.network.call(peer, |f| match on {
-            true => f.enable_interaction_relevance_advisory_switch(),
-            false => f.disable_interaction_relevance_advisory_switch(),
+        let done = self.network.call(peer, |f| {
+            if on {
+                f.enable_interaction_relevance_advisory_switch()
+            } else {
+                f.disable_interaction_relevance_advisory_switch()
+            }
         });
         let may: &[_] = match (on, was) {
             (true, true) => &[InteractionRelevanceAdvisorySwitchIsOn],
