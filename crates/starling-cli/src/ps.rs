@@ -7,6 +7,7 @@ use starling::Reply;
 use starling_core::Counters;
 use starling_core::message::{
     BestEffort, FederateStatus, FederationStatus, FromExecutive, Path, PeerInfo, ToExecutive,
+    UnderWay,
 };
 use starling_net::printable;
 use std::collections::BTreeMap;
@@ -80,6 +81,13 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 federation.outdated
             );
         }
+        let off = federation.services.off();
+        if !off.is_empty() {
+            let _ = writeln!(out, "  off: {}", off.join(", "));
+        }
+        for line in under_way(federation) {
+            let _ = writeln!(out, "  {line}");
+        }
         let heading = [
             "HANDLE", "FEDERATE", "TYPE", "PROGRAM", "PROCESS", "VERSION", "PATH",
         ];
@@ -143,6 +151,31 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
     out
 }
 
+/// A line for each save, restore and synchronization point that has not ended.
+pub(crate) fn under_way(federation: &FederationStatus) -> impl Iterator<Item = String> {
+    federation.under_way.iter().map(|under_way| {
+        let UnderWay {
+            what,
+            label,
+            stage,
+            waits_for,
+            since_ms,
+        } = under_way;
+        let (label, since) = (printable(label), *since_ms as f64 / 1000.0);
+        let names = federation.federates.iter().map(|f| &f.federate);
+        let names = names.filter(|f| waits_for.contains(&f.handle));
+        let names: Vec<_> = names.map(|f| printable(&f.name)).collect();
+        let whom = match &names[..] {
+            [] => String::new(),
+            names => format!("; waits for {}", names.join(", ")),
+        };
+        format!(
+            "{what} '{label}' for {since:.1} s: {}{whom}",
+            printable(stage)
+        )
+    })
+}
+
 fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value {
     let federate = |of: &FederateStatus, all: &[FederateStatus]| {
         let (federate, peer) = (&of.federate, &of.peer);
@@ -199,6 +232,14 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
             "refused": f.refused,
             "outdated": f.outdated,
             "modules": f.modules,
+            "services_off": f.services.off(),
+            "under_way": f.under_way.iter().map(|of| json!({
+                "what": of.what,
+                "label": of.label,
+                "stage": of.stage,
+                "waits_for": of.waits_for.iter().map(|f| f.0).collect::<Vec<_>>(),
+                "since_ms": of.since_ms,
+            })).collect::<Vec<_>>(),
             "federates": f.federates.iter().map(|of| federate(of, &f.federates)).collect::<Vec<_>>(),
         })
     };

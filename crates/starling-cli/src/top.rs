@@ -96,6 +96,9 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
             federation.instances,
             federation.time_implementation
         );
+        for line in crate::ps::under_way(federation) {
+            let _ = writeln!(out, "  {line}");
+        }
         let heading = [
             "FEDERATE",
             "SENT/S",

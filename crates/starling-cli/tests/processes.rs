@@ -125,6 +125,9 @@ fn timed(address: &str, name: &str) {
                 rti.query_logical_time().unwrap();
             }
             "evoke" => until("timeAdvanceGrant"),
+            "point" => rti
+                .register_federation_synchronization_point("Go", b"", &[])
+                .unwrap(),
             other => panic!("{other}?"),
         }
         println!("done");
@@ -465,6 +468,10 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
     let last = json.as_array().unwrap().last().unwrap();
     assert_eq!(last["link"], "turn", "{json}");
     assert_eq!(last["holds"], false, "{json}");
+    let data = starling(&["why", "Slow", "HLAobjectRoot", "--rtiexec", &unix]);
+    let data = String::from_utf8(data.stdout).unwrap();
+    let process = "FAIL  process    its process is stopped; nothing has come from it for ";
+    assert!(data.contains(process), "{data}");
     signal(&slow.0, "-CONT");
     // Whoever waits is granted, and nobody waits who is held up by one that is inside its grant.
     let mut stuck = Timed::start(&rtiexec.tcp, "Stuck");
@@ -486,6 +493,31 @@ fn why_tells_whose_turn_it_is(run_dir: &Path) {
         }
     }
     drop(founder);
+    points_that_are_not_synchronized_are_shown(&mut slow, &mut rtiexec);
+}
+
+fn points_that_are_not_synchronized_are_shown(slow: &mut Timed, rtiexec: &mut Rtiexec) {
+    slow.does("point");
+    let line = rtiexec.until_logged("synchronization point 'Go' is not done after ");
+    assert!(line.contains("'Demo': "), "{line}");
+    assert!(line.contains(" s: achieved by 0 of "), "{line}");
+    assert!(line.contains("; it waits for 'Slow', "), "{line}");
+    assert!(line.contains("; it is the turn of 'Slow': "), "{line}");
+    for show in [&["ps"][..], &["top", "--times", "1"]] {
+        let shown = starling(&[show, &[&rtiexec.unix]].concat());
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        let point = shown.lines().find(|l| l.contains("point 'Go' for "));
+        assert!(
+            point.unwrap_or(&shown).contains("; waits for Slow, "),
+            "{shown}"
+        );
+    }
+    let json = starling(&["ps", "--json", &rtiexec.unix]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let point = &json["federations"][0]["under_way"][0];
+    assert_eq!(point["what"], "synchronization point", "{json}");
+    assert_eq!(point["label"], "Go", "{json}");
+    assert_eq!(point["waits_for"].as_array().unwrap().len(), 3, "{json}");
 }
 
 fn what_became_of_data_is_shown(mut rtiexec: Rtiexec, mut founder: Client) {

@@ -97,7 +97,8 @@ impl Execution {
     ) -> Result<(), ProtocolError> {
         saved.mom.require_periods()?;
         self.objects = ExecutionObjects::restore(saved.object, &self.model)?;
-        self.federation.restore(saved.federation, processes);
+        self.federation
+            .restore(saved.federation, processes, self.mom.now);
         self.subscriptions = Subscribed::restore(saved.declaration.subscriptions);
         self.publications = Publications::restore(saved.declaration.publications);
         self.ownership = ExecutionOwnership::restore(saved.ownership);

@@ -29,6 +29,12 @@ impl Default for Services {
 }
 
 impl Services {
+    /// The settings that are off.
+    pub fn off(self) -> Vec<&'static str> {
+        let off = self.named().into_iter().filter(|(_, on)| !on);
+        off.map(|(setting, _)| setting).collect()
+    }
+
     /// The settings, and whether each is on.
     pub(crate) fn named(self) -> [(&'static str, bool); 4] {
         [

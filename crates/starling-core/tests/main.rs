@@ -23,6 +23,7 @@ mod switched_off;
 mod synchronization;
 mod time;
 mod transportation;
+mod under_way;
 mod update_rates;
 mod why;
 mod why_time;

@@ -9,7 +9,7 @@ fn at(time: f64) -> LogicalTime {
 }
 
 /// All regulate with a lookahead of 1 and are constrained.
-fn timed(names: &[&str]) -> Federation {
+pub(crate) fn timed(names: &[&str]) -> Federation {
     let mut f = Federation::new("");
     for name in names {
         f.join(name);

@@ -108,7 +108,7 @@ settings! {
     LOG_LEVEL: String = "log.level", Kind::Choice(&["off", "error", "warning", "info", "debug", "trace"]), "", "info",
         "How much rtiexec logs. off and error also silence the notes of federates on ignored settings.";
     LOG_WAIT_S: f64 = "log.wait_s", Kind::Number(0.0, DAY_S), "s", "30",
-        "A federate that has waited for this long for its time to go on is named in rtiexec's log, once each time, with whom it waits for and what that one does (as starling why says it); 0: never.";
+        "A federate that has waited for this long for its time to go on is named in rtiexec's log, once each time, with whom it waits for and what that one does (as starling why says it); so is a save, a restore or a synchronization point that has been under way for so long; 0: never.";
     LOG_FILE: String = "log.file", Kind::Text, "", "",
         "Where the log of rtiexec goes; nothing: standard error, or in the run directory if a federate started it.";
     LOG_FILE_BYTES: u64 = "log.file_bytes", Kind::Integer(0, 1 << 40), "bytes", "16777216",

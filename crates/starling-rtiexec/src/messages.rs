@@ -431,6 +431,12 @@ impl Server {
             last.holds = true;
             last.detail += "; what takes shared memory does not come to rtiexec";
         }
+        let still = receiver.and_then(|peer| self.stillness(peer));
+        findings.extend(still.map(|detail| Finding {
+            link: "process".into(),
+            holds: false,
+            detail,
+        }));
         let whole = findings.iter().all(|f| f.holds);
         if let (true, Some(PeerId(peer))) = (whole, receiver)
             && let Some(connection) = self.connection(peer as usize)

@@ -7,24 +7,32 @@ use std::time::Instant;
 use tracing::warn;
 
 impl Server {
-    /// What the federate behind a connection does, as a sentence without its subject.
-    pub(crate) fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
+    /// That the process of the federate behind a connection is stopped, or silent; none if it is neither.
+    pub(crate) fn stillness(&mut self, PeerId(peer): PeerId) -> Option<String> {
         let heartbeat = self.config.heartbeat;
         let connection = self.connection(peer as usize)?;
-        let now = Instant::now();
-        let silent = now.duration_since(connection.heard);
         let process = match connection.process_state() {
-            Some(ProcessState::Stopped) => Some("its process is stopped"),
-            Some(ProcessState::Debugged) => Some("its process is held by a debugger"),
-            Some(ProcessState::Gone) => Some("its process is gone"),
+            Some(ProcessState::Stopped) => Some("its process is stopped; "),
+            Some(ProcessState::Debugged) => Some("its process is held by a debugger; "),
+            Some(ProcessState::Gone) => Some("its process is gone; "),
             Some(ProcessState::Running) | None => None,
         };
-        let mut parts: Vec<String> = process.map(str::to_owned).into_iter().collect();
+        let silent = connection.heard.elapsed();
         // One heartbeat may be late.
-        if process.is_some() || silent > 3 * heartbeat {
+        (process.is_some() || silent > 3 * heartbeat).then(|| {
             let silent = silent.as_secs_f64();
-            parts.push(format!("nothing has come from it for {silent:.1} s"));
-        }
+            format!(
+                "{}nothing has come from it for {silent:.1} s",
+                process.unwrap_or_default()
+            )
+        })
+    }
+
+    /// What the federate behind a connection does, as a sentence without its subject.
+    pub(crate) fn turn_of(&mut self, PeerId(peer): PeerId) -> Option<String> {
+        let mut parts: Vec<String> = self.stillness(PeerId(peer)).into_iter().collect();
+        let connection = self.connection(peer as usize)?;
+        let now = Instant::now();
         let (doing, since) = &connection.doing;
         let since = now.duration_since(*since).as_secs_f64();
         let evokes = doing.service.starts_with("evoke");
@@ -46,7 +54,8 @@ impl Server {
         Some(parts.join("; "))
     }
 
-    /// Names in the log whose time has waited for long, and for whom; once each wait.
+    /// Names in the log whose time, save, restore or synchronization point has waited for long, and for
+    /// whom; once each wait.
     pub(crate) fn name_waits(&mut self) {
         let Some(longer) = self.config.log_wait else {
             return;
@@ -57,10 +66,12 @@ impl Server {
                 let does = self.turn_of(peer)?;
                 Some(format!("; it is the turn of '{name}': {does}"))
             });
-            let PeerId(peer) = wait.waiting;
-            if let Some(connection) = self.connection(peer as usize) {
-                let (name, why) = (connection.name(), wait.why);
-                warn!("{name} {why}{}", turn.unwrap_or_default());
+            let name = match wait.waiting {
+                Some(PeerId(peer)) => self.connection(peer as usize).map(|c| c.name()),
+                None => Some(format!("'{}':", wait.federation)),
+            };
+            if let Some(name) = name {
+                warn!("{name} {}{}", wait.why, turn.unwrap_or_default());
             }
         }
     }

@@ -81,11 +81,17 @@ impl Executive {
         })
     }
 
-    /// Federates that have waited for their time for longer than this; each wait is named once.
+    /// Federates that have waited for their time for longer than this, and federation executions whose
+    /// save, restore or synchronization point has; each wait is named once.
     pub fn take_long_waits(&mut self, longer: Duration) -> Vec<LongWait> {
         self.tell_time();
         let all = self.executions.values_mut();
-        all.flat_map(|e| e.take_long_waits(longer)).collect()
+        let waits = |e: &mut Execution| {
+            let mut waits = e.take_long_under_way(longer);
+            waits.extend(e.take_long_waits(longer));
+            waits
+        };
+        all.flat_map(waits).collect()
     }
 
     /// As of when they are asked.

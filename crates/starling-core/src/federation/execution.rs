@@ -129,6 +129,8 @@ impl Execution {
             log: self.log.index(),
             refused: self.objects.refused(),
             outdated: self.log.outdated(),
+            services: self.services,
+            under_way: self.under_way(),
             federates: self
                 .federation
                 .members

@@ -3,6 +3,7 @@
 use super::federate::fdd_directive;
 use super::restore::Restoring;
 use super::save::{Saves, Stages};
+use super::under_way::Begun;
 use crate::kept::Kept;
 use crate::message::{
     BestEffort, Doing, FederateInformation, FederateStatus, LogIndex, ModuleSource, PeerInfo,
@@ -94,6 +95,8 @@ pub(crate) struct Federation {
     pub(super) points: Kept,
     pub(super) saves: Saves,
     pub(super) restoring: Restoring,
+    /// Since when these, and synchronization points, have been under way.
+    pub(super) begun: Begun,
     /// When it was created, since the executive began.
     pub(super) created: Duration,
 }
@@ -111,6 +114,7 @@ impl Federation {
             points: Kept::default(),
             saves: Saves::default(),
             restoring: Restoring::default(),
+            begun: Begun::default(),
             created: Duration::ZERO,
         }
     }

@@ -14,6 +14,7 @@ pub(crate) mod restore;
 pub(crate) mod save;
 mod saved;
 mod synchronization;
+mod under_way;
 mod whole;
 
 pub use restore::{RestoreFailure, RestoreState, RestoreStatus};

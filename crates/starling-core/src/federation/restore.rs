@@ -14,6 +14,7 @@
 
 use super::modules;
 use super::save::{Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label};
+use super::under_way::Joint;
 use crate::callback::Callback;
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
@@ -108,6 +109,17 @@ impl Restoring {
         left.map(|(federate, _)| *federate).collect()
     }
 
+    /// The label of a restore that is under way, how far it is and whom it waits for.
+    pub(super) fn under_way(&self) -> Option<(&str, &'static str, Vec<FederateHandle>)> {
+        let restore = self.0.as_ref()?;
+        let (stage, waits_for) = match restore.saved {
+            None if !restore.begun => ("the save is being read", Vec::new()),
+            Some(_) if !restore.begun => ("it is about to begin", self.not_done()),
+            _ => ("federates are restored", self.not_done()),
+        };
+        Some((&restore.label, stage, waits_for))
+    }
+
     /// Whether the restore that began there is in progress.
     pub(super) fn is_that(&self, began: LogIndex) -> bool {
         self.0.as_ref().is_some_and(|r| r.began == began)
@@ -145,6 +157,7 @@ impl Execution {
             label: label.clone(),
             write: None,
         });
+        self.federation.begun.begin(Joint::Restore, self.mom.now);
         self.federation.restoring.0 = Some(Restore {
             label,
             began: self.log.index(),

@@ -14,6 +14,7 @@
 //! - a scheduled save waits for a restore to end, and holds time again if that fails.
 
 use super::restore::RestoreStage;
+use super::under_way::Joint;
 use crate::callback::Callback;
 use crate::delivery::Queued;
 use crate::exception::{NAME_BYTES_MAX, require_name, throw};
@@ -313,8 +314,10 @@ impl Execution {
                 .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
             return Ok(());
         }
+        let now = self.mom.now;
         let Some(time) = time else {
             self.federation.saves.scheduled = None;
+            self.federation.begun.begin(Joint::Save, now);
             self.begin_save(cause, label, None);
             return Ok(());
         };
@@ -331,6 +334,7 @@ impl Execution {
             return Ok(());
         }
         self.federation.saves.scheduled = Some(Scheduled { label, time });
+        self.federation.begun.begin(Joint::Save, now);
         self.saves_changed();
         self.time.hold_beyond(time);
         self.settle_time();
@@ -438,6 +442,33 @@ impl Execution {
         let saving =
             saving.filter(|f| ![SaveStatus::NoSaveInProgress, complete].contains(&stage(f)));
         [("not come to that", behind), (not_done, saving.collect())]
+    }
+
+    /// The label of a save that is under way, how far it is and whom it waits for.
+    pub(super) fn save_under_way(&self) -> Option<(&str, String, Vec<FederateHandle>)> {
+        let saves = &self.federation.saves;
+        let (label, time) = saves.next();
+        let at = time.map_or(String::new(), |time| format!(" at {time}"));
+        let parts_missing = |parts: &BTreeMap<_, _>| {
+            let all = self.log.members().into_iter();
+            all.filter(|f| !parts.contains_key(f)).collect()
+        };
+        let (stage, waits_for) = match saves.save.as_ref().map(|s| &s.progress) {
+            None => {
+                saves.scheduled.as_ref()?;
+                ("scheduled", self.holding())
+            }
+            Some(Progress::Saving) => ("federates save", self.holding()),
+            Some(Progress::Parts { parts, .. }) => {
+                let missing = parts_missing(parts);
+                return Some((label, format!("it takes what the RTI knows{at}"), missing));
+            }
+            Some(Progress::Writing(_)) => {
+                return Some((label, format!("it is being written{at}"), Vec::new()));
+            }
+        };
+        let waits_for = waits_for.into_iter().flat_map(|(_, who)| who).collect();
+        Some((label, format!("{stage}{at}"), waits_for))
     }
 
     /// For which federate in the first place a save or a restore waits.

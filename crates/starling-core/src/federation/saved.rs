@@ -8,6 +8,7 @@ use crate::message::{Doing, PeerInfo};
 use crate::saved::federation as saved;
 use crate::{Counters, Federate, FederateHandle, ProtocolError};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 impl Federation {
     pub(crate) fn save(&self) -> saved::Execution {
@@ -39,6 +40,7 @@ impl Federation {
         &mut self,
         saved: saved::Execution,
         mut processes: BTreeMap<FederateHandle, PeerInfo>,
+        now: Duration,
     ) {
         let members = saved.members.into_iter().map(|(handle, m)| {
             let member = Member {
@@ -55,6 +57,7 @@ impl Federation {
         self.last_federate = saved.last_federate;
         self.synchronization_points = saved.synchronization_points;
         self.points = self.count_points();
+        self.begun.restore(self.synchronization_points.keys(), now);
     }
 }
 

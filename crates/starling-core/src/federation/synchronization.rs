@@ -4,6 +4,7 @@
 //! is achieved. It is achieved when each of them has said so or has resigned; who resigned is
 //! neither told nor counted. Its label is free again from then on.
 
+use super::under_way::Joint;
 use crate::callback::Callback;
 use crate::exception::{require_name, throw};
 use crate::execution::Execution;
@@ -67,6 +68,8 @@ impl Execution {
             return Ok(());
         }
         self.federation.points.add(cause.sender, bytes);
+        let what = Joint::Point(label.clone());
+        self.federation.begun.begin(what, self.mom.now);
         let audience: Vec<_> = point.waiting.iter().copied().collect();
         self.federation
             .synchronization_points
@@ -137,6 +140,7 @@ impl Execution {
         if let Some(gone) = self.federation.synchronization_points.remove(label) {
             let bytes = point_bytes(label, &gone);
             self.federation.points.take(gone.registrar, bytes);
+            self.federation.begun.end_point(label);
         }
         let label = label.to_owned();
         let synchronized = Entry::FederationSynchronized { label, failed };

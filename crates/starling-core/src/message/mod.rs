@@ -304,8 +304,27 @@ pub struct FederationStatus {
     pub refused: u64,
     /// Requests and data frames of an epoch before the present one, dropped.
     pub outdated: u64,
+    /// What of the standard it has.
+    pub services: Services,
+    /// A save or a restore that has not ended, and up to 100 synchronization points.
+    pub under_way: Vec<UnderWay>,
     /// Its joined federates.
     pub federates: Vec<FederateStatus>,
+}
+
+/// What a federation execution does as a whole and has not ended, in `starling ps`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    /// `save`, `restore` or `synchronization point`.
+    pub what: String,
+    /// Its label.
+    pub label: String,
+    /// How far it is, as a phrase.
+    pub stage: String,
+    /// Federates that have not done their part.
+    pub waits_for: Vec<FederateHandle>,
+    /// For how long, ms.
+    pub since_ms: u64,
 }
 
 /// One joined federate in `starling ps`.

@@ -12,11 +12,13 @@ use crate::why::{Broken, Walk};
 use crate::{FederateHandle, PeerId};
 use std::time::Duration;
 
-/// A federate that has waited for long.
+/// A federate, or a federation execution, that has waited for long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongWait {
-    /// Its connection.
-    pub waiting: PeerId,
+    /// The federate's connection; none if all wait.
+    pub waiting: Option<PeerId>,
+    /// The federation execution.
+    pub federation: String,
     /// For whom and what, as a sentence without its end.
     pub why: String,
     /// Whose turn it is, and its name.
@@ -98,17 +100,19 @@ impl Execution {
             let Some((wait, waiting)) = wait.zip(self.log.peer(federate)) else {
                 continue;
             };
-            let turn = self.turn(&wait).and_then(|first| {
-                let name = self.federation.federate_name(first)?;
-                Some((self.log.peer(first)?, name.to_owned()))
-            });
+            let turn = self.turn(&wait).and_then(|first| self.turn_of(first));
             let asked = self.asked_text(federate, &wait);
             let why = format!(
                 "waits for {asked}, {}: {}",
                 self.ago(federate),
                 self.waits_text(&wait)
             );
-            waits.push(LongWait { waiting, why, turn });
+            waits.push(LongWait {
+                waiting: Some(waiting),
+                federation: self.federation.name().to_owned(),
+                why,
+                turn,
+            });
             if let Some(since) = self.time.since.get_mut(&federate) {
                 since.noted = true;
             }

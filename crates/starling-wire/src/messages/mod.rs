@@ -212,7 +212,8 @@ fields! {
     Finding { link, holds, detail }
     Request { applied, fenced, body }
     FederationInformation { name, time_implementation }
-    FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, federates }
+    FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, services, under_way, federates }
+    UnderWay { what, label, stage, waits_for, since_ms }
     FederateStatus { federate, peer, counters, doing, time, paths, best_effort }
     BestEffort { by, lost, dropped }
     Path { by, to }
