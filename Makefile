@@ -180,10 +180,12 @@ bench-time: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
+# Most of the tests wait for processes, so that there are more at a time than CPUs; those of one file share what
+# there is one of on a machine (network namespaces, its ssh server).
 bench-python: venv bmfed limits standin
 	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
 	    LIMITS=$(abspath $(BUILD)/limits) STANDIN_ROOT=$(abspath $(BUILD)/standin) \
-	    $(LIMIT) $(VENV)/bin/pytest -q --junit-xml=$(BUILD)/bench-tests.xml bench/tests
+	    $(LIMIT) $(VENV)/bin/pytest -q -n 4 --dist loadfile --junit-xml=$(BUILD)/bench-tests.xml bench/tests
 
 # Renews docs/rtibm.md from the results of bench-python.
 .PHONY: rtibm-status
