@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "how federates tell what they do")]
 
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -125,6 +125,17 @@ impl Federate {
 
     /// By a program that starts it.
     fn start_by(by: &[&str], rtiexec: &Rtiexec, role: &str, name: &str, settings: &str) -> Self {
+        Federate::try_start_by(by, rtiexec, role, name, settings).expect("it joins")
+    }
+
+    /// None: it has ended before it has joined.
+    fn try_start_by(
+        by: &[&str],
+        rtiexec: &Rtiexec,
+        role: &str,
+        name: &str,
+        settings: &str,
+    ) -> Option<Self> {
         let settings = format!(
             "{};connect.timeout_s=100;transport.shared_memory=auto;{settings}",
             rtiexec.address
@@ -148,8 +159,10 @@ impl Federate {
                 .try_for_each(|line| to.send(line))
         });
         let federate = Federate { child, says };
-        federate.until("joined", 1);
-        federate
+        let joined = std::iter::repeat_with(|| federate.says.recv_timeout(PATIENCE))
+            .map_while(Result::ok)
+            .any(|line| line == "joined");
+        joined.then_some(federate)
     }
 
     /// It says this so many times from now on, sooner or later.
@@ -193,10 +206,17 @@ struct Rtiexec {
 
 impl Rtiexec {
     fn start() -> Self {
+        Rtiexec::start_by(&[])
+    }
+
+    /// By a program that starts it.
+    fn start_by(by: &[&str]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let socket: PathBuf = directory.path().join("s.sock");
         let address = format!("unix:{}", socket.display());
-        let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+        let mut all = by.iter().chain([&env!("CARGO_BIN_EXE_starling")]);
+        let mut child = Command::new(all.next().expect("one at least"))
+            .args(all)
             .args(["rtiexec", "--listen", &address, "--run-dir"])
             .arg(directory.path().join("run"))
             .env("STARLING_TRANSPORT_SHARED_MEMORY", "auto")
@@ -241,6 +261,17 @@ impl Rtiexec {
             let path = paths.iter().find(|p| p["by"] == way);
             path.map_or(0, |p| p["to"].as_array().unwrap().len()) == count
         });
+    }
+
+    /// The way that data takes.
+    fn path(&self, from: &str, to: &str) -> String {
+        let members = self.members();
+        let of = |name: &str| members.iter().find(|m| m["name"] == name).unwrap();
+        let handle = &of(to)["handle"];
+        let paths = of(from)["paths"].as_array().unwrap();
+        let is_to = |p: &&serde_json::Value| p["to"].as_array().unwrap().contains(handle);
+        let path = paths.iter().find(is_to).unwrap();
+        path["by"].as_str().unwrap().to_owned()
     }
 
     /// Descriptors that its process has open, but for the connection of who asks.
@@ -323,6 +354,63 @@ fn who_is_stopped_holds_up_nobody_and_loses_nothing() {
         rtiexec.until_path(SHARED, 2);
     }
     sender.goes_on();
+}
+
+/// Whoever may have only a few descriptors gets its data all the same, one way or the other, and it is
+/// shown which, and why.
+#[test]
+fn who_may_have_few_descriptors_is_served_by_rtiexec() {
+    let rtiexec = Rtiexec::start();
+    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let near = ["a", "b", "c", "d"].map(|name| Federate::start(&rtiexec, "receiver", name, ""));
+    rtiexec.until_path(SHARED, 4);
+    let mut shown = BTreeSet::new();
+    for count in 14..32 {
+        let limit = format!("ulimit -n {count}; exec \"$0\" \"$@\"");
+        // Some are too few for a program to begin with.
+        let start =
+            || Federate::try_start_by(&["sh", "-c", &limit], &rtiexec, "receiver", "few", "");
+        let Some(few) = start() else {
+            rtiexec.until_members(5);
+            continue;
+        };
+        few.goes_on();
+        let mut way = String::new();
+        until("settled", || {
+            way = rtiexec.path("d", "few");
+            let passes = ["not set up yet", "has not offered", "fast enough"];
+            !passes.iter().any(|why| way.contains(why))
+        });
+        few.goes_on();
+        drop(few);
+        rtiexec.until_members(5);
+        shown.insert(way);
+    }
+    near.iter().for_each(Federate::goes_on);
+    assert!(shown.remove(SHARED), "{shown:?}");
+    // Its own memory takes too many, or that of the others.
+    for part in ["no memory to share", "it can't take the other's memory"] {
+        assert!(shown.iter().any(|way| way.contains(part)), "{shown:?}");
+    }
+    let many = |way: &String| way.to_lowercase().contains("too many open files");
+    assert!(shown.iter().all(many), "{shown:?}");
+}
+
+/// An rtiexec that may have only a few descriptors keeps some for those that join.
+#[test]
+fn an_rtiexec_that_may_have_few_descriptors_serves_all() {
+    let rtiexec = Rtiexec::start_by(&["sh", "-c", "ulimit -n 40; exec \"$0\" \"$@\""]);
+    let _sender = Federate::start(&rtiexec, "sender", "sender", "");
+    let first = Federate::start(&rtiexec, "receiver", "first", "");
+    rtiexec.until_path(SHARED, 1);
+    let others = (0..8).map(|n| {
+        let name = format!("other {n}");
+        Federate::start(&rtiexec, "receiver", &name, "")
+    });
+    let others: Vec<_> = others.collect();
+    others.iter().chain([&first]).for_each(Federate::goes_on);
+    let last = rtiexec.path("sender", "other 7");
+    assert!(last.contains("rtiexec has too many open files"), "{last}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub use file::{open_file, read_file};
 pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;
 pub use platform::{
-    ProcessState, be_nice, host_name, process_name, process_stamp, process_state,
+    ProcessState, be_nice, host_name, leave_room, process_name, process_stamp, process_state,
     raise_descriptor_limit, try_lock, user_id,
 };
 pub use reach::{Reach, ReachError, Reached, find, reach};

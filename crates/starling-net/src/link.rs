@@ -5,7 +5,7 @@
 //! decoded where they lie. Descriptors that go with a frame come with it or before it, in the order of
 //! the frames.
 
-use crate::platform::DESCRIPTORS_MAX;
+use crate::platform::{Came, DESCRIPTORS_MAX};
 use crate::stream::Stream;
 use std::collections::VecDeque;
 use std::io;
@@ -22,9 +22,9 @@ const SHARED_BYTES: usize = 64 * 1024;
 /// byte as an instruction.
 const PIECE_BYTES: usize = 1024;
 
-/// Descriptors that may have come before the frames that they go with. A frame with some is small, so
-/// that hardly ever more than one has to wait for its bytes.
-const DESCRIPTORS_WAITING_MAX: usize = 2 * DESCRIPTORS_MAX;
+/// For so many frames descriptors may have come before them. A frame with some is small, so that hardly
+/// ever more than one has to wait for its bytes.
+const FRAMES_WAITING_MAX: usize = 2;
 
 /// Descriptors that go with a frame, at most three; several links may send them.
 pub type Descriptors = Arc<[OwnedFd]>;
@@ -54,7 +54,7 @@ pub struct LinkReader {
     consumed: u64,
     calls: u64,
     /// Descriptors that came, for frames that are still to be taken; none: they are not wanted.
-    descriptors: Option<Vec<OwnedFd>>,
+    descriptors: Option<VecDeque<Came>>,
 }
 
 impl LinkReader {
@@ -79,11 +79,10 @@ impl LinkReader {
         }
     }
 
-    /// The descriptors that go with a frame which has three.
-    pub fn take_descriptors(&mut self) -> Option<[OwnedFd; DESCRIPTORS_MAX]> {
-        let waiting = self.descriptors.as_mut()?;
-        let count = waiting.len().min(DESCRIPTORS_MAX);
-        waiting.drain(..count).collect::<Vec<_>>().try_into().ok()
+    /// The descriptors that go with a frame which has three; an error if they came, but this process
+    /// may not have so many. None: it came without.
+    pub fn take_descriptors(&mut self) -> Option<io::Result<[OwnedFd; DESCRIPTORS_MAX]>> {
+        self.descriptors.as_mut()?.pop_front()
     }
 
     /// Whether descriptors have come that no frame took, although all that came was consumed: the
@@ -96,7 +95,7 @@ impl LinkReader {
     ///
     /// # Errors
     /// What the system says; `OutOfMemory` if there is no room for what has come of a frame;
-    /// `InvalidData` if more descriptors came than frames can take.
+    /// `InvalidData` if other descriptors came than frames can take.
     pub fn fill(&mut self) -> io::Result<Fill> {
         self.make_room()?;
         self.calls += 1;
@@ -106,16 +105,15 @@ impl LinkReader {
         let mut cut = false;
         let received = match &mut self.descriptors {
             None => self.stream.receive(buffer),
-            Some(waiting) => {
-                let before = waiting.len();
-                let received = self.stream.receive_with(buffer, waiting);
-                cut = waiting.len() > before;
-                if waiting.len() > DESCRIPTORS_WAITING_MAX {
+            Some(waiting) => self.stream.receive_with(buffer).and_then(|(got, came)| {
+                cut = came.is_some();
+                waiting.extend(came);
+                if waiting.len() > FRAMES_WAITING_MAX {
                     let why = "it sends descriptors that nothing takes";
                     return Err(io::Error::new(io::ErrorKind::InvalidData, why));
                 }
-                received
-            }
+                Ok(got)
+            }),
         };
         match received {
             Ok(0) => Ok(Fill::Closed),

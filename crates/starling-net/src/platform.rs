@@ -78,34 +78,61 @@ pub(crate) fn send_with(
     }
 }
 
-/// As [`receive`] from a Unix-domain socket, with the descriptors that came along. An error if they
-/// are more than go with one message, or this process may have no more.
+/// Descriptors that came along with bytes, or why this process does not have them.
+pub(crate) type Came = io::Result<[OwnedFd; DESCRIPTORS_MAX]>;
+
+/// As [`receive`] from a Unix-domain socket, with the descriptors that came along; a read ends with
+/// them. An error if they are not as many as go with one message.
 pub(crate) fn receive_with(
     fd: BorrowedFd<'_>,
     buffer: &mut [u8],
-    descriptors: &mut Vec<OwnedFd>,
-) -> io::Result<usize> {
+) -> io::Result<(usize, Option<Came>)> {
     count_system_call(|c| c.receives += 1);
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
-    let before = descriptors.len();
     let got = rustix::net::recvmsg(fd, &mut [IoSliceMut::new(buffer)], &mut control, flags)?;
+    let mut descriptors = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(came) = message {
-            for fd in came {
-                descriptors.push(beyond_standard(fd)?);
-            }
+            descriptors.extend(came);
         }
     }
+    let cut = got.flags.contains(ReturnFlags::CTRUNC);
+    if descriptors.is_empty() && !cut {
+        return Ok((got.bytes, None));
+    }
     // Room for an odd number of them is room for one more.
-    let too_many = descriptors.len() - before > DESCRIPTORS_MAX;
-    if too_many || got.flags.contains(ReturnFlags::CTRUNC) {
-        let why =
-            "it sent more descriptors than go with one message, or than this process may have";
+    let count = descriptors.len();
+    if count > DESCRIPTORS_MAX || count < DESCRIPTORS_MAX && !cut {
+        let why = "it sent another number of descriptors than goes with one message";
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
-    Ok(got.bytes)
+    let moved = descriptors.into_iter().map(beyond_standard);
+    let came = moved.collect::<io::Result<Vec<_>>>().and_then(|all| {
+        leave_room(&all)?;
+        // The system has kept those that this process may not have.
+        <[OwnedFd; DESCRIPTORS_MAX]>::try_from(all).map_err(|_| no_room())
+    });
+    Ok((got.bytes, Some(came)))
+}
+
+/// An error if, with these descriptors of memory that is shared, less than a quarter of those that this
+/// process may have is left for connections and files, without which it could not go on.
+pub fn leave_room(descriptors: &[OwnedFd]) -> io::Result<()> {
+    let Some(most) = getrlimit(Resource::Nofile).current else {
+        return Ok(());
+    };
+    // A new descriptor has the lowest number that is free.
+    let last = descriptors.iter().map(|fd| fd.as_raw_fd()).max();
+    match last.and_then(|last| u64::try_from(last).ok()) {
+        Some(last) if last >= most - most / 4 => Err(no_room()),
+        _ => Ok(()),
+    }
+}
+
+fn no_room() -> io::Error {
+    io::Error::other("too many open files; raise its limit: ulimit -n")
 }
 
 /// A counter to wake a waiting thread by.

@@ -1,6 +1,6 @@
 //! A connected byte stream, TCP or Unix-domain.
 
-use crate::platform;
+use crate::platform::{self, Came};
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -149,12 +149,8 @@ impl Stream {
         retry(|| platform::send_with(self.as_fd(), bytes, descriptors))
     }
 
-    pub(crate) fn receive_with(
-        &self,
-        buffer: &mut [u8],
-        descriptors: &mut Vec<OwnedFd>,
-    ) -> io::Result<usize> {
-        retry(|| platform::receive_with(self.as_fd(), buffer, descriptors))
+    pub(crate) fn receive_with(&self, buffer: &mut [u8]) -> io::Result<(usize, Option<Came>)> {
+        retry(|| platform::receive_with(self.as_fd(), buffer))
     }
 
     /// Whether descriptors can be passed over it.

@@ -59,7 +59,15 @@ impl Server {
                     let why = "malformed message: it offers memory without the descriptors";
                     return Err(Ending::Fault(why.into()));
                 };
-                let answer = match self.seat(n, descriptors.into()) {
+                let seated = match descriptors {
+                    Ok(descriptors) => self.seat(n, descriptors.into()),
+                    Err(why) => {
+                        // A former offer is taken back all the same.
+                        self.unseat(n);
+                        Err(format!("rtiexec has {why}"))
+                    }
+                };
+                let answer = match seated {
                     Ok((seat, mark)) => LinkNotice::Seated { number, seat, mark },
                     Err(why) => {
                         if let Some(connection) = self.connection(n) {
@@ -288,7 +296,10 @@ impl Server {
         match to.mark.and_then(|mark| own.paths.get(&mark)) {
             Some(Ok(())) => SHARED_MEMORY.into(),
             Some(Err(why)) => format!("rtiexec ({why})"),
-            None => "rtiexec (shared memory is not set up yet)".into(),
+            None => match from.mark.and_then(|mark| other.paths.get(&mark)) {
+                Some(Err(why)) => format!("rtiexec (of the other: {why})"),
+                _ => "rtiexec (shared memory is not set up yet)".into(),
+            },
         }
     }
 }

@@ -57,7 +57,7 @@ fn peer(client: &mut Client) -> (u64, u8, FederateHandle, u64) {
     else {
         panic!("no peer");
     };
-    let came = client.link.reader.take_descriptors().unwrap();
+    let came = client.link.reader.take_descriptors().unwrap().unwrap();
     let lengths = came.map(|fd| File::from(fd).metadata().unwrap().len());
     assert_eq!(lengths, [lengths[0]; 3]);
     (mark, seat, federate, lengths[0])

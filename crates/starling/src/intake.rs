@@ -272,9 +272,9 @@ impl State {
                 let Some(shared) = &mut link.shared else {
                     return Ok(());
                 };
-                let [ring, board, doorbell] = descriptors;
                 let most = link.frame_bytes_max;
-                let met = doorbell.try_clone().and_then(|copy| {
+                let met = descriptors.and_then(|[ring, board, doorbell]| {
+                    let copy = doorbell.try_clone()?;
                     // What it is told last is that this one reads: then nothing is left that may fail.
                     shared.admit(place, federate, board, doorbell)?;
                     rings.join(place, federate, (ring, copy), most)
@@ -284,7 +284,7 @@ impl State {
                     let path = LinkRequest::Path {
                         to: mark,
                         shared: false,
-                        why: format!("its memory can't be used: {error}"),
+                        why: format!("it can't take the other's memory: {error}"),
                     };
                     link.put_link_request(&path);
                 }
@@ -446,19 +446,15 @@ impl State {
                 break;
             };
             any = true;
-            let shared = change.path == DataPath::Direct;
             self.lrc.set_data_path(change.federate, change.path);
-            let why = if shared {
-                ""
-            } else {
-                "it did not read its shared memory fast enough"
-            };
-            let path = LinkRequest::Path {
-                to: change.mark,
-                shared,
-                why: why.into(),
-            };
-            self.lrc.outbox().put_link_request(&path);
+            if change.path == DataPath::Direct {
+                let path = LinkRequest::Path {
+                    to: change.mark,
+                    shared: true,
+                    why: String::new(),
+                };
+                self.lrc.outbox().put_link_request(&path);
+            }
         }
         any
     }
@@ -473,6 +469,7 @@ fn new_memory(bytes: usize) -> io::Result<(RingWriter, Board, starling_net::Desc
         copy(board.memory())?,
         copy(board.doorbell())?,
     ];
+    starling_net::leave_room(&descriptors)?;
     Ok((ring, board, Arc::new(descriptors)))
 }
 

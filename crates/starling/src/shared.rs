@@ -53,8 +53,6 @@ pub(crate) struct Shared {
     last: (Vec<FederateHandle>, Seats),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
-    /// How far behind those were that stood in the way when that was last looked at, and since when.
-    stuck: Option<(u64, Instant)>,
     /// Some peer's path may be to be changed.
     unsettled: bool,
     frame_bytes_max: usize,
@@ -70,8 +68,10 @@ struct Peer {
     times: u16,
     /// The core has this path for it.
     direct: bool,
-    /// When it may be attached again, and how long it stays detached the next time.
+    /// When it was attached, or may be again; and how long it stays detached the next time.
     again: (Instant, Duration),
+    /// While it stands in the way: how much it had not read when it last read something, and when.
+    stuck: Option<(u64, Instant)>,
 }
 
 /// A path to be changed.
@@ -95,7 +95,6 @@ impl Shared {
             peers: Vec::new(),
             last: (Vec::new(), Seats::NONE),
             waiting: VecDeque::new(),
-            stuck: None,
             unsettled: false,
             frame_bytes_max,
         }
@@ -122,6 +121,7 @@ impl Shared {
             times: 0,
             direct: false,
             again: (Instant::now(), PAUSE_MIN),
+            stuck: None,
         });
         self.changed();
         Ok(())
@@ -213,7 +213,7 @@ impl Shared {
         loop {
             let Some((to, frame)) = self.waiting.front() else {
                 if self.ring.is_whole() {
-                    self.stuck = None;
+                    self.peers.iter_mut().for_each(|peer| peer.stuck = None);
                     return true;
                 }
                 self.ring.publish();
@@ -230,39 +230,40 @@ impl Shared {
         }
     }
 
-    /// Detaches those in the way, if they have not read for a while; until when to wait for them.
+    /// Detaches those in the way who have not read for a while; until when to wait for the others.
     pub(crate) fn judge_slow(&mut self, now: Instant, stream: &mut LinkWriter) -> Instant {
-        let slow = self.in_the_way();
-        let behind = slow.iter().map(|seat| self.ring.behind(seat)).sum();
-        match self.stuck {
-            Some((before, since)) if before == behind => {
-                if now >= since + GRACE {
-                    slow.iter().for_each(|seat| self.detach(seat, now, stream));
-                    self.stuck = None;
-                    return now;
-                }
-                since + GRACE
+        let in_the_way = self.ring.in_the_way();
+        let (mut until, mut slow) = (None, Seats::NONE);
+        for peer in &mut self.peers {
+            let seat = peer.place.seat;
+            if !in_the_way.contains(seat) {
+                peer.stuck = None;
+                continue;
             }
-            _ => {
-                self.stuck = Some((behind, now));
-                now + GRACE
+            let behind = self.ring.behind(seat);
+            let since = match peer.stuck {
+                Some((before, since)) if before == behind => since,
+                _ => now,
+            };
+            peer.stuck = Some((behind, since));
+            let end = since + GRACE;
+            if now >= end {
+                slow.insert(seat);
+            } else {
+                until = Some(until.map_or(end, |until: Instant| until.min(end)));
             }
         }
+        slow.iter().for_each(|seat| self.detach(seat, now, stream));
+        // Without anybody in the way there is room.
+        until.unwrap_or(now)
     }
 
     /// Puts all that waits, whoever is in the way.
     pub(crate) fn put_by_force(&mut self, stream: &mut LinkWriter) {
         let now = Instant::now();
         while self.is_waiting() && !self.put_waiting() {
-            let slow = self.in_the_way();
+            let slow = self.ring.in_the_way();
             slow.iter().for_each(|seat| self.detach(seat, now, stream));
-        }
-    }
-
-    fn in_the_way(&mut self) -> Seats {
-        match self.ring.in_the_way() {
-            Seats::NONE => self.ring.attached(),
-            some => some,
         }
     }
 
@@ -272,6 +273,14 @@ impl Shared {
             return;
         };
         let mark = self.peers[at].place.mark;
+        // Before what is relayed, which may fill the peer's queue at rtiexec: then nothing more is read of this
+        // stream until the peer takes it.
+        let path = LinkRequest::Path {
+            to: mark,
+            shared: false,
+            why: "it did not read its shared memory fast enough".into(),
+        };
+        put_link_request(stream.out(), &path);
         let mut frames = Vec::new();
         let piece = RELAY_BYTES.min(self.frame_bytes_max);
         let mut add = |frame: &[u8]| {
@@ -287,7 +296,12 @@ impl Shared {
         }
         let peer = &mut self.peers[at];
         peer.attached = false;
-        let pause = peer.again.1;
+        peer.stuck = None;
+        let (since, mut pause) = peer.again;
+        if now.saturating_duration_since(since) > pause {
+            // It has kept up for longer than it was detached.
+            pause = PAUSE_MIN;
+        }
         peer.again = (now + pause, (2 * pause).min(PAUSE_MAX));
         self.changed();
     }
@@ -315,6 +329,7 @@ impl Shared {
                 if self.ring.is_awaited(seat, mark) {
                     self.ring.readmit(seat, mark);
                     (peer.times, peer.attached) = (times, true);
+                    peer.again.0 = now;
                     self.last.0.clear();
                 }
             }
@@ -346,8 +361,12 @@ impl Shared {
 
     /// Shows the readers what was put, and wakes those who sleep.
     pub(crate) fn publish(&mut self) {
-        if self.ring.pending() > 0 {
+        let pending = self.ring.pending() > 0;
+        if pending {
             self.ring.publish();
+        }
+        // It may have been published for room, before it was due.
+        if pending || self.bundle.due().is_some() {
             self.bundle.flushed(Instant::now());
         }
     }
@@ -390,4 +409,156 @@ fn bytes_of<V: Run>(frame: &DataFrame<'_, V>) -> Vec<u8> {
 
 fn relay(stream: &mut LinkWriter, to: u64, frames: Vec<u8>) {
     put_link_request(stream.out(), &LinkRequest::Relay { to, frames });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_net::Stream;
+    use starling_rid::Settings;
+    use starling_ring::{Board, Read, RingReader};
+    use starling_wire::{Frame, split_frame};
+
+    const FRAME: usize = 1000;
+
+    struct Reader {
+        reader: RingReader,
+        mark: u64,
+        _board: Board,
+    }
+
+    impl Reader {
+        fn reads_some(&mut self) {
+            assert!(matches!(
+                self.reader.read(&mut Vec::new(), FRAME),
+                Read::Frames
+            ));
+        }
+    }
+
+    /// A ring with two readers, and what goes to rtiexec.
+    fn two_readers() -> (Shared, [Reader; 2], LinkWriter) {
+        let place = |number: u8| Place {
+            seat: Seat::new(number).unwrap(),
+            mark: u64::from(number) + 1,
+        };
+        let ring = RingWriter::new(1 << 16).unwrap();
+        let bundling = Bundling::of(&Settings::default());
+        let mut shared = Shared::new(ring, place(0), bundling, 1 << 20);
+        let readers = [1, 2].map(|number| {
+            let board = Board::new().unwrap();
+            let of = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().unwrap();
+            let [memory, bell] = [of(board.memory()), of(board.doorbell())];
+            let federate = FederateHandle(number.into());
+            shared.admit(place(number), federate, memory, bell).unwrap();
+            let attachment = Place::attachment(place(0), place(number), 0);
+            let memory = of(shared.ring.memory());
+            let bell = of(Board::new().unwrap().doorbell());
+            Reader {
+                reader: board.join(attachment, memory, bell, 1 << 20).unwrap(),
+                mark: place(number).mark,
+                _board: board,
+            }
+        });
+        let (stream, _) = Stream::pair().unwrap();
+        (shared, readers, starling_net::Link::new(stream).split().1)
+    }
+
+    /// Frames for both, until one waits.
+    fn fill(shared: &mut Shared) {
+        let both = shared.ring.attached();
+        while shared.ring.put(both, FRAME, |room| room.fill(0)).is_ok() {
+            shared.ring.publish();
+        }
+        shared.waiting.push_back((both, vec![0; FRAME]));
+        assert!(!shared.put_waiting());
+    }
+
+    #[test]
+    fn who_reads_on_is_not_taken_for_who_does_not() {
+        let (mut shared, [stopped, mut slow], mut stream) = two_readers();
+        fill(&mut shared);
+        let mut now = Instant::now();
+        let begin = now;
+        while shared.is_waiting() {
+            assert!(
+                now < begin + 2 * GRACE,
+                "who is stopped holds up the others"
+            );
+            let until = shared.judge_slow(now, &mut stream);
+            assert!(until <= now + GRACE);
+            for _ in 0..4 {
+                slow.reads_some();
+            }
+            shared.put_waiting();
+            now += GRACE / 5;
+        }
+        let attached = |mark| {
+            let peer = shared.peers.iter().find(|p| p.place.mark == mark);
+            peer.unwrap().attached
+        };
+        assert!(!attached(stopped.mark) && attached(slow.mark));
+    }
+
+    /// What is relayed may fill the peer's queue at rtiexec, which then reads no more.
+    #[test]
+    fn the_path_is_told_before_what_is_relayed() {
+        let (mut shared, readers, mut stream) = two_readers();
+        fill(&mut shared);
+        shared.put_by_force(&mut stream);
+        let (mut rest, mut told) = (&stream.out()[..], Vec::new());
+        while let Some((frame, used)) = split_frame(rest).unwrap() {
+            rest = &rest[used..];
+            match Frame::decode(frame).unwrap() {
+                Frame::LinkRequest(LinkRequest::Path { to, shared, .. }) => {
+                    assert!(!shared && !told.contains(&to));
+                    told.push(to);
+                }
+                Frame::LinkRequest(LinkRequest::Relay { to, .. }) => assert!(told.contains(&to)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(told, readers.map(|reader| reader.mark));
+    }
+
+    #[test]
+    fn who_keeps_up_again_is_detached_for_a_short_time() {
+        let (mut shared, _readers, mut stream) = two_readers();
+        let seat = shared.peers[0].place.seat;
+        let mut now = Instant::now();
+        let mut detached_for = |kept_up: Duration| {
+            now += kept_up;
+            shared.detach(seat, now, &mut stream);
+            let pause = shared.peers[0].again.0 - now;
+            // As when it is attached again.
+            now += pause;
+            shared.peers[0].again.0 = now;
+            shared.ring.readmit(seat, 1 << 20);
+            shared.peers[0].attached = true;
+            pause
+        };
+        let ms = Duration::from_millis;
+        let pauses = [1, 1, 1, 1].map(|kept_up| detached_for(ms(kept_up)));
+        assert_eq!(pauses, [100, 200, 400, 800].map(ms));
+        assert_eq!(detached_for(ms(2_000)), PAUSE_MIN);
+    }
+
+    /// Else the thread that waits for the time that it is due would ask again and again.
+    #[test]
+    fn a_bundle_that_was_published_for_room_is_not_due() {
+        let (mut shared, _readers, mut stream) = two_readers();
+        let both = shared.ring.attached();
+        let put = |shared: &mut Shared| shared.ring.put(both, FRAME, |room| room.fill(0));
+        put(&mut shared).unwrap();
+        // The first one is published at once.
+        while shared.is_due() {
+            shared.publish();
+            put(&mut shared).unwrap();
+        }
+        assert!(shared.due().is_some());
+        fill(&mut shared);
+        shared.put_by_force(&mut stream);
+        shared.publish();
+        assert_eq!(shared.due(), None);
+    }
 }
