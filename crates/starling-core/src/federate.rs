@@ -311,6 +311,11 @@ impl Federate {
         self.apply_ready()
     }
 
+    /// Bytes of a sender's data that wait for what they come after, which is still on its way.
+    pub fn held_bytes(&self, sender: FederateHandle) -> usize {
+        self.log.held_bytes(sender)
+    }
+
     /// A data frame, from the executive's stream or a peer's link. What is kept of one that stands in
     /// `batch` need not be copied.
     pub fn receive_data(

@@ -140,7 +140,8 @@ impl Own {
         let at = self.mapping.records(position, bytes);
         // SAFETY: `bytes` bytes are mapped there, aligned for words since records are. Peers only
         // read it, and no copy of theirs that meets this write is used, which the claims of
-        // `writer` and `reader` see to. In this process only `&mut self` writes and only `&self`
+        // `writer` and `reader` see to; one that is a federate of this process, too, reads by a mapping of its own
+        // (`Theirs`), which makes no reference to it. By this mapping only `&mut self` writes and only `&self`
         // reads it, so the slice is unshared; what is there is initialised, as all mapped memory is.
         let record = unsafe {
             at.cast::<[u64; 3]>().write(head);

@@ -21,6 +21,9 @@ use std::time::Instant;
 const BATCH_BYTES: usize = 16 * 1024;
 /// So many pieces of a ring are read before others have their turn.
 const PIECES_PER_TURN: usize = 8;
+/// If more than this of a peer's data waits for what comes on the stream, its ring is not read: its sender
+/// then takes the way through rtiexec, too.
+const HELD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// More than the largest ring (16 MiB) can hold: of two pieces one at least has half of `BATCH_BYTES`.
 const PIECES_MAX: usize = 4_096;
 
@@ -303,15 +306,23 @@ impl State {
                 }
                 if let Some(federate) = rings.federate(mark) {
                     rings.is_gone(mark);
-                    self.take_rest(mark, federate, rings)?;
+                    if !self.take_rest(mark, federate, rings)? {
+                        let why = "it goes on where it has said that it has ended";
+                        self.break_off(mark, federate, why, rings)?;
+                    }
                     rings.remove(mark);
                     self.lrc.link_ended(federate)?;
                 }
             }
             LinkNotice::Relayed { from, frames } => {
                 if let Some(federate) = rings.federate(from) {
-                    // What it has put into its ring comes before.
+                    // What it has put into its ring comes before. (It may have been attached again since, and
+                    // go on there: then that was read long ago.)
                     self.take_rest(from, federate, rings)?;
+                    if frames.is_empty() {
+                        // It asks, and has relayed all.
+                        rings.rejoin(from);
+                    }
                     if rings.is_broken(from) {
                         return Ok(());
                     }
@@ -333,6 +344,10 @@ impl State {
         let mut peers = 0..;
         while let Some((mark, federate)) = peers.next().and_then(|at| rings.peer(at)) {
             for _ in 0..PIECES_PER_TURN {
+                if self.holds_much_of(federate) {
+                    rings.set_early(mark);
+                    break;
+                }
                 match self.take_of_ring(mark, federate, rings) {
                     Ok(true) => {}
                     Ok(false) => break,
@@ -349,20 +364,30 @@ impl State {
         }
     }
 
-    /// Takes all that a peer's ring has, into which it puts no more.
+    /// Whether so much of a peer's data waits for what comes on the stream that its ring is not read.
+    fn holds_much_of(&self, federate: FederateHandle) -> bool {
+        let held = self.lrc.federate().map(|own| own.held_bytes(federate));
+        held.is_some_and(|held| held > HELD_BYTES_MAX)
+    }
+
+    /// Something has come: rings that were not read are, if what they come after was that.
+    pub(crate) fn look_at_early(&self, rings: &mut Rings) {
+        rings.look_at_early(|federate| self.holds_much_of(federate));
+    }
+
+    /// Takes all that a peer's ring has; false: there is more than a ring can hold.
     fn take_rest(
         &mut self,
         mark: u64,
         federate: FederateHandle,
         rings: &mut Rings,
-    ) -> Result<(), ProtocolError> {
+    ) -> Result<bool, ProtocolError> {
         for _ in 0..PIECES_MAX {
             if !self.take_of_ring(mark, federate, rings)? {
-                return Ok(());
+                return Ok(true);
             }
         }
-        let why = "it goes on where it has said that it has ended";
-        self.break_off(mark, federate, why, rings)
+        Ok(false)
     }
 
     /// Takes a piece of what a peer's ring has; false: there is nothing.
@@ -446,15 +471,26 @@ impl State {
                 break;
             };
             any = true;
-            self.lrc.set_data_path(change.federate, change.path);
-            if change.path == DataPath::Direct {
-                let path = LinkRequest::Path {
-                    to: change.mark,
-                    shared: true,
-                    why: String::new(),
-                };
-                self.lrc.outbox().put_link_request(&path);
-            }
+            let to = change.mark;
+            let request = match change.path {
+                None => LinkRequest::Relay {
+                    to,
+                    frames: Vec::new(),
+                },
+                Some(path) => {
+                    self.lrc.set_data_path(change.federate, path);
+                    if path == DataPath::Executive {
+                        // rtiexec was told when it was detached.
+                        continue;
+                    }
+                    LinkRequest::Path {
+                        to,
+                        shared: true,
+                        why: String::new(),
+                    }
+                }
+            };
+            self.lrc.outbox().put_link_request(&request);
         }
         any
     }

@@ -280,6 +280,7 @@ impl Links {
             }
             Err(error) => state.end(&format!("the connection has broken: {error}")),
         }
+        state.look_at_early(&mut read.rings);
         if state.settle_paths() {
             state.flush();
         }

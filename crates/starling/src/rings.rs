@@ -28,8 +28,18 @@ struct Peer {
     reader: RingReader,
     /// How often this federate was attached to it.
     times: u16,
+    /// This federate was detached from it, and has read what was for it until then.
+    over: bool,
+    /// So much of its data is early that it is not read now.
+    early: bool,
     /// It has what can't be: it is not read any more.
     broken: bool,
+}
+
+impl Peer {
+    fn has_news(&self) -> bool {
+        !self.broken && !self.early && self.reader.has_news()
+    }
 }
 
 impl Rings {
@@ -75,6 +85,8 @@ impl Rings {
             federate,
             reader,
             times: 0,
+            over: false,
+            early: false,
             broken: false,
         });
         Ok(())
@@ -84,7 +96,7 @@ impl Rings {
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
         let open = self.0.as_ref();
-        open.is_some_and(|open| open.peers.iter().any(|p| !p.broken && p.reader.has_news()))
+        open.is_some_and(|open| open.peers.iter().any(Peer::has_news))
     }
 
     /// The doorbell, to wait for.
@@ -160,15 +172,44 @@ impl Rings {
             Read::Nothing => Ok(false),
             Read::Over => {
                 // It was detached; what it has not read is relayed.
-                peer.times = peer.times.wrapping_add(1);
-                let attachment = Place::attachment(peer.place, open.place, peer.times);
-                peer.reader.rejoin(attachment.mark);
+                peer.over = true;
                 Ok(false)
             }
             Read::Broken(why) => {
                 peer.broken = true;
                 Err(why)
             }
+        }
+    }
+
+    /// All that a peer has relayed since this federate was detached from its ring has come: it may be
+    /// attached again.
+    pub(crate) fn rejoin(&mut self, mark: u64) {
+        let Some(open) = &mut self.0 else {
+            return;
+        };
+        for peer in &mut open.peers {
+            if peer.place.mark == mark && !peer.broken && std::mem::take(&mut peer.over) {
+                peer.times = peer.times.wrapping_add(1);
+                let attachment = Place::attachment(peer.place, open.place, peer.times);
+                peer.reader.rejoin(attachment.mark);
+            }
+        }
+    }
+
+    /// A peer's ring is not to be read: too much of it is early.
+    pub(crate) fn set_early(&mut self, mark: u64) {
+        let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
+        for peer in peers.filter(|p| p.place.mark == mark) {
+            peer.early = true;
+        }
+    }
+
+    /// Rings of which too much was early are read again where it is not.
+    pub(crate) fn look_at_early(&mut self, is_so: impl Fn(FederateHandle) -> bool) {
+        let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
+        for peer in peers.filter(|p| p.early) {
+            peer.early = is_so(peer.federate);
         }
     }
 

@@ -3,7 +3,7 @@
 //! To the core a link to a peer is one, first in first out: what it carries stands in the ring, and
 //! from where a reader was detached on, because it did not keep up, in messages that rtiexec relays.
 //! Then the peer's data path is set to the executive. It is attached again, and its path set back, when
-//! it has read all of the ring that was for it, after a pause that doubles each time.
+//! it has read all that, which it is asked after a pause that doubles each time.
 
 use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
@@ -68,17 +68,20 @@ struct Peer {
     times: u16,
     /// The core has this path for it.
     direct: bool,
+    /// It was asked to say when it has read all until then.
+    asked: bool,
     /// When it was attached, or may be again; and how long it stays detached the next time.
     again: (Instant, Duration),
     /// While it stands in the way: how much it had not read when it last read something, and when.
     stuck: Option<(u64, Instant)>,
 }
 
-/// A path to be changed.
+/// What is to be changed for a peer.
 pub(crate) struct Change {
     pub(crate) mark: u64,
     pub(crate) federate: FederateHandle,
-    pub(crate) path: DataPath,
+    /// Its path; none: it is to be asked, by relaying nothing, to say when it has read all until then.
+    pub(crate) path: Option<DataPath>,
 }
 
 impl Shared {
@@ -120,6 +123,7 @@ impl Shared {
             attached: true,
             times: 0,
             direct: false,
+            asked: false,
             again: (Instant::now(), PAUSE_MIN),
             stuck: None,
         });
@@ -295,7 +299,7 @@ impl Shared {
             relay(stream, mark, frames);
         }
         let peer = &mut self.peers[at];
-        peer.attached = false;
+        (peer.attached, peer.asked) = (false, false);
         peer.stuck = None;
         let (since, mut pause) = peer.again;
         if now.saturating_duration_since(since) > pause {
@@ -312,7 +316,7 @@ impl Shared {
         self.unsettled
     }
 
-    /// The next peer whose path is to be changed; `is_member`: the core knows it. The change holds when it
+    /// The next peer for whom something is to be changed; `is_member`: the core knows it. The change holds when it
     /// was returned.
     pub(crate) fn next_change(
         &mut self,
@@ -324,6 +328,15 @@ impl Shared {
             let peer = &mut self.peers[at];
             let seat = peer.place.seat;
             if !peer.attached && !peer.direct && now >= peer.again.0 {
+                if !peer.asked {
+                    // From here on nothing is relayed to it, but for a fence.
+                    peer.asked = true;
+                    return Some(Change {
+                        mark: peer.place.mark,
+                        federate: peer.federate,
+                        path: None,
+                    });
+                }
                 let times = peer.times.wrapping_add(1);
                 let mark = Place::attachment(self.place, peer.place, times).mark;
                 if self.ring.is_awaited(seat, mark) {
@@ -344,7 +357,7 @@ impl Shared {
                 return Some(Change {
                     mark: peer.place.mark,
                     federate: peer.federate,
-                    path,
+                    path: Some(path),
                 });
             }
             unsettled |= !direct;
@@ -519,6 +532,32 @@ mod tests {
             }
         }
         assert_eq!(told, readers.map(|reader| reader.mark));
+    }
+
+    /// What comes in the ring must not overtake what is relayed, nor come long before what it comes after.
+    #[test]
+    fn who_was_detached_is_attached_again_when_it_has_what_came_by_rtiexec() {
+        let (mut shared, [_, mut reader], mut stream) = two_readers();
+        shared.peers.remove(0);
+        fill(&mut shared);
+        let start = Instant::now();
+        shared.detach(Seat::new(2).unwrap(), start, &mut stream);
+        while !matches!(reader.reader.read(&mut Vec::new(), FRAME), Read::Over) {}
+        let mut change = |at| Some(shared.next_change(at, |_| true)?.path);
+        assert_eq!(change(start), None, "a pause");
+        assert_eq!(change(start + PAUSE_MIN), Some(None), "it is asked");
+        assert_eq!(
+            change(start + PAUSE_MAX),
+            None,
+            "it has not said that it has all"
+        );
+        let place = |number: u8| Place {
+            seat: Seat::new(number).unwrap(),
+            mark: u64::from(number) + 1,
+        };
+        let again = Place::attachment(place(0), place(2), 1);
+        reader.reader.rejoin(again.mark);
+        assert_eq!(change(start + PAUSE_MAX), Some(Some(DataPath::Direct)));
     }
 
     #[test]

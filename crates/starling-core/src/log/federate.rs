@@ -170,6 +170,10 @@ impl Replica {
         self.order.held()
     }
 
+    pub(crate) fn held_bytes(&self, sender: FederateHandle) -> usize {
+        self.order.held_bytes(sender)
+    }
+
     /// Own requests that are in the applied part of the log.
     pub(crate) fn own_requests(&self) -> RequestNumber {
         self.order.own_requests()

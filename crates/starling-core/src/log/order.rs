@@ -159,6 +159,11 @@ impl Ordering {
         held.sum()
     }
 
+    /// Bytes of this sender's data that wait for what they come after.
+    pub(crate) fn held_bytes(&self, sender: FederateHandle) -> usize {
+        self.senders.get(&sender).map_or(0, |s| s.held_bytes)
+    }
+
     /// Own requests that are in the applied part of the log.
     pub(crate) fn own_requests(&self) -> RequestNumber {
         self.senders
