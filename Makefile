@@ -239,6 +239,7 @@ campaign:
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 ddm
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 time
 	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 saves
+	cargo run --release --locked -p starling-sim --example campaign -- 0 $(SEEDS) 300 managed
 
 # kill -9 while a save is written, SAVES_KILLS times: the save before is there, or the new one, whole. Prints how far
 # the saves had come, and fails if a stage was hit in less than one kill of twenty.

@@ -1,7 +1,8 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
 //! With `ddm` behind them: programs of data distribution management; with `time`: of all rooms
-//! together with time management; with `saves`: with saves and restores.
+//! together with time management; with `saves`: with saves and restores; with `managed`: these with the
+//! management object model.
 #![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
@@ -19,8 +20,11 @@ fn main() {
         Some("ddm") => starling_sim::ddm::run,
         Some("time") => starling_sim::time::run,
         Some("saves") => starling_sim::saves::run,
+        Some("managed") => starling_sim::saves::run_managed,
         Some(other) => {
-            panic!("there are no programs of '{other}'; there are 'ddm', 'time' and 'saves'")
+            panic!(
+                "there are no programs of '{other}'; there are 'ddm', 'time', 'saves' and 'managed'"
+            )
         }
     };
     let (mut done, mut faults) = (starling_sim::Report::default(), 0u64);

@@ -80,6 +80,29 @@ const TIMED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoo
 <interactions><interactionClass><name>HLAinteractionRoot</name></interactionClass></interactions>
 </objectModel>"#;
 
+/// The same with a part of the management object model.
+const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
+<attribute><name>HLAprivilegeToDeleteObject</name><order>TimeStamp</order></attribute>
+<objectClass><name>HLAmanager</name><objectClass><name>HLAfederate</name>
+<attribute><name>HLAfederateHandle</name></attribute><attribute><name>HLAupdatesSent</name></attribute>
+</objectClass></objectClass></objectClass></objects>
+<interactions><interactionClass><name>HLAinteractionRoot</name>
+<interactionClass><name>HLAmanager</name><interactionClass><name>HLAfederate</name>
+ <parameter><name>HLAfederate</name></parameter>
+ <interactionClass><name>HLAadjust</name>
+  <interactionClass><name>HLAsetTiming</name><parameter><name>HLAreportPeriod</name></parameter></interactionClass>
+  <interactionClass><name>HLAsetSwitches</name><parameter><name>HLAconveyProducingFederate</name></parameter></interactionClass>
+  <interactionClass><name>HLAsetServiceReporting</name><parameter><name>HLAreportingState</name></parameter></interactionClass>
+ </interactionClass>
+ <interactionClass><name>HLAreport</name>
+  <interactionClass><name>HLAreportServiceInvocation</name>
+   <parameter><name>HLAservice</name></parameter><parameter><name>HLAserialNumber</name></parameter>
+   <parameter><name>HLAsuccessIndicator</name></parameter><parameter><name>HLAexception</name></parameter>
+   <parameter><name>HLAsuppliedArguments</name></parameter><parameter><name>HLAreturnedArguments</name></parameter>
+  </interactionClass>
+ </interactionClass>
+</interactionClass></interactionClass></interactionClass></interactions></objectModel>"#;
+
 pub(crate) fn source(designator: &str) -> ModuleSource {
     let text = match designator {
         "mim" => MIM,
@@ -88,6 +111,7 @@ pub(crate) fn source(designator: &str) -> ModuleSource {
         "regions" => REGIONS,
         "timed" => TIMED,
         "timed mim" => TIMED_MIM,
+        "managed mim" => MANAGED_MIM,
         other => unreachable!("there is no module {other}"),
     };
     ModuleSource {

@@ -115,6 +115,23 @@ fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> Report {
     done
 }
 
+/// The same with a management object model: what it was asked for is restored, and reports have no gap.
+#[test]
+fn seeds_of_saves_with_a_management_object_model() {
+    let done = replay(200, starling_sim::saves::run_managed);
+    let expected = [
+        "mom: period",
+        "mom: switch",
+        "mom: report services",
+        "mom: a service is reported",
+        "restored",
+    ];
+    for what in expected {
+        let times = done.coverage.get(what).copied().unwrap_or_default();
+        assert!(times > 50, "'{what}' came {times} times");
+    }
+}
+
 /// Every stage of saves and restores, and every fault, is in a few hundred programs.
 #[test]
 fn seeds_of_saves_and_restores() {

@@ -119,6 +119,7 @@ const KINDS: [Kind; 2] = [
             Test::Core("--lib", "log::"),
             Test::Core("--test=all", "saved::"),
             Test::Programs("saves"),
+            Test::Programs("managed"),
         ],
     },
 ];

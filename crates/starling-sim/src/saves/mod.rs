@@ -1,4 +1,5 @@
-//! Random programs of all rooms with saves and restores, deaths and late joiners.
+//! Random programs of all rooms with saves and restores, deaths and late joiners; with a part of the
+//! management object model, too, if that is asked for ([`manage`]).
 //!
 //! The model of what each federate has and waits for is kept by its handle, taken at the cut of a save
 //! (when the executive asks for the parts), and put back when the executive is restored. Invariants:
@@ -17,6 +18,7 @@
 //! knows the instances that the executive says it knows.
 
 mod attributes;
+mod manage;
 mod rooms;
 
 use crate::fom::source;
@@ -127,6 +129,8 @@ struct Run {
     latest: i64,
     /// Its times are HLAfloat64Time.
     floats: bool,
+    /// There is a management object model.
+    managed: bool,
     report: Report,
 }
 
@@ -146,6 +150,15 @@ fn whole(time: LogicalTime) -> i64 {
 
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if something is.
 pub fn run(seed: u64, actions: usize) -> Report {
+    run_with(seed, actions, false)
+}
+
+/// The same with a management object model, which federates have adjust and report what they do.
+pub fn run_managed(seed: u64, actions: usize) -> Report {
+    run_with(seed, actions, true)
+}
+
+fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
     let mut draw = fastrand::Rng::with_seed(seed);
     let (path, floats) = (draw.bool(), draw.bool());
     let path = if path {
@@ -167,11 +180,12 @@ pub fn run(seed: u64, actions: usize) -> Report {
         labels: 0,
         latest: 0,
         floats,
+        managed,
         report: Report::default(),
     };
     run.network.batch = run.draw.u8(1..6);
     let modules = vec![source("timed")];
-    let mim = Some(source("timed mim"));
+    let mim = Some(source(if managed { "managed mim" } else { "timed mim" }));
     let time = if floats {
         "HLAfloat64Time"
     } else {
@@ -290,6 +304,7 @@ impl Run {
         }
         self.model = model;
         self.cut = None;
+        self.compare_managed();
     }
 
     fn host(&self, me: FederateHandle) -> Option<PeerId> {
@@ -330,6 +345,9 @@ impl Run {
         let own = self.own(me);
         own.enabling = (regulates, is_constrained);
         self.registered(peer, me, instance);
+        if self.managed {
+            self.begin_managed(peer, me);
+        }
     }
 
     fn registered(&mut self, peer: PeerId, me: FederateHandle, instance: ObjectInstanceHandle) {
@@ -382,6 +400,9 @@ impl Run {
         }
         if !self.own(me).rooms.changes.asked.is_empty() && self.draw.u8(..8) == 0 {
             return self.confirm_divestiture(peer, me);
+        }
+        if self.managed && self.draw.u8(..20) == 0 {
+            return self.manage(peer, me);
         }
         match self.draw.u8(..180) {
             128..168 => self.visit(peer, me),
@@ -655,6 +676,11 @@ impl Run {
         };
         let mut restored = false;
         let own = self.model.own.get_mut(&me).expect("callers are there");
+        let model = self.network.hosts[&peer].federate().model();
+        if manage::is_report(model, &callback) {
+            own.rooms.managed.told(me, model, &callback);
+            return self.count("mom: a service is reported");
+        }
         own.rooms.callback(me, &callback);
         match callback {
             Callback::DiscoverObjectInstance { instance, .. } => {
@@ -769,7 +795,11 @@ impl Run {
                 let me = self.network.hosts[peer].handle;
                 if self.model.own.contains_key(&me) {
                     moved |= self.go_on(*peer, me, false);
-                    moved |= self.achieve(*peer, me);
+                    let own = &self.model.own[&me];
+                    // What is refused may be reported, which would never come to rest.
+                    if (own.save, own.restore) == (Stage::None, Stage::None) {
+                        moved |= self.achieve(*peer, me);
+                    }
                 }
             }
             // What an LRC has to say by itself travels with the next call.
@@ -842,5 +872,6 @@ impl Run {
             assert_eq!(own.known, known, "{me} knows others");
             own.settled = true;
         }
+        self.compare_managed();
     }
 }

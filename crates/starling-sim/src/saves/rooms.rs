@@ -3,6 +3,7 @@
 //! restored.
 
 use super::attributes::Changes;
+use super::manage::Managed;
 use super::{Run, Stage, at};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
@@ -38,6 +39,7 @@ pub(super) struct Rooms {
     best_effort: bool,
     advisory: bool,
     directive: Option<usize>,
+    pub(super) managed: Managed,
 }
 
 impl Rooms {
@@ -131,7 +133,7 @@ impl Run {
         (class.handle, class.attributes.clone())
     }
 
-    fn interaction(&self, peer: PeerId, name: &str) -> InteractionClassHandle {
+    pub(super) fn interaction(&self, peer: PeerId, name: &str) -> InteractionClassHandle {
         let model = self.network.hosts[&peer].federate().model();
         let class = model.interaction_class_by_name(name);
         class.expect("it is in the FOM").handle
