@@ -24,6 +24,7 @@ mod synchronization;
 mod time;
 mod transportation;
 mod under_way;
+mod unjoined;
 mod update_rates;
 mod why;
 mod why_time;

@@ -112,12 +112,14 @@ impl Restoring {
     /// The label of a restore that is under way, how far it is and whom it waits for.
     pub(super) fn under_way(&self) -> Option<(&str, &'static str, Vec<FederateHandle>)> {
         let restore = self.0.as_ref()?;
-        let (stage, waits_for) = match restore.saved {
-            None if !restore.begun => ("the save is being read", Vec::new()),
-            Some(_) if !restore.begun => ("it is about to begin", self.not_done()),
-            _ => ("federates are restored", self.not_done()),
+        let stage = if restore.begun {
+            "federates are restored"
+        } else if restore.saved.is_some() {
+            "it is about to begin"
+        } else {
+            "the save is being read"
         };
-        Some((&restore.label, stage, waits_for))
+        Some((&restore.label, stage, self.not_done()))
     }
 
     /// Whether the restore that began there is in progress.

@@ -572,6 +572,23 @@ mod tests {
         }
     }
 
+    /// A restore may give such a handle to somebody again, of whom this has come.
+    #[test]
+    fn data_of_handles_that_have_resigned_is_bounded_in_bytes() {
+        let mut ordering = ordering();
+        ordering.senders.remove(&SENDER);
+        assert_eq!(hold(&mut ordering, 6, 1_000).unwrap(), Now::Wait);
+        ordering.held_bytes_max = 3 * ordering.ahead_bytes;
+        for _ in 0..2 {
+            assert_eq!(hold(&mut ordering, 6, 1_000).unwrap(), Now::Wait);
+        }
+        assert_eq!(hold(&mut ordering, 6, 0).unwrap(), Now::Refuse);
+        assert_eq!(ordering.take_ahead().len(), 3);
+        assert_eq!(hold(&mut ordering, 6, 1_000).unwrap(), Now::Wait);
+        // What it comes after is applied already, so it can't be its next owner's.
+        assert_eq!(hold(&mut ordering, 5, 0).unwrap(), Now::Refuse);
+    }
+
     /// The entry of index 7.
     fn put(ordering: &mut Ordering, cause: Option<Cause>, body: EntryBody) {
         let index = LogIndex(7);
@@ -602,8 +619,13 @@ mod tests {
                 body,
             })
         };
-        let refused = (8..30).find_map(|index| Some((index, ordering.entry(entry(index)).err()?)));
-        let (at, refused) = refused.expect("22 entries of 10,000 bytes are held");
+        let bytes = Control::Entry(entry(8)).bytes();
+        ordering.held_bytes_max = ordering.control_bytes + 2 * bytes;
+        ordering.entry(entry(8)).unwrap();
+        ordering.entry(entry(9)).expect("exactly that is allowed");
+        ordering.held_bytes_max = 100_000;
+        let refused = (10..30).find_map(|index| Some((index, ordering.entry(entry(index)).err()?)));
+        let (at, refused) = refused.expect("20 entries of 10,000 bytes are held");
         assert!((16..18).contains(&at), "{at}");
         assert!(
             refused.to_string().contains("the fence of federate 2"),
