@@ -58,7 +58,10 @@ def test_who_puts_never_waits_for_the_disk(tmp_path):
 
     reader = threading.Thread(target=take)
     reader.start()
-    out, err = going.communicate()
+    # `communicate` would not see what `readline` has read ahead: where the writer came late, it is
+    # all there.
+    out, err = going.stdout.read(), going.stderr.read()
+    going.wait()
     os.write(end, b"end.")
     reader.join()
     os.close(end)
