@@ -48,9 +48,13 @@ def _family(pid: int) -> list[int]:
     """A process and all below it. Those that a federate leaves behind are below the manager."""
     family = [pid]
     for member in family:
-        for task in Path(f"/proc/{member}/task").glob("*/children"):
-            with contextlib.suppress(OSError):  # It may just have ended.
-                family += map(int, task.read_text().split())
+        try:
+            tasks = list(Path(f"/proc/{member}/task").iterdir())
+        except OSError:
+            continue  # It has just ended.
+        for task in tasks:
+            with contextlib.suppress(OSError):
+                family += map(int, (task / "children").read_text().split())
     return family
 
 

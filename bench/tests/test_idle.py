@@ -153,3 +153,10 @@ def test_too_short_a_time_says_nothing_and_is_counted_later():
     watch = idle.Watch(lambda: readings.pop(0))
     assert watch.others() is None
     assert watch.others() == 0.5
+
+
+def test_a_process_that_ends_meanwhile_has_no_family():
+    """Processes end between being listed and being looked at."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    assert idle._family(ended.pid) == [ended.pid]
