@@ -94,14 +94,24 @@ impl Execution {
         kept: usize,
         more: usize,
     ) -> Result<(), ProtocolError> {
-        if kept.saturating_add(more) <= self.kept_bytes_max {
-            Ok(())
-        } else {
-            Err(ProtocolError(format!(
-                "{federate} would have {what} of {} bytes; limits.kept_bytes of rtiexec allows {}",
-                kept.saturating_add(more),
-                self.kept_bytes_max
-            )))
-        }
+        require_room(self.kept_bytes_max, federate, what, kept, more)
+    }
+}
+
+/// The same, where `most` may be kept.
+pub(crate) fn require_room(
+    most: usize,
+    federate: FederateHandle,
+    what: &str,
+    kept: usize,
+    more: usize,
+) -> Result<(), ProtocolError> {
+    if kept.saturating_add(more) <= most {
+        Ok(())
+    } else {
+        Err(ProtocolError(format!(
+            "{federate} would have {what} of {} bytes; limits.kept_bytes of rtiexec allows {most}",
+            kept.saturating_add(more),
+        )))
     }
 }

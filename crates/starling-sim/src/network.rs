@@ -3,13 +3,15 @@
 use crate::watch::Watch;
 use starling_bed::{Link, Links, Message, Sent};
 use starling_core::message::{
-    DataBody, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
+    Data, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
     Answer, Archived, AttributeHandle, Batch, DataPath, ExceptionKind, Executive, Federate,
     FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
 };
-use starling_wire::{Frame, put_data, put_from_executive, put_to_executive, split_frame};
+use starling_wire::{
+    Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A federate's computer.
@@ -187,13 +189,28 @@ impl Network {
         match &message {
             Message::ToExecutive(message) => put_to_executive(&mut bytes, message),
             Message::FromExecutive(message) => put_from_executive(&mut bytes, message),
-            Message::Data(data) => put_data(&mut bytes, &data.borrow()),
+            Message::Data(data) => {
+                put_data(&mut bytes, &data.borrow());
+                // The executive takes together what it has read together.
+                let mut more = draw.u8(..8);
+                while more > 0
+                    && matches!(link, Link::Up(_))
+                    && matches!(self.links.on(link).next(), Some(Message::Data(_)))
+                    && let Some(Message::Data(next)) = self.links.take(link)
+                {
+                    put_data(&mut bytes, &next.borrow());
+                    more -= 1;
+                }
+            }
             Message::End => {
                 self.end(link, checker);
                 return true;
             }
         }
         match link {
+            Link::Up(peer) if matches!(message, Message::Data(_)) => {
+                self.up_data(peer, &bytes, checker);
+            }
             Link::Up(peer) => self.up(peer, &bytes, checker),
             Link::Down(peer) => self.down(peer, &bytes, checker),
             Link::Data(_, to) => self.data(to, &bytes),
@@ -243,26 +260,43 @@ impl Network {
                     checker.entered(handle);
                 }
             }
-            Frame::Data(data) => {
-                let mut to = Vec::new();
-                let taken = self.executive.data(peer, &data, &mut to);
-                taken.unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
-                self.flush_executive(checker);
-                if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } =
-                    &data.body
-                {
-                    let member = |p: &PeerId| Some(self.executive.member(*p)?.2);
-                    let members: Vec<_> = to.iter().filter_map(member).collect();
-                    checker.forwarded(data.sender, payload, &members);
-                }
-                for peer in to {
-                    let forwarded = Message::Data(data.to_owned());
-                    self.links.put(Link::Down(peer), [forwarded]);
-                }
-            }
             other => panic!("to the executive: {other:?}"),
         }
         self.taken(checker);
+    }
+
+    /// Data that has been read together.
+    fn up_data(&mut self, peer: PeerId, mut bytes: &[u8], checker: &mut dyn Watch) {
+        let mut to = Vec::new();
+        while !bytes.is_empty() {
+            let frames = PlainFrames::new(bytes, usize::MAX);
+            let run = self.executive.data_run(peer, frames, &mut to);
+            let mut taken = run.unwrap_or_else(|e| panic!("the executive refuses a run: {e}"));
+            if taken == 0 {
+                let (data, size) = data_frame(bytes);
+                self.executive
+                    .data(peer, &data, &mut to)
+                    .unwrap_or_else(|e| panic!("the executive refuses data: {e}"));
+                taken = size;
+            }
+            self.flush_executive(checker);
+            let member = |p: &PeerId| Some(self.executive.member(*p)?.2);
+            let members: Vec<_> = to.iter().filter_map(member).collect();
+            let (mut run, rest) = bytes.split_at(taken);
+            while !run.is_empty() {
+                let (data, size) = data_frame(run);
+                if let Some(payload) = data.body.payload() {
+                    checker.forwarded(data.sender, payload, &members);
+                }
+                for peer in &to {
+                    let forwarded = Message::Data(data.to_owned());
+                    self.links.put(Link::Down(*peer), [forwarded]);
+                }
+                run = &run[size..];
+            }
+            bytes = rest;
+            self.taken(checker);
+        }
     }
 
     /// A task with a saved federation execution is done.
@@ -442,6 +476,16 @@ fn take(lrc: &mut Lrc<Sent>, path: DataPath, bytes: &[u8]) {
     if let Some(why) = lrc.lost() {
         panic!("a federate is lost: {why}");
     }
+}
+
+/// The data frame with which these begin, and its bytes.
+fn data_frame(bytes: &[u8]) -> (Data<'_>, usize) {
+    let (frame, size) = split_frame(bytes)
+        .expect("frames are legal")
+        .expect("frames are whole");
+    let data = read_data(frame).expect("it is data");
+    let data = data.unwrap_or_else(|e| panic!("data of our own can't be decoded: {e}"));
+    (data, size)
 }
 
 fn decode(bytes: &[u8]) -> Frame<'_> {

@@ -132,8 +132,8 @@ fn read_closely(frame: &[u8]) -> Option<Result<Data<'_>, WireError>> {
 }
 
 /// The updates and interactions with which a buffer begins, each with the bytes that it takes there:
-/// until one is incomplete, is of more than `most` bytes, names receivers or has a time stamp, is best
-/// effort where those are left out, or something is wrong with it.
+/// until one is incomplete, is of more than `most` bytes, names receivers, is best effort where those are
+/// left out, or something is wrong with it.
 pub struct PlainFrames<'a> {
     rest: &'a [u8],
     most: usize,
@@ -160,7 +160,7 @@ impl<'a> PlainFrames<'a> {
     #[inline(always)]
     fn admits(&self, kind: u8) -> bool {
         let more = if self.best_effort { BEST_EFFORT } else { 0 };
-        matches!(kind & !more, UPDATE | INTERACTION)
+        matches!(kind & !(STAMPED | more), UPDATE | INTERACTION)
     }
 
     /// Whether there are none, at first sight: of others this is so.

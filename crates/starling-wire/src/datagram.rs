@@ -13,7 +13,7 @@
 
 use crate::data::{DataFrame, read_data};
 use crate::frame::split_frame;
-use starling_core::message::{Data, DataBody};
+use starling_core::message::Data;
 use starling_core::{Run, Transportation};
 use std::collections::VecDeque;
 
@@ -36,12 +36,9 @@ const KEPT_BYTES_MAX: usize = 64 * 1024;
 /// Whether this may travel by datagrams: declared best effort, and not in time-stamp order.
 #[inline]
 pub fn is_best_effort<V>(data: &Data<'_, V>) -> bool {
-    match &data.body {
-        DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
-            payload.transportation == Transportation::BestEffort && !data.is_in_time_order()
-        }
-        DataBody::Fence { .. } => false,
-    }
+    let payload = data.body.payload();
+    payload.is_some_and(|p| p.transportation == Transportation::BestEffort)
+        && !data.is_in_time_order()
 }
 
 /// The outgoing direction: a bundle of messages that are to leave in one datagram.

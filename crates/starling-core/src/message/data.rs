@@ -59,16 +59,22 @@ pub enum DataBody<'a, V = Values<'a>> {
 // It is made where it is used, but larger ones are moved by calls of memcpy.
 const _: () = assert!(size_of::<Data<'_>>() <= 136);
 
-impl<V> DataBody<'_, V> {
+impl<'a, V> DataBody<'a, V> {
+    /// What is sent; a fence sends nothing.
     #[inline]
-    pub(crate) fn is_in_time_order(&self) -> bool {
+    pub fn payload(&self) -> Option<&Payload<'a, V>> {
         match self {
             DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } => {
-                let stamp = payload.stamp.as_ref();
-                stamp.is_some_and(|s| s.retraction.is_some())
+                Some(payload)
             }
-            DataBody::Fence { .. } => false,
+            DataBody::Fence { .. } => None,
         }
+    }
+
+    #[inline]
+    pub(crate) fn is_in_time_order(&self) -> bool {
+        let stamp = self.payload().and_then(|payload| payload.stamp.as_ref());
+        stamp.is_some_and(|s| s.retraction.is_some())
     }
 }
 
@@ -98,12 +104,6 @@ pub(crate) struct PayloadBuf {
 }
 
 impl Payload<'_> {
-    /// Whether it names no receivers and was given no time.
-    #[inline]
-    pub(crate) fn is_plain(&self) -> bool {
-        self.address.is_none() && self.stamp.is_none()
-    }
-
     /// A copy that may be kept.
     #[inline]
     pub(crate) fn keep(&self) -> PayloadBuf {

@@ -8,6 +8,7 @@ use crate::execution::Execution;
 use crate::message::object::{Entry, Request};
 use crate::message::{AttributeRegions, Cause, Data, DataBody, Discovery, LogIndex, Stamp};
 use crate::mom;
+use crate::time::execution::StampedRun;
 use crate::{
     Address, AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, Owner, PeerId, ProtocolError,
@@ -488,7 +489,7 @@ impl Execution {
         if let Some(instance) = deleted_locally {
             self.discover_again(instance, &to);
         }
-        if let DataBody::Update { payload, .. } | DataBody::Interaction { payload, .. } = data.body
+        if let Some(payload) = data.body.payload()
             && let Some(stamp) = payload.stamp
         {
             if stamp.retraction.is_some() && payload.address.is_none() {
@@ -514,13 +515,15 @@ impl Execution {
         // Whom the last frame was for, as of where in the log.
         let mut routed: Option<(Routed, LogIndex)> = None;
         let mut known = None;
+        let mut stamped: Option<StampedRun> = None;
+        let judged_later = self.model.switches().delay_subscription_evaluation;
         let mut taken = 0;
         for (data, bytes) in frames {
             if data.sender != sender || !self.log.is_plain(made, &data.after) {
                 break;
             }
             let route = match &data.body {
-                DataBody::Update { instance, payload } if payload.is_plain() => {
+                DataBody::Update { instance, payload } if payload.address.is_none() => {
                     if !matches!(&known, Some((last, _)) if last == instance) {
                         let found = self.objects.instances.get_mut(instance);
                         known = found.map(|found| (*instance, found));
@@ -534,7 +537,7 @@ impl Execution {
                         None => break,
                     }
                 }
-                DataBody::Interaction { class, payload } if payload.is_plain() => {
+                DataBody::Interaction { class, payload } if payload.address.is_none() => {
                     if self.model.interaction_class(*class).is_none() {
                         break;
                     }
@@ -563,6 +566,18 @@ impl Execution {
                 }
                 routed = Some((route, at));
             }
+            if let Some(stamp) = data.body.payload().and_then(|payload| payload.stamp)
+                && !stamped.as_mut().is_some_and(|run| run.admit(stamp))
+            {
+                if let Some(run) = stamped.take() {
+                    self.time.sequence(sender, run, &self.receivers);
+                }
+                let (to, max) = (self.receivers.len(), self.kept_bytes_max);
+                match self.time.begin_run(sender, stamp, to, max) {
+                    Ok(run) if run.is_none() || !judged_later => stamped = run,
+                    _ => break,
+                }
+            }
             match (&data.body, &mut known) {
                 (DataBody::Interaction { class, .. }, _) => {
                     *self.objects.interactions_sent.entry(*class).or_default() += 1;
@@ -571,6 +586,9 @@ impl Execution {
                 (_, None) => {}
             }
             taken += bytes;
+        }
+        if let Some(run) = stamped {
+            self.time.sequence(sender, run, &self.receivers);
         }
         if taken > 0 {
             peers.extend_from_slice(self.log.catch_up(&self.receivers));

@@ -91,10 +91,18 @@ impl<T: Keyed> ByTime<T> {
     /// Puts a message behind those of its time.
     #[inline]
     pub(crate) fn push(&mut self, time: LogicalTime, message: T) {
+        self.extend(time, std::iter::once(message));
+    }
+
+    /// Puts messages, of which there are some, behind those of their time.
+    #[inline]
+    pub(crate) fn extend(&mut self, time: LogicalTime, messages: impl Iterator<Item = T>) {
         let list = self.lists.entry(time).or_insert_with(List::new);
-        list.entries.push(Some(message));
-        list.messages += 1;
-        self.messages += 1;
+        let before = list.entries.len();
+        list.entries.extend(messages.map(Some));
+        let more = list.entries.len() - before;
+        list.messages += more;
+        self.messages += more;
     }
 
     /// The time of the first message.

@@ -3,10 +3,12 @@
 //! Invariant: the three views of a deletion (by instance, by message, by who has not come to its
 //! time) change together, so that a grant or a retraction finds what it concerns without a search.
 
+use super::retractable::SentMessage;
 use super::value::LogicalTime;
-pub(super) use crate::saved::time::{Deletion, Message as SentMessage};
+pub(super) use crate::saved::time::Deletion;
 use crate::{FederateHandle, ObjectInstanceHandle};
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 /// All deletions of a federation execution.
 #[derive(Default)]
@@ -90,9 +92,10 @@ impl Deletions {
         gone
     }
 
-    /// A message can't be retracted any more.
-    pub(super) fn is_final(&mut self, message: SentMessage) {
-        self.changed.extend(self.by_message.get(&message));
+    /// Messages can't be retracted any more.
+    pub(super) fn are_final(&mut self, messages: RangeInclusive<SentMessage>) {
+        let deleting = self.by_message.range(messages);
+        self.changed.extend(deleting.map(|(_, instance)| *instance));
     }
 
     /// Those that nobody waits for and that `may_be_retracted` does not hold: done.

@@ -6,11 +6,12 @@
 //! - an instance that is deleted at a time is there for all who have not come to that time, and
 //!   until the deletion can no longer be retracted.
 
-use super::deletions::{Deletion, Deletions, SentMessage};
+use super::deletions::{Deletion, Deletions};
 use super::galt::{Hold, Outcome, Stamped, Times};
+use super::retractable::{Retractable, SentMessage, sent_bytes};
 use super::value::{Bound, LogicalTime, TimeType};
 use crate::execution::Execution;
-use crate::kept::{ENTRY_BYTES, Kept};
+use crate::kept::require_room;
 use crate::message::object::Entry;
 use crate::message::time::{Notice, Request};
 use crate::message::{Cause, Stamp, TimeRequest, TimeStatus};
@@ -18,10 +19,8 @@ use crate::{
     FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, ProtocolError, Services,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::time::Duration;
-
-/// What may be retracted: all who were sent it, and its places among all messages.
-type Retractable = BTreeMap<SentMessage, BTreeSet<(FederateHandle, u64)>>;
 
 /// The time of one federation execution.
 pub(crate) struct ExecutionTime {
@@ -29,8 +28,6 @@ pub(crate) struct ExecutionTime {
     /// Messages in time-stamp order so far.
     pub(super) messages: u64,
     pub(super) retractable: Retractable,
-    /// Of `retractable`.
-    pub(super) kept: Kept,
     pub(super) deletions: Deletions,
     /// Something has come that may lead to a grant.
     pub(super) unsettled: bool,
@@ -64,9 +61,26 @@ impl From<Duration> for Since {
     }
 }
 
-/// About what is kept of a message that may be retracted and was sent to so many, in bytes.
-pub(super) fn sent_bytes(to: usize) -> usize {
-    2 * ENTRY_BYTES + to * 2 * size_of::<(FederateHandle, u64)>()
+/// Messages of one sender in time-stamp order whose numbers follow each other, with one time stamp, to the
+/// same federates.
+pub(crate) struct StampedRun {
+    time: LogicalTime,
+    numbers: Range<u64>,
+    /// Its numbers are below this one.
+    end: u64,
+    may_be_retracted: bool,
+}
+
+impl StampedRun {
+    /// Takes a message that belongs to it; whether it does.
+    #[inline]
+    pub(crate) fn admit(&mut self, stamp: Stamp) -> bool {
+        let belongs = stamp.retraction == Some(self.numbers.end)
+            && stamp.time == self.time
+            && self.numbers.end < self.end;
+        self.numbers.end += u64::from(belongs);
+        belongs
+    }
 }
 
 /// About what the executive keeps of each message that waits at a time of its own, in bytes; of
@@ -78,8 +92,7 @@ impl ExecutionTime {
         ExecutionTime {
             times: Times::new(of),
             messages: 0,
-            retractable: BTreeMap::new(),
-            kept: Kept::default(),
+            retractable: Retractable::default(),
             deletions: Deletions::default(),
             unsettled: false,
             messages_max: usize::MAX,
@@ -209,29 +222,92 @@ impl ExecutionTime {
         self.deletions.contains(instance)
     }
 
-    /// A message can't be retracted any more; all who were sent it.
-    fn take_sent(&mut self, key: SentMessage) -> Option<BTreeSet<(FederateHandle, u64)>> {
-        let sent = self.retractable.remove(&key)?;
-        self.kept.take(key.0, sent_bytes(sent.len()));
-        Some(sent)
-    }
-
     /// Messages that can't be retracted any more are forgotten.
     fn forget_sent(&mut self, sender: FederateHandle) {
         let promised = self.times.clock(sender).and_then(|c| c.promised());
-        let of_sender = |key: &SentMessage| key.0 == sender;
-        let over = |key: &SentMessage| match promised {
-            Some(Bound::At { time, .. }) => key.1 <= time,
-            Some(Bound::Never) | None => true,
+        let up_to = promised.and_then(Bound::time);
+        let deletions = &mut self.deletions;
+        let tell = |messages| deletions.are_final(messages);
+        self.retractable.forget(sender, up_to, tell);
+    }
+
+    /// The run that a message of `sender` to so many begins; none if it goes in receive order. An error
+    /// if it can't be sent, or more would be kept of its sender's messages than that many bytes.
+    pub(crate) fn begin_run(
+        &self,
+        sender: FederateHandle,
+        stamp: Stamp,
+        to: usize,
+        kept_bytes_max: usize,
+    ) -> Result<Option<StampedRun>, ProtocolError> {
+        if stamp.time.time_type() != self.time_type() {
+            return Err(ProtocolError(format!(
+                "{sender} sent the time stamp {}, which is of the other type",
+                stamp.time
+            )));
+        }
+        let Some(number) = stamp.retraction else {
+            return Ok(None);
         };
-        let from = (sender, self.times.time_type().least(), 0);
-        while let Some((key, _)) = self.retractable.range(from..).next()
-            && of_sender(key)
-            && over(key)
-        {
-            let key = *key;
-            self.take_sent(key);
-            self.deletions.is_final(key);
+        let (bound, promised) = self.times.bounds(sender);
+        if !bound.is_some_and(|b| b.admits(stamp.time)) {
+            let bound = bound.map_or("none: it is not regulating".into(), |b| b.to_string());
+            return Err(ProtocolError(format!(
+                "{sender} sent the time stamp {}; allowed is {bound}",
+                stamp.time
+            )));
+        }
+        if !(1..=MessageRetractionHandle::NUMBER_MAX).contains(&number) {
+            return Err(ProtocolError(format!(
+                "{sender} sent message {number} in time-stamp order; its numbers go from 1 to {}",
+                MessageRetractionHandle::NUMBER_MAX
+            )));
+        }
+        // An advance that was asked for may be granted as less.
+        let may_be_retracted = promised.and_then(Bound::time) < Some(stamp.time);
+        let mut end = MessageRetractionHandle::NUMBER_MAX + 1;
+        if may_be_retracted {
+            let what = "messages in time-stamp order that it may retract";
+            let (kept, more) = (self.retractable.kept_of(sender), sent_bytes(to));
+            require_room(kept_bytes_max, sender, what, kept, more)?;
+            end = end.min(number + ((kept_bytes_max - kept) / more) as u64);
+        }
+        Ok(Some(StampedRun {
+            time: stamp.time,
+            numbers: number..number + 1,
+            end,
+            may_be_retracted,
+        }))
+    }
+
+    /// Takes messages to those federates.
+    pub(crate) fn sequence(
+        &mut self,
+        sender: FederateHandle,
+        run: StampedRun,
+        to: &[FederateHandle],
+    ) {
+        let messages = run.numbers.end - run.numbers.start;
+        let first = Stamped {
+            time: run.time,
+            sequence: self.messages + 1,
+        };
+        self.messages += messages;
+        for federate in to.iter().filter(|f| **f != sender) {
+            let Some(pushed) = self.times.push(*federate, first, messages) else {
+                continue;
+            };
+            self.unsettled |= pushed.may_grant;
+            if pushed.queued > self.messages_max {
+                let why = "more messages in time-stamp order wait for its advance than \
+                    limits.withheld_bytes of rtiexec allows: it is time-constrained, and does \
+                    not advance";
+                self.overdue.insert(*federate, why);
+            }
+        }
+        if run.may_be_retracted {
+            let of = (sender, run.time);
+            self.retractable.add(of, run.numbers, first.sequence, to);
         }
     }
 }
@@ -383,68 +459,16 @@ impl Execution {
         stamp: Stamp,
         to: &[FederateHandle],
     ) -> Result<(), ProtocolError> {
-        let time = &mut self.time;
-        if stamp.time.time_type() != time.times.time_type() {
-            return Err(ProtocolError(format!(
-                "{sender} sent the time stamp {}, which is of the other type",
-                stamp.time
-            )));
-        }
-        let Some(number) = stamp.retraction else {
-            return Ok(());
-        };
-        let (bound, promised) = time.times.bounds(sender);
-        if !bound.is_some_and(|b| b.admits(stamp.time)) {
-            let bound = bound.map_or("none: it is not regulating".into(), |b| b.to_string());
-            return Err(ProtocolError(format!(
-                "{sender} sent the time stamp {}; allowed is {bound}",
-                stamp.time
-            )));
-        }
-        if !(1..=MessageRetractionHandle::NUMBER_MAX).contains(&number) {
-            return Err(ProtocolError(format!(
-                "{sender} sent message {number} in time-stamp order; its numbers go from 1 to {}",
-                MessageRetractionHandle::NUMBER_MAX
-            )));
-        }
-        // An advance that was asked for may be granted as less.
-        let may_be_retracted = promised.and_then(Bound::time) < Some(stamp.time);
-        if may_be_retracted {
-            let more = sent_bytes(to.len());
-            let what = "messages in time-stamp order that it may retract";
-            self.require_room(sender, what, self.time.kept.of(sender), more)?;
-        }
-        let time = &mut self.time;
-        time.messages += 1;
-        let message = Stamped {
-            time: stamp.time,
-            sequence: time.messages,
-        };
-        for federate in to.iter().filter(|f| **f != sender) {
-            let Some(pushed) = time.times.push(*federate, message) else {
-                continue;
-            };
-            time.unsettled |= pushed.may_grant;
-            if pushed.queued > time.messages_max {
-                let why = "more messages in time-stamp order wait for its advance than \
-                    limits.withheld_bytes of rtiexec allows: it is time-constrained, and does \
-                    not advance";
-                time.overdue.insert(*federate, why);
-            }
-        }
-        if may_be_retracted {
-            let key = (sender, stamp.time, number);
-            let mut receivers = time.take_sent(key).unwrap_or_default();
-            receivers.extend(to.iter().map(|f| (*f, message.sequence)));
-            time.kept.add(sender, sent_bytes(receivers.len()));
-            time.retractable.insert(key, receivers);
+        let max = self.kept_bytes_max;
+        if let Some(run) = self.time.begin_run(sender, stamp, to.len(), max)? {
+            self.time.sequence(sender, run, to);
         }
         Ok(())
     }
 
     /// Retract, 1516.1-2010 §8.21: told to all who were sent the message.
     fn retract(&mut self, sender: FederateHandle, number: u64, time: LogicalTime) {
-        let sent = self.time.take_sent((sender, time, number));
+        let sent = self.time.retractable.take((sender, time, number));
         let sent = sent.unwrap_or_default();
         for (federate, sequence) in &sent {
             let message = Stamped {
@@ -527,7 +551,7 @@ impl Execution {
     /// Instances that are deleted for all, and for good, are gone.
     fn end_deletions(&mut self) {
         let time = &mut self.time;
-        let may_be_retracted = |message: &SentMessage| time.retractable.contains_key(message);
+        let may_be_retracted = |message: &SentMessage| time.retractable.contains(*message);
         for (instance, by) in time.deletions.take_done(may_be_retracted) {
             self.log.advance();
             self.remove_instance(None, instance, by, &[], None);

@@ -603,14 +603,21 @@ impl Times {
         self.change(federate, |known| known.clock.ask(kind, to));
     }
 
-    /// A message for a federate: if that is constrained, it waits for its advance.
+    /// So many messages for a federate, each in its place behind the one before: if that is constrained,
+    /// they wait for its advance.
     #[inline]
-    pub(crate) fn push(&mut self, federate: FederateHandle, message: Stamped) -> Option<Pushed> {
+    pub(crate) fn push(
+        &mut self,
+        federate: FederateHandle,
+        message: Stamped,
+        messages: u64,
+    ) -> Option<Pushed> {
         let known = self.federates.get_mut(&federate)?;
         if !known.constrained {
             return None;
         }
-        known.queue.push(message.time, message.sequence);
+        let places = message.sequence..message.sequence + messages;
+        known.queue.extend(message.time, places);
         let queued = known.queue.len();
         let next = known.waits_for_message();
         let may_grant = next.is_some_and(|to| message.time < to);

@@ -187,7 +187,7 @@ impl Run {
                         let late = time < f.time || (f.over && time == f.time);
                         assert!(!late, "{time} comes to {to} at {}", f.time);
                         f.queue.push(time);
-                        self.times.push(handle(to), message);
+                        self.times.push(handle(to), message, 1);
                     }
                 }
                 self.sent.push(Sent {

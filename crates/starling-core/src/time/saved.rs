@@ -1,10 +1,10 @@
 //! Time management as a save has it.
 
 use super::deletions::Deletions;
-use super::execution::{ExecutionTime, Since, sent_bytes};
+use super::execution::{ExecutionTime, Since};
 use super::federate::{Delivered, FederateTime, Sent};
 use super::galt::{Clock, Times};
-use crate::kept::Kept;
+use super::retractable::Retractable;
 use crate::object::known::Instance;
 use crate::saved::delivery::{Queued, QueuedTime};
 use crate::saved::time as saved;
@@ -14,16 +14,11 @@ use std::time::Duration;
 
 impl ExecutionTime {
     pub(crate) fn save(&self) -> saved::Execution {
-        debug_assert_eq!(
-            self.kept,
-            self.count_kept(),
-            "what is kept of messages that may be retracted is counted"
-        );
         saved::Execution {
             time_type: self.time_type(),
             federates: self.times.save(),
             messages: self.messages,
-            retractable: self.retractable.clone(),
+            retractable: self.retractable.save(),
             deletions: self.deletions.save(),
             unsettled: self.unsettled,
         }
@@ -33,24 +28,12 @@ impl ExecutionTime {
     pub(crate) fn restore(&mut self, saved: saved::Execution, now: Duration) {
         self.times = Times::restore(saved.time_type, saved.federates);
         self.messages = saved.messages;
-        self.retractable = saved.retractable;
-        self.kept = self.count_kept();
+        self.retractable = Retractable::restore(saved.retractable);
         self.deletions = Deletions::restore(saved.deletions);
         self.unsettled = saved.unsettled;
         self.overdue.clear();
         let members = self.times.federates();
         self.since = members.map(|f| (f, Since::from(now))).collect();
-    }
-}
-
-impl ExecutionTime {
-    /// What `kept` is.
-    fn count_kept(&self) -> Kept {
-        let mut kept = Kept::default();
-        for (message, to) in &self.retractable {
-            kept.add(message.0, sent_bytes(to.len()));
-        }
-        kept
     }
 }
 
