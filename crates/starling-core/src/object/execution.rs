@@ -522,26 +522,26 @@ impl Execution {
             if data.sender != sender || !self.log.is_plain(made, &data.after) {
                 break;
             }
-            let route = match &data.body {
+            let (route, stamp) = match data.body {
                 DataBody::Update { instance, payload } if payload.address.is_none() => {
-                    if !matches!(&known, Some((last, _)) if last == instance) {
-                        let found = self.objects.instances.get_mut(instance);
-                        known = found.map(|found| (*instance, found));
+                    if !matches!(&known, Some((last, _)) if *last == instance) {
+                        let found = self.objects.instances.get_mut(&instance);
+                        known = found.map(|found| (instance, found));
                     }
                     let Some((_, instance)) = &known else {
                         break;
                     };
                     let slots = instance.owned_slots(sender.into(), payload.values);
                     match slots.filter(|_| instance.locally_deleted.is_empty()) {
-                        Some(slots) => Routed::Object(instance.class, slots),
+                        Some(slots) => (Routed::Object(instance.class, slots), payload.stamp),
                         None => break,
                     }
                 }
                 DataBody::Interaction { class, payload } if payload.address.is_none() => {
-                    if self.model.interaction_class(*class).is_none() {
+                    if self.model.interaction_class(class).is_none() {
                         break;
                     }
-                    Routed::Interaction(*class)
+                    (Routed::Interaction(class), payload.stamp)
                 }
                 _ => break,
             };
@@ -566,7 +566,7 @@ impl Execution {
                 }
                 routed = Some((route, at));
             }
-            if let Some(stamp) = data.body.payload().and_then(|payload| payload.stamp)
+            if let Some(stamp) = stamp
                 && !stamped.as_mut().is_some_and(|run| run.admit(stamp))
             {
                 if let Some(run) = stamped.take() {
@@ -578,9 +578,9 @@ impl Execution {
                     _ => break,
                 }
             }
-            match (&data.body, &mut known) {
-                (DataBody::Interaction { class, .. }, _) => {
-                    *self.objects.interactions_sent.entry(*class).or_default() += 1;
+            match (route, &mut known) {
+                (Routed::Interaction(class), _) => {
+                    *self.objects.interactions_sent.entry(class).or_default() += 1;
                 }
                 (_, Some((_, instance))) => instance.updates += 1,
                 (_, None) => {}
