@@ -26,6 +26,12 @@ pub fn check(bytes: &[u8]) {
 }
 
 fn body_is_sound(body: &[u8]) {
+    if let Some(Ok(said)) = read_on_link(body) {
+        let mut out = Vec::new();
+        put_on_link(&mut out, &said);
+        let (again, _) = split_frame(&out).unwrap().expect("a whole frame");
+        assert_eq!(read_on_link(again), Some(Ok(said)));
+    }
     let Ok(frame) = Frame::decode(body) else {
         return;
     };

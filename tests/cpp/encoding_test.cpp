@@ -225,6 +225,35 @@ TEST(Times, EncodeCompareAndRefuse) {
     EXPECT_EQ(HLAlogicalTimeFactoryFactory::makeLogicalTimeFactory(L"Sundial").get(), nullptr);
 }
 
+// Epsilon is the least interval of a type that is not zero, also from its factory.
+template <class Interval> void epsilonIsTheLeast(std::wstring const &name) {
+    Interval epsilon, zero;
+    EXPECT_FALSE(epsilon.isEpsilon());
+    epsilon.setEpsilon();
+    EXPECT_TRUE(epsilon.isEpsilon());
+    EXPECT_FALSE(epsilon.isZero());
+    EXPECT_GT(epsilon, zero);
+    auto factory = HLAlogicalTimeFactoryFactory::makeLogicalTimeFactory(name);
+    auto made = factory->makeEpsilon();
+    EXPECT_TRUE(made->isEpsilon());
+    EXPECT_TRUE(*made == epsilon);
+    EXPECT_TRUE(factory->makeZero()->isZero());
+    EXPECT_FALSE(factory->makeZero()->isEpsilon());
+    auto time = factory->makeInitial();
+    EXPECT_TRUE(time->isInitial());
+    *time += epsilon;
+    EXPECT_FALSE(time->isInitial());
+    EXPECT_TRUE(*time > *factory->makeInitial());
+    EXPECT_TRUE(factory->makeFinal()->isFinal());
+}
+
+TEST(Times, EpsilonInitialAndFinal) {
+    epsilonIsTheLeast<HLAinteger64Interval>(L"HLAinteger64Time");
+    epsilonIsTheLeast<HLAfloat64Interval>(L"HLAfloat64Time");
+    HLAinteger64Interval one(1);
+    EXPECT_TRUE(one.isEpsilon());
+}
+
 TEST(Values, OwnBorrowAndTake) {
     char bytes[] = "abc";
     VariableLengthData borrowed;

@@ -2,7 +2,9 @@
 #include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 #include <RTI/encoding/BasicDataElements.h>
+#include <RTI/time/HLAfloat64Interval.h>
 #include <RTI/time/HLAfloat64Time.h>
+#include <RTI/time/HLAinteger64Interval.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +48,7 @@ struct Ears : NullFederateAmbassador {
                                      VariableLengthData const &) override {
         heard.push_back(L"provide " + std::to_wstring(set.size()));
     }
+    void timeRegulationEnabled(LogicalTime const &) override { heard.push_back(L"regulating"); }
     using NullFederateAmbassador::discoverObjectInstance;
     using NullFederateAmbassador::reflectAttributeValues;
     using NullFederateAmbassador::removeObjectInstance;
@@ -168,6 +171,39 @@ TEST_F(Federation, ExceptionsAreTheStandardsAndSayWhy) {
     EXPECT_TRUE(me.isValid());
     EXPECT_THROW(a.rti->decodeFederateHandle(text("abc")), CouldNotDecode);
     leave(a);
+}
+
+// No service that gives a time or an interval throws InvalidLogicalTime or
+// InvalidLogicalTimeInterval.
+TEST_F(Federation, TimesOfTheOtherTypeTakeNothing) {
+    Federate a;
+    a.rti->connect(a.ears, HLA_EVOKED);
+    a.rti->createFederationExecution(L"Test", fom(), L"HLAinteger64Time");
+    a.rti->joinFederationExecution(L"t", L"Test");
+    a.rti->enableTimeRegulation(HLAinteger64Interval(1));
+    EXPECT_EQ(a.next(), L"regulating");
+    Federate b;
+    b.rti->connect(b.ears, HLA_EVOKED);
+    b.rti->joinFederationExecution(L"t", L"Test");
+    b.rti->enableTimeRegulation(HLAinteger64Interval(1));
+    EXPECT_EQ(b.next(), L"regulating");
+    HLAfloat64Time time(3.5);
+    HLAfloat64Interval interval(3.5);
+    EXPECT_THROW(a.rti->queryLogicalTime(time), RTIinternalError);
+    EXPECT_THROW(a.rti->queryGALT(time), RTIinternalError);
+    EXPECT_THROW(a.rti->queryLITS(time), RTIinternalError);
+    EXPECT_EQ(time, HLAfloat64Time(3.5));
+    try {
+        a.rti->queryLookahead(interval);
+        FAIL();
+    } catch (RTIinternalError const &e) {
+        EXPECT_EQ(e.what(),
+                  L"RTIinternalError: InvalidLogicalTimeInterval: HLAfloat64Interval expected, "
+                  L"but this is of HLAinteger64Time");
+    }
+    EXPECT_EQ(interval, HLAfloat64Interval(3.5));
+    leave(a);
+    leave(b);
 }
 
 // A stream of wide characters in the C locale fails at the first character beyond ASCII, and loses

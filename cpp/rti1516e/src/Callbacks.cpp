@@ -13,15 +13,19 @@ static void *pointer(StarlingBytes bytes) { return const_cast<uint8_t *>(bytes.d
 template <class Handle>
 typename ValueMap<Handle>::Map const &ValueMap<Handle>::fill(StarlingValue const *values,
                                                              size_t count) {
-    bool same = places_.size() == count && map_.size() == count;
-    auto place = places_.begin();
-    for (size_t i = 0; same && i < count; ++i, ++place) {
-        same = place->first == values[i].handle;
-        VariableLengthDataFriend::borrow(*place->second, pointer(values[i].value),
-                                         values[i].value.size);
-    }
-    if (!same)
+    StarlingValue const *const end = values + count;
+    if (places_.size() != count) {
         fillAnew(values, count);
+        return map_;
+    }
+    auto place = places_.begin();
+    for (StarlingValue const *value = values; value != end; ++value, ++place) {
+        if (place->first != value->handle) {
+            fillAnew(values, count);
+            break;
+        }
+        VariableLengthDataFriend::borrow(*place->second, pointer(value->value), value->value.size);
+    }
     return map_;
 }
 

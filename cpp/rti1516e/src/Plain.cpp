@@ -1,9 +1,7 @@
-// Small classes: ranges, supplemental information, and the roots of hierarchies.
-#include <RTI/FederateAmbassador.h>
+// Small classes: ranges, supplemental information, and times of no type.
 #include <RTI/LogicalTime.h>
 #include <RTI/LogicalTimeFactory.h>
 #include <RTI/LogicalTimeInterval.h>
-#include <RTI/NullFederateAmbassador.h>
 #include <RTI/RTI1516.h>
 
 #include <ostream>
@@ -54,13 +52,6 @@ STARLING_SUPPLEMENT(SupplementalReceiveInfo)
 SupplementalRemoveInfo::SupplementalRemoveInfo() : hasProducingFederate(false) {}
 SupplementalRemoveInfo::SupplementalRemoveInfo(FederateHandle const &theFederateHandle)
     : hasProducingFederate(true), producingFederate(theFederateHandle) {}
-
-FederateAmbassador::FederateAmbassador() {}
-FederateAmbassador::~FederateAmbassador() RTI_NOEXCEPT {}
-NullFederateAmbassador::NullFederateAmbassador() {}
-NullFederateAmbassador::~NullFederateAmbassador() RTI_NOEXCEPT {}
-RTIambassador::RTIambassador() RTI_NOEXCEPT {}
-RTIambassador::~RTIambassador() {}
 
 LogicalTime::~LogicalTime() RTI_NOEXCEPT {}
 LogicalTimeInterval::~LogicalTimeInterval() RTI_NOEXCEPT {}

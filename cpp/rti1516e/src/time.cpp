@@ -74,7 +74,7 @@ bool RTIambassadorImplementation::queryGALT(LogicalTime &out) {
     check(starling_query_galt(ambassador_, &result));
     if (result.kind == none)
         return false;
-    out = *madeTime(result);
+    give(out, *madeTime(result));
     return true;
 }
 
@@ -83,7 +83,7 @@ bool RTIambassadorImplementation::queryLITS(LogicalTime &out) {
     check(starling_query_lits(ambassador_, &result));
     if (result.kind == none)
         return false;
-    out = *madeTime(result);
+    give(out, *madeTime(result));
     return true;
 }
 

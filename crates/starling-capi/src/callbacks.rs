@@ -1,11 +1,16 @@
 //! Callbacks to the federate: its table of functions is copied once; each call gets one struct.
 
 use crate::boundary::thrown;
-use crate::generated::callbacks::StarlingCallbacks;
-use crate::types::{StarlingBytes, StarlingValue};
-use starling::{Callback, Exception, ExceptionKind, FederateAmbassador, FederateHandle, Owner};
+use crate::generated::callbacks::{
+    StarlingCallbacks, StarlingReceiveInteraction, StarlingReflectAttributeValues,
+};
+use crate::types::{Numbered, StarlingBytes, StarlingValue};
+use starling::{
+    Callback, Exception, ExceptionKind, FederateAmbassador, FederateHandle, Owner, PlainCallback,
+};
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of};
+use std::ptr::null;
 
 /// A federate's handle as the C ABI has it: 0 for none.
 pub(crate) fn federate_number(federate: Option<FederateHandle>) -> u32 {
@@ -73,13 +78,13 @@ impl Table {
     }
 
     /// Lines values up in the reused buffer.
+    #[inline(always)]
     pub(crate) fn fill<'a>(&mut self, values: impl Iterator<Item = (u32, &'a [u8])>) {
         self.values.clear();
-        self.values
-            .extend(values.map(|(handle, value)| StarlingValue {
-                handle,
-                value: StarlingBytes::of(value),
-            }));
+        for (handle, value) in values {
+            let value = StarlingBytes::of(value);
+            self.values.push(StarlingValue { handle, value });
+        }
     }
 
     /// Calls a function, if the federate gave it.
@@ -105,7 +110,63 @@ impl FederateAmbassador for Table {
         if self.call(&callback) {
             Ok(())
         } else {
-            Err(format!("{callback}: {}", thrown()))
+            Err(threw(&callback))
         }
     }
+
+    fn deliver_plain(&mut self, callback: &PlainCallback) -> Result<(), String> {
+        let done = match callback {
+            PlainCallback::ReflectAttributeValues {
+                instance,
+                values,
+                transportation,
+                producer,
+            } => {
+                self.fill(values.iter().map(|(handle, value)| (handle.raw(), value)));
+                let event = StarlingReflectAttributeValues {
+                    size: size_of::<StarlingReflectAttributeValues>(),
+                    instance: instance.0,
+                    values: self.values.as_ptr(),
+                    values_count: self.values.len(),
+                    tag: StarlingBytes::of(values.tag()),
+                    transportation: transportation.number(),
+                    producer: federate_number(*producer),
+                    regions: null(),
+                    time: null(),
+                };
+                self.tell(self.callbacks.reflect_attribute_values, &event)
+            }
+            PlainCallback::ReceiveInteraction {
+                class,
+                values,
+                transportation,
+                producer,
+            } => {
+                self.fill(values.iter().map(|(handle, value)| (handle.raw(), value)));
+                let event = StarlingReceiveInteraction {
+                    size: size_of::<StarlingReceiveInteraction>(),
+                    class_: class.raw(),
+                    values: self.values.as_ptr(),
+                    values_count: self.values.len(),
+                    tag: StarlingBytes::of(values.tag()),
+                    transportation: transportation.number(),
+                    producer: federate_number(*producer),
+                    regions: null(),
+                    time: null(),
+                };
+                self.tell(self.callbacks.receive_interaction, &event)
+            }
+        };
+        if done {
+            Ok(())
+        } else {
+            Err(threw(&callback.clone().into()))
+        }
+    }
+}
+
+/// What a callback that has failed threw.
+#[cold]
+fn threw(callback: &Callback) -> String {
+    format!("{callback}: {}", thrown())
 }

@@ -33,21 +33,24 @@ pub(crate) unsafe fn with_values<H: Copy>(
         let (values, tag) = named(service, || unsafe {
             Ok((list(&values, count, "values")?, tag.read("tag")?))
         })?;
-        if values.len() > FEW {
-            // SAFETY: so does what a value of the list points to.
-            let many = values.iter().map(|value| unsafe { pair(value, handle) });
-            let many = named(service, || many.collect::<Result<Vec<_>, _>>())?;
-            return work(rti, &many, tag);
-        }
         let mut few = [const { MaybeUninit::<(H, &[u8])>::uninit() }; FEW];
-        for (place, value) in few.iter_mut().zip(values) {
+        let many;
+        let pairs = if values.len() > FEW {
             // SAFETY: so does what a value of the list points to.
-            place.write(named(service, || unsafe { pair(value, handle) })?);
-        }
-        let first = few.as_ptr().cast::<(H, &[u8])>();
-        // SAFETY: as many as there are values, at most `FEW`, have just been written.
-        let few = unsafe { std::slice::from_raw_parts(first, values.len()) };
-        work(rti, few, tag)
+            let pairs = values.iter().map(|value| unsafe { pair(value, handle) });
+            many = named(service, || pairs.collect::<Result<Vec<_>, _>>())?;
+            &many[..]
+        } else {
+            for (place, value) in few.iter_mut().zip(values) {
+                // SAFETY: so does what a value of the list points to.
+                place.write(named(service, || unsafe { pair(value, handle) })?);
+            }
+            let first = few.as_ptr().cast::<(H, &[u8])>();
+            // SAFETY: as many as there are values, at most `FEW`, have just been written.
+            unsafe { std::slice::from_raw_parts(first, values.len()) }
+        };
+        // In one place, where it becomes a part of this function.
+        work(rti, pairs, tag)
     })
 }
 

@@ -18,7 +18,7 @@ pub(crate) enum Command {
         /// As JSON, with origins
         #[arg(long)]
         json: bool,
-        /// Only the setting of this name; or all, as with this localSettingsDesignator of connect
+        /// Only the setting of this name, or those of this table; or all, as with this localSettingsDesignator of connect
         #[arg(default_value = "")]
         designator: String,
     },
@@ -39,11 +39,12 @@ pub(crate) fn run(command: &Command) -> ExitCode {
             json,
             designator,
         } => {
-            let one = SETTINGS.iter().find(|s| s.key == designator).map(|s| s.key);
-            let designator = if one.is_some() { "" } else { designator };
+            let is_name = SETTINGS.iter().any(|s| s.is_of(designator));
+            let name = is_name.then_some(designator.as_str());
+            let designator = if is_name { "" } else { designator };
             match Sources::of_process().designator(designator).read() {
-                Ok(settings) if *json => print_json(&as_json(&settings, one)),
-                Ok(settings) => print(&as_text(&settings, *origin, one)),
+                Ok(settings) if *json => print_json(&as_json(&settings, name)),
+                Ok(settings) => print(&as_text(&settings, *origin, name)),
                 Err(error) => fail(error, 1),
             }
         }
@@ -75,9 +76,9 @@ fn checked(file: &Path) -> Sources {
 }
 
 /// Every setting, or one, with its origin; numbers and switches as such.
-fn as_json(settings: &Settings, one: Option<&str>) -> Json {
+fn as_json(settings: &Settings, name: Option<&str>) -> Json {
     let wanted = settings.values();
-    let wanted = wanted.filter(|(setting, ..)| one.is_none_or(|key| setting.key == key));
+    let wanted = wanted.filter(|(setting, ..)| name.is_none_or(|name| setting.is_of(name)));
     let rows = wanted.map(|(setting, value, origin)| {
         let value = match value {
             Value::Switch(on) => json!(on),

@@ -65,8 +65,7 @@ enum Command {
     #[command(subcommand)]
     Fom(fom::Command),
     /// List, show and remove saved federation executions
-    #[command(subcommand)]
-    Saves(saves::Command),
+    Saves(saves::Arguments),
     /// Show and check settings
     #[command(subcommand)]
     Config(config::Command),
@@ -107,7 +106,7 @@ fn main() -> ExitCode {
         Command::Resign(arguments) => manage::resign(&arguments),
         Command::Stop(arguments) => manage::stop(&arguments),
         Command::Fom(command) => fom::run(&command),
-        Command::Saves(command) => saves::run(&command),
+        Command::Saves(arguments) => saves::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Bench(arguments) => bench::run(&arguments),
         Command::Version => print(&format!("starling {VERSION}\n")),

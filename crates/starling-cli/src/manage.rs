@@ -1,9 +1,9 @@
 //! `starling destroy`, `starling resign`, `starling stop`: getting rid of what is left over.
 
-use crate::{UNREACHABLE, fail, print, query, too_long};
+use crate::{UNREACHABLE, WRONG_USAGE, fail, print, query, too_long};
 use clap::Args;
 use starling_core::NAME_BYTES_MAX;
-use starling_core::message::{FromExecutive, ToExecutive};
+use starling_core::message::{FromExecutive, ToExecutive, WHICH_FEDERATION};
 use std::process::ExitCode;
 
 /// Options of `starling destroy`.
@@ -81,7 +81,10 @@ pub(crate) fn stop(arguments: &Stop) -> ExitCode {
 fn manage(designator: &str, program: &str, order: &ToExecutive, done: &str) -> ExitCode {
     match query(designator, program, order).map(|reply| reply.answer) {
         Ok(FromExecutive::Done(Ok(()))) => print(done),
-        Ok(FromExecutive::Done(Err(refusal))) => fail(refusal, 1),
+        Ok(FromExecutive::Done(Err(refusal))) => {
+            let unclear = refusal.message.starts_with(WHICH_FEDERATION);
+            fail(refusal, if unclear { WRONG_USAGE } else { 1 })
+        }
         Ok(_) => fail("rtiexec gave an answer to something else", UNREACHABLE),
         Err((why, code)) => fail(why, code),
     }

@@ -10,20 +10,27 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::SystemTime;
 
+/// What `starling saves` does; nothing: it lists.
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
 /// Subcommands of `starling saves`.
 #[derive(Subcommand)]
-pub(crate) enum Command {
+enum Command {
     /// List saved federation executions
     List(List),
-    /// Show one, by FEDERATION and LABEL: its federates, when it was saved, whether it can be restored
+    /// Show one, by FEDERATION and LABEL (as the list shows them, without quotes): its federates, when it was saved, whether it can be restored
     Show(Which),
     /// Remove one, by FEDERATION and LABEL
     Remove(Which),
 }
 
 /// Options of `starling saves list`.
-#[derive(Args)]
-pub(crate) struct List {
+#[derive(Args, Default)]
+struct List {
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -34,7 +41,7 @@ pub(crate) struct List {
 
 /// Which save.
 #[derive(Args)]
-pub(crate) struct Which {
+struct Which {
     /// The federation execution
     federation: String,
     /// The label of the save
@@ -45,8 +52,9 @@ pub(crate) struct Which {
 }
 
 /// Runs `starling saves`.
-pub(crate) fn run(command: &Command) -> ExitCode {
-    let done = match command {
+pub(crate) fn run(arguments: &Arguments) -> ExitCode {
+    let list = Command::List(List::default());
+    let done = match arguments.command.as_ref().unwrap_or(&list) {
         Command::List(list) => open(&list.settings).and_then(|store| show_all(&store, list.json)),
         Command::Show(which) => {
             return match open(&which.settings).and_then(|store| show(&store, which)) {
@@ -146,8 +154,19 @@ fn as_json(save: &StoredSave) -> Value {
 
 fn find(store: &SaveStore, which: &Which) -> Result<StoredSave, String> {
     let path = store.path(&which.federation, &which.label);
-    let mut all = store.list()?.into_iter();
-    all.find(|save| save.path == path).ok_or_else(|| {
+    let mut all = store.list()?;
+    // No argument of a program has a NUL, for one: what the list shows for it will do.
+    let is_shown = |name: &str, given: &str| format!("{name:?}") == format!("\"{given}\"");
+    let described = |save: &StoredSave| {
+        let description = save.description.as_ref();
+        description.is_ok_and(|d| {
+            is_shown(&d.federation, &which.federation) && is_shown(&d.label, &which.label)
+        })
+    };
+    let mut places = (0..all.len()).filter(|at| all[*at].path == path);
+    let found = places.next();
+    let found = found.or_else(|| all.iter().position(described));
+    found.map(|at| all.swap_remove(at)).ok_or_else(|| {
         format!(
             "there is no save '{}' of '{}' in {}",
             which.label,
@@ -160,7 +179,11 @@ fn find(store: &SaveStore, which: &Which) -> Result<StoredSave, String> {
 /// What is known of a save, and whether it can be restored.
 fn show(store: &SaveStore, which: &Which) -> Result<(String, bool), String> {
     let save = find(store, which)?;
-    let read = store.read(&which.federation, &which.label);
+    let (federation, label) = match &save.description {
+        Ok(said) => (&said.federation, &said.label),
+        Err(_) => (&which.federation, &which.label),
+    };
+    let read = store.read(federation, label);
     let can_be_restored = read.is_ok();
     let whole = match read {
         Ok(_) => "it can be restored".to_owned(),

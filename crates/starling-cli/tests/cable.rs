@@ -19,14 +19,25 @@ const ADDRESS: &str = "10.77.0.1:15160";
 /// The federate's name; one called Talker fills its link when it is told to.
 const NAME: &str = "CABLE_TEST_NAME";
 
-/// Prints the connection's loss; the rest of the world is the other process.
+/// Prints the connection's loss, and that the MOM reports another federate's; the rest of the world is the other process.
 struct Ears;
 
 impl FederateAmbassador for Ears {
     fn deliver(&mut self, callback: Callback) -> Result<(), String> {
-        if let Callback::ConnectionLost { fault } = callback {
-            println!("lost: {fault}");
-            std::process::exit(0);
+        match callback {
+            Callback::ConnectionLost { fault } => {
+                println!("lost: {fault}");
+                std::process::exit(0);
+            }
+            // All that a Watcher subscribes to.
+            Callback::ReceiveInteraction { values, .. } => {
+                let values: Vec<_> = values.iter().map(|(_, value)| value).collect();
+                let texts = values
+                    .iter()
+                    .map(|v| String::from_utf8_lossy(v).replace('\0', ""));
+                println!("told: {}", texts.collect::<String>());
+            }
+            _ => {}
         }
         Ok(())
     }
@@ -47,6 +58,11 @@ fn federate() {
     let _ = rti.create_federation_execution("Cut", &[fom.display().to_string()], None, "");
     rti.join_federation_execution(Some(&name), "tester", "Cut", &[])
         .unwrap();
+    if name == "Watcher" {
+        let report = "HLAmanager.HLAfederate.HLAreport.HLAreportFederateLost";
+        let report = rti.interaction_class_handle(report).unwrap();
+        rti.subscribe_interaction_class(report, true).unwrap();
+    }
     println!("joined");
     if name == "Talker" {
         std::io::stdin().read_line(&mut String::new()).unwrap();
@@ -263,12 +279,15 @@ fn both_ends_notice_a_cut_cable() {
     let Some(hosts) = Hosts::new("c") else { return };
     let run_dir = tempfile::tempdir().unwrap();
     let rtiexec = Running::rtiexec(&hosts, run_dir.path(), "keep");
+    let watcher = Running::federate(&hosts, 0, "Watcher");
     let federate = Running::federate(&hosts, 1, "Remote");
     hosts.cut();
     let lost = line_with(&federate.out, "lost");
     assert!(lost.contains("nor from its host"), "{lost}");
     let noticed = line_with(&rtiexec.log, "nothing came from it");
     assert!(noticed.contains("Remote"), "{noticed}");
+    // HLAreportFederateLost, 1516.1-2010 11.4.
+    line_with(&watcher.out, "Remote");
 }
 
 #[test]

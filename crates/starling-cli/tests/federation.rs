@@ -533,6 +533,16 @@ fn starling_why_names_the_link_that_fails() {
         .iter()
         .find(|f| f["link"] == "path");
     assert_eq!(path.unwrap()["holds"], true, "{text}");
+    // B evokes no more.
+    a.update(instance, flavor, b"unheard");
+    a.rti.evoke_callback(0.0).unwrap();
+    while !why(&["B", &name]).1.contains("FAIL  evoked") {
+        a.rti.evoke_callback(0.01).unwrap();
+    }
+    assert!(matches!(b.next(), Callback::ReflectAttributeValues { .. }));
+    while why(&["B", &name]).0 != Some(0) {
+        b.rti.evoke_callback(0.01).unwrap();
+    }
     // The federate's name leads to its federation execution, where it is in one only.
     let other = Federate::connect(&rtiexec.address, model);
     let create = other

@@ -740,6 +740,12 @@ fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
     }
     assert!(run(&["destroy", "Demo", &unix], 1).contains("'founder'"));
     assert!(run(&["resign", "nobody", &unix], 1).contains("joined: 'founder'"));
+    let mut second = Client::at(&Endpoint::parse(&rtiexec.unix).unwrap());
+    second.hello(VERSION).unwrap();
+    second.create("Second").unwrap();
+    let unclear = run(&["resign", "founder", &unix], 2);
+    assert!(unclear.contains("which federation execution? There are 'Demo', 'Second'"));
+    run(&["destroy", "Second", &unix], 0);
     // Over TCP nothing proves who it is.
     let to_tcp = format!("connect.address={};net.unix=false", rtiexec.tcp);
     assert!(run(&["resign", "founder", &to_tcp], 1).contains("Unix-domain"));
@@ -751,6 +757,11 @@ fn what_is_left_over_is_got_rid_of(run_dir: &Path) {
     assert!(refusal(&mut other).contains("has no joined federates"));
     run(&["destroy", "Demo", &unix], 0);
     assert!(run(&["destroy", "Demo", &unix], 1).contains("there is none"));
+    let nothing = run(&["resign", "founder", &unix], 1);
+    assert!(
+        nothing.contains("there is no federation execution\n"),
+        "{nothing}"
+    );
     run(&["stop", &unix], 0);
     assert_eq!(rtiexec.child.wait().unwrap().code(), Some(0));
     assert!(rtiexec.until_logged("ended by").contains("starling stop"));

@@ -476,6 +476,78 @@ impl fmt::Display for Callback {
     }
 }
 
+/// Reflect Attribute Values, §6.11, or Receive Interaction, §6.13, as most are: of a message in receive order
+/// that was given no time, and without regions.
+#[derive(Clone, Debug)]
+pub enum PlainCallback {
+    /// As [`Callback::ReflectAttributeValues`].
+    ReflectAttributeValues {
+        /// The instance that was updated.
+        instance: ObjectInstanceHandle,
+        /// Only those subscribed at the known class, and the user-supplied tag.
+        values: NamedValues<AttributeHandle>,
+        /// How it was sent.
+        transportation: Transportation,
+        /// Who sent it.
+        producer: Option<FederateHandle>,
+    },
+    /// As [`Callback::ReceiveInteraction`].
+    ReceiveInteraction {
+        /// The received class.
+        class: InteractionClassHandle,
+        /// Only those available at the received class, and the user-supplied tag.
+        values: NamedValues<ParameterHandle>,
+        /// How it was sent.
+        transportation: Transportation,
+        /// Who sent it.
+        producer: Option<FederateHandle>,
+    },
+}
+
+impl PlainCallback {
+    /// As [`Callback::name`].
+    #[inline]
+    pub fn name(&self) -> &'static str {
+        match self {
+            PlainCallback::ReflectAttributeValues { .. } => "reflectAttributeValues",
+            PlainCallback::ReceiveInteraction { .. } => "receiveInteraction",
+        }
+    }
+}
+
+impl From<PlainCallback> for Callback {
+    fn from(plain: PlainCallback) -> Self {
+        match plain {
+            PlainCallback::ReflectAttributeValues {
+                instance,
+                values,
+                transportation,
+                producer,
+            } => Callback::ReflectAttributeValues {
+                instance,
+                values,
+                transportation,
+                producer,
+                regions: None,
+                time: None,
+            },
+            PlainCallback::ReceiveInteraction {
+                class,
+                values,
+                transportation,
+                producer,
+            } => Callback::ReceiveInteraction {
+                class,
+                values,
+                transportation,
+                producer,
+                regions: None,
+                time: None,
+            },
+        }
+    }
+}
+
 /// Received values together with the handles that the receiver may see, and the tag with which they
 /// came.
 #[derive(Clone, Debug)]

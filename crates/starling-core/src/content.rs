@@ -54,17 +54,6 @@ impl Batch {
     pub(crate) fn is_small(&self) -> bool {
         self.0.len() <= Self::SMALL_BYTES
     }
-
-    /// Where these bytes begin, if they are of this batch.
-    #[inline]
-    fn place(&self, part: &[u8]) -> Option<u32> {
-        let place = (part.as_ptr() as usize).checked_sub(self.0.as_ptr() as usize)?;
-        if place + part.len() <= self.0.len() {
-            u32::try_from(place).ok()
-        } else {
-            None
-        }
-    }
 }
 
 /// Values and the tag that they came with.
@@ -72,7 +61,7 @@ impl Batch {
 pub(crate) enum Content {
     /// The values, then the tag, from `tag` on.
     Own { bytes: Box<[u8]>, tag: u32 },
-    /// The tag from here on, then the values.
+    /// As of a [`Piece`], whose fields are here lest it be larger.
     Shared {
         batch: Batch,
         tag: u32,
@@ -81,7 +70,71 @@ pub(crate) enum Content {
     },
 }
 
+/// A part of a batch: the tag from here on, then the values.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    batch: Batch,
+    tag: u32,
+    values: u32,
+    end: u32,
+}
+
+impl Piece {
+    /// Both where they came, if they are of this batch, the values behind the tag.
+    #[inline(always)]
+    pub(crate) fn of(batch: &Batch, values: Values<'_>, tag: &[u8]) -> Option<Self> {
+        let run = values.as_bytes();
+        if tag.as_ptr_range().end != run.as_ptr() {
+            return None;
+        }
+        let at = (tag.as_ptr() as usize).checked_sub(batch.0.as_ptr() as usize)?;
+        let run_at = at + tag.len();
+        let end = run_at + run.len();
+        if end > batch.0.len() {
+            return None;
+        }
+        // The others are less.
+        let end = u32::try_from(end).ok()?;
+        Some(Piece {
+            batch: batch.clone(),
+            tag: at as u32,
+            values: run_at as u32,
+            end,
+        })
+    }
+
+    /// The values.
+    #[inline(always)]
+    pub(crate) fn values(&self) -> Values<'_> {
+        Values::of_checked(&self.batch.bytes()[self.values as usize..self.end as usize])
+    }
+
+    /// How many bytes both take.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        (self.end - self.tag) as usize
+    }
+}
+
 const _: () = assert!(size_of::<Content>() <= 24);
+
+impl From<Piece> for Content {
+    #[inline(always)]
+    fn from(piece: Piece) -> Self {
+        let Piece {
+            batch,
+            tag,
+            values,
+            end,
+        } = piece;
+        Content::Shared {
+            batch,
+            tag,
+            values,
+            end,
+        }
+    }
+}
 
 impl Content {
     /// A copy of both.
@@ -100,19 +153,8 @@ impl Content {
     /// Both where they came, if they are of this batch, or a copy.
     #[inline]
     pub(crate) fn within(batch: &Batch, values: Values<'_>, tag: &[u8]) -> Self {
-        let run = values.as_bytes();
-        let places = (batch.place(tag), batch.place(run));
-        match places {
-            (Some(at), Some(run_at)) if at as usize + tag.len() == run_at as usize => {
-                Content::Shared {
-                    batch: batch.clone(),
-                    tag: at,
-                    values: run_at,
-                    end: run_at + run.len() as u32,
-                }
-            }
-            _ => Content::new(values, tag),
-        }
+        let piece = Piece::of(batch, values, tag);
+        piece.map_or_else(|| Content::new(values, tag), Content::from)
     }
 
     /// It may be kept for long: with a copy of its own.
@@ -125,12 +167,12 @@ impl Content {
     /// The values.
     #[inline]
     pub(crate) fn values(&self) -> Values<'_> {
-        Values::of_checked(match self {
-            Content::Own { bytes, tag } => &bytes[..*tag as usize],
+        match self {
+            Content::Own { bytes, tag } => Values::of_checked(&bytes[..*tag as usize]),
             Content::Shared {
                 batch, values, end, ..
-            } => &batch.bytes()[*values as usize..*end as usize],
-        })
+            } => Values::of_checked(&batch.bytes()[*values as usize..*end as usize]),
+        }
     }
 
     /// The tag.

@@ -32,7 +32,8 @@ macro_rules! counters {
 counters! {
     /// Counts since the federate joined, and what waits now. Of each update and interaction that it makes one of the first
     /// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`; one that was lost did not. What
-    /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted` or `dropped`.
+    /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted`,
+    /// `conflated` or `dropped`.
     Counters {
         /// Updates and interactions handed to the data path.
         sent,
@@ -62,6 +63,9 @@ counters! {
         outdated,
         /// Requests for values that became one callback with an earlier one (Provide Attribute Value
         /// Update).
+        merged,
+        /// Queued, and replaced by a newer reflection before they were delivered (`conflate.best_effort`,
+        /// `conflate.reliable`).
         conflated,
         /// Now: frames that wait for what they come after.
         held,
@@ -87,7 +91,8 @@ impl fmt::Display for Counters {
             (self.from_removed, "dropped: sender had resigned"),
             (self.lost, "best effort, lost on the way"),
             (self.outdated, "dropped: from before a restore"),
-            (self.conflated, "requests for values conflated"),
+            (self.merged, "requests for values merged"),
+            (self.conflated, "replaced by newer reflections"),
             (self.held, "held for what they come after"),
             (self.withheld, "withheld by time management"),
             (self.waiting, "callbacks wait"),

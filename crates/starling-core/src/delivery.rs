@@ -10,23 +10,28 @@
 //!   before it is reflected;
 //! - else whatever comes first.
 //!
+//! Where reflections are conflated ([`crate::conflation`]), all that waits is numbered, so that what came later finds
+//! what it replaces.
+//!
 //! Invariants: `bytes` is the sum over all in `queue`, `others` and `of_save`, the other two over what their
 //! names say; each is in one of these lists. `queue` is empty while anything is in `in_receive_order` or
 //! `others`, which may go on after time management has ceased to withhold.
 
 use crate::Callback;
 use crate::FederateHandle;
+use crate::conflation::Conflation;
+use crate::content::Piece;
 use crate::ddm::receive::RegionsGone;
 use crate::declaration::QueuedAdvisory;
 use crate::federation::save::QueuedSave;
 use crate::held::Held;
-use crate::message::federation;
-use crate::object::receive::QueuedObject;
+use crate::message::{LogIndex, federation};
+use crate::object::receive::{QueuedObject, Received};
 use crate::ownership::federate::QueuedOwnership;
 use crate::saved::delivery as saved;
 use crate::time::by_time::{ByTime, Keyed};
 use crate::time::federate::QueuedTime;
-use crate::{LogicalTime, Order};
+use crate::{LogicalTime, ObjectInstanceHandle, Order, Transportation};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What has not been delivered yet, by room.
@@ -35,6 +40,8 @@ pub(crate) enum Queued {
     /// In a box, so that data, which is what mostly waits, stays small.
     Federation(Box<Callback>),
     Declaration(QueuedAdvisory),
+    /// Data as most is.
+    Plain(Plain),
     Object(QueuedObject),
     Ownership(QueuedOwnership),
     Ddm(RegionsGone),
@@ -42,9 +49,38 @@ pub(crate) enum Queued {
     Save(QueuedSave),
 }
 
+/// Values in receive order without time and regions, where they came. Flat, as it is moved for each update.
+#[derive(Clone, Debug)]
+pub(crate) struct Plain {
+    pub(crate) piece: Piece,
+    /// The number of the instance's handle, or of the sent class's.
+    pub(crate) what: u64,
+    /// Up to where the sender had applied the log.
+    pub(crate) sender_applied: LogIndex,
+    pub(crate) sender: FederateHandle,
+    pub(crate) transportation: Transportation,
+    pub(crate) is_update: bool,
+}
+
+impl Plain {
+    #[inline]
+    fn bytes(&self) -> usize {
+        size_of::<Queued>() + self.piece.bytes()
+    }
+}
+
 // Data is mostly what waits, and is moved from here to there: what is rare goes into a box.
 const _: () = assert!(size_of::<Queued>() <= 72);
 const _: () = assert!(size_of::<Callback>() <= 88);
+
+/// What may not be conflated across a callback.
+enum Fenced<'a> {
+    Nothing,
+    /// Values of the same attributes of an instance.
+    Values(ObjectInstanceHandle, &'a Received),
+    Instance(ObjectInstanceHandle),
+    All,
+}
 
 /// A message that was sent in time-stamp order: its sender, and its number there.
 type Message = (FederateHandle, u64);
@@ -95,7 +131,9 @@ pub(crate) struct Delivery {
     saving: bool,
     /// Those, while it is, and until they are delivered.
     of_save: VecDeque<Queued>,
-    /// Any of `ended`, `withholding`, `saving`, and the three lists not being empty.
+    /// Which reflections are conflated, if any are.
+    conflation: Option<Box<Conflation>>,
+    /// Any of `ended`, `withholding`, `saving`, `conflation`, and the three lists not being empty.
     detour: bool,
 }
 
@@ -111,6 +149,33 @@ impl Delivery {
         self.queue.push_back(queued);
     }
 
+    /// As [`Self::push`], where [`Self::is_straight`].
+    #[inline(always)]
+    pub(crate) fn push_plain(&mut self, plain: Plain) {
+        debug_assert!(self.is_straight());
+        self.bytes += plain.bytes();
+        self.queue.push_back(Queued::Plain(plain));
+    }
+
+    /// What is to be delivered now, if it is data as most is.
+    #[inline(always)]
+    pub(crate) fn first_plain(&self) -> Option<&Plain> {
+        match self.queue.front() {
+            Some(Queued::Plain(plain)) if !self.detour => Some(plain),
+            _ => None,
+        }
+    }
+
+    /// Takes out what [`Self::first_plain`] has shown.
+    #[inline(always)]
+    pub(crate) fn take_plain(&mut self) -> Option<Plain> {
+        let Some(Queued::Plain(plain)) = self.queue.pop_front() else {
+            return None;
+        };
+        self.bytes -= plain.bytes();
+        Some(plain)
+    }
+
     /// Whether what is pushed now is delivered as soon as all before it.
     #[inline]
     pub(crate) fn is_straight(&self) -> bool {
@@ -118,7 +183,23 @@ impl Delivery {
     }
 
     #[cold]
-    fn push_apart(&mut self, mut queued: Queued) {
+    fn push_apart(&mut self, queued: Queued) {
+        let queued = match queued {
+            Queued::Plain(plain) => Queued::Object(plain.into()),
+            other => other,
+        };
+        if let Some(conflation) = &mut self.conflation {
+            match queued.fenced() {
+                Fenced::Nothing => {}
+                Fenced::Values(instance, received) => conflation.keep_values(instance, received),
+                Fenced::Instance(instance) => conflation.keep(instance),
+                Fenced::All => conflation.keep_all(self.came),
+            }
+        }
+        self.put_apart(queued);
+    }
+
+    fn put_apart(&mut self, mut queued: Queued) {
         if let Queued::Object(queued) = &mut queued {
             queued.detach();
         }
@@ -139,6 +220,54 @@ impl Delivery {
             self.bytes += queued.bytes();
             self.others.insert(self.came, queued);
         }
+    }
+
+    /// From now on reflections are conflated. What waits already is not.
+    pub(crate) fn set_conflation(&mut self, conflation: Option<Box<Conflation>>) {
+        if !self.ended {
+            self.set_apart();
+            self.conflation = conflation;
+            self.look_closer();
+        }
+    }
+
+    /// Whether any are.
+    #[inline]
+    pub(crate) fn conflates(&self) -> bool {
+        self.conflation.is_some()
+    }
+
+    /// Which reflections are conflated, if any are.
+    pub(crate) fn conflation(&mut self) -> Option<&mut Conflation> {
+        self.conflation.as_deref_mut()
+    }
+
+    /// Puts a reflection of an instance whose reflections are conflated where one waits that it replaces, or else
+    /// behind all that waits. Whether it has replaced one.
+    pub(crate) fn push_newest(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        received: Received,
+    ) -> bool {
+        let waits = |number| match self.in_receive_order.get(&number) {
+            Some(Queued::Object(QueuedObject::Reflect { received, .. })) => Some(received),
+            _ => None,
+        };
+        let conflation = self.conflation.as_deref();
+        let place = conflation.and_then(|c| c.place(instance, &received, waits));
+        if let Some(older) = place.and_then(|number| self.in_receive_order.get_mut(&number)) {
+            let before = older.bytes();
+            let mut newer = QueuedObject::Reflect { instance, received };
+            newer.detach();
+            *older = newer.into();
+            self.in_receive_order_bytes = self.in_receive_order_bytes + older.bytes() - before;
+            return true;
+        }
+        if let Some(conflation) = &mut self.conflation {
+            conflation.put(instance, &received, self.came + 1);
+        }
+        self.put_apart(QueuedObject::Reflect { instance, received }.into());
+        false
     }
 
     /// Keeps a message until its time is released.
@@ -235,7 +364,7 @@ impl Delivery {
         if !numbered {
             self.places.clear();
         }
-        let apart = numbered || !self.of_save.is_empty();
+        let apart = numbered || !self.of_save.is_empty() || self.conflation.is_some();
         self.detour = self.ended || self.withholding || self.saving || apart;
     }
 
@@ -286,8 +415,13 @@ impl Delivery {
             }
             _ => (&mut self.others, &mut self.bytes),
         };
-        let (_, queued) = list.pop_first()?;
+        let (number, queued) = list.pop_first()?;
         *bytes -= queued.bytes();
+        if let Some(conflation) = &mut self.conflation
+            && let Queued::Object(QueuedObject::Reflect { instance, .. }) = &queued
+        {
+            conflation.delivered(*instance, number);
+        }
         self.look_closer();
         Some(queued)
     }
@@ -348,6 +482,11 @@ impl Delivery {
             0
         };
         in_receive_order + self.in_time_order.len()
+    }
+
+    /// Whether time management withholds messages in receive order.
+    pub(crate) fn withholds_receive_order(&self) -> bool {
+        self.withholding && !self.in_receive_order.is_empty()
     }
 
     /// What waits for the federate alone, in bytes, about. What is withheld from it is not in it:
@@ -498,6 +637,7 @@ impl Delivery {
 impl Queued {
     fn save(&self) -> Option<saved::Queued> {
         Some(match self {
+            Queued::Plain(plain) => QueuedObject::from(plain.clone()).save(),
             Queued::Federation(callback) => saved::Queued::Federation(federation_entry(callback)?),
             Queued::Declaration(QueuedAdvisory::Registration(class, wanted)) => {
                 saved::Queued::Registration(*class, *wanted)
@@ -518,6 +658,7 @@ impl Queued {
     #[inline]
     fn bytes(&self) -> usize {
         match self {
+            Queued::Plain(plain) => plain.bytes(),
             Queued::Object(
                 QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. },
             ) => size_of::<Queued>() + received.payload.held(),
@@ -531,16 +672,43 @@ impl Queued {
             Queued::Federation(callback) => callback.held(),
             Queued::Ownership(queued) => queued.held(),
             Queued::Save(queued) => queued.held(),
+            Queued::Plain(plain) => plain.piece.bytes(),
             Queued::Declaration(_) | Queued::Ddm(_) | Queued::Time(_) => 0,
         };
         size_of::<Queued>() + elsewhere
+    }
+
+    /// Of what reflections must not be moved before it by a newer one.
+    fn fenced(&self) -> Fenced<'_> {
+        match self {
+            Queued::Object(queued) => match queued {
+                QueuedObject::Reflect { instance, received } => Fenced::Values(*instance, received),
+                QueuedObject::Discover(instance)
+                | QueuedObject::Remove { instance, .. }
+                | QueuedObject::Scope { instance, .. } => Fenced::Instance(*instance),
+                QueuedObject::NamesReserved { .. }
+                | QueuedObject::Receive { .. }
+                | QueuedObject::Provide(_)
+                | QueuedObject::Transportation(_)
+                | QueuedObject::Updates { .. } => Fenced::Nothing,
+            },
+            Queued::Ownership(QueuedOwnership::Notice(notice)) => Fenced::Instance(notice.instance),
+            Queued::Ownership(QueuedOwnership::Report(..)) | Queued::Declaration(_) => {
+                Fenced::Nothing
+            }
+            Queued::Federation(_) | Queued::Ddm(_) | Queued::Time(_) | Queued::Save(_) => {
+                Fenced::All
+            }
+            Queued::Plain(_) => unreachable!("what is put apart is an object's"),
+        }
     }
 
     /// Whether it is values that have come.
     fn is_data(&self) -> bool {
         matches!(
             self,
-            Queued::Object(QueuedObject::Reflect { .. } | QueuedObject::Receive { .. })
+            Queued::Plain(_)
+                | Queued::Object(QueuedObject::Reflect { .. } | QueuedObject::Receive { .. })
         )
     }
 
@@ -550,6 +718,7 @@ impl Queued {
 
     fn is_in_receive_order(&self) -> bool {
         match self {
+            Queued::Plain(_) => true,
             Queued::Object(queued) => queued.received_order() == Some(Order::Receive),
             _ => false,
         }
@@ -617,8 +786,8 @@ mod tests {
     use crate::object::receive::Received;
     use crate::ownership::federate::QueuedNotice;
     use crate::{
-        AttributeHandle, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
-        OwnershipNotice, RegionHandle, Transportation, ValuesBuf,
+        AttributeHandle, Batch, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
+        OwnershipNotice, RegionHandle, Transportation, Values, ValuesBuf,
     };
 
     thread_local! {
@@ -748,6 +917,22 @@ mod tests {
         }
     }
 
+    /// The same as data as most is.
+    fn plain(tag: usize) -> Plain {
+        let mut batch = Batch::default();
+        batch.refill(&vec![0; tag]);
+        let (tag, values) = batch.bytes().split_at(tag);
+        let values = Values::parse(values).unwrap();
+        Plain {
+            piece: Piece::of(&batch, values, tag).expect("it is of the batch"),
+            what: 1,
+            sender_applied: LogIndex(1),
+            sender: FederateHandle(1),
+            transportation: Transportation::Reliable,
+            is_update: false,
+        }
+    }
+
     /// One of each kind, with this number of bytes in what it holds.
     fn of_each_kind(bytes: usize) -> Vec<Queued> {
         let first = Callback::SynchronizationPointRegistered {
@@ -772,7 +957,8 @@ mod tests {
             Queued::Federation(_) => {
                 QueuedAdvisory::Interactions(InteractionClassHandle::from_raw(1), true).into()
             }
-            Queued::Declaration(_) => interaction(bytes).into(),
+            Queued::Declaration(_) => Queued::Plain(plain(bytes)),
+            Queued::Plain(_) => interaction(bytes).into(),
             Queued::Object(queued) => match queued {
                 QueuedObject::Receive { .. } => match interaction(bytes) {
                     QueuedObject::Receive { received, .. } => {
@@ -876,7 +1062,7 @@ mod tests {
             InteractionClassHandle::from_raw(1),
             true,
         ));
-        delivery.push(interaction(1_000));
+        delivery.push_plain(plain(1_000));
         delivery.push(interaction(10));
         let advisory = size_of::<Queued>();
         assert_eq!(delivery.bytes(), 3 * empty + advisory + 1_010);
@@ -902,7 +1088,12 @@ mod tests {
         let mut came: Vec<String> = Vec::new();
         let mut push = |delivery: &mut Delivery, queued: QueuedObject| {
             came.push(format!("{queued:?}"));
-            delivery.push(queued);
+            match queued {
+                QueuedObject::Receive { received, .. } if delivery.is_straight() => {
+                    delivery.push_plain(plain(received.payload.content.bytes()));
+                }
+                queued => delivery.push(queued),
+            }
         };
         push(&mut delivery, discovery(1));
         push(&mut delivery, interaction(1));

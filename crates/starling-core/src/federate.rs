@@ -10,6 +10,7 @@
 //! each service call that takes no `send`, and before each one that does.
 
 use crate::callback::Callback;
+use crate::conflation::{Conflated, Conflation};
 use crate::counters::Counters;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::federate::FederateRegions;
@@ -272,6 +273,27 @@ impl Federate {
         self.frame_bytes_max = bytes;
     }
 
+    /// Sets which reflections are conflated; before this is called, none. What waits already is not.
+    pub fn set_conflated(&mut self, conflated: Conflated) {
+        let conflation = (!conflated.is_empty()).then(|| Box::new(Conflation::new(conflated)));
+        self.delivery.set_conflation(conflation);
+    }
+
+    /// Leaves a note of classes that are to be conflated and that the FDD does not have: a federate that joins later may
+    /// yet bring them.
+    pub(crate) fn doubt_conflated(&mut self, conflated: &Conflated) {
+        let unknown: Vec<_> = conflated.unknown(&self.model).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let more = format!(
+            "conflate.best_effort or conflate.reliable names object classes that the FDD does not have: {}",
+            unknown.join(", ")
+        );
+        let before = self.note.take().map(|note| note + "; ");
+        self.set_note(before.unwrap_or_default() + &more);
+    }
+
     /// What became of data so far, and what waits.
     pub fn counters(&self) -> Counters {
         Counters {
@@ -295,8 +317,13 @@ impl Federate {
         self.log.poll_output()
     }
 
-    /// Something that whoever runs the federate should know, if there is. Look after outputs.
+    /// Whether there is something for whoever runs the federate.
     #[inline]
+    pub(crate) fn has_note(&self) -> bool {
+        self.note.is_some()
+    }
+
+    /// Something that whoever runs the federate should know, if there is. Look after outputs.
     pub fn take_note(&mut self) -> Option<String> {
         self.note.take()
     }
@@ -324,11 +351,16 @@ impl Federate {
         path: DataPath,
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
+        if let (Some(batch), Some(plain)) = (batch, data.as_plain())
+            && self.receive_plainly(plain, batch)
+        {
+            return Ok(());
+        }
         match self.log.receive_data(data, path)? {
             Now::Handle => self.apply_data(data, path, batch),
             Now::Wait => self.apply_ready(),
             Now::Refuse => {
-                self.counters.from_removed += 1;
+                self.counters.from_removed += u64::from(!data.is_fence());
                 Ok(())
             }
         }
@@ -347,6 +379,9 @@ impl Federate {
 
     /// The next callback, now delivered.
     pub fn next_callback(&mut self) -> Option<Callback> {
+        if let Some(plain) = self.next_plain() {
+            return Some(plain.into());
+        }
         while let Some(queued) = self.delivery.next() {
             let callback = self.deliver(queued);
             if callback.is_some() {
@@ -361,6 +396,7 @@ impl Federate {
     fn deliver(&mut self, queued: Queued) -> Option<Callback> {
         match queued {
             Queued::Object(queued) => self.deliver_object(queued),
+            Queued::Plain(plain) => self.deliver_object(plain.into()),
             Queued::Federation(callback) => Some(self.deliver_federation(*callback)),
             Queued::Declaration(queued) => Some(self.deliver_advisory(queued)),
             Queued::Ownership(queued) => self.deliver_ownership(queued),
@@ -510,15 +546,18 @@ pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
     }
     counters.sent += 1;
     let data = log.frame(body);
-    if log.forwards_all() || data.is_in_time_order() {
-        let path = DataPath::Executive;
-        return send(DataOut {
-            to,
-            path,
-            data: &data,
-        });
-    }
-    send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
+    let path = if log.forwards_all() || data.is_in_time_order() {
+        DataPath::Executive
+    } else if log.is_direct(to) {
+        DataPath::Direct
+    } else {
+        return send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
+    };
+    send(DataOut {
+        to,
+        path,
+        data: &data,
+    });
 }
 
 /// Some of the receivers have links of their own: to the others the executive forwards it.

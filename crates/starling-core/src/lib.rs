@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod callback;
+mod conflation;
 mod content;
 mod counters;
 mod ddm;
@@ -39,7 +40,8 @@ mod time;
 mod values;
 mod why;
 
-pub use callback::{Callback, MessageTime};
+pub use callback::{Callback, MessageTime, PlainCallback};
+pub use conflation::Conflated;
 pub use content::Batch;
 pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};

@@ -193,7 +193,7 @@ fn put_leb(out: &mut impl Put, mut n: u64) {
 
 impl<'a> Values<'a> {
     /// Checks the whole run, so that iterating can't fail.
-    #[inline]
+    #[inline(always)]
     pub fn parse(bytes: &'a [u8]) -> Result<Self, InvalidValues> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -202,7 +202,20 @@ impl<'a> Values<'a> {
         Ok(Values(bytes))
     }
 
+    /// Whether one of the values is of a slot that has a handle here.
+    #[inline(always)]
+    pub(crate) fn has_any<H>(self, handles: &[Option<H>]) -> bool {
+        let mut rest = self.0;
+        while let Some((slot, _)) = split(&mut rest) {
+            if matches!(handles.get(slot as usize), Some(Some(_))) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// The values in the order in which they were added.
+    #[inline]
     pub fn iter(self) -> impl Iterator<Item = (u32, &'a [u8])> {
         let mut rest = self.0;
         std::iter::from_fn(move || split(&mut rest))
@@ -267,7 +280,7 @@ impl fmt::Debug for ValuesBuf {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn split<'a>(rest: &mut &'a [u8]) -> Option<(u32, &'a [u8])> {
     let slot = u32::try_from(unleb(rest)?).ok()?;
     let length = usize::try_from(unleb(rest)?).ok()?;
@@ -284,7 +297,7 @@ pub(crate) fn leb(out: &mut Vec<u8>, n: u64) {
     put_leb(out, n);
 }
 
-#[inline]
+#[inline(always)]
 pub(crate) fn unleb(rest: &mut &[u8]) -> Option<u64> {
     // Most numbers are small.
     match rest.split_first() {
@@ -292,18 +305,24 @@ pub(crate) fn unleb(rest: &mut &[u8]) -> Option<u64> {
             *rest = tail;
             Some(u64::from(byte))
         }
-        _ => long_unleb(rest),
+        _ => {
+            // By value: what is pointed to by others has to stand in memory.
+            let (n, tail) = long_unleb(rest)?;
+            *rest = tail;
+            Some(n)
+        }
     }
 }
 
-fn long_unleb(rest: &mut &[u8]) -> Option<u64> {
+#[cold]
+fn long_unleb(mut rest: &[u8]) -> Option<(u64, &[u8])> {
     let mut n = 0u64;
     for shift in (0..63).step_by(7) {
         let (&byte, tail) = rest.split_first()?;
-        *rest = tail;
+        rest = tail;
         n |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
-            return Some(n);
+            return Some((n, rest));
         }
     }
     None

@@ -247,11 +247,20 @@ impl Execution {
                 "updated",
                 format!("no update that anybody subscribes to has come from {senders} yet"),
             ),
-            updates => {
-                let come = format!("{updates} updates have come to the executive");
-                walk.holds("updated", come);
-                Ok(())
-            }
+            all => match instance.updates_since_known(receiver) {
+                0 => walk.fails(
+                    "updated",
+                    format!(
+                        "none of the {all} updates has come since {} discovered it: ask for its values \
+                         (6.19), or switch Auto-Provide on",
+                        self.federate_text(receiver)
+                    ),
+                ),
+                since => {
+                    walk.holds("updated", format!("{since} have come to the executive"));
+                    Ok(())
+                }
+            },
         }
     }
 

@@ -61,7 +61,7 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
     f.run();
     let told_by_a = told(&mut f, "A");
     assert_eq!((told_by_a.sent, told_by_a.unwanted), (1, 1));
-    assert_eq!((told_by_a.conflated, told_by_a.waiting), (1, 1));
+    assert_eq!((told_by_a.merged, told_by_a.waiting), (1, 1));
     let told_by_b = told(&mut f, "B");
     assert_eq!((told_by_b.queued, told_by_b.waiting), (1, 1));
     assert_eq!(

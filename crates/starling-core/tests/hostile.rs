@@ -4,7 +4,7 @@ use crate::common::Federation;
 use starling_core::message::Stamp;
 use starling_core::message::{
     AttributeRegions, DataBody, Payload, Range, RegionSpecification, RequestBody, ResignAction,
-    SubscribedAttribute, ddm, declaration, federation, object, ownership,
+    SubscribedAttribute, ddm, declaration, federation, object, ownership, time,
 };
 use starling_core::{
     AddressBuf, AttributeHandle, Callback, Divestiture, Exception, ExceptionKind, FederateHandle,
@@ -337,6 +337,72 @@ fn what_the_fdd_does_not_have_ends_its_sender_alone() {
 }
 
 /// A says of a region of B's what it is not.
+#[test]
+fn what_time_management_does_not_allow_in_a_state_ends_its_sender_alone() {
+    use time::Request::*;
+    let interval = |value| LogicalTimeInterval::float64(value).unwrap();
+    let (one, back) = (interval(1.0), interval(-1.0));
+    let (other, steps) = (LogicalTime::integer64(5), LogicalTimeInterval::integer64(1));
+    let to = |to| Advance {
+        kind: starling_core::Advance::Time,
+        to,
+    };
+    let advance = to(LogicalTime::float64(5.0).unwrap());
+    let behind = to(LogicalTime::float64(-1.0).unwrap());
+    let retract = Retract {
+        number: 1,
+        time: LogicalTime::float64(5.0).unwrap(),
+    };
+    #[derive(Debug)]
+    enum Is {
+        Neither,
+        Regulating,
+        Constrained,
+        Both,
+    }
+    use Is::*;
+    // What it is when it sends what; the last one is refused.
+    let wrong: &[(Is, &[_])] = &[
+        (Neither, &[EnableRegulation(back)]),
+        (Neither, &[EnableRegulation(steps)]),
+        (Regulating, &[EnableRegulation(one)]),
+        (Constrained, &[advance, EnableRegulation(one)]),
+        (Neither, &[DisableRegulation]),
+        (Constrained, &[EnableConstrained]),
+        (Neither, &[DisableConstrained]),
+        (Constrained, &[advance, advance]),
+        (Neither, &[to(other)]),
+        (Neither, &[behind]),
+        (Neither, &[ModifyLookahead(one)]),
+        (Regulating, &[ModifyLookahead(back)]),
+        (Regulating, &[ModifyLookahead(steps)]),
+        (Both, &[advance, ModifyLookahead(one)]),
+        (Neither, &[retract]),
+    ];
+    for (is, sent) in wrong {
+        let mut f = Federation::new("");
+        f.join("A");
+        f.join("B");
+        let regulate = |f: &mut Federation, name| {
+            f.call(name, |f| f.enable_time_regulation(one)).unwrap();
+            assert_eq!(f.callbacks(name).len(), 1);
+        };
+        // So that an advance waits.
+        regulate(&mut f, "B");
+        if matches!(is, Regulating | Both) {
+            regulate(&mut f, "A");
+        }
+        if matches!(is, Constrained | Both) {
+            f.call("A", |f| f.enable_time_constrained()).unwrap();
+            assert_eq!(f.callbacks("A").len(), 1);
+        }
+        let (at, why) = f.forge_time("A", sent).unwrap_err();
+        assert_eq!(at, sent.len() - 1, "{is:?} {sent:?}: {why}");
+        assert!(why.contains("can't be in its state"), "{why}");
+        is_served(&mut f, "B");
+    }
+}
+
 #[test]
 fn nobody_speaks_for_the_regions_of_others() {
     let mut f = Federation::new("<conveyRegionDesignatorSets isEnabled=\"true\"/>");

@@ -1,8 +1,10 @@
 //! Tests of the core for what a scenario can't show, a file for each room or rule. They are one program:
 //! as programs of their own each would be linked with the core by itself, for every change of it.
 
+mod acting;
 mod advisories;
 mod common;
+mod conflation;
 mod counters;
 mod ddm;
 mod fences;
@@ -12,6 +14,7 @@ mod mom_off;
 mod object;
 mod ownership;
 mod paths;
+mod plain;
 mod resigning;
 mod restored_links;
 mod save;

@@ -5,8 +5,8 @@ use starling_core::message::{
     DataBody, FromExecutive, ModuleSource, Payload, PeerInfo, ResignAction, ToExecutive,
 };
 use starling_core::{
-    Callback, ExceptionKind, Executive, ObjectClassHandle, ParameterHandle, PeerId, Transportation,
-    ValuesBuf,
+    Callback, ExceptionKind, Executive, NAME_BYTES_MAX, ObjectClassHandle, ParameterHandle, PeerId,
+    Transportation, ValuesBuf,
 };
 
 #[test]
@@ -47,6 +47,29 @@ fn requests_for_values_that_wait_together_are_one_callback() {
     })
     .unwrap();
     assert_eq!(f.callbacks("A"), [provide(&[x], "1")]);
+}
+
+#[test]
+fn names_have_so_many_bytes_at_most() {
+    let mut f = Federation::new("");
+    f.join("A");
+    let longest = "n".repeat(NAME_BYTES_MAX);
+    f.call("A", |f| f.reserve_object_instance_name(&longest))
+        .unwrap();
+    let told = f.callbacks("A");
+    assert!(
+        matches!(
+            &told[..],
+            [Callback::NamesReserved {
+                succeeded: true,
+                ..
+            }]
+        ),
+        "{told:?}"
+    );
+    let longer = longest + "n";
+    let refused = f.call("A", |f| f.reserve_object_instance_name(&longer));
+    assert_eq!(refused.unwrap_err().kind, ExceptionKind::IllegalName);
 }
 
 #[test]

@@ -638,6 +638,34 @@ fn queries_tell_the_owner() {
 }
 
 #[test]
+fn nobody_owns_what_is_deleted_and_not_yet_removed() {
+    let mut s = Setting::new(&["B"]);
+    let (x, y, car) = (s.x, s.y, s.car);
+    s.f.call("B", |f| f.enable_time_constrained()).unwrap();
+    assert_eq!(s.f.callbacks("B").len(), 1);
+    s.f.call("A", |f| f.delete_object_instance(car, b""))
+        .unwrap();
+    s.try_do("B", query, &[x, y]).unwrap();
+    let inform = Callback::InformAttributeOwnership {
+        instance: car,
+        attributes: vec![x, y],
+        owner: None,
+    };
+    s.told("B", &[inform]);
+    s.if_available("B", &[x]);
+    s.told("B", &[s.unavailable(&[x])]);
+    s.acquire("B", &[y]);
+    s.told("B", &[]);
+    s.cancel_acquisition("B", &[y]);
+    s.told("B", &[s.cancelled(&[y])]);
+    s.f.call("B", |f| f.disable_time_constrained()).unwrap();
+    assert!(matches!(
+        s.f.callbacks("B")[..],
+        [Callback::RemoveObjectInstance { .. }]
+    ));
+}
+
+#[test]
 fn the_privilege_to_delete_changes_hands() {
     let mut s = Setting::new(&["B"]);
     let (privilege, car) = (s.privilege, s.car);

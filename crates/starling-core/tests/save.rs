@@ -2,7 +2,7 @@
 //! order of arrival that harms most. What federates see of them is in `tests/federation`.
 
 use crate::common::Federation;
-use starling_core::message::{LogIndex, ResignAction, save};
+use starling_core::message::{LogIndex, ModuleSource, ResignAction, save};
 use starling_core::{
     Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RestoreFailure, SaveFailure,
@@ -212,6 +212,47 @@ fn who_joins_before_a_restore_begins_is_in_its_way() {
     f.archived(&task, saved);
     f.callbacks("A");
     assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
+}
+
+/// What a module is called hangs on the directory that somebody was in.
+#[test]
+fn a_module_is_the_same_wherever_its_file_is() {
+    let mut f = two();
+    let Archived::Read(saved) = saved(&mut f, "Moved") else {
+        panic!("it was read");
+    };
+    let module = |saved: &mut SavedFederation, change: &dyn Fn(&mut ModuleSource)| {
+        change(&mut saved.execution.federation.modules[1]);
+    };
+    let mut moved = saved.clone();
+    module(&mut moved, &|m| m.designator = "/elsewhere/copy.xml".into());
+    restore(&mut f, "Moved", Archived::Read(moved));
+    // One of that name with other contents is another.
+    let mut other = saved;
+    module(&mut other, &|m| {
+        m.text = [&m.text[..], b" "].concat().into()
+    });
+    f.call("A", |f| f.request_federation_restore("Moved"))
+        .unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, Archived::Read(other));
+    let told = f.callbacks("A");
+    assert!(
+        matches!(
+            &told[..],
+            [Callback::RestoreRequested {
+                succeeded: false,
+                ..
+            }]
+        ),
+        "{told:?}"
+    );
+    let notes = f.notes();
+    assert!(
+        matches!(&notes[..], [note] if note.contains("other contents: 'test.xml'")),
+        "{notes:?}"
+    );
 }
 
 /// A restore begins when who has asked for it evokes, which may be never: who asks for a save
@@ -740,4 +781,39 @@ fn each_attribute_of_the_standard_mim_has_a_value() {
     assert_eq!(all.len(), expected, "{:?}", all.keys());
     let empty: Vec<_> = all.iter().filter(|(_, v)| v.is_empty()).collect();
     assert!(empty.is_empty(), "{empty:?}");
+}
+
+/// For `starling why`: an update from before B knew the instance is none that came to it.
+#[test]
+fn how_many_updates_came_since_a_discovery_is_saved() {
+    let mut f = two();
+    let class = f.class("A");
+    let x = f.attributes(&["x"])[0];
+    f.call("A", |f| f.publish_object_class_attributes(class, &[x]))
+        .unwrap();
+    f.join("C");
+    f.call("C", |f| {
+        f.subscribe_object_class_attributes(class, &[x], true, "")
+    })
+    .unwrap();
+    f.run();
+    let car = f.call("A", |f| f.register_object_instance(class, None));
+    let car = car.unwrap();
+    f.run();
+    f.call("A", |f| f.update_attribute_values(car, &[(x, b"1")], b""))
+        .unwrap();
+    f.run();
+    f.callbacks("C");
+    f.resign("C", starling_core::message::ResignAction::NoAction);
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &[x], true, "")
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("B");
+    let name = f.federate("A").object_instance_name(car).unwrap();
+    let before = f.why("B", &name);
+    let saved = saved(&mut f, "L");
+    restore(&mut f, "L", saved);
+    assert_eq!(f.why("B", &name), before);
 }

@@ -81,6 +81,22 @@ fn nobody_waits_for_one_who_flushes_its_queue_beyond_the_save() {
     }
 }
 
+/// It is held by the save while it waits for its next message, of which none comes to it.
+#[test]
+fn nobody_waits_for_what_one_that_is_not_constrained_might_do_with_a_message() {
+    let mut f = federation(&["a", "b"]);
+    regulate(&mut f, "a", 5);
+    constrain(&mut f, "a");
+    regulate(&mut f, "b", 1);
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    save(&mut f, "a", 50);
+    f.call("b", |l| l.next_message_request(at(100)))
+        .expect("it may advance");
+    assert_eq!(told(&mut f, "b"), [""; 0]);
+    advance(&mut f, "a", 40);
+    assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
+}
+
 #[test]
 fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     let names = ["ahead", "s", "late"];
@@ -93,11 +109,10 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     }
     save(&mut f, "s", 2);
     constrain(&mut f, "ahead");
-    told(&mut f, "ahead");
+    assert_eq!(told(&mut f, "ahead"), ["timeConstrainedEnabled", SAVE]);
     regulate(&mut f, "late", 1);
     advance(&mut f, "s", 3);
-    advance(&mut f, "ahead", 12);
-    for name in names {
+    for name in ["s", "late"] {
         assert_eq!(told(&mut f, name), [SAVE], "{name}");
     }
     f.call("late", |l| l.abort_federation_save())
@@ -238,4 +253,56 @@ fn what_was_handed_over_for_a_save_that_fails_stays_in_order() {
     f.call("late", |l| l.request_federation_save("again", Some(at(5))))
         .expect("it takes part in time");
     assert_eq!(told(&mut f, "c"), [SAVE]);
+}
+
+/// All hear of a failure without a label: what was scheduled before can't come behind that.
+#[test]
+fn a_later_request_that_fails_leaves_nothing_scheduled() {
+    let mut f = federation(&["a", "b", "c"]);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    for name in ["a", "b"] {
+        advance(&mut f, name, 6);
+    }
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    constrain(&mut f, "c");
+    let _ = told(&mut f, "c");
+    save(&mut f, "a", 8);
+    f.call("c", |l| l.request_federation_save("T", Some(at(1))))
+        .expect("it is at 0");
+    f.run();
+    let notes = f.notes().concat();
+    assert!(
+        notes.contains("'T' takes the place of 'S', which was to come at 8"),
+        "{notes}"
+    );
+    for name in ["a", "b", "c"] {
+        assert_eq!(told(&mut f, name), ["federationNotSaved"], "{name}");
+        advance(&mut f, name, 20);
+    }
+    for name in ["a", "b", "c"] {
+        assert_eq!(told(&mut f, name), ["timeAdvanceGrant"], "{name}");
+    }
+}
+
+#[test]
+fn one_that_is_constrained_behind_the_time_of_the_save_is_not_waited_for() {
+    let names = ["a", "b", "beyond"];
+    let mut f = federation(&names);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    advance(&mut f, "beyond", 50);
+    for name in names {
+        told(&mut f, name);
+    }
+    save(&mut f, "a", 5);
+    constrain(&mut f, "beyond");
+    advance(&mut f, "a", 100);
+    advance(&mut f, "b", 9);
+    for name in ["a", "b"] {
+        assert_eq!(told(&mut f, name), [SAVE], "{name}");
+    }
+    assert!(told(&mut f, "beyond").contains(&SAVE));
+    complete(&mut f, &names);
 }

@@ -68,6 +68,58 @@ fn managed() -> Federation {
     f
 }
 
+/// The FDD's switch is each joiner's initial one (11.4.1, 4.9); who wants to hear reports has none made of itself.
+#[test]
+fn who_joins_is_reported_on_from_the_beginning_if_the_fdd_says_so() {
+    let mut f = Federation::new("<serviceReporting isEnabled=\"true\"/>");
+    let a = f.join("A");
+    let (service, switch) = (f.interaction(REPORT), f.interaction(SWITCH));
+    let (of, on) = {
+        let a = f.federate("A");
+        let of = a.parameter_handle(switch, "HLAfederate").unwrap();
+        (of, a.parameter_handle(switch, "HLAreportingState").unwrap())
+    };
+    let refused = f.call("A", |a| a.subscribe_interaction_class(service, true));
+    assert_eq!(
+        refused.unwrap_err().kind,
+        starling_core::ExceptionKind::FederateServiceInvocationsAreBeingReportedViaMOM
+    );
+    f.call("A", |l| {
+        l.publish_interaction_class(switch)?;
+        let handle = [4_u32, a.0].map(u32::to_be_bytes).concat();
+        l.send_interaction(switch, &[(of, &handle), (on, &0_u32.to_be_bytes())], b"")
+    })
+    .unwrap();
+    f.run();
+    f.call("A", |a| a.subscribe_interaction_class(service, true))
+        .unwrap();
+    f.run();
+    f.join("B");
+    reports(&mut f);
+    f.call("B", |b| b.enable_asynchronous_delivery()).unwrap();
+    assert_eq!(reports(&mut f), [report("enableAsynchronousDelivery", &[])]);
+}
+
+/// The same of HLAreportException.
+#[test]
+fn exceptions_of_who_joins_are_reported_from_the_beginning_if_the_fdd_says_so() {
+    for (switches, times) in [("", 0), ("<exceptionReporting isEnabled=\"true\"/>", 1)] {
+        let mut f = Federation::new(switches);
+        f.join("A");
+        let report = f.interaction("HLAmanager.HLAfederate.HLAreport.HLAreportException");
+        f.call("A", |a| a.subscribe_interaction_class(report, true))
+            .unwrap();
+        f.run();
+        f.join("B");
+        f.callbacks("A");
+        f.call("B", |b| b.disable_time_regulation()).unwrap_err();
+        f.run();
+        let told = f.callbacks("A");
+        let heard = told.iter().filter(|c| c.name() == "receiveInteraction");
+        assert_eq!(heard.count(), times, "{switches}: {told:?}");
+    }
+}
+
 /// What A has been told since this was asked last.
 fn reports(f: &mut Federation) -> Vec<Report> {
     let class = f.interaction(REPORT);

@@ -172,3 +172,31 @@ fn points_of_a_restored_save_are_as_old_as_the_restore() {
     let shown = "synchronization point Kept, 3 s: achieved by 0 of 2: A B";
     assert_eq!(lines(&mut f), [shown]);
 }
+
+/// The one that asked goes first: nobody else hears of the restore before that one has heard that there is such a save.
+#[test]
+fn a_restore_waits_for_whoever_has_not_heard_of_it() {
+    let mut f = two();
+    let saved = crate::save::saved(&mut f, "L");
+    f.call("B", |f| f.request_federation_restore("L")).unwrap();
+    f.run();
+    let task = f.archives().remove(0);
+    f.archived(&task, saved);
+    f.run();
+    assert_eq!(lines(&mut f), ["restore L, 0 s: it is about to begin: B"]);
+    let (why, _) = f.why_time("A");
+    assert!(!why.concat().contains("restored"), "not held yet: {why:?}");
+    f.callbacks("B");
+    assert_eq!(
+        lines(&mut f),
+        ["restore L, 0 s: federates hear that it has begun: A"]
+    );
+    let (why, turn) = f.why_time("B");
+    assert!(why.concat().ends_with("not done with it: 'A'"), "{why:?}");
+    assert_eq!(turn.as_deref(), Some("A"));
+    f.callbacks("A");
+    assert_eq!(
+        lines(&mut f),
+        ["restore L, 0 s: federates are restored: A B"]
+    );
+}

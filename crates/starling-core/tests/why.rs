@@ -77,7 +77,7 @@ fn the_chain_of_an_object_instance() {
             "ok published and owned: x by 'A'",
             "ok subscribed: at 'HLAobjectRoot.A' to x, y, at update rate Low",
             "ok discovered: known as 'HLAobjectRoot.A'",
-            "ok updated: 1 updates have come to the executive",
+            "ok updated: 1 have come to the executive",
         ]
     );
     // Its class leads to it.
@@ -89,6 +89,26 @@ fn the_chain_of_an_object_instance() {
         last(&mut f, "B", name),
         "FAIL discovered: 'B' has deleted 'HLAinstance-1-1' locally; it discovers it again with its next update, or when it subscribes again"
     );
+    // Updates from before a federate has discovered it are not its own, but that which has it discover it again.
+    f.join("C");
+    f.call("C", |f| {
+        f.subscribe_object_class_attributes(superclass, &[x], true, "")
+    })
+    .unwrap();
+    let none = "FAIL updated: none of the 1 updates has come since 'C' discovered it: ask for its values \
+                (6.19), or switch Auto-Provide on";
+    assert_eq!(last(&mut f, "C", name), none);
+    f.call("A", |f| {
+        f.update_attribute_values(instance, &[(x, b"2")], b"")
+    })
+    .unwrap();
+    for federate in ["B", "C"] {
+        let updated = last(&mut f, federate, name);
+        assert_eq!(
+            updated, "ok updated: 1 have come to the executive",
+            "{federate}"
+        );
+    }
 }
 
 #[test]
@@ -243,6 +263,6 @@ fn what_the_rti_updates() {
     .unwrap();
     assert_eq!(
         last(&mut f, "B", "HLAmanager.HLAfederate"),
-        "ok updated: 1 updates have come to the executive"
+        "ok updated: 1 have come to the executive"
     );
 }

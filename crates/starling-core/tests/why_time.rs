@@ -199,6 +199,10 @@ fn a_save_at_a_time_names_who_has_not_come_to_it() {
         "FAIL granted: it is held until the federation execution is saved as 's' at 3; \
          not come to that: 'B'; not done with it: 'A'"
     );
+    let (lines, turn) = f.why_time("B");
+    let asked = "FAIL asked: 'B' has asked for no advance since it came to 0, ";
+    assert!(lines[2].starts_with(asked), "{lines:?}");
+    assert_eq!(turn.as_deref(), Some("B"));
 }
 
 #[test]

@@ -191,6 +191,8 @@ pub struct ObjectModel {
     pub(crate) switches_set: bool,
     /// Dimensions that are referred to (by what, where) and not yet defined.
     pub(crate) undefined: BTreeMap<DimensionHandle, (String, Origin)>,
+    /// While modules are merged: in which line of a definition its transportation stands.
+    pub(crate) transportation_lines: BTreeMap<Origin, u32>,
     /// Available attributes and parameters, at all classes.
     pub(crate) available: usize,
     pub(crate) name_bytes: usize,

@@ -37,6 +37,7 @@ pub(crate) struct ClassDef {
     pub(crate) name: String,
     pub(crate) line: u32,
     pub(crate) fields: Fields,
+    pub(crate) lines: Lines,
     pub(crate) dimensions: Option<Vec<String>>,
     pub(crate) members: Vec<MemberDef>,
     pub(crate) children: Vec<ClassDef>,
@@ -48,6 +49,7 @@ pub(crate) struct MemberDef {
     pub(crate) name: String,
     pub(crate) line: u32,
     pub(crate) fields: Fields,
+    pub(crate) lines: Lines,
     pub(crate) dimensions: Option<Vec<String>>,
 }
 
@@ -58,6 +60,50 @@ pub(crate) struct EntryDef {
     pub(crate) name: String,
     pub(crate) line: u32,
     pub(crate) fields: Fields,
+    pub(crate) lines: Lines,
+}
+
+/// The lines of those fields of a definition that may be wrong by themselves.
+#[derive(Clone, Debug)]
+pub(crate) struct Lines {
+    whole: u32,
+    fields: Vec<(&'static str, u32)>,
+    /// Of its dimensions, in their order.
+    pub(crate) dimensions: Vec<u32>,
+}
+
+impl Lines {
+    fn new(node: &Element) -> Self {
+        const FIELDS: [&str; 6] = [
+            "order",
+            "transportation",
+            "rate",
+            "reliable",
+            "upperBound",
+            "value",
+        ];
+        let of = |field: &&'static str| Some((*field, node.child(field)?.line));
+        let list = node.child("dimensions").map_or(&[][..], |d| &d.children);
+        Lines {
+            whole: node.line,
+            fields: FIELDS.iter().filter_map(of).collect(),
+            dimensions: list
+                .iter()
+                .filter(|n| is_dimension(n.text.trim()))
+                .map(|n| n.line)
+                .collect(),
+        }
+    }
+
+    /// That of a field, or of the definition where that is said in its head.
+    pub(crate) fn of(&self, field: &str) -> u32 {
+        let found = self.fields.iter().find(|(name, _)| *name == field);
+        found.map_or(self.whole, |(_, line)| *line)
+    }
+}
+
+fn is_dimension(name: &str) -> bool {
+    !matches!(name, "" | "NA")
 }
 
 /// What a definition says, without its prose: path below the definition, value.
@@ -238,6 +284,7 @@ impl Reader<'_> {
             name,
             line: node.line,
             fields: self.own_fields(node),
+            lines: Lines::new(node),
             dimensions: self.dimensions(node),
             members: Vec::new(),
             children: Vec::new(),
@@ -251,6 +298,7 @@ impl Reader<'_> {
                     name: self.name(child, member_tag)?,
                     line: child.line,
                     fields: self.own_fields(child),
+                    lines: Lines::new(child),
                     dimensions: self.dimensions(child),
                 });
             }
@@ -290,6 +338,7 @@ impl Reader<'_> {
                 name,
                 line: row.line,
                 fields,
+                lines: Lines::new(row),
             });
         }
         Ok(())
@@ -348,7 +397,7 @@ impl Reader<'_> {
 
     fn dimensions(&self, node: &Element) -> Option<Vec<String>> {
         if let Some(list) = node.attribute("dimensions") {
-            let names = list.split([' ', ',']).filter(|n| !matches!(*n, "" | "NA"));
+            let names = list.split([' ', ',']).filter(|n| is_dimension(n));
             let old = DIMENSIONS_OF_2000.iter().filter(|_| self.is_of_2000);
             let now = |name: &str| {
                 let known = old.clone().find(|(old, _)| *old == name);
@@ -358,7 +407,7 @@ impl Reader<'_> {
         }
         let list = node.child("dimensions")?;
         let names = list.children.iter().map(|n| n.text.trim().to_owned());
-        Some(names.filter(|n| !n.is_empty() && n != "NA").collect())
+        Some(names.filter(|n| is_dimension(n)).collect())
     }
 
     fn flatten(

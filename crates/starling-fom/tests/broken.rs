@@ -170,3 +170,62 @@ fn what_is_no_mim_is_refused() {
     let error = starling_fom::ObjectModel::new(&mim).unwrap_err();
     assert_eq!(error.code(), Code::NotAMim);
 }
+
+/// Each field in a line of its own, of which one is wrong.
+#[test]
+fn what_is_wrong_is_told_at_its_own_line() {
+    let class = |fields: &str| {
+        format!(
+            "<objects>\n<objectClass>\n<name>HLAobjectRoot</name>\n<objectClass>\n<name>C</name>\n\
+             <attribute>\n<name>a</name>\n{fields}\n</attribute>\n</objectClass>\n</objectClass>\n</objects>"
+        )
+    };
+    let interaction = |fields: &str| {
+        format!(
+            "<interactions>\n<interactionClass>\n<name>HLAinteractionRoot</name>\n<interactionClass>\n\
+             <name>I</name>\n{fields}\n</interactionClass>\n</interactionClass>\n</interactions>"
+        )
+    };
+    let row = |table: &str, row: &str, fields: &str| {
+        format!("<{table}>\n<{row}>\n<name>R</name>\n{fields}\n</{row}>\n</{table}>")
+    };
+    let members = [
+        "<transportation>HLAreliable</transportation>\n<order>WRONG</order>",
+        "<order>Receive</order>\n<transportation>WRONG</transportation>",
+        "<dimensions>\n<dimension>NA</dimension>\n<dimension>HLAfederate</dimension>\n\
+         <dimension>WRONG</dimension>\n</dimensions>\n<order>Receive</order>",
+    ];
+    let mut modules: Vec<_> = members.iter().map(|m| class(m)).collect();
+    modules.extend(members.iter().map(|m| interaction(m)));
+    modules.extend([
+        row(
+            "dimensions",
+            "dimension",
+            "<value>Excluded</value>\n<upperBound>WRONG</upperBound>",
+        ),
+        row(
+            "dimensions",
+            "dimension",
+            "<upperBound>3</upperBound>\n<value>WRONG</value>",
+        ),
+        row(
+            "transportations",
+            "transportation",
+            "\n<reliable>WRONG</reliable>",
+        ),
+        row("updateRates", "updateRate", "\n<rate>WRONG</rate>"),
+    ]);
+    for module in modules {
+        let text = format!("<objectModel>\n{module}\n</objectModel>\n");
+        let line = text.lines().position(|l| l.contains("WRONG")).unwrap() + 1;
+        let merged = parse("m.xml", text.as_bytes()).and_then(|module| {
+            let mut model = standard_model().clone();
+            model.merge(&[module], Check::Lenient).map(|_| ())
+        });
+        let told = merged.unwrap_err().to_string();
+        assert!(
+            told.contains(&format!("at m.xml:{line}\n")),
+            "{told}\n{text}"
+        );
+    }
+}

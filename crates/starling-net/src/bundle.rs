@@ -55,6 +55,16 @@ impl Bundle {
         }
     }
 
+    /// Whether a message was appended to a bundle that waits, was timed not long ago, and still is not large
+    /// enough, which is what is mostly to be said. Else nothing is changed: ask [`Bundle::appended_untimed`].
+    #[inline(always)]
+    pub fn goes_on(&mut self, pending: usize) -> bool {
+        let waits = self.due.is_some() && self.flushed.is_some() && self.blocked.is_none();
+        let goes_on = waits && pending < self.rule.bytes && self.untimed < UNTIMED_MAX;
+        self.untimed += u32::from(goes_on);
+        goes_on
+    }
+
     /// As [`Bundle::appended`], if that can be said without a look at the clock, which costs more than
     /// all else here.
     #[inline]

@@ -3,11 +3,11 @@
 use crate::calls::count_system_call;
 use crate::platform;
 use crate::stream::Stream;
-use rustix::net::sockopt;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, sockopt};
 use rustix::rand::{GetRandomFlags, getrandom};
 use starling_rid::Endpoint;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
 /// What the system is asked to keep of what has come and was not read, in bytes; it may keep less.
@@ -59,6 +59,37 @@ impl Datagrams {
         };
         let socket = UdpSocket::bind((any, 0))?;
         socket.connect((there, port))?;
+        Self::of(socket)
+    }
+
+    /// A socket that sends to groups, by the interface that has this address, to the hosts of its network.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn to_groups(interface: Ipv4Addr) -> io::Result<Self> {
+        // Bound to an address, a socket sends to groups by that address's interface.
+        let socket = UdpSocket::bind((interface, 0))?;
+        // Receivers may be on this host, too.
+        socket.set_multicast_loop_v4(true)?;
+        Self::of(socket)
+    }
+
+    /// A socket that takes what comes for a group by the interface that has this address. Other processes of this host
+    /// may have one, too.
+    ///
+    /// # Errors
+    /// What the system says; `InvalidInput` for what is no group's address.
+    pub fn in_group(group: SocketAddrV4, interface: Ipv4Addr) -> io::Result<Self> {
+        if !group.ip().is_multicast() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let flags = SocketFlags::CLOEXEC;
+        let socket = rustix::net::socket_with(AddressFamily::INET, SocketType::DGRAM, flags, None)?;
+        sockopt::set_socket_reuseaddr(&socket, true)?;
+        // At the group's address: what comes for others with this port is not for this socket.
+        rustix::net::bind(&socket, &group)?;
+        let socket = UdpSocket::from(socket);
+        socket.join_multicast_v4(group.ip(), &interface)?;
         Self::of(socket)
     }
 
@@ -133,6 +164,27 @@ mod tests {
     use super::*;
     use crate::{Link, Listener, Waiter, Watch, dial};
     use std::time::Duration;
+
+    #[test]
+    fn who_has_joined_a_group_gets_what_is_sent_there() {
+        let here = Ipv4Addr::LOCALHOST;
+        let group = |last| SocketAddrV4::new(Ipv4Addr::new(239, 255, 77, last), 0);
+        let first = Datagrams::in_group(group(1), here).unwrap();
+        let port = first.port().unwrap();
+        let with_port = |of: SocketAddrV4| SocketAddrV4::new(*of.ip(), port);
+        let second = Datagrams::in_group(with_port(group(1)), here).unwrap();
+        let other = Datagrams::in_group(with_port(group(2)), here).unwrap();
+        let sender = Datagrams::to_groups(here).unwrap();
+        assert!(sender.send_to(b"all", with_port(group(1)).into()));
+        let mut buffer = [0; 10];
+        let waiter = Waiter::new().unwrap();
+        for member in [&first, &second] {
+            waiter.wait(&mut [Watch::new(member, false)], None).unwrap();
+            assert_eq!(member.receive(&mut buffer).unwrap().0, 3);
+        }
+        assert!(other.receive(&mut buffer).is_none());
+        assert!(Datagrams::in_group(SocketAddrV4::new(here, 0), here).is_err());
+    }
 
     #[test]
     fn a_datagram_goes_along_a_stream_and_comes_back() {

@@ -47,6 +47,12 @@ pub fn dial(to: &Endpoint, timeout: Duration) -> io::Result<Stream> {
     }
 }
 
+/// Begins to connect, without waiting: once the stream can be written to, [`Stream::connected`] says what has
+/// become of it.
+pub fn begin_dial(to: SocketAddr) -> io::Result<Stream> {
+    Stream::tcp(begin_tcp(&to)?.0.into())
+}
+
 fn stream_socket(family: AddressFamily, flags: SocketFlags) -> io::Result<OwnedFd> {
     let flags = flags | SocketFlags::CLOEXEC;
     // Moved before it is connected: the program may print at any time.
@@ -78,8 +84,8 @@ pub(crate) fn connect_unix(path: &Path, timeout: Duration) -> io::Result<UnixStr
     }
 }
 
-fn connect_tcp(address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
-    let end = Instant::now() + timeout;
+/// A socket that connects, or has connected already.
+fn begin_tcp(address: &SocketAddr) -> io::Result<(OwnedFd, bool)> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
@@ -87,11 +93,19 @@ fn connect_tcp(address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream>
     let socket = stream_socket(family, SocketFlags::NONBLOCK)?;
     match connect(&socket, address) {
         // Interrupted, it goes on by itself.
-        Err(Errno::INPROGRESS | Errno::INTR) => {}
+        Err(Errno::INPROGRESS | Errno::INTR) => Ok((socket, false)),
         done => {
             done?;
-            return Ok(socket.into());
+            Ok((socket, true))
         }
+    }
+}
+
+fn connect_tcp(address: &SocketAddr, timeout: Duration) -> io::Result<TcpStream> {
+    let end = Instant::now() + timeout;
+    let (socket, done) = begin_tcp(address)?;
+    if done {
+        return Ok(socket.into());
     }
     loop {
         let left = end.saturating_duration_since(Instant::now());

@@ -29,7 +29,7 @@ mod wait;
 pub use bundle::{Bundle, Bundling};
 pub use calls::{SystemCalls, count_system_call, system_calls};
 pub use datagram::{Datagrams, random_secret};
-pub use dial::dial;
+pub use dial::{begin_dial, dial};
 pub use file::{open_file, read_file};
 pub use link::{Descriptors, Fill, Link, LinkReader, LinkWriter};
 pub use listener::Listener;

@@ -17,6 +17,9 @@ use std::time::Duration;
 /// How long another process may take to replace a socket in the same directory.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The name of a socket that is bound and does not listen yet. Short, as a socket's whole path may have 107 bytes.
+const UNREADY: &str = ".new";
+
 /// A listening socket that never blocks. The file of a Unix-domain one goes with it; only this
 /// user can connect there.
 #[derive(Debug)]
@@ -75,6 +78,30 @@ impl Listener {
                 ))
             }
         }
+    }
+
+    /// Where its socket stood, if somebody has removed it from there: nobody finds it any more.
+    pub fn removed(&self) -> Option<&Path> {
+        let file = self.file.as_ref()?;
+        let gone = file.identity.is_some() && identity(&file.path) != file.identity;
+        gone.then_some(&file.path)
+    }
+
+    /// Listens at its path again, where its socket was removed from there. If that fails, as where another process
+    /// listens there by now, it says so once, and is not said to be removed any more.
+    pub fn listen_again(&mut self) -> io::Result<()> {
+        let Some(file) = &mut self.file else {
+            return Ok(());
+        };
+        // What stands there is another's, whatever its number.
+        file.identity = None;
+        let (socket, file) = bind_unix(&file.path)?;
+        socket.set_nonblocking(true)?;
+        *self = Listener {
+            file: Some(file),
+            socket: Socket::Unix(socket),
+        };
+        Ok(())
     }
 
     /// The next connection, if one waits. One that is over already, or of another user on a
@@ -174,12 +201,19 @@ fn bind_unix(path: &Path) -> io::Result<(UnixListener, SocketFile)> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => {}
         Err(e) => return Err(e),
     }
-    let listener = platform::beyond_standard(UnixListener::bind(path)?)?;
+    // Who finds the file must be able to connect: so it gets its name when it listens.
+    let unready = directory.join(UNREADY);
+    match fs::remove_file(&unready) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),
+        _ => {}
+    }
+    let listener = platform::beyond_standard(UnixListener::bind(&unready)?)?;
+    fs::set_permissions(&unready, fs::Permissions::from_mode(0o600))?;
+    fs::rename(&unready, path)?;
     let file = SocketFile {
         path: path.to_owned(),
         identity: identity(path),
     };
-    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
     Ok((listener.into(), file))
 }
 

@@ -117,14 +117,15 @@ pub(crate) fn receive_with(
     Ok((got.bytes, Some(came)))
 }
 
-/// An error if, with these descriptors of memory that is shared, less than a quarter of those that this
+/// An error if, with these descriptors of memory that is shared or of links to other federates, less than a quarter of those that this
 /// process may have is left for connections and files, without which it could not go on.
-pub fn leave_room(descriptors: &[OwnedFd]) -> io::Result<()> {
+pub fn leave_room(descriptors: &[impl AsFd]) -> io::Result<()> {
     let Some(most) = getrlimit(Resource::Nofile).current else {
         return Ok(());
     };
     // A new descriptor has the lowest number that is free.
-    let last = descriptors.iter().map(|fd| fd.as_raw_fd()).max();
+    let numbers = descriptors.iter().map(|fd| fd.as_fd().as_raw_fd());
+    let last = numbers.max();
     match last.and_then(|last| u64::try_from(last).ok()) {
         Some(last) if last >= most - most / 4 => Err(no_room()),
         _ => Ok(()),
@@ -291,10 +292,24 @@ pub(crate) fn without_sigpipe<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// A number of this process, never 0: every child that it forks has another. Costs no system call.
+#[inline]
 pub fn process_stamp() -> u64 {
-    static PAGE: OnceLock<Option<&AtomicU64>> = OnceLock::new();
+    match STAMP.get() {
+        Some(Some(stamp)) => match stamp.load(Ordering::Relaxed) {
+            0 => fresh_stamp(),
+            known => known,
+        },
+        _ => fresh_stamp(),
+    }
+}
+
+/// Where it stands, if there is memory for that.
+static STAMP: OnceLock<Option<&AtomicU64>> = OnceLock::new();
+
+#[cold]
+fn fresh_stamp() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
-    let Some(stamp) = PAGE.get_or_init(page_wiped_by_fork) else {
+    let Some(stamp) = STAMP.get_or_init(page_wiped_by_fork) else {
         return std::process::id().into();
     };
     match stamp.load(Ordering::Relaxed) {

@@ -1,6 +1,7 @@
 //! A connected byte stream, TCP or Unix-domain.
 
 use crate::platform::{self, Came};
+use rustix::net::sockopt;
 use std::fmt;
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -88,8 +89,38 @@ impl Stream {
         }
     }
 
+    /// What has become of a connection that was begun without waiting, once it can be written to.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn connected(&self) -> io::Result<()> {
+        Ok(sockopt::socket_error(self)??)
+    }
+
+    /// From now on the system takes the connection for broken when what was sent is not acknowledged by the other
+    /// host within `time`, nor what it asks when nothing is sent for so long; or when the other process reads nothing for
+    /// that long although more waits than its system takes. TCP only: others don't break.
+    pub fn break_after(&self, time: Duration) -> io::Result<()> {
+        let Self::Tcp(stream) = self else {
+            return Ok(());
+        };
+        let ms = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+        sockopt::set_tcp_user_timeout(stream, ms)?;
+        sockopt::set_tcp_keepidle(stream, time)?;
+        sockopt::set_tcp_keepintvl(stream, Duration::from_secs(1))?;
+        Ok(sockopt::set_socket_keepalive(stream, true)?)
+    }
+
+    /// The address of the other end; TCP only.
+    pub fn remote_address(&self) -> io::Result<SocketAddr> {
+        match self {
+            Self::Tcp(stream) => stream.peer_addr(),
+            Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+
     /// This end's address; TCP only.
-    pub(crate) fn local_address(&self) -> io::Result<SocketAddr> {
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
         match self {
             Self::Tcp(stream) => stream.local_addr(),
             Self::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
@@ -130,6 +161,15 @@ impl Stream {
     pub fn leave_to_parent(&self) {
         // Without a descriptor to spare it stays open until the process ends.
         let _ = platform::detach_descriptor(self.as_fd());
+    }
+
+    /// Writes what the system takes of this now; none: it takes nothing.
+    pub fn write_some(&self, bytes: &[u8]) -> io::Result<Option<usize>> {
+        match self.send(bytes) {
+            Ok(sent) => Ok(Some(sent)),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(e) => Err(e),
+        }
     }
 
     pub(crate) fn send(&self, bytes: &[u8]) -> io::Result<usize> {

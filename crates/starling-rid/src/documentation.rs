@@ -24,7 +24,7 @@ unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 A file is refused if others than its user or the superuser can have written it, or put it into its
 directory. `./starling.toml`, and a file named without its whole path, can't set `start.program`,
-`log.file`, `rtiexec.listen`, `net.run_dir` and `saves.dir`. A program that has more rights than its user reads
+`log.file`, `rtiexec.listen`, `transport.listen`, `net.run_dir` and `saves.dir`. A program that has more rights than its user reads
 neither variables nor files.
 
 In a file, `connect.address` is
@@ -71,13 +71,12 @@ pub fn markdown() -> String {
     out
 }
 
-/// `starling config show`: one setting per line, or `one` alone, if wanted with origins.
-pub fn as_text(settings: &Settings, origins: bool, one: Option<&str>) -> String {
-    let longest = SETTINGS.iter().map(|s| s.key.len()).max().unwrap_or(0);
-    let width = one.map_or(longest, str::len);
-    let mut out = String::new();
+/// `starling config show`: one setting per line, all or those of `name`, if wanted with origins.
+pub fn as_text(settings: &Settings, origins: bool, name: Option<&str>) -> String {
     let mut values = settings.values().collect::<Vec<_>>();
-    values.retain(|(setting, ..)| one.is_none_or(|key| setting.key == key));
+    values.retain(|(setting, ..)| name.is_none_or(|name| setting.is_of(name)));
+    let width = values.iter().map(|(s, ..)| s.key.len()).max().unwrap_or(0);
+    let mut out = String::new();
     for (setting, value, origin) in values {
         let value = value.to_string();
         let value = if value.is_empty() { "-".into() } else { value };

@@ -142,6 +142,7 @@ const NOT_FROM_WORKING_DIRECTORY: &[&str] = &[
     "start.program",
     "log.file",
     "rtiexec.listen",
+    "transport.listen",
     "net.run_dir",
     "saves.dir",
 ];

@@ -26,7 +26,7 @@ settings! {
     PRESET: String = "preset", Kind::Choice(&["default", "compliant", "fastest", "wan"]), "", "default",
         "Values for settings that are given nowhere else: the built-in ones (default), or those of a preset, listed below.";
     CONNECT_ADDRESS: Option<Endpoint> = "connect.address", Kind::Address, "", "",
-        "Where rtiexec is. Port 15160 if none is given. Nothing: use the rtiexec of this user on this host, starting one if there is none.";
+        "Where rtiexec is. Port 15160 if none is given. Nothing: use the rtiexec of this user on this host, starting one if there is none, which takes its own settings from variables and files, not from the designator.";
     CONNECT_TIMEOUT_S: f64 = "connect.timeout_s", Kind::Number(0.01, DAY_S), "s", "5",
         "How long reaching rtiexec and its answer may take before ConnectionFailed. Where nobody listens it fails at once.";
     START_BY_ITSELF: bool = "start.by_itself", Kind::Switch, "", "true",
@@ -49,12 +49,22 @@ settings! {
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
         "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
+    TRANSPORT_PATH: String = "transport.path", Kind::Choice(&["auto", "direct", "forwarder"]), "", "forwarder",
+        "How reliable data gets from one federate to another that it shares no memory with. auto: between hosts by a TCP link of these two, if both federates and rtiexec have auto or direct, and one of the two can connect to the other; else, and where that link breaks or is not read, rtiexec forwards it (starling ps shows the path of each pair, and why). direct: between federates of one host, too, if all three have direct. forwarder: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
+    TRANSPORT_LISTEN: Option<Endpoint> = "transport.listen", Kind::Address, "", "",
+        "Where a federate takes TCP links of others (transport.path). Nothing: at the address by which it reaches rtiexec, and any free port; beside rtiexec, at all addresses if rtiexec takes connections of other hosts.";
     TRANSPORT_SHARED_MEMORY: String = "transport.shared_memory", Kind::Choice(&["auto", "off"]), "", "off",
         "auto: federates of one host and one user that are connected by a Unix-domain link hand data to each other in shared memory; where that can't be, rtiexec forwards it (starling ps shows the path of each pair, and why). off: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
     TRANSPORT_RING_BYTES: u64 = "transport.ring_bytes", Kind::Integer(1 << 16, 1 << 24), "bytes", "1048576",
-        "How much of what a federate sends waits in its shared memory until all receivers have read it, rounded up to a power of two. A receiver that leaves it full for 50 ms gets its data by way of rtiexec for a while.";
-    TRANSPORT_BEST_EFFORT: String = "transport.best_effort", Kind::Choice(&["auto", "datagrams", "stream"]), "", "auto",
-        "How data declared best effort travels between a federate and rtiexec. datagrams: by UDP, beside the port of the TCP listener, where that is open; it may be lost then, which is counted. stream: as reliable data does. auto: by datagrams if rtiexec is on another host. What takes shared memory does not come here. For rtiexec: whether it offers datagrams at all.";
+        "How much of what a federate sends waits in its shared memory until all receivers have read it, rounded up to a power of two. A receiver that leaves it full for 50 ms gets its data by way of rtiexec for a while. Also how much of what a federate sends on a TCP link (transport.path) is kept until its reader has confirmed it; one that confirms nothing for 500 ms meanwhile gets its data by way of rtiexec. All links together keep at most 8 times that, or 128 KiB each.";
+    TRANSPORT_BEST_EFFORT: String = "transport.best_effort", Kind::Choice(&["auto", "multicast", "datagrams", "stream"]), "", "auto",
+        "How data declared best effort travels between a federate and rtiexec. datagrams: by UDP, beside the port of the TCP listener, where that is open; it may be lost then, which is counted. stream: as reliable data does. auto: by datagrams if rtiexec is on another host. multicast: as datagrams, and to federates that this one has a TCP link to (transport.path) by one datagram for all who hear it; those who don't get it on their links. What takes shared memory does not come here. For rtiexec: whether it offers datagrams at all.";
+    CONFLATE_BEST_EFFORT: String = "conflate.best_effort", Kind::Text, "", "",
+        "Object classes, with their subclasses, whose best-effort updates are conflated while they wait for this federate: of those of the same attributes of an object instance only the newest is reflected, where the oldest waited (docs/decisions/conflation.md), the others are counted as conflated. Fully qualified names, separated by spaces; HLAobjectRoot: all. Nothing: every update is reflected.";
+    CONFLATE_RELIABLE: String = "conflate.reliable", Kind::Text, "", "",
+        "The same for updates that come reliably.";
+    MULTICAST_GROUP: Option<Endpoint> = "multicast.group", Kind::Address, "", "",
+        "Where datagrams for several federates go with transport.best_effort = multicast: IPv4 address and UDP port of a group. Nothing: one of 239.192.0.0/14 that follows from the federation execution's name, port 15161.";
     FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
         "A link on which nothing else was sent for this long carries a heartbeat.";
     FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",

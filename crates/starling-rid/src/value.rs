@@ -118,6 +118,12 @@ pub struct Setting {
 }
 
 impl Setting {
+    /// Whether this is its name, or that of its table (`connect`).
+    pub fn is_of(&self, name: &str) -> bool {
+        let rest = self.key.strip_prefix(name);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
     /// Its environment variable: `STARLING_CONNECT_ADDRESS` for `connect.address`.
     pub fn variable(&self) -> String {
         format!("STARLING_{}", self.key.replace('.', "_").to_uppercase())

@@ -397,6 +397,9 @@ fn keys_are_unique_and_defaults_are_what_they_say() {
         one.starts_with("callbacks.io") && one.lines().count() == 1,
         "{one}"
     );
+    let table = as_text(&settings, false, Some("connect"));
+    let keys: Vec<_> = table.lines().map(|l| l.split(' ').next()).collect();
+    assert_eq!(keys, [Some("connect.address"), Some("connect.timeout_s")]);
 }
 
 #[test]

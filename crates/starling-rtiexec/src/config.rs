@@ -1,5 +1,6 @@
 //! What rtiexec takes from the settings.
 
+use crate::direct::Links;
 use crate::liveness::Paused;
 use crate::saves::SaveStore;
 use starling_core::{Check, Services};
@@ -10,7 +11,7 @@ use starling_rid::{
     LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
     LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S,
     RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, SERVICES_DDM, SERVICES_MOM, SERVICES_RATES,
-    SERVICES_TIME, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_SHARED_MEMORY,
+    SERVICES_TIME, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_PATH, TRANSPORT_SHARED_MEMORY,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -51,6 +52,8 @@ pub struct Config {
     pub services: Services,
     /// Federates of one host may share memory.
     pub shared_memory: bool,
+    /// Which federates may have TCP links to each other.
+    pub links: Links,
     /// Best-effort data may go by datagrams.
     pub datagrams: bool,
     /// A datagram with more than one message is at most this large.
@@ -67,6 +70,8 @@ pub struct Config {
     pub log_wait: Option<Duration>,
     /// Where saved federation executions are kept.
     pub saves: SaveStore,
+    /// How long one peer's requests are handled before the others have their turn.
+    pub turn: Duration,
     /// While it is held no merging of FOM modules begins; for tests.
     pub merging: Arc<Mutex<()>>,
 }
@@ -101,6 +106,7 @@ impl Config {
                 rates: settings.get(SERVICES_RATES),
             },
             shared_memory: settings.get(TRANSPORT_SHARED_MEMORY) == "auto",
+            links: Links::of(&settings.get(TRANSPORT_PATH)),
             datagrams: settings.get(TRANSPORT_BEST_EFFORT) != "stream",
             datagram_bytes: settings.get(BUNDLE_UDP_BYTES) as usize,
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
@@ -109,6 +115,7 @@ impl Config {
             send_stall: some(time(LIMITS_SEND_STALL_S)),
             log_wait: some(time(LOG_WAIT_S)),
             saves: save_store(settings),
+            turn: Duration::from_millis(2),
             merging: Arc::default(),
         }
     }

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection and what is known about it.
 pub(crate) struct Connection {
@@ -36,8 +36,12 @@ pub(crate) struct Connection {
     pub mark: Option<u64>,
     /// Why it shares none, if it or this process has said so.
     pub unshared: String,
-    /// It has shared memory once: requests of its may name fences.
-    pub has_shared: bool,
+    /// As which it has TCP links to others.
+    pub direct: Option<u64>,
+    /// Why it has none, if this process has said so.
+    pub undirect: String,
+    /// It has shared memory or had links once: requests of its may name fences.
+    pub has_links: bool,
     /// Its best-effort data may go by datagrams.
     pub session: Option<Box<Session>>,
     /// How that travels, and what of it did not.
@@ -48,6 +52,8 @@ pub(crate) struct Connection {
     pub member: Option<(String, String)>,
     /// What became of the federate's data, as it has told last.
     pub counters: Counters,
+    /// Since when callbacks wait of which it has taken none, by what it has told.
+    untaken: Option<Instant>,
     /// What the federate does, as it has told last, and when that was news.
     pub doing: (Doing, Instant),
     /// Creations and destructions that were asked for and not answered yet, for the log.
@@ -124,12 +130,15 @@ impl Connection {
             user: peer.process.map(|(_, user)| user),
             mark: None,
             unshared: String::new(),
-            has_shared: false,
+            direct: None,
+            undirect: String::new(),
+            has_links: false,
             session: None,
             best_effort: BestEffort::default(),
             faulty_datagram: false,
             member: None,
             counters: Counters::default(),
+            untaken: None,
             doing: (Doing::default(), now),
             asked: VecDeque::new(),
             readable: true,
@@ -166,6 +175,32 @@ impl Connection {
     /// Whether what it sends is to wait.
     pub fn must_wait(&self) -> bool {
         self.in_work || self.held_by.is_some()
+    }
+
+    /// What it tells of itself, once a second at most, where something has changed.
+    pub fn note_counters(&mut self, now: Counters) {
+        let before = std::mem::replace(&mut self.counters, now);
+        let here = |c: &Counters| c.waiting.saturating_add(c.withheld);
+        let more = now.queued.saturating_sub(before.queued);
+        let taken = here(&now) < here(&before).saturating_add(more);
+        self.untaken = match self.untaken {
+            _ if now.waiting == 0 => None,
+            Some(since) if !taken => Some(since),
+            _ => Some(self.heard),
+        };
+    }
+
+    /// That callbacks wait of which it takes none, if it has not for longer than it may be silent about it.
+    pub fn untaken(&self) -> Option<String> {
+        const LONG: Duration = Duration::from_secs(2);
+        let since = self.untaken?.elapsed();
+        (since > LONG).then(|| {
+            format!(
+                "{} callbacks wait, and it has taken none for about {:.0} s: it does not evoke, or is in a callback",
+                self.counters.waiting,
+                since.as_secs_f64()
+            )
+        })
     }
 
     /// Who it is, for the log.

@@ -4,13 +4,14 @@
 //!
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
-//! to; nothing reliable is dropped while the receiver lives. A sender whose message found a full receiver is not read until that receiver's
-//! queue is half empty; the links' own buffers then slow it down. A federate reads its links
+//! to; nothing reliable is dropped while the receiver lives. A sender whose own message found a full receiver is not
+//! read until that receiver's queue is half empty; the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
 
 use crate::liveness::may_stand_still;
 use crate::server::Server;
+use starling_core::message::{Finding, Question};
 use std::time::Instant;
 use tracing::{info, warn};
 
@@ -23,14 +24,14 @@ impl Server {
         self.check_limit(sender, receiver, self.config.send_queue_bytes, now);
     }
 
-    /// After a request of `sender` was handled and what it led to was appended. Requests have
-    /// more room, so that a full data queue hardly ever delays the services of others.
-    pub(crate) fn check_control_room(&mut self, sender: usize) {
+    /// After a request of `sender` was handled and what it led to was appended: only those whom that
+    /// went to hold it, whoever else is slow. Requests have more room, so that a full data queue hardly
+    /// ever delays the services of others.
+    pub(crate) fn check_control_room(&mut self, sender: usize, now: Instant) {
         let of_data = self.config.send_queue_bytes;
         let limit = of_data.saturating_mul(CONTROL_FACTOR);
-        let now = Instant::now();
-        for i in 0..self.dirty.len() {
-            let receiver = self.dirty[i];
+        for i in 0..self.written.len() {
+            let receiver = self.written[i];
             // Who has not joined gets nothing but answers.
             let joined = self
                 .connection(receiver)
@@ -93,6 +94,40 @@ impl Server {
                 self.queue(sender);
             }
         }
+    }
+
+    /// Who of the federation execution that is asked about is not read, and whose messages that waits for.
+    pub(crate) fn held_up(&self, asked: &Question) -> Option<Finding> {
+        /// So many are named.
+        const NAMED: usize = 10;
+        let all = || {
+            let numbers = self.connections.numbers();
+            numbers.filter_map(|n| self.connections.get(n))
+        };
+        let is_asked = |(federation, federate): &&(String, String)| {
+            *federate == asked.federate
+                && (asked.federation.is_empty() || asked.federation == *federation)
+        };
+        let mut members = all().filter_map(|c| c.member.as_ref());
+        let (federation, _) = members.find(is_asked)?;
+        let held = all().filter_map(|from| {
+            let (of, name) = from.member.as_ref().filter(|(of, _)| of == federation)?;
+            let to = self.connections.get(from.held_by?)?;
+            let whom = match &to.member {
+                Some((there, whom)) if there == of && whom == name => "it".to_owned(),
+                _ => to.name(),
+            };
+            let bytes = to.writer.pending();
+            Some(format!(
+                "rtiexec does not read '{name}' until {whom} has taken its messages ({bytes} bytes wait)"
+            ))
+        });
+        let held: Vec<_> = held.take(NAMED).collect();
+        (!held.is_empty()).then(|| Finding {
+            link: "held up".into(),
+            holds: false,
+            detail: held.join("; "),
+        })
     }
 
     /// Warns of a slow receiver, or gives the reason to end it.

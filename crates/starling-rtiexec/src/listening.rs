@@ -1,8 +1,14 @@
 //! Where a server listens.
 
 use crate::config::Config;
-use starling_net::{Endpoint, Listener, Lock, Token};
+use crate::server::{LISTENER, Server};
+use mio::unix::SourceFd;
+use mio::{Interest, Registry};
+use starling_net::{Endpoint, Listener, Lock, RunDir, Token};
+use std::io;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
+use tracing::warn;
 
 /// Opens all listeners. Beside a TCP port that federates of this host use, the run directory's
 /// socket of the same number is opened, so that they find the shorter way by themselves.
@@ -50,6 +56,44 @@ pub(crate) fn serves_this_host(endpoint: &Endpoint) -> bool {
     endpoint.is_local() || host == "0.0.0.0" || host == "::"
 }
 
+/// Connections to the listener of this number are told to who waits for events.
+pub(crate) fn await_connections(
+    registry: &Registry,
+    number: usize,
+    listener: &Listener,
+) -> io::Result<()> {
+    let token = mio::Token(LISTENER + number);
+    let descriptor = listener.as_raw_fd();
+    registry.register(&mut SourceFd(&descriptor), token, Interest::READABLE)
+}
+
+impl Server {
+    /// Listens again where a socket was removed, which cleaners of temporary directories do: else the next federate
+    /// would start another rtiexec beside this one.
+    pub(crate) fn listen_again(&mut self) {
+        for (number, (listener, _)) in self.listeners.iter_mut().enumerate() {
+            let Some(path) = listener.removed() else {
+                continue;
+            };
+            let path = path.display().to_string();
+            if let Some(run_dir) = &self.config.run_dir {
+                // It may be gone as a whole; if it can't be made, what follows says so.
+                let _ = RunDir::open(run_dir.path());
+            }
+            let again = listener
+                .listen_again()
+                .and_then(|()| await_connections(&self.registry, number, listener));
+            match again {
+                Ok(()) => warn!("{path} was removed: listening there again"),
+                Err(e) => warn!(
+                    "{path} was removed, and can't be listened on again: {e}; who looks for an rtiexec \
+                     there does not find this one"
+                ),
+            }
+        }
+    }
+}
+
 fn beside(config: &Config, port: u16) -> Result<Option<Listener>, String> {
     let Some(run_dir) = &config.run_dir else {
         return Ok(None);
@@ -73,7 +117,6 @@ fn beside(config: &Config, port: u16) -> Result<Option<Listener>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use starling_net::RunDir;
     use starling_rid::Settings;
 
     #[test]

@@ -1,7 +1,9 @@
 //! What a peer's messages lead to.
 
+use crate::direct::DIRECT;
 use crate::seats::{SHARED_MEMORY, ways_text};
 use crate::server::{Ending, Server};
+use crate::turns::Turn;
 use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
 use starling_core::{
     Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
@@ -26,15 +28,17 @@ const RELAY_HEAD_BYTES: usize = 64;
 const SMALL_BYTES_MAX: usize = 64 * 1024;
 
 impl Server {
+    /// Handles what has come, as far as it is whole and the turn is not over.
     pub(crate) fn frames(
         &mut self,
         n: usize,
         reader: &mut LinkReader,
+        turn: &mut Turn,
         now: Instant,
     ) -> Result<(), Ending> {
         let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
         while let Some(connection) = self.connection(n) {
-            if connection.must_wait() {
+            if connection.must_wait() || turn.is_over() {
                 break;
             }
             if connection.member.is_some() && self.data_run(n, reader, now)? {
@@ -84,7 +88,7 @@ impl Server {
                     let mut receivers = std::mem::take(&mut self.receivers);
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
-                    taken.map_err(|e| fault(e.to_string()))?;
+                    taken.map_err(|e| Ending::Fault(e.to_string()))?;
                     let best_effort = self.has_sessions() && is_best_effort(&data);
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
@@ -103,8 +107,14 @@ impl Server {
                     Frame::Hello(hello) if !known => self.welcome(n, hello)?,
                     _ if !known => return Err(fault("it did not begin with Hello".into())),
                     Frame::Heartbeat => {}
-                    Frame::ToExecutive(message) => self.control(n, message)?,
-                    Frame::LinkRequest(request) => self.link_request(n, request, reader, now)?,
+                    Frame::ToExecutive(message) => {
+                        self.control(n, message)?;
+                        turn.took_request();
+                    }
+                    Frame::LinkRequest(request) => {
+                        self.link_request(n, request, reader, now)?;
+                        turn.took_request();
+                    }
                     Frame::Hello(_)
                     | Frame::Welcome(_)
                     | Frame::FromExecutive(_)
@@ -127,6 +137,7 @@ impl Server {
         if let Some(connection) = self.connection(n)
             && left > 0
             && !connection.must_wait()
+            && !turn.is_over()
         {
             connection.begun.get_or_insert(now);
         }
@@ -156,7 +167,7 @@ impl Server {
             .executive
             .data_run(PeerId(n as u64), frames, &mut receivers);
         self.take_outputs();
-        let run = run.map_err(|e| Ending::Fault(format!("malformed message: {e}")))?;
+        let run = run.map_err(|e| Ending::Fault(e.to_string()))?;
         for PeerId(receiver) in &receivers {
             self.forward(n, *receiver as usize, &inbox[..run], now);
         }
@@ -303,7 +314,7 @@ impl Server {
             }
             ToExecutive::Counted { counters, doing } => {
                 if let Some(connection) = self.connection(n) {
-                    connection.counters = **counters;
+                    connection.note_counters(**counters);
                     if connection.doing.0 != *doing {
                         connection.doing = (doing.clone(), connection.heard);
                     }
@@ -312,7 +323,7 @@ impl Server {
             }
             ToExecutive::Request(request) if !request.fenced.is_empty() => {
                 // Its receivers would wait for them.
-                if !self.connection(n).is_some_and(|c| c.has_shared) {
+                if !self.connection(n).is_some_and(|c| c.has_links) {
                     let why = "it sent fences, but has no links for them";
                     return Err(Ending::Fault(format!("malformed message: {why}")));
                 }
@@ -347,6 +358,7 @@ impl Server {
         merged: Option<MergedModules>,
     ) -> Result<(), Ending> {
         self.executive.set_time(self.began.elapsed());
+        self.written.clear();
         // The core contains what goes wrong in a federation execution; this, what does outside.
         let executive = AssertUnwindSafe(&mut self.executive);
         let peer = PeerId(n as u64);
@@ -360,7 +372,7 @@ impl Server {
         self.note_membership(n);
         self.take_outputs();
         self.log_notes();
-        self.check_control_room(n);
+        self.check_control_room(n, Instant::now());
         result.map_err(|e| Ending::Fault(e.to_string()))
     }
 
@@ -379,6 +391,9 @@ impl Server {
         if let Some(connection) = self.connection(n) {
             put_from_executive(connection.writer.out(), answer);
             self.mark_dirty(n);
+            self.written.clear();
+            self.written.push(n);
+            self.check_control_room(n, Instant::now());
         }
     }
 
@@ -424,12 +439,14 @@ impl Server {
         }
         let ways = receiver.map(|PeerId(peer)| self.ways_to(peer as usize));
         let ways = ways.unwrap_or_default();
-        if ways.contains_key(SHARED_MEMORY)
+        if let Some(way) = [SHARED_MEMORY, DIRECT]
+            .into_iter()
+            .find(|way| ways.contains_key(*way))
             && let Some(last) = findings.last_mut()
             && ["sent", "updated"].contains(&last.link.as_str())
         {
             last.holds = true;
-            last.detail += "; what takes shared memory does not come to rtiexec";
+            last.detail += &format!("; what takes {way} does not come to rtiexec");
         }
         let still = receiver.and_then(|peer| self.stillness(peer));
         findings.extend(still.map(|detail| Finding {
@@ -444,6 +461,17 @@ impl Server {
             let waiting = connection.writer.pending();
             let silent = connection.heard.elapsed().as_secs_f64();
             let path = format!("{}; {} to rtiexec", ways_text(&ways), connection.path);
+            let untaken = connection.untaken();
+            let (doing, since) = &connection.doing;
+            let last = (!doing.service.is_empty()).then(|| {
+                let since = since.elapsed().as_secs_f64();
+                format!("; it called {} last, about {since:.1} s ago", doing.service)
+            });
+            findings.extend(untaken.map(|detail| Finding {
+                link: "evoked".into(),
+                holds: false,
+                detail: detail + &last.unwrap_or_default(),
+            }));
             findings.push(Finding {
                 link: "counts".into(),
                 holds: true,
@@ -460,6 +488,7 @@ impl Server {
                 },
             });
         }
+        findings.extend(self.held_up(question));
         FromExecutive::Why(findings)
     }
 
@@ -478,12 +507,13 @@ impl Server {
             (Some(_), None) => {
                 // Before what the log says of it.
                 self.leave_seat(n);
+                self.leave_links(n);
                 self.close_session(n);
                 let Some(connection) = self.connection(n) else {
                     return;
                 };
                 info!("resigned: {}: {}", connection.name(), connection.counters);
-                connection.counters = Counters::default();
+                connection.note_counters(Counters::default());
                 if let Some((federation, _)) = connection.member.take() {
                     self.empty_since.remove(&federation);
                 }
@@ -509,6 +539,7 @@ impl Server {
                 // It offers again what it shares, if it is restored.
                 FromExecutive::Removed(_) | FromExecutive::Restored(_) => {
                     self.unseat(n);
+                    self.end_links(n);
                     self.close_session(n);
                 }
                 FromExecutive::Status(list) => self.put_paths(list),
@@ -557,6 +588,9 @@ impl Server {
                     }
                     _ => put_from_executive(connection.writer.out(), &message),
                 }
+            }
+            if self.written.last() != Some(&n) {
+                self.written.push(n);
             }
             self.mark_dirty(n);
         }

@@ -10,6 +10,7 @@
 //! reaches only whom it was meant for.
 
 use crate::connection::Connection;
+use crate::direct::DIRECT;
 use crate::server::{Ending, Server};
 use starling_core::message::{FederationStatus, Path};
 use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
@@ -29,6 +30,14 @@ pub(crate) const SHARED_MEMORY: &str = "shared memory";
 pub(crate) struct Seats {
     members: BTreeMap<u64, Member>,
     last_mark: u64,
+}
+
+impl Seats {
+    /// A mark that was never given.
+    pub(crate) fn next_mark(&mut self) -> u64 {
+        self.last_mark += 1;
+        self.last_mark
+    }
 }
 
 /// One of them.
@@ -89,6 +98,11 @@ impl Server {
                 }
             }
             LinkRequest::Datagrams => self.open_session(n, now),
+            LinkRequest::Direct { .. }
+            | LinkRequest::Endpoint { .. }
+            | LinkRequest::Rest { .. }
+            | LinkRequest::Over { .. }
+            | LinkRequest::Again { .. } => self.direct_request(n, request, now)?,
             LinkRequest::Path { to, shared, why } => {
                 if why.len() > NAME_BYTES_MAX {
                     let why = "malformed message: a reason of too many bytes for its path";
@@ -103,6 +117,8 @@ impl Server {
                 {
                     let path = if shared { Ok(()) } else { Err(why) };
                     member.paths.insert(to, path);
+                } else if shared {
+                    self.is_linked(n, to);
                 }
             }
         }
@@ -134,8 +150,7 @@ impl Server {
         let taken = taken.fold(0_u128, |taken, m| taken | 1 << m.seat);
         let seat = (0..SEATS).find(|seat| taken & 1 << seat == 0);
         let seat = seat.ok_or_else(|| format!("{SEATS} federates share memory already"))?;
-        self.seats.last_mark += 1;
-        let mark = self.seats.last_mark;
+        let mark = self.seats.next_mark();
         let member = Member {
             n,
             execution,
@@ -149,7 +164,7 @@ impl Server {
         if let Some(connection) = self.connection(n) {
             connection.mark = Some(mark);
             connection.unshared.clear();
-            connection.has_shared = true;
+            connection.has_links = true;
         }
         Ok((seat, mark))
     }
@@ -238,7 +253,8 @@ impl Server {
                 }
                 let own = own.map(|(_, connection)| *connection);
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
-                if own.is_some_and(|own| self.shares(own).is_some()) {
+                let has_some = |c: &Connection| self.shares(c).is_some() || c.direct.is_some();
+                if own.is_some_and(has_some) {
                     for (other, (_, connection)) in &here {
                         if *other != federate.federate.handle {
                             let by = self.path(own, Some(connection));
@@ -252,6 +268,15 @@ impl Server {
                 let paths = paths.into_iter().map(|(by, to)| Path { by, to });
                 federate.paths = paths.collect();
             }
+        }
+    }
+
+    /// Whether these two, on these connections, hand data to each other in shared memory, or are to.
+    pub(crate) fn share_memory(&self, one: usize, other: usize) -> bool {
+        let member = |n| self.shares(self.connections.get(n)?);
+        match (member(one), member(other)) {
+            (Some(one), Some(other)) => one.execution == other.execution && one.user == other.user,
+            _ => false,
         }
     }
 
@@ -276,31 +301,55 @@ impl Server {
         self.seats.members.get(&connection.mark?)
     }
 
-    /// How data of the one gets to the other.
+    /// How data of the one gets to the other; of both, none: how that of all gets anywhere.
     fn path(&self, from: Option<&Connection>, to: Option<&Connection>) -> String {
         let Some(from) = from else {
             return "rtiexec".into();
         };
-        let Some(own) = self.shares(from) else {
-            return format!("rtiexec ({})", unshared(from));
-        };
         let Some(to) = to else {
-            return "rtiexec".into();
+            return match self.shares(from) {
+                Some(_) => "rtiexec".into(),
+                None => format!("rtiexec ({})", unshared(from)),
+            };
+        };
+        let near = match self.memory_path(from, to) {
+            Ok(()) => return SHARED_MEMORY.into(),
+            Err(why) => why,
+        };
+        match self.link_path(from, to) {
+            Ok(()) => DIRECT.into(),
+            // Where links are wanted, why there is none is what matters.
+            Err(why) if from.direct.is_some() && !self.is_near(from, to) => {
+                format!("rtiexec ({why})")
+            }
+            Err(_) => format!("rtiexec ({near})"),
+        }
+    }
+
+    /// Whether data of the one gets to the other in shared memory, or why not.
+    fn memory_path(&self, from: &Connection, to: &Connection) -> Result<(), String> {
+        let Some(own) = self.shares(from) else {
+            return Err(unshared(from).into());
         };
         let Some(other) = self.shares(to) else {
-            return format!("rtiexec (of the other: {})", unshared(to));
+            return Err(format!("of the other: {}", unshared(to)));
         };
         if own.user != other.user {
-            return "rtiexec (the other is another user's)".into();
+            return Err("the other is another user's".into());
         }
         match to.mark.and_then(|mark| own.paths.get(&mark)) {
-            Some(Ok(())) => SHARED_MEMORY.into(),
-            Some(Err(why)) => format!("rtiexec ({why})"),
+            Some(Ok(())) => Ok(()),
+            Some(Err(why)) => Err(why.clone()),
             None => match from.mark.and_then(|mark| other.paths.get(&mark)) {
-                Some(Err(why)) => format!("rtiexec (of the other: {why})"),
-                _ => "rtiexec (shared memory is not set up yet)".into(),
+                Some(Err(why)) => Err(format!("of the other: {why}")),
+                _ => Err("shared memory is not set up yet".into()),
             },
         }
+    }
+
+    /// Whether both share memory with somebody: then why not with each other is the question.
+    fn is_near(&self, from: &Connection, to: &Connection) -> bool {
+        self.shares(from).is_some() && self.shares(to).is_some()
     }
 }
 

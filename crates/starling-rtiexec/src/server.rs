@@ -7,13 +7,14 @@ use crate::archivist::Archivist;
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::datagrams::{DATAGRAMS, Sockets};
+use crate::direct::{Directs, Links};
 use crate::leaving::Leaving;
 use crate::listening;
 use crate::liveness::Attention;
 use crate::modules::Workshop;
 use crate::seats::Seats;
 use crate::slots::Slots;
-use mio::unix::SourceFd;
+use crate::turns::{Turn, is_round_over};
 use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
@@ -25,7 +26,6 @@ use starling_wire::BeginFrames;
 use starling_wire::put_from_executive;
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -39,7 +39,7 @@ const FAREWELL: Duration = Duration::from_secs(1);
 
 const WAKER: mio::Token = mio::Token(usize::MAX);
 const SIGNAL: mio::Token = mio::Token(usize::MAX - 1);
-const LISTENER: usize = usize::MAX / 2;
+pub(crate) const LISTENER: usize = usize::MAX / 2;
 
 /// Why a server has ended.
 #[derive(Debug)]
@@ -112,6 +112,7 @@ pub struct Server {
     pub(crate) begins: BeginFrames,
     pub(crate) connections: Slots,
     pub(crate) seats: Seats,
+    pub(crate) directs: Directs,
     pub(crate) sockets: Sockets,
     /// Connections that have ended but for the reason, the oldest first.
     pub(crate) leaving: VecDeque<Leaving>,
@@ -143,6 +144,8 @@ pub struct Server {
     work: VecDeque<usize>,
     /// Connections with something to be written.
     pub(crate) dirty: Vec<usize>,
+    /// Those on whose streams something was put by the message in hand.
+    pub(crate) written: Vec<usize>,
     pub(crate) about: PeerInfo,
 }
 
@@ -161,14 +164,7 @@ impl Server {
         let listeners = listening::open(&config)?;
         let poll = Poll::new().map_err(failed)?;
         for (i, (listener, _)) in listeners.iter().enumerate() {
-            let token = mio::Token(LISTENER + i);
-            poll.registry()
-                .register(
-                    &mut SourceFd(&listener.as_raw_fd()),
-                    token,
-                    Interest::READABLE,
-                )
-                .map_err(failed)?;
+            listening::await_connections(poll.registry(), i, listener).map_err(failed)?;
         }
         let mut executive = Executive::new();
         executive.set_check(config.check);
@@ -177,7 +173,7 @@ impl Server {
         executive.limit_withheld(config.withheld_bytes);
         executive.limit_kept(config.kept_bytes);
         executive.set_services(config.services);
-        if config.shared_memory {
+        if config.shared_memory || config.links != Links::None {
             executive.allow_direct_links();
         }
         let waker = Arc::new(mio::Waker::new(poll.registry(), WAKER).map_err(failed)?);
@@ -190,6 +186,7 @@ impl Server {
             begins: BeginFrames::default(),
             connections: Slots::default(),
             seats: Seats::default(),
+            directs: Directs::default(),
             sockets: Sockets::default(),
             leaving: VecDeque::new(),
             idle_since: Instant::now(),
@@ -212,6 +209,7 @@ impl Server {
             empty_since: BTreeMap::new(),
             work: VecDeque::new(),
             dirty: Vec::new(),
+            written: Vec::new(),
             about: PeerInfo {
                 pid: std::process::id(),
                 host: host_name(),
@@ -338,6 +336,7 @@ impl Server {
                 self.name_waits();
                 self.tick_leaving(now);
                 self.write_all(now);
+                self.listen_again();
                 self.drop_unused(now);
                 if let Some(ended) = self.check_idle(now) {
                     return Ok(ended);
@@ -437,12 +436,15 @@ impl Server {
     }
 
     /// Handles what has come, then writes what came of it.
-    fn round(&mut self, now: Instant) {
+    pub(crate) fn round(&mut self, now: Instant) {
         // What was sent by datagram before a request is best handled before it.
         self.take_datagrams(now);
         for _ in 0..self.work.len() {
             if let Some(n) = self.work.pop_front() {
                 self.serve(n, now);
+                if is_round_over(now, self.config.turn) {
+                    break;
+                }
             }
         }
         if self.executive.next_timeout().is_some() {
@@ -487,12 +489,18 @@ impl Server {
             return;
         };
         reader.borrow(&mut self.spare);
-        let result = self.read(n, &mut reader, now);
+        let mut turn = Turn::new(self.config.turn);
+        let result = self.read(n, &mut reader, &mut turn, now);
+        let waits = turn.is_over() && !reader.inbox().is_empty();
         reader.give_back(&mut self.spare);
         let Some(connection) = self.connection(n) else {
             return;
         };
         connection.reader = Some(reader);
+        if waits {
+            // It is this process that does not listen.
+            connection.heard = now;
+        }
         if connection.session.is_some() && result.is_ok() {
             self.take_kept(n, now);
         }
@@ -500,7 +508,7 @@ impl Server {
             return;
         };
         match result {
-            Ok(()) if connection.readable && !connection.must_wait() => self.queue(n),
+            Ok(()) if (waits || connection.readable) && !connection.must_wait() => self.queue(n),
             Ok(()) => {}
             Err(Ending::Closed(why)) => self.closed(n, &why),
             Err(Ending::Fault(why)) => self.remove(n, &why),
@@ -508,13 +516,23 @@ impl Server {
     }
 
     /// Reads and handles frames until nothing is left, the turn is over, or a receiver is full.
-    fn read(&mut self, n: usize, reader: &mut LinkReader, now: Instant) -> Result<(), Ending> {
-        for turn in 0.. {
-            self.frames(n, reader, now)?;
+    fn read(
+        &mut self,
+        n: usize,
+        reader: &mut LinkReader,
+        turn: &mut Turn,
+        now: Instant,
+    ) -> Result<(), Ending> {
+        for fills in 0.. {
+            self.frames(n, reader, turn, now)?;
+            if fills > 0 {
+                turn.took_data();
+            }
             let Some(connection) = self.connection(n) else {
                 return Ok(());
             };
-            if connection.must_wait() || !connection.readable || turn == FILLS_PER_TURN {
+            let waits = connection.must_wait() || !connection.readable;
+            if waits || fills == FILLS_PER_TURN || turn.is_over() {
                 return Ok(());
             }
             match reader.fill() {
@@ -596,6 +614,7 @@ impl Server {
     /// Takes a connection out; for everybody else it has ended.
     fn take(&mut self, n: usize, why: &str) -> Option<Box<Connection>> {
         self.unseat(n);
+        self.end_links(n);
         self.close_session(n);
         let mut connection = self.connections.take(n)?;
         self.freed = true;

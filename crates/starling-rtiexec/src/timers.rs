@@ -88,7 +88,7 @@ impl Server {
             Some(_) => timeout,
             None => hello_timeout,
         };
-        if silent < limit || connection.must_wait() || connection.readable {
+        if silent < limit || connection.must_wait() || connection.readable || connection.queued {
             return None;
         }
         if connection.info.is_none() {

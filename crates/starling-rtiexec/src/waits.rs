@@ -6,6 +6,9 @@ use starling_net::ProcessState;
 use std::time::Instant;
 use tracing::warn;
 
+/// So much waits for a federate that reads, now and then.
+const UNREAD_BYTES: usize = 4096;
+
 impl Server {
     /// That the process of the federate behind a connection is stopped, or silent; none if it is neither.
     pub(crate) fn stillness(&mut self, PeerId(peer): PeerId) -> Option<String> {
@@ -39,7 +42,7 @@ impl Server {
         parts.push(match (&*doing.callback, &*doing.service) {
             ("", "") => "it has not told what it does".to_owned(),
             ("", service) if evokes => format!(
-                "it evokes callbacks ({service}), and has called nothing else for about {since:.1} s"
+                "it evokes callbacks ({service}) whenever it tells what it does, once a second, for about {since:.1} s"
             ),
             ("", service) => format!("it called {service} last, about {since:.1} s ago"),
             (callback, _) => format!("it has been in the callback {callback} for about {since:.1} s"),
@@ -48,7 +51,8 @@ impl Server {
         if callbacks > 0 {
             parts.push(format!("{callbacks} callbacks wait for it to evoke"));
         }
-        if bytes > 0 {
+        // Less is on its way at any moment.
+        if bytes > UNREAD_BYTES {
             parts.push(format!("{bytes} bytes wait for it to read"));
         }
         Some(parts.join("; "))

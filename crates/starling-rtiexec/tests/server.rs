@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Client, Running, run, run_for};
-use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ResignAction, ToExecutive};
+use starling_core::message::{
+    FromExecutive, ModuleSource, PeerInfo, Question, ResignAction, ToExecutive,
+};
 use starling_core::{Callback, Counters, ExceptionKind, NAME_BYTES_MAX};
 use starling_net::{Endpoint, Fill};
 use starling_rid::Sources;
@@ -213,6 +215,24 @@ fn requests_too_are_held_up_by_a_receiver_that_does_not_read() {
         asker.take_in();
         assert!(requests < 5_000_000, "the requests were never held up");
     }
+    let mut curious = Client::connect(&server);
+    curious.tell(ToExecutive::QueryWhy(Question {
+        federation: String::new(),
+        federate: "founder".into(),
+        subject: None,
+    }));
+    let why = curious.until(|m| matches!(m, FromExecutive::Why(_)));
+    let FromExecutive::Why(findings) = why else {
+        unreachable!();
+    };
+    let last = findings.last().unwrap();
+    assert!(
+        !last.holds
+            && last.detail.contains(
+                "does not read 'founder' until federate 'reader' of 'Log', test (process"
+            ),
+        "{last:?}"
+    );
     asker
         .federate_mut()
         .resign_federation_execution(ResignAction::NoAction)
@@ -288,6 +308,32 @@ fn the_end_of_the_server_is_told_to_its_federates() {
     );
     client.until_closed();
     assert!(!server.path().exists(), "the socket is removed");
+}
+
+#[test]
+fn who_removes_its_socket_hides_it_for_a_moment_only() {
+    let mut server = run(|config| config.heartbeat = Duration::from_millis(20));
+    let mut founder = Client::founder(&server, "Found");
+    let at = server.path().clone();
+    for _ in 0..2 {
+        std::fs::remove_file(&at).unwrap();
+        while !at.exists() {
+            std::thread::yield_now();
+        }
+        let mut found = Client::at(&Endpoint::Unix(at.clone()));
+        found.hello(VERSION).unwrap();
+        found.tell(ToExecutive::ListFederations);
+        let there = found.until(|m| matches!(m, FromExecutive::Federations(_)));
+        assert!(format!("{there:?}").contains("Found"), "{there:?}");
+    }
+    // What stands there is another's: it is left alone, also at the end.
+    std::fs::remove_file(&at).unwrap();
+    std::fs::write(&at, "another's").unwrap();
+    founder.tell(ToExecutive::ListFederations);
+    founder.until(|m| matches!(m, FromExecutive::Federations(_)));
+    server.stop();
+    founder.until_closed();
+    assert_eq!(std::fs::read(&at).unwrap(), b"another's");
 }
 
 #[test]

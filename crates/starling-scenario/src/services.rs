@@ -7,8 +7,8 @@ use crate::network::Member;
 use crate::value::Value;
 use starling_core::message::RequestNumber;
 use starling_core::{
-    Answer, AttributeHandle, Bounds, LogicalTime, MessageRetractionHandle, ParameterHandle,
-    Service, Service::*,
+    Answer, AttributeHandle, Bounds, Conflated, LogicalTime, MessageRetractionHandle,
+    ParameterHandle, Service, Service::*,
 };
 
 /// What generated services use.
@@ -31,6 +31,9 @@ pub(crate) fn find(name: &str) -> std::result::Result<Act, Failure> {
     if let Some((_, act)) = all.find(|(service, _)| service.name() == name) {
         return Ok(*act);
     }
+    if name == "connect" {
+        return Ok(connect);
+    }
     if ELSEWHERE.contains(&name) {
         return elsewhere(name);
     }
@@ -38,12 +41,21 @@ pub(crate) fn find(name: &str) -> std::result::Result<Act, Failure> {
 }
 
 /// Services that the layers above do without the core.
-const ELSEWHERE: [&str; 4] = [
-    "connect",
-    "disconnect",
-    "evokeCallback",
-    "evokeMultipleCallbacks",
-];
+const ELSEWHERE: [&str; 3] = ["disconnect", "evokeCallback", "evokeMultipleCallbacks"];
+
+/// A federate is connected already; of settings the core has those of conflation.
+fn connect(c: &mut Call<'_>) -> Result {
+    let setting = |v: &Value| Some(v.text()?.strip_prefix("conflate.reliable=")?.to_owned());
+    let Some(classes) = c.arguments.iter().find_map(setting) else {
+        return elsewhere("connect");
+    };
+    let conflated = Conflated {
+        reliable: classes.split_whitespace().map(str::to_owned).collect(),
+        ..Conflated::default()
+    };
+    c.network.call(c.peer, |lrc| lrc.set_conflated(conflated));
+    Ok(vec![])
+}
 
 fn nothing(_: ()) -> Vec<Value> {
     vec![]

@@ -1,6 +1,6 @@
 //! Runs seeds FROM..TO with ACTIONS calls each, goes on after faults and lists them:
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
-//! With `ddm` behind them: programs of data distribution management; with `time`: of all rooms
+//! With `conflated` behind them: where every second federate conflates what it gets; with `ddm`: programs of data distribution management; with `time`: of all rooms
 //! together with time management; with `saves`: with saves and restores; with `managed`: these with the
 //! management object model.
 #![allow(clippy::print_stdout, reason = "its result")]
@@ -11,19 +11,21 @@ fn main() {
         argument.map_or(default, |a| a.parse().expect("arguments are whole numbers"))
     };
     let (from, to, actions) = (number(1, 0), number(2, 1000), number(3, 150) as usize);
+    assert!(from < to, "no seeds: FROM is {from}, TO is {to}");
     // One seed is run to see where it fails.
     if to - from > 1 {
         std::panic::set_hook(Box::new(|_| {}));
     }
     let run = match std::env::args().nth(4).as_deref() {
         None => starling_sim::run,
+        Some("conflated") => starling_sim::run_conflated,
         Some("ddm") => starling_sim::ddm::run,
         Some("time") => starling_sim::time::run,
         Some("saves") => starling_sim::saves::run,
         Some("managed") => starling_sim::saves::run_managed,
         Some(other) => {
             panic!(
-                "there are no programs of '{other}'; there are 'ddm', 'time', 'saves' and 'managed'"
+                "there are no programs of '{other}'; there are 'conflated', 'ddm', 'time', 'saves' and 'managed'"
             )
         }
     };

@@ -19,4 +19,4 @@ pub mod saves;
 pub mod time;
 mod watch;
 
-pub use program::{Report, run};
+pub use program::{Report, run, run_conflated};

@@ -6,8 +6,8 @@ use starling_core::message::{
     Data, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
-    Answer, Archived, AttributeHandle, Batch, DataPath, ExceptionKind, Executive, Federate,
-    FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
+    Answer, Archived, AttributeHandle, Batch, Conflated, DataPath, ExceptionKind, Executive,
+    Federate, FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
 };
 use starling_wire::{
     Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
@@ -24,6 +24,10 @@ pub(crate) struct Host {
     pub(crate) resigning: bool,
     /// It waits for the federation's word on giving these away, and does nothing else.
     pub(crate) deciding: Option<Deciding>,
+    /// Updates and interactions that have come.
+    pub(crate) came: u64,
+    /// Those of them that were delivered.
+    pub(crate) delivered: u64,
 }
 
 impl Host {
@@ -54,6 +58,8 @@ pub(crate) struct Network {
     pub(crate) batch: u8,
     /// Inputs since it did.
     unsettled: u8,
+    /// Every second host that connects conflates these.
+    pub(crate) conflated: Conflated,
     /// Hosts that read nothing for now.
     pub(crate) stalled: BTreeSet<PeerId>,
     last_peer: u64,
@@ -72,6 +78,7 @@ impl Network {
             slow: 0,
             batch: 1,
             unsettled: 0,
+            conflated: Conflated::default(),
             stalled: BTreeSet::new(),
             last_peer: 0,
         }
@@ -82,7 +89,16 @@ impl Network {
         self.last_peer += 1;
         let peer = PeerId(self.last_peer);
         self.executive.connected(peer, PeerInfo::default());
-        (peer, Lrc::new(Sent::default(), self.path))
+        let mut lrc = Lrc::new(Sent::default(), self.path);
+        if self.conflates(peer) {
+            lrc.set_conflated(self.conflated.clone());
+        }
+        (peer, lrc)
+    }
+
+    /// Whether a host may leave out what is followed by newer.
+    pub(crate) fn conflates(&self, peer: PeerId) -> bool {
+        !self.conflated.is_empty() && peer.0.is_multiple_of(2)
     }
 
     /// Asks for a federation execution `F`, over a connection of its own.
@@ -380,6 +396,8 @@ impl Network {
                         new: true,
                         resigning: false,
                         deciding: None,
+                        came: 0,
+                        delivered: 0,
                     };
                     checker.joined(handle, host.federate().model());
                     self.hosts.insert(peer, host);
@@ -398,7 +416,7 @@ impl Network {
             return;
         }
         if let Some(host) = self.hosts.get_mut(&peer) {
-            take(&mut host.lrc, DataPath::Executive, bytes);
+            host.came += take(&mut host.lrc, DataPath::Executive, bytes);
             match host.lrc.federate() {
                 // A restore may have made it another.
                 Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
@@ -409,7 +427,7 @@ impl Network {
 
     fn data(&mut self, to: FederateHandle, bytes: &[u8]) {
         if let Some(host) = self.host(to) {
-            take(&mut host.lrc, DataPath::Direct, bytes);
+            host.came += take(&mut host.lrc, DataPath::Direct, bytes);
             self.remove_resigned(to);
         }
     }
@@ -463,19 +481,24 @@ impl Network {
     }
 }
 
-/// Lets an LRC have a frame that came by this path.
-fn take(lrc: &mut Lrc<Sent>, path: DataPath, bytes: &[u8]) {
+/// Lets an LRC have a frame that came by this path; how many updates and interactions it is.
+fn take(lrc: &mut Lrc<Sent>, path: DataPath, bytes: &[u8]) -> u64 {
     let mut batch = Batch::default();
     batch.refill(bytes);
+    let mut came = 0;
     let taken = match decode(batch.bytes()) {
         Frame::FromExecutive(message) => lrc.receive(message),
-        Frame::Data(data) => lrc.receive_data(&data, path, Some(&batch)),
+        Frame::Data(data) => {
+            came = u64::from(data.body.payload().is_some());
+            lrc.receive_data(&data, path, Some(&batch))
+        }
         other => panic!("to a federate: {other:?}"),
     };
     taken.unwrap_or_else(|e| panic!("a federate refuses what comes: {e}"));
     if let Some(why) = lrc.lost() {
         panic!("a federate is lost: {why}");
     }
+    came
 }
 
 /// The data frame with which these begin, and its bytes.

@@ -268,6 +268,12 @@ impl World {
                 instance,
                 attributes,
                 tag,
+            }) if !self.exists(*instance) => self.refused(to, *notice, *instance, attributes),
+            EntryBody::Ownership(ownership::Entry::Ownership {
+                notice,
+                instance,
+                attributes,
+                tag,
             }) => {
                 for a in attributes {
                     self.noticed(to, *notice, (*instance, *a), tag);
@@ -310,6 +316,39 @@ impl World {
         for a in divested {
             self.at((instance, *a)).release_by(origin);
         }
+    }
+
+    /// Who has not yet heard of a deletion hears that what it asks for can't be had.
+    fn refused(
+        &self,
+        to: FederateHandle,
+        notice: OwnershipNotice,
+        instance: ObjectInstanceHandle,
+        told: &[AttributeHandle],
+    ) {
+        let asked = match &self.now {
+            Some((
+                by,
+                RequestBody::Ownership(ownership::Request::AcquireOwnership {
+                    if_available: true,
+                    instance,
+                    attributes,
+                    ..
+                }),
+            )) if notice == OwnershipNotice::Unavailable => Some((*by, *instance, attributes)),
+            Some((
+                by,
+                RequestBody::Ownership(ownership::Request::CancelOwnershipAcquisition {
+                    instance,
+                    attributes,
+                }),
+            )) if notice == OwnershipNotice::AcquisitionCancelled => {
+                Some((*by, *instance, attributes))
+            }
+            _ => None,
+        };
+        let (by, of, attributes) = asked.expect("only an answer is told of what is deleted");
+        assert_eq!((by, of, &attributes[..]), (to, instance, told));
     }
 
     fn noticed(&mut self, to: FederateHandle, notice: OwnershipNotice, at: Place, tag: &[u8]) {

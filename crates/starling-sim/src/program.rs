@@ -2,11 +2,11 @@
 
 use crate::check::{Checker, Source};
 use crate::fom::{CLASSES, INTERACTIONS, source};
-use crate::network::{Deciding, Network};
+use crate::network::{Deciding, Host, Network};
 use crate::ownership::{Call, PRIVILEGE, tag_of};
 use starling_core::message::ResignAction;
 use starling_core::{
-    AttributeHandle, Callback, DataPath, Exception, ExceptionKind, FederateHandle,
+    AttributeHandle, Callback, Conflated, DataPath, Exception, ExceptionKind, FederateHandle,
     ObjectClassHandle, PeerId, Service,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +43,21 @@ impl Report {
 /// Runs one seed for about `actions` service calls. Panics, naming what is wrong, if a checker
 /// finds a fault.
 pub fn run(seed: u64, actions: usize) -> Report {
+    run_with(seed, actions, Conflated::default())
+}
+
+/// The same where every second federate conflates what it is sent. It may miss values, but never gets an older
+/// one behind a newer, and has the newest in the end; and every update and interaction that has come is counted once.
+pub fn run_conflated(seed: u64, actions: usize) -> Report {
+    let all = vec!["HLAobjectRoot".to_owned()];
+    let conflated = Conflated {
+        best_effort: all.clone(),
+        reliable: all,
+    };
+    run_with(seed, actions, conflated)
+}
+
+fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
     let mut draw = fastrand::Rng::with_seed(seed);
     let path = if draw.bool() {
         DataPath::Direct
@@ -57,7 +72,9 @@ pub fn run(seed: u64, actions: usize) -> Report {
         network: Network::new(path),
         checker: Checker::default(),
         steps: 0,
+        conflated: 0,
     };
+    run.network.conflated = conflated;
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
     run.create();
@@ -76,12 +93,16 @@ pub fn run(seed: u64, actions: usize) -> Report {
         }
     }
     run.rest();
-    Report {
+    let mut report = Report {
         steps: run.steps,
         callbacks: run.checker.callbacks,
         acquisitions: run.checker.acquisitions,
         coverage: BTreeMap::new(),
+    };
+    if run.conflated > 0 {
+        report.count("conflated", run.conflated);
     }
+    report
 }
 
 struct Run {
@@ -92,6 +113,8 @@ struct Run {
     network: Network,
     checker: Checker,
     steps: u64,
+    /// Reflections that were replaced by newer ones, as of when the network was last at rest.
+    conflated: u64,
 }
 
 impl Run {
@@ -198,10 +221,9 @@ impl Run {
 
     fn callbacks(&mut self, peer: PeerId, me: FederateHandle) {
         for _ in 0..self.draw.usize(1..20) {
-            let Some(callback) = self.network.call(peer, |f| f.next_callback()) else {
+            let Some(callback) = self.deliver(peer, me) else {
                 break;
             };
-            self.checker.callback(me, &callback);
             // A new owner likes to update at once: its values must come behind the old owner's.
             if let Callback::AttributeOwnershipAcquisitionNotification {
                 instance,
@@ -214,6 +236,22 @@ impl Run {
                 self.send_update(peer, instance, &attributes);
             }
         }
+    }
+
+    /// Delivers the next callback, and checks it.
+    fn deliver(&mut self, peer: PeerId, me: FederateHandle) -> Option<Callback> {
+        let callback = self.network.call(peer, |f| f.next_callback())?;
+        let (conflates, host) = (
+            self.network.conflates(peer),
+            self.network.hosts.get_mut(&peer),
+        );
+        let is_data = matches!(
+            callback,
+            Callback::ReflectAttributeValues { .. } | Callback::ReceiveInteraction { .. }
+        );
+        host.expect("it has called").delivered += u64::from(is_data);
+        self.checker.callback(me, &callback, conflates);
+        Some(callback)
     }
 
     /// A class that the federate has, and some of its attributes.
@@ -641,7 +679,9 @@ impl Run {
             }
         }
         self.drain();
+        self.conflated = 0;
         for host in self.network.hosts.values() {
+            self.conflated += accounted(host);
             self.checker.at_rest(host.federate());
             self.checker.advised(host.federate());
             self.checker.points.at_rest(host.handle);
@@ -655,15 +695,28 @@ impl Run {
             let hosts = self.network.hosts.values();
             let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
             for (peer, me) in hosts {
-                while let Some(callback) = self.network.call(peer, |f| f.next_callback()) {
-                    self.checker.callback(me, &callback);
-                }
+                while self.deliver(peer, me).is_some() {}
             }
             if !self.step() {
                 return;
             }
         }
     }
+}
+
+/// Nothing waits: what has come was delivered, or is counted once. How much of it was conflated.
+fn accounted(host: &Host) -> u64 {
+    let c = host.federate().counters();
+    assert_eq!((c.held, c.waiting, c.withheld), (0, 0, 0));
+    let others = c.unknown + c.unsubscribed + c.from_removed + c.outdated + c.dropped;
+    assert_eq!(
+        host.came,
+        host.delivered + c.conflated + others,
+        "what has come to {}, {} of it delivered: {c}",
+        host.handle,
+        host.delivered
+    );
+    c.conflated
 }
 
 /// Calls are valid, or throw just what they may.

@@ -11,6 +11,16 @@ fn seeds() {
     );
 }
 
+#[test]
+fn seeds_where_every_second_federate_conflates() {
+    let done = replay(400, starling_sim::run_conflated);
+    let conflated = done.coverage.get("conflated").copied().unwrap_or(0);
+    assert!(
+        conflated > 300,
+        "the programs do too little: {conflated} conflated"
+    );
+}
+
 /// Data on a link of its own that overtook a restore was lost.
 #[test]
 fn seeds_of_saves_that_failed() {

@@ -1,6 +1,6 @@
-//! Writes the seeds of the fuzz target `wire_frame`, two frames of one kind in each, the same at every
+//! Writes the seeds of the fuzz targets `wire_frame`, two frames of one kind in each, and `save`, the same at every
 //! run: in the root of the project
-//! `rm fuzz/seeds/wire_frame/*; cargo run -p starling-wire --example seeds -- fuzz/seeds/wire_frame`
+//! `rm fuzz/seeds/wire_frame/* fuzz/seeds/save/*; cargo run -p starling-wire --example seeds -- fuzz/seeds`
 
 #[path = "../tests/any/mod.rs"]
 mod any;
@@ -12,7 +12,8 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 use starling_core::message::*;
 use starling_core::{
-    AddressBuf, DimensionHandle, FederateHandle, RegionHandle, Transportation, ValuesBuf,
+    AddressBuf, DimensionHandle, FederateHandle, RegionHandle, SavedFederation, Transportation,
+    ValuesBuf,
 };
 use starling_wire::*;
 
@@ -20,7 +21,8 @@ const OF_EACH_KIND: usize = 25;
 
 fn main() -> Result<(), String> {
     let directory = std::env::args().nth(1).ok_or("which directory?")?;
-    let mut runner = TestRunner::deterministic();
+    let (mut runner, mut runner_of_saves) =
+        (TestRunner::deterministic(), TestRunner::deterministic());
     for number in 0..OF_EACH_KIND {
         let kinds = [
             (
@@ -39,17 +41,43 @@ fn main() -> Result<(), String> {
                 "link-notice",
                 any_of::<LinkNotice>().prop_map(link_notice).boxed(),
             ),
+            ("on-link", any_of::<OnLink>().prop_map(on_link).boxed()),
             ("data", data()),
             ("greeting", greeting()),
         ];
         for (kind, frame) in kinds {
             let two = vec(frame, 2).new_tree(&mut runner);
             let two = two.map_err(|e| e.to_string())?.current().concat();
-            let seed = format!("{directory}/{kind}-{number}");
-            std::fs::write(&seed, two).map_err(|e| format!("{seed}: {e}"))?;
+            write(&format!("{directory}/wire_frame/{kind}-{number}"), &two)?;
         }
+        let mut any = |of: BoxedStrategy<Vec<u8>>| {
+            let tree = of
+                .new_tree(&mut runner_of_saves)
+                .map_err(|e| e.to_string())?;
+            Ok::<_, String>(tree.current())
+        };
+        let state = any(any_of::<SavedFederation>().prop_map(save).boxed())?;
+        write(&format!("{directory}/save/state-{number}"), &state)?;
+        let said = any(any_of::<Description>().prop_map(description).boxed())?;
+        write(&format!("{directory}/save/description-{number}"), &said)?;
     }
     Ok(())
+}
+
+fn write(seed: &str, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(seed, bytes).map_err(|e| format!("{seed}: {e}"))
+}
+
+fn save(saved: SavedFederation) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_save(&mut out, &saved);
+    out
+}
+
+fn description(said: Description) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_description(&mut out, &said);
+    out
 }
 
 fn to_executive(message: ToExecutive) -> Vec<u8> {
@@ -73,6 +101,12 @@ fn link_request(request: LinkRequest) -> Vec<u8> {
 fn link_notice(notice: LinkNotice) -> Vec<u8> {
     let mut out = Vec::new();
     put_link_notice(&mut out, &notice);
+    out
+}
+
+fn on_link(said: OnLink) -> Vec<u8> {
+    let mut out = Vec::new();
+    put_on_link(&mut out, &said);
     out
 }
 

@@ -4,7 +4,7 @@
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
 use crate::messages::time::{TIME_BYTES, time_bytes};
 use starling_core::message::{
-    After, Data, DataBody, LogIndex, OwnedData, Payload, RequestNumber, Stamp,
+    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, RequestNumber, Stamp,
 };
 use starling_core::{
     Address, Batch, FederateHandle, InteractionClassHandle, LogicalTime, ObjectInstanceHandle, Put,
@@ -112,12 +112,59 @@ fn usual_number(from: &mut &[u8]) -> Option<u64> {
             Some(u64::from(*byte))
         }
         _ => {
-            let mut reader = Reader::new(from);
-            let number = reader.long_number().ok();
-            *from = reader.0;
-            number
+            // By value: what is pointed to by others has to stand in memory.
+            let (number, rest) = long_number(from)?;
+            *from = rest;
+            Some(number)
         }
     }
+}
+
+#[cold]
+fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
+    let mut reader = Reader::new(from);
+    let number = reader.long_number().ok()?;
+    Some((number, reader.0))
+}
+
+/// The update or interaction as most are with which a buffer begins, and the bytes that it takes there. None:
+/// what is there is incomplete, or something else, for [`read_data`], or something is wrong with it.
+#[inline(always)]
+pub fn read_plain(buffer: &[u8]) -> Option<(PlainData<'_>, usize)> {
+    let (length, rest) = buffer.split_first_chunk::<4>()?;
+    let length = u32::from_le_bytes(*length) as usize;
+    let (kind, mut body) = rest.get(..length)?.split_first()?;
+    let from = &mut body;
+    let is_update = match kind & !BEST_EFFORT {
+        UPDATE => true,
+        INTERACTION => false,
+        _ => return None,
+    };
+    let transportation = match kind & BEST_EFFORT {
+        0 => Transportation::Reliable,
+        _ => Transportation::BestEffort,
+    };
+    let sender = FederateHandle(short_number(from)?);
+    let after = After {
+        requests: RequestNumber(usual_number(from)?),
+        index: LogIndex(usual_number(from)?),
+    };
+    let mut what = u64::from(short_number(from)?);
+    if is_update {
+        what = what << 32 | u64::from(short_number(from)?);
+    }
+    let tag = usize::try_from(usual_number(from)?).ok()?;
+    let (tag, values) = from.split_at_checked(tag)?;
+    let data = PlainData {
+        sender,
+        after,
+        is_update,
+        what,
+        transportation,
+        tag,
+        values: Values::parse(values).ok()?,
+    };
+    Some((data, 4 + length))
 }
 
 /// A data frame of any kind, or what is wrong with it.
@@ -274,7 +321,8 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 /// Appends a data frame.
 #[inline(always)]
 pub fn put_data<V: Run>(out: &mut Vec<u8>, data: &Data<'_, V>) {
-    let frame = DataFrame::new(data);
+    let mut frame = DataFrame::empty();
+    frame.fill(data);
     out.reserve(frame.bytes());
     frame.put_into(out);
 }
@@ -295,7 +343,15 @@ impl<'a, V: Run> DataFrame<'a, V> {
     /// The frame of this.
     #[inline(always)]
     pub fn new(data: &Data<'a, V>) -> Self {
-        let mut frame = DataFrame {
+        let mut frame = DataFrame::empty();
+        frame.fill(data);
+        frame
+    }
+
+    /// One of nothing yet, to be filled where it is: a copy would take as long as the values.
+    #[inline(always)]
+    pub fn empty() -> Self {
+        DataFrame {
             head: Head {
                 bytes: [0; Head::BYTES_MAX],
                 used: 5,
@@ -305,7 +361,13 @@ impl<'a, V: Run> DataFrame<'a, V> {
             tag: &[],
             values: None,
             bytes: 0,
-        };
+        }
+    }
+
+    /// Makes an empty one that of this.
+    #[inline(always)]
+    pub fn fill(&mut self, data: &Data<'a, V>) {
+        let frame = self;
         frame.head.number(data.sender.0.into());
         frame.head.number(data.after.requests.0);
         frame.head.number(data.after.index.0);
@@ -329,7 +391,6 @@ impl<'a, V: Run> DataFrame<'a, V> {
         let length = u32::try_from(frame.bytes - 4).unwrap_or(u32::MAX);
         frame.head.bytes[..4].copy_from_slice(&length.to_le_bytes());
         frame.head.bytes[4] = kind;
-        frame
     }
 
     /// Returns the kind of the frame.
@@ -509,6 +570,14 @@ mod tests {
                 matches!(frame[0] & !(BEST_EFFORT | STAMPED), UPDATE | INTERACTION)
             });
             prop_assert_eq!(read_usual(&frame), usual);
+            let mut buffer = u32::try_from(frame.len()).unwrap().to_le_bytes().to_vec();
+            buffer.extend(&frame);
+            let incomplete = read_plain(&buffer[..buffer.len() - 1]);
+            prop_assert!(incomplete.is_none());
+            buffer.push(UPDATE);
+            let data = closely.as_ref().and_then(|data| data.as_ref().ok());
+            let plain = data.and_then(Data::as_plain);
+            prop_assert_eq!(read_plain(&buffer), plain.map(|plain| (plain, 4 + frame.len())));
             prop_assert_eq!(read_data(&frame), closely);
         }
     }

@@ -124,6 +124,11 @@ impl DatagramOut {
         self.messages += 1;
     }
 
+    /// Messages in this one and all before.
+    pub fn messages(&self) -> u64 {
+        self.before + self.messages
+    }
+
     /// The datagram; it is to be sent, and then [`sent`](Self::sent) to be called.
     pub fn datagram(&mut self, hears: bool, asks: bool) -> &[u8] {
         self.bytes[1] = HEARS * u8::from(hears) + ASKS * u8::from(asks);
@@ -190,6 +195,22 @@ pub struct DatagramIn {
 }
 
 impl DatagramIn {
+    /// Of one that takes part from behind the first `sent` messages on.
+    pub fn behind(sent: u64) -> Self {
+        DatagramIn {
+            sent,
+            ..DatagramIn::default()
+        }
+    }
+
+    /// So many messages were sent up to now: what has not come of them never will.
+    pub fn sum_up(&mut self, sent: u64) {
+        if sent > self.sent {
+            self.drop_messages(sent - self.sent);
+            self.sent = sent;
+        }
+    }
+
     /// Messages that were sent and not taken, and never will be.
     pub fn lost(&self) -> u64 {
         self.lost

@@ -17,7 +17,7 @@ mod messages;
 mod peers;
 
 pub use codec::WireError;
-pub use data::{DataFrame, PlainFrames, put_data, read_data, run_of_data};
+pub use data::{DataFrame, PlainFrames, put_data, read_data, read_plain, run_of_data};
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
     is_best_effort, split_datagram,
@@ -31,4 +31,6 @@ pub use greeting::{Foreign, read_welcome};
 pub use messages::saved::{
     Description, decode_description, decode_save, put_description, put_save,
 };
-pub use peers::{LinkNotice, LinkRequest, put_link_notice, put_link_request};
+pub use peers::{
+    LinkNotice, LinkRequest, OnLink, put_link_notice, put_link_request, put_on_link, read_on_link,
+};

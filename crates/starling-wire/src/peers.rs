@@ -1,13 +1,15 @@
 //! What federates and rtiexec say to each other about links beside their stream: between federates of one
-//! host, and by datagrams. No part of the log, and nothing that the core knows of: these links carry data
-//! frames and fences like any other.
+//! host, between those of different hosts, and by datagrams; and what federates say on their links to each other
+//! beside data. No part of the log, and nothing that the core knows of: these links carry data frames and
+//! fences like any other.
 
-use crate::codec::Wire;
+use crate::codec::{Reader, Wire, WireError};
 use crate::frame::frame;
 use starling_core::FederateHandle;
 
 pub(crate) const LINK_REQUEST: u8 = 6;
 pub(crate) const LINK_NOTICE: u8 = 7;
+const ON_LINK: u8 = 8;
 
 /// From a federate to rtiexec.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,13 +32,48 @@ pub enum LinkRequest {
     Path {
         /// The peer's mark; 0: to all, because it shares nothing.
         to: u64,
-        /// Shared memory; else by way of rtiexec.
+        /// Shared memory, or the TCP link, whichever the mark is of; else by way of rtiexec.
         shared: bool,
         /// Why not shared memory, if there is a reason.
         why: String,
     },
     /// It wants to exchange best-effort data by datagrams as long as it is a member.
     Datagrams,
+    /// It wants TCP links of its own to other members.
+    Direct {
+        /// Also to those of its host.
+        all: bool,
+    },
+    /// It takes TCP connections of other members, or does not.
+    Endpoint {
+        /// At this address; empty: the one that rtiexec knows it by.
+        address: String,
+        /// At this port; 0: nowhere, but it may connect to others.
+        port: u32,
+        /// Why nowhere.
+        why: String,
+    },
+    /// What was put on a TCP link and is not confirmed by its reader: nothing is read from the link after this.
+    Rest {
+        /// The peer's mark.
+        to: u64,
+        /// Where on the link these begin: bytes put on it before, Hello not counted.
+        at: u64,
+        /// Whole frames.
+        frames: Vec<u8>,
+    },
+    /// A TCP link carries nothing more from this end, nor is anything of it relayed any more.
+    Over {
+        /// The peer's mark.
+        to: u64,
+        /// Why.
+        why: String,
+    },
+    /// There may be a TCP link again.
+    Again {
+        /// The peer's mark.
+        to: u64,
+    },
 }
 
 /// From rtiexec to a federate.
@@ -92,6 +129,90 @@ pub enum LinkNotice {
         /// The reason.
         why: String,
     },
+    /// It may have TCP links to other members, and is to say where it takes connections.
+    Listen {
+        /// Its mark.
+        mark: u64,
+        /// Only processes of this host can reach it.
+        here: bool,
+    },
+    /// It may not.
+    NoDirect {
+        /// The reason.
+        why: String,
+    },
+    /// There is to be a TCP link to a peer.
+    Direct {
+        /// Its mark.
+        mark: u64,
+        /// Which federate it is.
+        federate: FederateHandle,
+        /// Where to connect to; empty: the peer connects.
+        address: String,
+        /// At which port.
+        port: u32,
+        /// 32 bytes that nobody else knows: who connects proves itself by the first 16, the other by the rest.
+        secret: Vec<u8>,
+    },
+    /// A peer's end of a TCP link is over: so is this one.
+    Broken {
+        /// Its mark.
+        mark: u64,
+    },
+    /// What a peer had put on its TCP link.
+    Rest {
+        /// Its mark.
+        from: u64,
+        /// Where on the link these begin.
+        at: u64,
+        /// Whole frames.
+        frames: Vec<u8>,
+    },
+}
+
+/// What federates say on a TCP link between them, beside data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OnLink {
+    /// First, from both ends: from who has connected first.
+    Hello {
+        /// The version of the format.
+        version: u32,
+        /// Its own mark.
+        mark: u64,
+        /// Its half of the secret.
+        proof: Vec<u8>,
+    },
+    /// All up to there has come.
+    Confirm {
+        /// Bytes put on the link by its other end, Hello not counted.
+        position: u64,
+    },
+    /// This end sends its best-effort data to a group of receivers; the other may join it.
+    Group {
+        /// The group's IPv4 address.
+        address: String,
+        /// Its UDP port.
+        port: u32,
+        /// What datagrams of this end are recognized by, 16 bytes.
+        secret: Vec<u8>,
+    },
+    /// It has joined the group: it is to be sent something there.
+    Joined,
+    /// Whether datagrams to the group come.
+    Hears {
+        /// They do.
+        on: bool,
+    },
+    /// A new turn of this end's datagrams begins: those of earlier ones are late behind this, those of later ones early
+    /// before it.
+    Turn {
+        /// Its number, which datagrams name instead of a place in a stream.
+        turn: u64,
+        /// Messages in all datagrams before.
+        sent: u64,
+        /// Best-effort data for this reader goes to the group; else it comes on this link.
+        grouped: bool,
+    },
 }
 
 variants! {
@@ -100,6 +221,11 @@ variants! {
         2 Relay { to, frames },
         3 Path { to, shared, why },
         4 Datagrams,
+        5 Direct { all },
+        6 Endpoint { address, port, why },
+        7 Rest { to, at, frames },
+        8 Over { to, why },
+        9 Again { to },
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },
@@ -109,6 +235,19 @@ variants! {
         5 Relayed { from, frames },
         6 Datagrams { port, secret },
         7 NoDatagrams { why },
+        8 Listen { mark, here },
+        9 NoDirect { why },
+        10 Direct { mark, federate, address, port, secret },
+        11 Broken { mark },
+        12 Rest { from, at, frames },
+    }
+    OnLink "message on a link" {
+        1 Hello { version, mark, proof },
+        2 Confirm { position },
+        3 Group { address, port, secret },
+        4 Joined,
+        5 Hears { on },
+        6 Turn { turn, sent, grouped },
     }
 }
 
@@ -126,4 +265,23 @@ pub fn put_link_notice(out: &mut Vec<u8>, notice: &LinkNotice) {
         out.push(LINK_NOTICE);
         notice.put(out);
     });
+}
+
+/// Appends what a federate says on a link to another one.
+pub fn put_on_link(out: &mut Vec<u8>, said: &OnLink) {
+    frame(out, |out| {
+        out.push(ON_LINK);
+        said.put(out);
+    });
+}
+
+/// Decodes that, from what `split_frame` gave; none: it is something else.
+pub fn read_on_link(frame: &[u8]) -> Option<Result<OnLink, WireError>> {
+    let (kind, rest) = frame.split_first()?;
+    (*kind == ON_LINK).then(|| {
+        let mut from = Reader::new(rest);
+        let said = OnLink::get(&mut from)?;
+        from.end()?;
+        Ok(said)
+    })
 }

@@ -62,6 +62,21 @@ proptest! {
     }
 
     #[test]
+    fn what_is_said_on_a_link_comes_back(said in any_of::<OnLink>()) {
+        let mut out = Vec::new();
+        put_on_link(&mut out, &said);
+        let body = body(&out);
+        prop_assert_eq!(read_on_link(body), Some(Ok(said)));
+        // It is no frame of the stream to rtiexec, and nothing of it may be missing or too much.
+        prop_assert!(Frame::decode(body).is_err());
+        for end in 1..body.len() {
+            prop_assert!(matches!(read_on_link(&body[..end]), Some(Err(_))));
+        }
+        out.push(0);
+        prop_assert!(matches!(read_on_link(&out[4..]), Some(Err(_))));
+    }
+
+    #[test]
     fn greetings_come_back(
         version: u32,
         info in any_of::<PeerInfo>(),

@@ -321,7 +321,7 @@ fn what_goes_to_the_same_federates_is_forwarded_together_and_counted_once() {
         panic!("no answer");
     };
     let updated = findings.iter().find(|f| f.link == "updated").unwrap();
-    assert_eq!(updated.detail, "3 updates have come to the executive");
+    assert_eq!(updated.detail, "3 have come to the executive");
 }
 
 fn a_message_in_time_stamp_order_takes_one_block_and_a_part_of_a_batch_at_its_receiver() {

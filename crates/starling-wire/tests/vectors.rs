@@ -41,6 +41,31 @@ fn links() {
             },
             b"\x09\0\0\0\x06\x03\x05\0\x04slow",
         ),
+        (LinkRequest::Direct { all: true }, &[3, 0, 0, 0, 6, 5, 1]),
+        (
+            LinkRequest::Endpoint {
+                address: "::1".into(),
+                port: 300,
+                why: String::new(),
+            },
+            b"\x09\0\0\0\x06\x06\x03::1\xac\x02\0",
+        ),
+        (
+            LinkRequest::Rest {
+                to: 5,
+                at: 300,
+                frames: vec![7],
+            },
+            &[7, 0, 0, 0, 6, 7, 5, 0xac, 2, 1, 7],
+        ),
+        (
+            LinkRequest::Over {
+                to: 5,
+                why: "cut".into(),
+            },
+            b"\x07\0\0\0\x06\x08\x05\x03cut",
+        ),
+        (LinkRequest::Again { to: 5 }, &[3, 0, 0, 0, 6, 9, 5]),
     ];
     for (request, vector) in requests {
         let mut out = Vec::new();
@@ -79,11 +104,74 @@ fn links() {
             },
             &[5, 0, 0, 0, 7, 5, 9, 1, 7],
         ),
+        (
+            LinkNotice::Listen {
+                mark: 9,
+                here: true,
+            },
+            &[4, 0, 0, 0, 7, 8, 9, 1],
+        ),
+        (
+            LinkNotice::NoDirect { why: "off".into() },
+            b"\x06\0\0\0\x07\x09\x03off",
+        ),
+        (
+            LinkNotice::Direct {
+                mark: 9,
+                federate: FederateHandle(2),
+                address: "::1".into(),
+                port: 3,
+                secret: vec![5; 2],
+            },
+            b"\x0c\0\0\0\x07\x0a\x09\x02\x03::1\x03\x02\x05\x05",
+        ),
+        (LinkNotice::Broken { mark: 9 }, &[3, 0, 0, 0, 7, 11, 9]),
+        (
+            LinkNotice::Rest {
+                from: 9,
+                at: 300,
+                frames: vec![7],
+            },
+            &[7, 0, 0, 0, 7, 12, 9, 0xac, 2, 1, 7],
+        ),
     ];
     for (notice, vector) in notices {
         let mut out = Vec::new();
         put_link_notice(&mut out, &notice);
         is(&out, vector);
+    }
+}
+
+#[test]
+fn on_a_link() {
+    let hello = OnLink::Hello {
+        version: 1,
+        mark: 9,
+        proof: vec![7; 2],
+    };
+    let confirm = OnLink::Confirm { position: 300 };
+    let group = OnLink::Group {
+        address: "a".into(),
+        port: 7,
+        secret: vec![1, 2],
+    };
+    let turn = OnLink::Turn {
+        turn: 3,
+        sent: 5,
+        grouped: true,
+    };
+    for (said, vector) in [
+        (hello, &[7, 0, 0, 0, 8, 1, 1, 9, 2, 7, 7][..]),
+        (confirm, &[4, 0, 0, 0, 8, 2, 0xac, 2]),
+        (group, &[8, 0, 0, 0, 8, 3, 1, b'a', 7, 2, 1, 2]),
+        (OnLink::Joined, &[2, 0, 0, 0, 8, 4]),
+        (OnLink::Hears { on: true }, &[3, 0, 0, 0, 8, 5, 1]),
+        (turn, &[5, 0, 0, 0, 8, 6, 3, 5, 1]),
+    ] {
+        let mut out = Vec::new();
+        put_on_link(&mut out, &said);
+        assert_eq!(out, vector);
+        assert_eq!(read_on_link(&vector[4..]), Some(Ok(said)));
     }
 }
 

@@ -151,7 +151,7 @@ impl RtiAmbassador {
     pub fn disconnect(&self) -> Result<(), Exception> {
         self.leave_to_parent();
         let service = Service::Disconnect;
-        let Ok(now) = self.now(service) else {
+        let Ok(now) = self.past_resignation(service) else {
             return Ok(());
         };
         now.serve(service, Lrc::disconnect)?;
@@ -198,6 +198,31 @@ impl RtiAmbassador {
         work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
         self.now(service)?.serve(service, work)
+    }
+
+    /// The way of a service that sends values as most do. False, and nothing is done: it goes by
+    /// [`RtiAmbassador::serve`].
+    #[inline(always)]
+    pub(crate) fn serve_plainly(
+        &self,
+        service: Service,
+        work: impl FnOnce(&mut Lrc<Link>) -> bool,
+    ) -> bool {
+        if !self.is_here() {
+            return false;
+        }
+        let links = match &*self.connected.lock() {
+            Some(connected) => connected.links.clone(),
+            None => return false,
+        };
+        let mut state = links.lock();
+        if !links.has_room(&mut state) || state.lrc.wants_time() || !work(&mut state.lrc) {
+            return false;
+        }
+        state.lrc.enter(service, false);
+        fault!(state, "service");
+        links.sent_data(state);
+        true
     }
 
     /// The connection that a service works on, from its first to its last step: another thread may

@@ -36,7 +36,7 @@ impl Wanted {
     /// The setting's word.
     pub(crate) fn of(word: &str) -> Self {
         match word {
-            "datagrams" => Wanted::Always,
+            "datagrams" | "multicast" => Wanted::Always,
             "stream" => Wanted::Never,
             _ => Wanted::Auto,
         }

@@ -1,8 +1,8 @@
 //! Callbacks to the federate, one after another.
 
-use crate::links::Links;
-use parking_lot::Mutex;
-use starling_core::Callback;
+use crate::links::{Links, Locked};
+use parking_lot::{Mutex, MutexGuard};
+use starling_core::{Callback, PlainCallback};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -11,6 +11,12 @@ pub trait FederateAmbassador: Send {
     /// A callback. The error names the callback and says what was thrown; it is reported with the
     /// federate's name, and the next callback comes all the same. A panic ends the connection.
     fn deliver(&mut self, callback: Callback) -> Result<(), String>;
+
+    /// The same for values as most are, which come this way alone: whoever can take them as they are need not
+    /// have a [`Callback`] made of them.
+    fn deliver_plain(&mut self, callback: &PlainCallback) -> Result<(), String> {
+        self.deliver(callback.clone().into())
+    }
 }
 
 /// Where callbacks go. Callbacks of one ambassador never overlap.
@@ -22,7 +28,7 @@ pub(crate) struct Evocation {
 
 struct Federate {
     ambassador: Box<dyn FederateAmbassador>,
-    /// What it threw last, and how often without another between.
+    /// What it threw last, and how often without anything else thrown between.
     threw: (String, u64),
 }
 
@@ -36,7 +42,7 @@ impl Federate {
         *times += 1;
         match *times {
             1 => Some(why.clone()),
-            n if n == 10_u64.pow(n.ilog10()) => Some(format!("{why} ({n} times in a row by now)")),
+            n if n == 10_u64.pow(n.ilog10()) => Some(format!("{why} ({n} times by now)")),
             _ => None,
         }
     }
@@ -74,6 +80,27 @@ impl Evocation {
     pub(crate) fn one(&self, links: &Links) -> bool {
         let mut federate = self.federate.lock();
         let mut state = links.lock();
+        let Some(plain) = state.lrc.next_plain() else {
+            return self.one_of_any(links, federate, state);
+        };
+        drop(state);
+        let _inside = self.enter();
+        let deliver = || federate.ambassador.deliver_plain(&plain);
+        match catch_unwind(AssertUnwindSafe(deliver)) {
+            Ok(Ok(())) => {}
+            failed => end_badly(failed, &mut federate, links),
+        }
+        true
+    }
+
+    /// The same for what may not be as most is.
+    #[inline(never)]
+    fn one_of_any(
+        &self,
+        links: &Links,
+        mut federate: MutexGuard<'_, Federate>,
+        mut state: Locked<'_>,
+    ) -> bool {
         let Some(callback) = state.lrc.next_callback() else {
             return false;
         };
@@ -82,17 +109,7 @@ impl Evocation {
         let _inside = self.enter();
         match catch_unwind(AssertUnwindSafe(|| federate.ambassador.deliver(callback))) {
             Ok(Ok(())) => {}
-            Ok(Err(why)) => {
-                let Some(why) = federate.threw(why) else {
-                    return true;
-                };
-                let who = match links.lock().lrc.federate() {
-                    Some(federate) => format!("federate '{}'", federate.name()),
-                    None => "the federate".to_owned(),
-                };
-                starling_net::remark(format_args!("starling: {who} threw from {why}"));
-            }
-            Err(_) => links.break_down("the federate panicked in a callback"),
+            failed => end_badly(failed, &mut federate, links),
         }
         true
     }
@@ -106,6 +123,22 @@ impl Evocation {
         self.inside.store(this_thread(), Ordering::Relaxed);
         Inside(&self.inside)
     }
+}
+
+/// A callback has thrown, or panicked.
+#[cold]
+fn end_badly(how: std::thread::Result<Result<(), String>>, federate: &mut Federate, links: &Links) {
+    let Ok(thrown) = how else {
+        return links.break_down("the federate panicked in a callback");
+    };
+    let Some(why) = thrown.err().and_then(|why| federate.threw(why)) else {
+        return;
+    };
+    let who = match links.lock().lrc.federate() {
+        Some(federate) => format!("federate '{}'", federate.name()),
+        None => "the federate".to_owned(),
+    };
+    starling_net::remark(format_args!("starling: {who} threw from {why}"));
 }
 
 impl Drop for Inside<'_> {
@@ -149,9 +182,9 @@ mod tests {
             told,
             [
                 "it",
-                "it (10 times in a row by now)",
-                "it (100 times in a row by now)",
-                "it (1000 times in a row by now)",
+                "it (10 times by now)",
+                "it (100 times by now)",
+                "it (1000 times by now)",
                 "other",
                 "it",
             ]

@@ -1,15 +1,18 @@
 //! What has come, on the stream from rtiexec and in peers' rings, goes to the LRC.
 
 use crate::datagrams::{self, Receiving};
+use crate::direct::Change;
+use crate::link::Link;
 use crate::links::{ReadSide, State};
+use crate::peers::{Introduced, Peers};
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
-use starling_core::message::FromExecutive;
-use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
+use starling_core::message::{Data, FromExecutive};
+use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolError};
 use starling_net::LinkReader;
 use starling_ring::{Board, RingWriter, Seat};
 use starling_wire::{
-    Frame, LinkNotice, LinkRequest, WireError, read_data, run_of_data, split_frame,
+    Frame, LinkNotice, LinkRequest, WireError, read_data, read_plain, run_of_data, split_frame,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -18,7 +21,7 @@ use std::time::Instant;
 
 /// Data is kept in pieces of at most this size: as long as one of its messages waits, a whole piece
 /// does.
-const BATCH_BYTES: usize = 16 * 1024;
+pub(crate) const BATCH_BYTES: usize = 16 * 1024;
 /// So many pieces of a ring are read before others have their turn.
 const PIECES_PER_TURN: usize = 8;
 /// If more than this of a peer's data waits for what comes on the stream, its ring is not read: its sender
@@ -34,14 +37,31 @@ pub(crate) struct Offer {
     board: Board,
 }
 
-fn refused(error: WireError) -> ProtocolError {
+/// Takes data as most is, with which `rest` of the batch begins, if this federate has sent it; returns what is left.
+#[inline(always)]
+fn take_plainly<'a>(
+    lrc: &mut Lrc<Link>,
+    batch: &Batch,
+    mut rest: &'a [u8],
+    by: Option<FederateHandle>,
+) -> &'a [u8] {
+    while let Some((data, used)) = read_plain(rest)
+        && by.is_none_or(|by| by == data.sender)
+        && lrc.receive_plainly(data, batch)
+    {
+        rest = &rest[used..];
+    }
+    rest
+}
+
+pub(crate) fn refused(error: WireError) -> ProtocolError {
     ProtocolError(error.0)
 }
 
 impl State {
     /// Takes what has come on the stream.
     pub(crate) fn take_frames(&mut self, side: &mut ReadSide) {
-        let (reader, rings) = (&mut side.reader, &mut side.rings);
+        let (reader, rings, peers) = (&mut side.reader, &mut side.rings, &mut side.peers);
         let receiving = &mut side.receiving;
         let refused = loop {
             let run = run_of_data(reader.inbox(), BATCH_BYTES);
@@ -69,8 +89,8 @@ impl State {
             }
             let taken = self.take(frame);
             reader.consume(used);
-            let noticed =
-                taken.and_then(|notice| self.look_at_links(notice, reader, rings, receiving));
+            let noticed = taken
+                .and_then(|notice| self.look_at_links(notice, reader, (rings, peers), receiving));
             if let Err(error) = noticed {
                 break error;
             }
@@ -81,7 +101,11 @@ impl State {
     /// Takes the frames of the batch, all of which are data.
     pub(crate) fn take_batch(&mut self) -> Result<(), ProtocolError> {
         let mut rest = self.batch.bytes();
-        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
+        loop {
+            rest = take_plainly(&mut self.lrc, &self.batch, rest, None);
+            let Some((frame, used)) = split_frame(rest).map_err(refused)? else {
+                return Ok(());
+            };
             rest = &rest[used..];
             if let Some(data) = read_data(frame) {
                 self.lrc.receive_data(
@@ -91,7 +115,6 @@ impl State {
                 )?;
             }
         }
-        Ok(())
     }
 
     fn take(&mut self, frame: &[u8]) -> Result<Option<LinkNotice>, ProtocolError> {
@@ -131,22 +154,26 @@ impl State {
         &mut self,
         notice: Option<LinkNotice>,
         reader: &mut LinkReader,
-        rings: &mut Rings,
+        (rings, peers): (&mut Rings, &mut Peers),
         receiving: &mut Option<Receiving>,
     ) -> Result<(), ProtocolError> {
         match notice {
             Some(LinkNotice::Datagrams { port, secret }) => {
                 *receiving = self.begin_datagrams(port, &secret)?;
             }
-            Some(notice) => self.take_notice(notice, reader, rings)?,
+            Some(notice) => self.take_notice(notice, reader, rings, peers)?,
             None => {}
         }
         if self.has_links && !self.lrc.is_member() {
-            self.close_links(rings);
+            self.close_links(rings, peers);
         }
         if std::mem::take(&mut self.begins_links) {
-            self.close_links(rings);
+            self.close_links(rings, peers);
             self.offer();
+            if let Some(all) = self.wants_direct {
+                let link = self.lrc.outbox();
+                link.put_link_request(&LinkRequest::Direct { all });
+            }
             self.ask_for_datagrams();
         }
         if self.lrc.outbox().datagrams.is_none() {
@@ -155,9 +182,11 @@ impl State {
         Ok(())
     }
 
-    fn close_links(&mut self, rings: &mut Rings) {
+    fn close_links(&mut self, rings: &mut Rings, peers: &mut Peers) {
         rings.close();
+        peers.close();
         self.lrc.outbox().shared = None;
+        self.lrc.outbox().direct = None;
         self.lrc.outbox().datagrams = None;
         self.offer = None;
         self.has_links = false;
@@ -241,8 +270,31 @@ impl State {
         notice: LinkNotice,
         reader: &mut LinkReader,
         rings: &mut Rings,
+        peers: &mut Peers,
     ) -> Result<(), ProtocolError> {
         match notice {
+            LinkNotice::Listen { mark, here } => self.listen(mark, here, peers),
+            LinkNotice::Direct {
+                mark,
+                federate,
+                address,
+                port,
+                secret,
+            } => {
+                let who = Introduced {
+                    mark,
+                    federate,
+                    address,
+                    port,
+                    secret,
+                };
+                self.meet(who, peers)?;
+            }
+            LinkNotice::Broken { mark } => self.peer_broke_off(mark, peers),
+            LinkNotice::Rest { from, at, frames } => {
+                self.take_rest_of(from, at, &frames, peers)?;
+            }
+            LinkNotice::Gone { mark } if self.peer_is_gone(mark, peers)? => {}
             LinkNotice::Seated { number, seat, mark } => {
                 let seat = seat_of(seat)?;
                 // Else of an offer before the last.
@@ -256,7 +308,9 @@ impl State {
                 }
             }
             // Why, `starling ps` says.
-            LinkNotice::Datagrams { .. } | LinkNotice::NoDatagrams { .. } => {}
+            LinkNotice::Datagrams { .. }
+            | LinkNotice::NoDatagrams { .. }
+            | LinkNotice::NoDirect { .. } => {}
             LinkNotice::Refused { number, .. } => {
                 self.offer.take_if(|offer| offer.number == number);
             }
@@ -360,19 +414,21 @@ impl State {
         }
         // A fence may have ended this federate's membership.
         if self.has_links && !self.lrc.is_member() {
-            self.close_links(rings);
+            rings.close();
+            self.lrc.outbox().shared = None;
         }
     }
 
     /// Whether so much of a peer's data waits for what comes on the stream that its ring is not read.
-    fn holds_much_of(&self, federate: FederateHandle) -> bool {
+    pub(crate) fn holds_much_of(&self, federate: FederateHandle) -> bool {
         let held = self.lrc.federate().map(|own| own.held_bytes(federate));
         held.is_some_and(|held| held > HELD_BYTES_MAX)
     }
 
     /// Something has come: rings that were not read are, if what they come after was that.
-    pub(crate) fn look_at_early(&self, rings: &mut Rings) {
+    pub(crate) fn look_at_early(&self, rings: &mut Rings, peers: &mut Peers) {
         rings.look_at_early(|federate| self.holds_much_of(federate));
+        peers.look_at_early(|federate| self.holds_much_of(federate));
     }
 
     /// Takes all that a peer's ring has; false: there is more than a ring can hold.
@@ -416,16 +472,17 @@ impl State {
     }
 
     /// Takes the frames of the batch, all of which are a peer's. An error is the peer's fault.
-    fn take_of_peer(&mut self, federate: FederateHandle) -> Result<(), ProtocolError> {
+    pub(crate) fn take_of_peer(&mut self, federate: FederateHandle) -> Result<(), ProtocolError> {
         let mut rest = self.batch.bytes();
-        while let Some((frame, used)) = split_frame(rest).map_err(refused)? {
+        loop {
+            rest = take_plainly(&mut self.lrc, &self.batch, rest, Some(federate));
+            let Some((frame, used)) = split_frame(rest).map_err(refused)? else {
+                break;
+            };
             rest = &rest[used..];
             let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
             let data = data.map_err(refused)?;
-            if data.sender != federate || data.is_in_time_order() {
-                let why = "data of another federate, or that belongs to rtiexec's stream";
-                return Err(ProtocolError(why.into()));
-            }
+            belongs_to(federate, &data)?;
             self.lrc
                 .receive_data(&data, DataPath::Direct, Some(&self.batch))?;
         }
@@ -459,41 +516,54 @@ impl State {
     pub(crate) fn settle_paths(&mut self) -> bool {
         let mut any = false;
         while self.lrc.outbox().is_unsettled() {
-            let now = Instant::now();
-            let Some(mut shared) = self.lrc.outbox().shared.take() else {
-                break;
-            };
-            let members = self.lrc.federate();
-            let change = shared.next_change(now, |f| members.is_some_and(|m| m.is_member(f)));
-            let link = self.lrc.outbox();
-            link.shared = Some(shared);
-            let Some(change) = change else {
+            let Some(change) = self.next_change(Instant::now()) else {
                 break;
             };
             any = true;
-            let to = change.mark;
-            let request = match change.path {
-                None => LinkRequest::Relay {
-                    to,
-                    frames: Vec::new(),
-                },
-                Some(path) => {
-                    self.lrc.set_data_path(change.federate, path);
-                    if path == DataPath::Executive {
-                        // rtiexec was told when it was detached.
-                        continue;
+            match change {
+                Change::Path {
+                    mark,
+                    federate,
+                    path,
+                } => {
+                    self.lrc.set_data_path(federate, path);
+                    if path == DataPath::Direct {
+                        let path = LinkRequest::Path {
+                            to: mark,
+                            shared: true,
+                            why: String::new(),
+                        };
+                        self.lrc.outbox().put_link_request(&path);
                     }
-                    LinkRequest::Path {
-                        to,
-                        shared: true,
-                        why: String::new(),
-                    }
+                    // Else rtiexec was told why, or is next.
                 }
-            };
-            self.lrc.outbox().put_link_request(&request);
+                Change::Tell(request) => self.lrc.outbox().put_link_request(&request),
+            }
         }
         any
     }
+
+    fn next_change(&mut self, now: Instant) -> Option<Change> {
+        let link = self.lrc.outbox();
+        let (shared, direct) = (link.shared.take(), link.direct.take());
+        let members = self.lrc.federate();
+        let is_member = |f| members.is_some_and(|m| m.is_member(f));
+        let (mut shared, mut direct) = (shared, direct);
+        let change = shared.as_mut().and_then(|s| s.next_change(now, is_member));
+        let change = change.or_else(|| direct.as_mut()?.next_change(now, is_member));
+        let link = self.lrc.outbox();
+        (link.shared, link.direct) = (shared, direct);
+        change
+    }
+}
+
+/// An error if a peer must not send this on a link of its own.
+pub(crate) fn belongs_to(federate: FederateHandle, data: &Data<'_>) -> Result<(), ProtocolError> {
+    if data.sender == federate && !data.is_in_time_order() {
+        return Ok(());
+    }
+    let why = "data of another federate, or that belongs to rtiexec's stream";
+    Err(ProtocolError(why.into()))
 }
 
 /// What is to be offered: a ring, a board, and the descriptors of both and of the doorbell.

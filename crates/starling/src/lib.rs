@@ -25,6 +25,9 @@ mod ambassador;
 mod background;
 mod datagrams;
 mod delivery;
+mod direct;
+mod greeting;
+mod group;
 mod handshake;
 mod intake;
 mod link;
@@ -32,6 +35,7 @@ mod links;
 mod modules;
 mod notes;
 mod patience;
+mod peers;
 mod query;
 mod rings;
 mod services;
@@ -40,6 +44,7 @@ mod sync;
 #[cfg(test)]
 mod tests;
 mod turns;
+mod window;
 
 pub use ambassador::{CallbackModel, RtiAmbassador};
 pub use delivery::FederateAmbassador;
@@ -49,7 +54,7 @@ pub use starling_core::message::{AttributeRegions, FederationInformation, Resign
 pub use starling_core::{
     AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,
     InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle, MessageTime,
-    ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, RegionHandle,
-    RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus, Service, ServiceGroup,
-    SynchronizationPointFailure, TimeType, Transportation,
+    ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, PlainCallback,
+    RegionHandle, RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus, Service,
+    ServiceGroup, SynchronizationPointFailure, TimeType, Transportation,
 };

@@ -1,9 +1,10 @@
 //! The link to rtiexec: what waits to be written on it and when that is due, and whether its other end
-//! lives. With it goes what is sent to federates of this host in shared memory.
+//! lives. With it goes what is sent to other federates in shared memory and on links of their own.
 
 use crate::datagrams::Sending;
+use crate::direct::Direct;
 use crate::shared::Shared;
-use starling_core::message::{Data, ToExecutive};
+use starling_core::message::{Data, DataSent, RequestBody, ToExecutive, federation};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
 use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
 use starling_rid::{BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
@@ -32,6 +33,8 @@ pub(crate) struct Link {
     bundling: Bundling,
     /// Data goes to some federates of this host in shared memory.
     pub(crate) shared: Option<Box<Shared>>,
+    /// Data goes to some federates on TCP links.
+    pub(crate) direct: Option<Box<Direct>>,
     /// Best-effort data may go to rtiexec by datagrams.
     pub(crate) datagrams: Option<Box<Sending>>,
     /// How large a bundle of it is.
@@ -59,6 +62,7 @@ impl Link {
             frame_bytes_max: usize::MAX,
             bundling,
             shared: None,
+            direct: None,
             datagrams: None,
             datagram_bytes: if alone {
                 0
@@ -108,9 +112,16 @@ impl Link {
         self.writer.attach(descriptors);
     }
 
-    /// Whether data waits for room in shared memory.
+    /// The links to others, and the stream on which is relayed what does not pass there.
+    pub(crate) fn direct_and_writer(&mut self) -> (Option<&mut Direct>, &mut LinkWriter) {
+        (self.direct.as_deref_mut(), &mut self.writer)
+    }
+
+    /// Whether data waits for room in shared memory, or for a reader of a link.
+    #[inline]
     pub(crate) fn is_waiting(&self) -> bool {
         self.shared.as_ref().is_some_and(|s| s.is_waiting())
+            || self.direct.as_ref().is_some_and(|d| d.is_waiting())
     }
 
     /// Bytes written, and calls for them.
@@ -123,14 +134,35 @@ impl Link {
     #[inline]
     pub(crate) fn is_unsettled(&self) -> bool {
         self.shared.as_ref().is_some_and(|s| s.is_unsettled())
+            || self.direct.as_ref().is_some_and(|d| d.is_unsettled())
     }
 
-    /// Puts what waits into shared memory, as far as there is room; until when to wait for more, if
-    /// that was not all. Who has kept everybody waiting for too long gets it by way of rtiexec.
+    /// Puts what waits into shared memory, as far as there is room, and writes what links take; until when to wait
+    /// for more room, if that was not all. Who has kept everybody waiting for too long gets it by way of rtiexec.
     pub(crate) fn put_waiting(&mut self, now: Instant) -> Option<Instant> {
-        let shared = self.shared.as_mut()?;
-        let until = (!shared.put_waiting()).then(|| shared.judge_slow(now, &mut self.writer));
-        until.filter(|_| shared.is_waiting())
+        let stream = &mut self.writer;
+        let shared = self.shared.as_mut().and_then(|shared| {
+            let until = (!shared.put_waiting()).then(|| shared.judge_slow(now, stream));
+            until.filter(|_| shared.is_waiting())
+        });
+        let direct = self.direct.as_mut();
+        let direct = direct.and_then(|direct| direct.put_waiting(now, stream));
+        [shared, direct].into_iter().flatten().min()
+    }
+
+    /// The links to others that take nothing now.
+    pub(crate) fn blocked(&self) -> Vec<(u64, Arc<Stream>)> {
+        self.direct.as_ref().map_or_else(Vec::new, |d| d.blocked())
+    }
+
+    /// Links to others take something again.
+    pub(crate) fn have_room<'a>(&mut self, marks: impl IntoIterator<Item = &'a u64>) {
+        if let Some(direct) = &mut self.direct {
+            let now = Instant::now();
+            for mark in marks {
+                direct.has_room(*mark, &mut self.writer, now);
+            }
+        }
     }
 
     /// Bytes that wait to be written.
@@ -141,8 +173,9 @@ impl Link {
     /// When the bundle must be written, if one waits.
     pub(crate) fn bundle_due(&self) -> Option<Instant> {
         let shared = self.shared.as_ref().and_then(|s| s.due());
+        let direct = self.direct.as_ref().and_then(|d| d.due());
         let datagram = self.datagrams.as_ref().and_then(|s| s.due());
-        [self.bundle.due(), shared, datagram]
+        [self.bundle.due(), shared, direct, datagram]
             .into_iter()
             .flatten()
             .min()
@@ -160,6 +193,12 @@ impl Link {
             && shared.is_due()
         {
             // With it goes what it comes after.
+            self.flush_if_free();
+            return self.pending();
+        }
+        if let Some(direct) = &mut self.direct
+            && direct.is_due()
+        {
             self.flush_if_free();
             return self.pending();
         }
@@ -218,6 +257,9 @@ impl Link {
         if let Some(shared) = &mut self.shared {
             shared.publish();
         }
+        if let Some(direct) = &mut self.direct {
+            direct.flush(&mut self.writer);
+        }
     }
 
     /// Writes what waits, unless the link has no room: then whoever watches it for some does, and each
@@ -233,9 +275,12 @@ impl Link {
         }
     }
 
-    /// Whether the last write found no room for all, once: the link is to be watched for some.
+    /// Whether the last write found no room for all, once: the link is to be watched for some; this one, or one to
+    /// another federate.
     pub(crate) fn has_become_full(&mut self) -> bool {
-        self.is_blocked() && !std::mem::replace(&mut self.told, true)
+        let direct = self.direct.as_mut().is_some_and(|d| d.has_blocked());
+        let own = self.is_blocked() && !std::mem::replace(&mut self.told, true);
+        own || direct
     }
 
     /// Something has come to a thread that waited for it: what is sent next may be the answer.
@@ -252,6 +297,9 @@ impl Link {
         self.bundle.turned();
         if let Some(shared) = &mut self.shared {
             shared.turned();
+        }
+        if let Some(direct) = &mut self.direct {
+            direct.turned();
         }
         if let Some(sending) = &mut self.datagrams {
             sending.turned();
@@ -298,7 +346,10 @@ impl Link {
         }
         let beat = self.last_written + self.heartbeat;
         let asks = self.datagrams.as_mut().map(|s| s.keep_time(now));
-        Some(asks.map_or(beat, |asks| asks.min(beat)))
+        let heartbeat = self.heartbeat;
+        let group = self.direct.as_mut();
+        let group = group.and_then(|direct| direct.keep_time(now, heartbeat));
+        Some(asks.into_iter().chain(group).fold(beat, Instant::min))
     }
 
     /// Nothing is there to read. A peer that was silent for too long is lost if its host is: a
@@ -321,6 +372,41 @@ impl Link {
         let news = silent >= self.timeout && !self.ended && !self.missed;
         self.missed |= news;
         news.then_some(silent)
+    }
+
+    /// Sends data on links to single federates.
+    #[inline(never)]
+    fn put_on_links(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
+        if let Some(direct) = &mut self.direct {
+            direct.send(to, &mut self.writer, &data);
+        }
+    }
+
+    /// Sends data that may go by a datagram.
+    #[inline(never)]
+    fn put_beside_datagrams(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
+        let data = &data;
+        if is_best_effort(data) {
+            let path = DataPath::Executive;
+            self.put_best_effort(DataOut { to, path, data });
+        } else {
+            put_data(self.writer.out(), data);
+        }
+    }
+
+    /// Whether all that is to be done behind a message was done behind the last one: a bundle waits, whoever writes
+    /// it when it is due knows, and it was looked at the clock not long ago. Then `most` bytes wait at most.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self, most: usize) -> bool {
+        let others = self.datagrams.is_some() || self.direct.is_some();
+        if others || self.reminder.at.is_none() {
+            return false;
+        }
+        let pending = self.writer.pending();
+        match &mut self.shared {
+            None => pending <= most && self.bundle.goes_on(pending),
+            Some(shared) => pending == 0 && shared.goes_on(),
+        }
     }
 
     /// Ends it in both directions.
@@ -369,6 +455,11 @@ impl Outbox for Link {
         {
             shared.put_by_force(&mut self.writer);
         }
+        if let (ToExecutive::Request(request), Some(direct)) = (&message, &mut self.direct)
+            && let RequestBody::Federation(federation::Request::Resign(_)) = request.body
+        {
+            direct.relay_all(&mut self.writer);
+        }
         if let Some(sending) = &mut self.datagrams {
             // It comes before: rtiexec may take it for nothing behind this.
             sending.flush(Instant::now());
@@ -388,27 +479,32 @@ impl Outbox for Link {
         self.follow_stream();
     }
 
-    #[inline]
+    // Where it is sent, so that a frame need not stand in memory before it stands in the bundle.
+    #[inline(always)]
     fn data(&mut self, frame: DataOut<'_>) {
         match (frame.path, &mut self.shared) {
-            (DataPath::Executive, _) => {
-                if self.datagrams.is_some() && is_best_effort(frame.data) {
-                    self.put_best_effort(frame);
-                } else {
-                    put_data(self.writer.out(), frame.data);
+            (DataPath::Executive, _) if self.datagrams.is_none() => {
+                put_data(self.writer.out(), frame.data);
+            }
+            (DataPath::Executive, _) => self.put_beside_datagrams(frame.to, *frame.data),
+            // Each knows its own; who has just gone is nobody's.
+            (DataPath::Direct, shared) => {
+                if let Some(shared) = shared {
+                    shared.send(frame.to, &mut self.writer, frame.data);
+                }
+                if self.direct.is_some() {
+                    self.put_on_links(frame.to, *frame.data);
                 }
             }
-            (DataPath::Direct, Some(shared)) => {
-                shared.send(frame.to, &mut self.writer, frame.data);
-            }
-            // To who has just gone.
-            (DataPath::Direct, None) => {}
         }
     }
 
     fn fence(&mut self, to: FederateHandle, fence: &Data<'_>) {
         if let Some(shared) = &mut self.shared {
             shared.send(&[to], &mut self.writer, fence);
+        }
+        if let Some(direct) = &mut self.direct {
+            direct.send(&[to], &mut self.writer, fence);
         }
     }
 }

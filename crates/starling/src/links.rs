@@ -1,25 +1,28 @@
-//! The links of an LRC, and when they are read and written: the stream to rtiexec, and the memory of
-//! federates of the same host. Which thread reads, and which waits, [`Turns`] says.
+//! The links of an LRC, and when they are read and written: the stream to rtiexec, the memory of
+//! federates of the same host, and TCP links to others. Which thread reads, and which waits, [`Turns`] says.
 
 use crate::datagrams::{Receiving, Wanted};
 use crate::handshake::{OpenError, Opening};
 use crate::intake::Offer;
 use crate::link::Link;
 use crate::patience::Patience;
+use crate::peers::Peers;
 use crate::rings::Rings;
 use crate::turns::{self, Ends, Task, Turns, Wake};
 use starling_core::message::ToExecutive;
 use starling_core::{
-    Batch, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
+    Batch, Conflated, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
 };
-use starling_net::{Alarm, Challenge, Fill, LinkReader, Stream, Waiter, Waker, Watch};
+use starling_net::{Alarm, Challenge, Endpoint, Fill, LinkReader, Stream, Waiter, Waker, Watch};
 use starling_rid::{
-    CALLBACKS_SPIN_US, CONNECT_TIMEOUT_S, LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_WITHHELD_BYTES, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_RING_BYTES,
+    CALLBACKS_SPIN_US, CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, CONNECT_TIMEOUT_S,
+    LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_WITHHELD_BYTES, MULTICAST_GROUP,
+    Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN, TRANSPORT_PATH, TRANSPORT_RING_BYTES,
     TRANSPORT_SHARED_MEMORY,
 };
 use starling_wire::FRAME_BYTES_MAX;
 use std::io;
+use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,6 +33,15 @@ pub(crate) struct State {
     pub(crate) batch: Batch,
     /// How large a ring to offer; 0: none.
     pub(crate) ring_bytes: usize,
+    /// Whether to ask for TCP links to others, and to all of them.
+    pub(crate) wants_direct: Option<bool>,
+    /// Where to take them.
+    pub(crate) listens: Option<Endpoint>,
+    /// What one of them may keep.
+    pub(crate) window: usize,
+    /// Whether best-effort data goes to who has such a link by a group, and which, if that was said.
+    pub(crate) groups: bool,
+    pub(crate) group: Option<SocketAddrV4>,
     /// Whether to ask for datagrams.
     pub(crate) wants_datagrams: Wanted,
     /// Offers made so far.
@@ -61,16 +73,25 @@ pub(crate) struct State {
 pub(crate) struct ReadSide {
     pub(crate) reader: LinkReader,
     pub(crate) rings: Rings,
+    pub(crate) peers: Peers,
     /// Best-effort data that comes by datagrams.
     pub(crate) receiving: Option<Receiving>,
     /// When the stream was last seen to have nothing.
     asked: Instant,
-    /// What came last came in a peer's ring.
-    by_ring: bool,
+    /// By which way something came last.
+    by: By,
     waiter: Waiter,
     patience: Patience,
     /// When a service of a federate without background thread looked last.
     looked: Instant,
+}
+
+/// A way by which data comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Stream,
+    Ring,
+    Link,
 }
 
 /// A connection, shared by the federate's threads and the background thread.
@@ -119,6 +140,11 @@ impl Links {
         let mut lrc = Lrc::new(link, DataPath::Executive);
         lrc.set_frame_bytes_max(frame_bytes_max);
         lrc.set_withheld_bytes_max(size(settings.get(LIMITS_WITHHELD_BYTES)));
+        let classes = |names: String| names.split_whitespace().map(str::to_owned).collect();
+        lrc.set_conflated(Conflated {
+            best_effort: classes(settings.get(CONFLATE_BEST_EFFORT)),
+            reliable: classes(settings.get(CONFLATE_RELIABLE)),
+        });
         let state = State {
             lrc,
             batch: Batch::default(),
@@ -126,6 +152,18 @@ impl Links {
                 "off" => 0,
                 _ => size(settings.get(TRANSPORT_RING_BYTES)),
             },
+            wants_direct: match settings.get(TRANSPORT_PATH).as_str() {
+                "direct" => Some(true),
+                "auto" => Some(false),
+                _ => None,
+            },
+            listens: settings.get(TRANSPORT_LISTEN),
+            window: size(settings.get(TRANSPORT_RING_BYTES)),
+            groups: settings.get(TRANSPORT_BEST_EFFORT) == "multicast",
+            group: settings.get(MULTICAST_GROUP).and_then(|group| match group {
+                Endpoint::Tcp { host, port } => Some(SocketAddrV4::new(host.parse().ok()?, port)),
+                Endpoint::Unix(_) => None,
+            }),
             wants_datagrams: Wanted::of(&settings.get(TRANSPORT_BEST_EFFORT)),
             offers: 0,
             offer: None,
@@ -148,9 +186,10 @@ impl Links {
         let read = ReadSide {
             reader,
             rings: Rings::default(),
+            peers: Peers::default(),
             receiving: None,
             asked: now,
-            by_ring: false,
+            by: By::Stream,
             waiter,
             patience: Patience::new(spin),
             looked: now,
@@ -192,19 +231,26 @@ impl Links {
 
     /// Waits without reading, and writes what is due or what the link has room for.
     fn sleep(&self, waiter: &Waiter, until: Instant) {
-        let (until, full) = {
+        let (until, full, links) = {
             let mut state = self.lock();
             let link = state.lrc.outbox();
             let until = link.keep_time_behind().map_or(until, |due| due.min(until));
             let full = link.is_blocked();
-            (until, full.then(|| link.stream().clone()))
+            (until, full.then(|| link.stream().clone()), link.blocked())
         };
-        let mut room = full.as_ref().map(|stream| Watch::write_only(&**stream));
+        let links = links.iter();
+        let mut room: Vec<_> = links.clone().map(|l| Watch::write_only(&*l.1)).collect();
+        room.extend(full.as_ref().map(|stream| Watch::write_only(&**stream)));
         let timeout = until.saturating_duration_since(Instant::now());
         // An error is a signal's interruption, or shows on the next read.
-        let _ = waiter.wait(room.as_mut_slice(), Some(timeout));
+        let _ = waiter.wait(&mut room, Some(timeout));
         let mut state = self.lock();
-        if room.is_some_and(|link| link.writable) {
+        let taking = links.zip(&room).filter(|(_, link)| link.writable);
+        state
+            .lrc
+            .outbox()
+            .have_room(taking.map(|((mark, _), _)| mark));
+        if full.is_some() && room.last().is_some_and(|link| link.writable) {
             state.flush();
         }
         state.report();
@@ -213,7 +259,7 @@ impl Links {
 
     /// Waits for the link until the deadline, reads what is there and applies it.
     fn read_once(&self, read: &mut ReadSide, deadline: Option<Instant>, waiter: Option<&Waiter>) {
-        let (until, blocked) = {
+        let (until, blocked, links) = {
             let mut state = self.lock();
             state.report();
             let wanted = state.awaiting_room;
@@ -222,14 +268,19 @@ impl Links {
                 None => link.keep_time(),
                 Some(_) => link.keep_time_behind(),
             };
-            let until = [deadline, due].into_iter().flatten().min();
+            let until = [deadline, due, read.peers.due()]
+                .into_iter()
+                .flatten()
+                .min();
             // Who waits for room learns of it by this thread, whichever writes what waits.
-            (until, link.is_blocked() || wanted)
+            (until, link.is_blocked() || wanted, link.blocked())
         };
         let timeout = until.map(|u| u.saturating_duration_since(Instant::now()));
-        let Some((filled, writable)) = self.await_news(read, timeout, blocked, waiter) else {
+        let news = self.await_news(read, timeout, (blocked, &links), waiter);
+        let Some((filled, writable, taking)) = news else {
             return;
         };
+        read.peers.look_at_time();
         let state = &mut *self.lock();
         fault!(
             state,
@@ -243,9 +294,10 @@ impl Links {
             state.awaiting_room = false;
             state.flush();
         }
+        state.lrc.outbox().have_room(taking);
         state.lrc.outbox().keep_time();
         if read.rings.has_news() {
-            read.by_ring = true;
+            read.by = By::Ring;
             if waiter.is_none() {
                 state.lrc.outbox().turned();
             }
@@ -257,13 +309,26 @@ impl Links {
             }
             state.warn_if_full();
         }
+        if read.peers.has_news() {
+            read.by = By::Link;
+            if waiter.is_none() {
+                state.lrc.outbox().turned();
+            }
+            let before = state.lrc.outbox().pending();
+            state.take_peers(&mut read.peers);
+            // As above, and what is to be relayed because a link is over.
+            if state.lrc.outbox().pending() > before {
+                state.flush();
+            }
+            state.warn_if_full();
+        }
         if read.receiving.is_some() {
             state.take_best_effort(read, waiter.is_none());
         }
         match filled {
             Ok(Fill::Nothing) => state.judge_silence(),
             Ok(Fill::Bytes(_) | Fill::More(_)) => {
-                read.by_ring = false;
+                read.by = By::Stream;
                 state.lrc.outbox().heard(waiter.is_none());
                 let before = state.lrc.outbox().pending();
                 state.take_frames(read);
@@ -280,66 +345,81 @@ impl Links {
             }
             Err(error) => state.end(&format!("the connection has broken: {error}")),
         }
-        state.look_at_early(&mut read.rings);
+        state.look_at_early(&mut read.rings, &mut read.peers);
         if state.settle_paths() {
             state.flush();
         }
     }
 
-    /// Waits until something has come, in a peer's ring or on the stream, and reads the stream; whether
-    /// this can be written to again. None: it is only polled, and nothing is there.
-    fn await_news(
+    /// Waits until something has come, in a peer's ring, on a link or on the stream, and reads the stream; whether
+    /// this can be written to again, and which of the links that are `full`. None: it is only polled, and nothing is
+    /// there.
+    fn await_news<'a>(
         &self,
         read: &mut ReadSide,
         timeout: Option<Duration>,
-        blocked: bool,
+        (blocked, full): (bool, &'a [(u64, Arc<Stream>)]),
         waiter: Option<&Waiter>,
-    ) -> Option<(io::Result<Fill>, bool)> {
+    ) -> Option<(io::Result<Fill>, bool, Vec<&'a u64>)> {
         let polls = timeout == Some(Duration::ZERO);
-        if !blocked && read.rings.has_news() {
-            return Some((read.fill_at_times(), false));
+        let stream_blocked = blocked;
+        let blocked = blocked || !full.is_empty();
+        let only = |filled| Some((filled, false, Vec::new()));
+        if !blocked && (read.rings.has_news() || read.peers.has_news()) {
+            return only(read.fill_at_times());
         }
         if polls {
-            if !blocked && !read.rings.is_empty() && !read.is_to_ask() {
+            let apart = read.peers.is_empty() && !read.rings.is_empty();
+            if !blocked && apart && !read.is_to_ask() {
                 return None;
             }
         } else if waiter.is_none() && !blocked {
             let asked = read.ask_again();
             if !matches!(asked, Ok(Fill::Nothing)) || read.has_news() {
-                return Some((asked, false));
+                return only(asked);
             }
         }
         let sleeps = !polls && read.rings.prepare_to_sleep();
         if !sleeps && !polls && !blocked {
             read.rings.awake(false);
-            return Some((Ok(Fill::Nothing), false));
+            return only(Ok(Fill::Nothing));
         }
-        let timeout = if sleeps {
+        let timeout = if sleeps && !read.peers.has_news() {
             timeout
         } else {
             Some(Duration::ZERO)
         };
         let stream = read.reader.stream().clone();
         let doorbell = read.rings.board().map(|board| board.doorbell());
-        let unused = || Watch::new(&*stream, false);
-        let mut watches = [Watch::new(&*stream, blocked), unused(), unused()];
-        let mut count = 1;
         let datagrams = read.receiving.as_ref().map(Receiving::socket);
+        let unused = || Watch::new(&*stream, false);
+        let mut own = [Watch::new(&*stream, stream_blocked), unused(), unused()];
+        let mut count = 1;
         if let Some(socket) = datagrams {
-            watches[count] = Watch::new(socket, false);
+            own[count] = Watch::new(socket, false);
             count += 1;
         }
-        // The last one.
+        // The last one of these.
         if let Some(doorbell) = &doorbell {
-            watches[count] = Watch::new(doorbell, false);
+            own[count] = Watch::new(doorbell, false);
             count += 1;
         }
+        let mut many = Vec::new();
+        let watches = if read.peers.is_empty() {
+            &mut own[..count]
+        } else {
+            many.extend(own.into_iter().take(count));
+            many.extend(read.peers.watches(full));
+            &mut many[..]
+        };
         let waiter = waiter.unwrap_or(&read.waiter);
-        let waited = waiter.wait(&mut watches[..count], timeout);
-        let ready = watches.map(|w| (w.readable, w.writable));
-        let link = ready[0];
-        let has_datagrams = datagrams.is_some() && ready[1].0;
-        let rung = doorbell.is_some() && ready[count - 1].0;
+        let waited = waiter.wait(watches, timeout);
+        let is_ready = |watch: &Watch<'_>| (watch.readable, watch.writable);
+        let link = is_ready(&watches[0]);
+        let has_datagrams = datagrams.is_some() && watches[1].readable;
+        let rung = doorbell.is_some() && watches[count - 1].readable;
+        let ready: Vec<_> = watches[count..].iter().map(is_ready).collect();
+        let taking = read.peers.awake(ready.into_iter(), full);
         read.rings.awake(rung);
         if has_datagrams && let Some(receiving) = &mut read.receiving {
             receiving.look();
@@ -350,7 +430,15 @@ impl Links {
             read.asked = Instant::now();
             Ok(Fill::Nothing)
         };
-        Some((filled, link.1))
+        Some((filled, link.1, taking))
+    }
+
+    /// After data was appended: as [`Self::sent`].
+    #[inline(always)]
+    pub(crate) fn sent_data<'a>(&'a self, mut state: Locked<'a>) {
+        if self.alone || !state.lrc.outbox().goes_on(self.send_queue) {
+            self.sent(state);
+        }
     }
 
     /// After something was appended: writes by the bundling rule, and waits while the queue is
@@ -440,6 +528,12 @@ impl Links {
                 self.read_once(side, Some(now), None);
             }
         });
+    }
+
+    /// Whether a service may go on that sends, at first sight: of most this is so.
+    #[inline(always)]
+    pub(crate) fn has_room(&self, state: &mut State) -> bool {
+        state.lrc.outbox().pending() < self.send_queue
     }
 
     /// Whether a service may go on that sends and, where rtiexec does not take it, reads on.
@@ -616,10 +710,10 @@ impl State {
     }
 
     /// Shows what the LRC has to say to whoever runs the federate.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn show_note(&mut self) {
         if let Some(note) = self.lrc.take_note() {
-            starling_net::remark(format_args!("starling: note: {note}"));
+            show(&note);
         }
     }
 
@@ -628,6 +722,12 @@ impl State {
         self.lrc.lose(why);
         self.lrc.outbox().shut_down();
     }
+}
+
+#[cold]
+fn show(note: &str) {
+    let note = starling_net::printable(note);
+    starling_net::remark(format_args!("starling: note: {note}"));
 }
 
 impl ReadSide {
@@ -642,7 +742,9 @@ impl ReadSide {
 
     /// Whether something has come but on the stream.
     fn has_news(&self) -> bool {
-        self.rings.has_news() || self.receiving.as_ref().is_some_and(Receiving::has_news)
+        self.rings.has_news()
+            || self.peers.has_news()
+            || self.receiving.as_ref().is_some_and(Receiving::has_news)
     }
 
     /// Reads the stream.
@@ -666,6 +768,15 @@ impl ReadSide {
         }
     }
 
+    /// Reads the link that was read last, and the stream if it was not read lately.
+    fn ask_links(&mut self) -> io::Result<Fill> {
+        if self.peers.ask_last() {
+            Ok(Fill::Nothing)
+        } else {
+            self.fill_at_times()
+        }
+    }
+
     /// Looks again and again for a while, letting others run in between: first at what brought
     /// something last.
     fn ask_again(&mut self) -> io::Result<Fill> {
@@ -673,15 +784,15 @@ impl ReadSide {
             return Ok(Fill::Nothing);
         };
         let start = Instant::now();
-        let near = if self.by_ring && self.rings.others_run() {
+        let near = if self.by == By::Ring && self.rings.others_run() {
             Self::NEAR.min(spin)
         } else {
             Duration::ZERO
         };
-        let mut filled = if self.by_ring {
-            self.fill_at_times()?
-        } else {
-            self.fill()?
+        let mut filled = match self.by {
+            By::Ring => self.fill_at_times()?,
+            By::Link => self.ask_links()?,
+            By::Stream => self.fill()?,
         };
         loop {
             let took = start.elapsed();
@@ -697,7 +808,10 @@ impl ReadSide {
             std::thread::yield_now();
             // What a ring has needs no system call to be seen.
             if !self.rings.has_news() {
-                filled = self.fill()?;
+                filled = match self.by {
+                    By::Link => self.ask_links()?,
+                    By::Ring | By::Stream => self.fill()?,
+                };
             }
         }
     }

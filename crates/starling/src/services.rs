@@ -1,7 +1,7 @@
 //! The services of the RTI ambassador. Those that need the executive's word wait for it, reading
 //! the link, and deliver no callback meanwhile.
 
-use crate::ambassador::RtiAmbassador;
+use crate::ambassador::{Now, RtiAmbassador};
 use crate::link::Link;
 use crate::links::Links;
 use crate::modules;
@@ -63,7 +63,8 @@ impl RtiAmbassador {
         modules: &[String],
     ) -> Result<FederateHandle, Exception> {
         let service = Service::JoinFederationExecution;
-        self.serve(service, |lrc| lrc.require_not_joined())?;
+        let now = self.past_resignation(service)?;
+        now.serve(service, |lrc| lrc.require_not_joined())?;
         let modules = modules::read_all(modules).map_err(|e| e.in_service(service))?;
         let answer = self.ask(service, |lrc| {
             lrc.join_federation_execution(name, kind, federation, modules)
@@ -86,7 +87,22 @@ impl RtiAmbassador {
     }
 
     /// Update Attribute Values, §6.10, in receive order.
+    #[inline(always)]
     pub fn update_attribute_values(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let service = Service::UpdateAttributeValues;
+        if self.serve_plainly(service, |lrc| lrc.update_plainly(instance, values, tag)) {
+            return Ok(());
+        }
+        self.update_closely(instance, values, tag)
+    }
+
+    #[inline(never)]
+    fn update_closely(
         &self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
@@ -98,7 +114,22 @@ impl RtiAmbassador {
     }
 
     /// Send Interaction, §6.12, in receive order.
+    #[inline(always)]
     pub fn send_interaction(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+    ) -> Result<(), Exception> {
+        let service = Service::SendInteraction;
+        if self.serve_plainly(service, |lrc| lrc.send_plainly(class, values, tag)) {
+            return Ok(());
+        }
+        self.send_closely(class, values, tag)
+    }
+
+    #[inline(never)]
+    fn send_closely(
         &self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
@@ -212,6 +243,14 @@ impl RtiAmbassador {
     /// The name of the federation execution's logical time implementation (getTimeFactory).
     pub fn time_implementation(&self) -> Result<String, Exception> {
         self.serve(Service::GetTimeFactory, Lrc::time_implementation)
+    }
+
+    /// The connection once a resignation that is under way has ended: whom the MOM has resigned is told that it is
+    /// no member before the federation execution knows of it, and may join or disconnect.
+    pub(crate) fn past_resignation(&self, service: Service) -> Result<Now, Exception> {
+        let now = self.now(service)?;
+        now.links.pump(None, |state| !state.lrc.is_resigning());
+        Ok(now)
     }
 
     /// Throws what a service throws here and now before it looks at its arguments.

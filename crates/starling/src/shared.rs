@@ -5,6 +5,7 @@
 //! Then the peer's data path is set to the executive. It is attached again, and its path set back, when
 //! it has read all that, which it is asked after a pause that doubles each time.
 
+use crate::direct::Change;
 use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
@@ -49,8 +50,8 @@ pub(crate) struct Shared {
     place: Place,
     bundle: Bundle,
     peers: Vec<Peer>,
-    /// The receivers of the frame before, and those of them who read the ring.
-    last: (Vec<FederateHandle>, Seats),
+    /// The receivers of the frame before, those of them who read the ring, and whether some are detached.
+    last: (Vec<FederateHandle>, Seats, bool),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
     /// Some peer's path may be to be changed.
@@ -76,14 +77,6 @@ struct Peer {
     stuck: Option<(u64, Instant)>,
 }
 
-/// What is to be changed for a peer.
-pub(crate) struct Change {
-    pub(crate) mark: u64,
-    pub(crate) federate: FederateHandle,
-    /// Its path; none: it is to be asked, by relaying nothing, to say when it has read all until then.
-    pub(crate) path: Option<DataPath>,
-}
-
 impl Shared {
     pub(crate) fn new(
         ring: RingWriter,
@@ -96,7 +89,7 @@ impl Shared {
             place,
             bundle: Bundle::new(bundling),
             peers: Vec::new(),
-            last: (Vec::new(), Seats::NONE),
+            last: (Vec::new(), Seats::NONE, false),
             waiting: VecDeque::new(),
             unsettled: false,
             frame_bytes_max,
@@ -159,20 +152,24 @@ impl Shared {
     }
 
     /// Puts a frame for these into the ring; for those who are detached on `stream`, to be relayed.
+    #[inline(always)]
     pub(crate) fn send<V: Run>(
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
         data: &Data<'_, V>,
     ) {
-        let frame = DataFrame::new(data);
+        let mut frame = DataFrame::empty();
+        frame.fill(data);
         if self.last.0 != to {
             self.last.1 = self.seats(to);
+            let mut detached = self.peers.iter().filter(|p| !p.attached);
+            self.last.2 = detached.any(|p| to.contains(&p.federate));
             self.last.0.clear();
             self.last.0.extend_from_slice(to);
         }
         let seats = self.last.1;
-        if seats.len() < to.len() {
+        if self.last.2 {
             self.relay_to_detached(to, stream, &frame);
         }
         if seats.is_empty() {
@@ -331,11 +328,10 @@ impl Shared {
                 if !peer.asked {
                     // From here on nothing is relayed to it, but for a fence.
                     peer.asked = true;
-                    return Some(Change {
-                        mark: peer.place.mark,
-                        federate: peer.federate,
-                        path: None,
-                    });
+                    return Some(Change::Tell(LinkRequest::Relay {
+                        to: peer.place.mark,
+                        frames: Vec::new(),
+                    }));
                 }
                 let times = peer.times.wrapping_add(1);
                 let mark = Place::attachment(self.place, peer.place, times).mark;
@@ -354,10 +350,10 @@ impl Shared {
                 } else {
                     DataPath::Executive
                 };
-                return Some(Change {
+                return Some(Change::Path {
                     mark: peer.place.mark,
                     federate: peer.federate,
-                    path: Some(path),
+                    path,
                 });
             }
             unsettled |= !direct;
@@ -394,6 +390,13 @@ impl Shared {
         let bundle = &mut self.bundle;
         let untimed = bundle.appended_untimed(pending);
         untimed.unwrap_or_else(|| bundle.appended(pending, Instant::now()))
+    }
+
+    /// Whether all that is to be done behind a frame was done behind the last one, as of a link.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let pending = usize::try_from(self.ring.pending()).unwrap_or(usize::MAX);
+        !self.is_waiting() && self.bundle.goes_on(pending)
     }
 
     /// When what was put is to be published, if something waits.
@@ -543,9 +546,13 @@ mod tests {
         let start = Instant::now();
         shared.detach(Seat::new(2).unwrap(), start, &mut stream);
         while !matches!(reader.reader.read(&mut Vec::new(), FRAME), Read::Over) {}
-        let mut change = |at| Some(shared.next_change(at, |_| true)?.path);
+        let mut change = |at| shared.next_change(at, |_| true);
         assert_eq!(change(start), None, "a pause");
-        assert_eq!(change(start + PAUSE_MIN), Some(None), "it is asked");
+        let asked = change(start + PAUSE_MIN);
+        assert!(matches!(
+            asked,
+            Some(Change::Tell(LinkRequest::Relay { .. }))
+        ));
         assert_eq!(
             change(start + PAUSE_MAX),
             None,
@@ -557,7 +564,10 @@ mod tests {
         };
         let again = Place::attachment(place(0), place(2), 1);
         reader.reader.rejoin(again.mark);
-        assert_eq!(change(start + PAUSE_MAX), Some(Some(DataPath::Direct)));
+        let path = DataPath::Direct;
+        assert!(
+            matches!(change(start + PAUSE_MAX), Some(Change::Path { path: p, .. }) if p == path)
+        );
     }
 
     #[test]

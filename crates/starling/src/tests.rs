@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 mod datagrams;
+mod direct;
 mod sharing;
 
 const MODELS: [CallbackModel; 2] = [CallbackModel::Evoked, CallbackModel::Immediate];
@@ -468,4 +469,48 @@ fn callbacks_of_two_connections_do_not_overlap() {
         comes.join().unwrap().unwrap();
     });
     assert!(rti.is_connected());
+}
+
+/// Whom the MOM resigns is no member to any of its services, whether or not the federation execution knows of it
+/// already.
+#[test]
+fn who_was_resigned_by_the_mom_joins_again_and_disconnects() {
+    let rtiexec = Rtiexec::start();
+    let (manager, _) = connect(&rtiexec, CallbackModel::Immediate, false);
+    let fom = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/data/fom/fleet/Manager.xml"
+    );
+    let fom = [fom.to_owned()];
+    manager
+        .create_federation_execution("F", &fom, None, "")
+        .unwrap();
+    let join = |rti: &RtiAmbassador| rti.join_federation_execution(None, "test", "F", &[]);
+    join(&manager).unwrap();
+    let service = "HLAmanager.HLAfederate.HLAservice.HLAresignFederationExecution";
+    let class = manager.interaction_class_handle(service).unwrap();
+    manager.publish_interaction_class(class).unwrap();
+    let parameter = |name| manager.parameter_handle(class, name).unwrap();
+    let (whom, action) = (parameter("HLAfederate"), parameter("HLAresignAction"));
+    let directive = (1 + ResignAction::NoAction as u32).to_be_bytes();
+    // It reads only when it is told to: of the resignation no more than what it was asked for.
+    let single = "callbacks.io=single-threaded";
+    let (rti, _hears) = connect_with(&rtiexec, CallbackModel::Evoked, false, single);
+    let resigned_by_mom = || {
+        let handle = join(&rti).unwrap();
+        let handle = [4, handle.0].map(u32::to_be_bytes).concat();
+        let values = [(whom, &handle[..]), (action, &directive[..])];
+        manager.send_interaction(class, &values, b"").unwrap();
+        until("it is no member", || {
+            rti.evoke_callback(0.0).unwrap();
+            let asked = rti.object_class_handle("HLAobjectRoot");
+            let no_member = ExceptionKind::FederateNotExecutionMember;
+            asked.map_err(|e| assert_eq!(e.kind, no_member)).is_err()
+        });
+    };
+    for _ in 0..5 {
+        resigned_by_mom();
+    }
+    rti.disconnect().unwrap();
+    assert!(!rti.is_connected());
 }

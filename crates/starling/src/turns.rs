@@ -255,14 +255,21 @@ impl<S: Ends, R, W: Wake> DerefMut for Locked<'_, S, R, W> {
 }
 
 impl<S: Ends, R, W: Wake> Drop for Locked<'_, S, R, W> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if panicking() && !self.unwinding {
-            self.shared
-                .state
-                .break_down("an error inside the RTI (a bug)");
-            self.turns.news();
+            self.break_down_inside();
         }
+    }
+}
+
+impl<S: Ends, R, W: Wake> Locked<'_, S, R, W> {
+    #[cold]
+    fn break_down_inside(&mut self) {
+        self.shared
+            .state
+            .break_down("an error inside the RTI (a bug)");
+        self.turns.news();
     }
 }
 

@@ -150,12 +150,12 @@ fn body(t: &mut String, row: &Row, method: &Method, places: &[usize]) -> Result<
     if let Some(kind) = row.result {
         let made = fill(kind.cpp_make, "result");
         let made = made.replace("result, result_count", "result.data, result.size");
-        let out = if places.len() < method.parameters.len() {
-            "out ="
-        } else {
-            "return"
+        let given = match kind.name {
+            _ if places.len() == method.parameters.len() => format!("return {made}"),
+            "Time" | "Interval" => format!("give(out, {made})"),
+            _ => format!("out = {made}"),
         };
-        writeln!(t, "    {out} {made};")?;
+        writeln!(t, "    {given};")?;
     }
     t.push_str("}\n\n");
     Ok(())

@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include <cstdlib>
+#include <limits>
 
 namespace conformance {
 
@@ -21,6 +22,9 @@ VariableLengthData data(std::string const &bytes) {
     return VariableLengthData(bytes.data(), bytes.size());
 }
 
+// All 64-bit numbers are values of this type.
+static_assert(std::numeric_limits<long double>::digits >= 63, "integer times are read as these");
+
 bool plain(Value const &value) { return value.kind == Value::Word || value.kind == Value::Text; }
 
 }
@@ -32,9 +36,9 @@ Values const &Arguments::itemsOf(Value const &value, Value::Kind kind) {
     return value.items;
 }
 
-double Arguments::number(Value const &value) {
+long double Arguments::number(Value const &value) {
     char *end = nullptr;
-    double const n = std::strtod(value.text.c_str(), &end);
+    long double const n = std::strtold(value.text.c_str(), &end);
     if (!plain(value) || value.text.empty() || *end)
         throw BadCommand("expected a number or a name that the API has, not " + print(value));
     return n;
@@ -46,7 +50,7 @@ void Arguments::read(Value const &value, bool &to) {
     to = value.text == "true";
 }
 
-void Arguments::read(Value const &value, double &to) { to = number(value); }
+void Arguments::read(Value const &value, double &to) { to = static_cast<double>(number(value)); }
 
 void Arguments::read(Value const &value, std::wstring &to) {
     if (value.kind != Value::Text)
@@ -263,7 +267,7 @@ void Arguments::read(Value const &value, std::unique_ptr<LogicalTime> &to) {
     if (integers(federate_, plain.text))
         to.reset(new HLAinteger64Time(static_cast<Integer64>(number(plain))));
     else
-        to.reset(new HLAfloat64Time(number(plain)));
+        to.reset(new HLAfloat64Time(static_cast<double>(number(plain))));
 }
 
 void Arguments::read(Value const &value, std::unique_ptr<LogicalTimeInterval> &to) {
@@ -271,7 +275,7 @@ void Arguments::read(Value const &value, std::unique_ptr<LogicalTimeInterval> &t
     if (integers(federate_, plain.text))
         to.reset(new HLAinteger64Interval(static_cast<Integer64>(number(plain))));
     else
-        to.reset(new HLAfloat64Interval(number(plain)));
+        to.reset(new HLAfloat64Interval(static_cast<double>(number(plain))));
 }
 
 }

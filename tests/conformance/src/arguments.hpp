@@ -78,7 +78,7 @@ public:
     }
 
     static Values const &itemsOf(Value const &, Value::Kind);
-    static double number(Value const &);
+    static long double number(Value const &);
 
 private:
     /// `invalid`, `madeup` or `name@hex`; false if the value is none of these.

@@ -51,7 +51,7 @@ void RTIambassadorImplementation::disableAsynchronousDelivery() {
 void RTIambassadorImplementation::queryLogicalTime(LogicalTime & out) {
     StarlingTime result = {};
     check(starling_query_logical_time(ambassador_, &result));
-    out = *madeTime(result);
+    give(out, *madeTime(result));
 }
 
 void RTIambassadorImplementation::modifyLookahead(LogicalTimeInterval const & lookahead) {
@@ -61,7 +61,7 @@ void RTIambassadorImplementation::modifyLookahead(LogicalTimeInterval const & lo
 void RTIambassadorImplementation::queryLookahead(LogicalTimeInterval & out) {
     StarlingTime result = {};
     check(starling_query_lookahead(ambassador_, &result));
-    out = *madeInterval(result);
+    give(out, *madeInterval(result));
 }
 
 void RTIambassadorImplementation::retract(MessageRetractionHandle message) {

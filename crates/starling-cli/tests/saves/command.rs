@@ -73,4 +73,29 @@ fn lists_shows_and_removes() {
     }
     let (_, text) = saves(directory.path(), &["list"]);
     assert_eq!(text.lines().count(), 1);
+    assert_eq!(saves(directory.path(), &[]), (true, text), "it lists");
+}
+
+#[test]
+fn a_label_that_no_argument_can_be_is_named_as_it_is_listed() {
+    let directory = tempfile::tempdir().unwrap();
+    let rtiexec = Rtiexec::start(directory.path());
+    let a = Federate::join(&rtiexec.address, "A");
+    save(&[&a], "a\0b");
+    let (_, text) = saves(directory.path(), &[]);
+    assert!(text.starts_with(r#""a\0b" of "Kept": "#), "{text}");
+    let which = [FEDERATION, r"a\0b"];
+    let (done, text) = saves(directory.path(), &["show", which[0], which[1]]);
+    assert!(done && text.contains("it can be restored"), "{text}");
+    // Whose label is just that comes first.
+    save(&[&a], which[1]);
+    for left in [1, 0] {
+        let (done, text) = saves(directory.path(), &["remove", which[0], which[1]]);
+        assert!(done, "{text}");
+        let there = store(directory.path()).list().unwrap();
+        assert_eq!(there.len(), left);
+        for save in there {
+            assert_eq!(save.description.unwrap().label, "a\0b");
+        }
+    }
 }

@@ -96,6 +96,27 @@ impl Subscribed {
             .update(model, &self.table, sender, class, values)
     }
 
+    /// As [`Routes::decided_update`].
+    #[inline(always)]
+    pub(crate) fn decided_update(
+        &self,
+        sender: (FederateHandle, LogIndex),
+        class: ObjectClassHandle,
+        bits: u64,
+    ) -> Option<&[FederateHandle]> {
+        self.routes.decided_update(sender, class, bits)
+    }
+
+    /// As [`Routes::decided_interaction`].
+    #[inline(always)]
+    pub(crate) fn decided_interaction(
+        &self,
+        sender: (FederateHandle, LogIndex),
+        class: InteractionClassHandle,
+    ) -> Option<&[FederateHandle]> {
+        self.routes.decided_interaction(sender, class)
+    }
+
     /// The same, as [`Routes::update_of_slots`] says.
     #[inline]
     pub(crate) fn update_of_slots(

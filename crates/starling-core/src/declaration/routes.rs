@@ -94,6 +94,22 @@ impl Decided {
 struct Decisions([Decided; DECISIONS]);
 
 impl Decisions {
+    /// Where what is asked for slots that begin with these stands, if it does.
+    #[inline(always)]
+    fn place(by: (FederateHandle, LogIndex), first: u64) -> usize {
+        let mixed = (first ^ u64::from(by.0.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed >> 61) as usize
+    }
+
+    /// What was decided of a set of slots that are all below 64, if it is remembered.
+    #[inline(always)]
+    fn known(&self, by: (FederateHandle, LogIndex), first: u64) -> Option<&[FederateHandle]> {
+        let decided = &self.0[Self::place(by, first)];
+        let slots = &decided.slots;
+        let same = slots.first == first && slots.others.is_empty() && decided.by == Some(by);
+        same.then_some(&decided.to[..])
+    }
+
     #[inline]
     fn of(
         &mut self,
@@ -101,8 +117,7 @@ impl Decisions {
         slots: &SlotSet,
         decide: impl FnOnce(&mut Vec<FederateHandle>),
     ) -> &[FederateHandle] {
-        let mixed = (slots.first ^ u64::from(by.0.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let decided = &mut self.0[(mixed >> 61) as usize];
+        let decided = &mut self.0[Self::place(by, slots.first)];
         if decided.by != Some(by) || !decided.slots.is(slots) {
             decided.renew(by, slots, decide);
         }
@@ -193,6 +208,31 @@ impl Routes {
     ) -> &Rated {
         let of_class = self.rated.entry(class);
         of_class.or_insert_with(|| rates::rated(model, subscriptions, class))
+    }
+
+    /// What [`Self::update_of_slots`] says of the slots of these bits, if it was asked that before.
+    #[inline(always)]
+    pub(crate) fn decided_update(
+        &self,
+        (sender, applied): (FederateHandle, LogIndex),
+        class: ObjectClassHandle,
+        bits: u64,
+    ) -> Option<&[FederateHandle]> {
+        let route = self.objects.get(class.raw() as usize)?.as_ref()?;
+        let by = (sender, applied.min(route.settled));
+        route.decisions.known(by, bits)
+    }
+
+    /// What [`Self::interaction`] says, if it was asked that before.
+    #[inline(always)]
+    pub(crate) fn decided_interaction(
+        &self,
+        (sender, applied): (FederateHandle, LogIndex),
+        class: InteractionClassHandle,
+    ) -> Option<&[FederateHandle]> {
+        let route = self.interactions.get(class.raw() as usize)?.as_ref()?;
+        let by = (sender, applied.min(route.settled));
+        route.decisions.known(by, 0)
     }
 
     /// Federates other than `sender` that subscribe to any of these slots of an instance registered

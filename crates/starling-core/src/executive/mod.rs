@@ -14,7 +14,7 @@ use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::federation::modules::{self, MergedModules, ModelsRoom, ModuleMerge, require_given};
 use crate::log::executive::Log;
-use crate::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive};
+use crate::message::{Data, FromExecutive, ModuleSource, PeerInfo, ToExecutive, WHICH_FEDERATION};
 use crate::saved;
 use crate::{
     Archive, Archived, Exception, ExceptionKind, FederateHandle, PeerId, ProtocolError, Services,
@@ -588,9 +588,7 @@ impl Executive {
                 let names = quoted(self.names.keys().map(String::as_str)).unwrap_or_default();
                 return Err(Exception::new(
                     ExceptionKind::FederationExecutionDoesNotExist,
-                    format!(
-                        "which federation execution? There are {names}: name it (--federation)"
-                    ),
+                    format!("{WHICH_FEDERATION}? There are {names}: name it (--federation)"),
                 ));
             }
             return Err(no_federation(federation, self.names.keys()));

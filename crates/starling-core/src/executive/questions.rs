@@ -164,13 +164,15 @@ pub(super) fn no_federation<'a>(
     name: &str,
     existing: impl Iterator<Item = &'a String>,
 ) -> Exception {
-    Exception::new(
-        ExceptionKind::FederationExecutionDoesNotExist,
-        format!(
+    let mut existing = existing.peekable();
+    let why = match (name, existing.peek()) {
+        ("", None) => "there is no federation execution".to_owned(),
+        _ => format!(
             "there is no federation execution '{name}' ({})",
             there_are(existing)
         ),
-    )
+    };
+    Exception::new(ExceptionKind::FederationExecutionDoesNotExist, why)
 }
 
 /// Which federation executions exist.

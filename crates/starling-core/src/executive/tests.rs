@@ -283,3 +283,64 @@ fn why_finds_the_federation_execution_by_the_federate() {
         "'nobody' is joined to no federation execution; there are 'F', 'G'"
     );
 }
+
+#[test]
+fn where_nothing_exists_nobody_is_resigned_by_order() {
+    let mut executive = Executive::new();
+    executive.connected(FEDERATE, PeerInfo::default());
+    let order = ToExecutive::ResignFederate {
+        federation: String::new(),
+        federate: "A".into(),
+    };
+    executive.receive(FEDERATE, order).unwrap();
+    let told = told(&mut executive);
+    let [FromExecutive::Done(Err(refused))] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(refused.message, "there is no federation execution");
+}
+
+#[test]
+fn who_is_resigned_by_order_is_no_member_any_more() {
+    let mut executive = joined();
+    let tool = PeerId(2);
+    executive.connected(tool, PeerInfo::default());
+    let number = executive.last_execution;
+    let names = |executive: &Executive| -> Vec<_> {
+        let execution = &executive.executions[&number];
+        execution
+            .federation
+            .member_names()
+            .map(str::to_owned)
+            .collect()
+    };
+    let name = names(&executive).remove(0);
+    let mut order = |federate: &str| {
+        let order = ToExecutive::ResignFederate {
+            federation: "F".into(),
+            federate: federate.into(),
+        };
+        told(&mut executive);
+        executive.receive(tool, order).unwrap();
+        let all = told(&mut executive);
+        let is_answer = |m: &FromExecutive| matches!(m, FromExecutive::Done(_));
+        let answer = all.into_iter().find(is_answer);
+        (answer, names(&executive))
+    };
+    let (answer, left) = order("nobody");
+    let Some(FromExecutive::Done(Err(refused))) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(refused.kind, ExceptionKind::FederateNotExecutionMember);
+    assert!(
+        refused.message.contains(&format!("joined: '{name}'")),
+        "{refused}"
+    );
+    assert_eq!(left, std::slice::from_ref(&name));
+    let (answer, left) = order(&name);
+    assert!(
+        matches!(answer, Some(FromExecutive::Done(Ok(())))),
+        "{answer:?}"
+    );
+    assert!(left.is_empty(), "{left:?}");
+}

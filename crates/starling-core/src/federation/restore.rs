@@ -9,7 +9,9 @@
 //! part of the save, under the handle and the name that it had then.
 //!
 //! Invariants:
-//! - from the beginning on nobody joins, and no time is granted; the joined federates fit the save;
+//! - from the beginning on (§4.26) nobody joins, and no time is granted; the joined federates fit the save. The
+//!   answer (§4.25) says that they did then: who joins or leaves in between ends the restore, and who asked, who
+//!   alone knows of it, is told;
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
 use super::modules;
@@ -21,7 +23,8 @@ use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::log::federate::DataPath;
 use crate::message::save::{Entry, Request};
-use crate::message::{Cause, LogIndex, Restored};
+use crate::message::{Cause, LogIndex, ModuleSource, Restored};
+use crate::mom::mim_text;
 use crate::{Exception, Federate, FederateHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::zip;
@@ -101,19 +104,38 @@ impl Restoring {
         self.0.is_some()
     }
 
-    /// Who takes part and has not said that it is restored.
+    /// Whose turn it is: the one that asked, until it has been told that there is such a save; who has not been told
+    /// that the restore has begun; who has not said that it is restored.
     pub(super) fn not_done(&self) -> Vec<FederateHandle> {
-        let done = RestoreStatus::FederateWaitingForFederationToRestore;
-        let members = self.0.iter().flat_map(|restore| &restore.members);
-        let left = members.filter(|(_, (_, status))| *status != done);
-        left.map(|(federate, _)| *federate).collect()
+        let Some(restore) = &self.0 else {
+            return Vec::new();
+        };
+        if !restore.begun {
+            return Vec::from_iter(restore.saved.is_some().then_some(restore.asked));
+        }
+        let waits = |of: RestoreStatus| {
+            let members = restore.members.iter();
+            let those = members.filter(move |(_, (_, status))| *status == of);
+            those.map(|(federate, _)| *federate).collect::<Vec<_>>()
+        };
+        let unprepared = waits(RestoreStatus::FederateWaitingForRestoreToBegin);
+        if unprepared.is_empty() {
+            waits(RestoreStatus::FederateRestoring)
+        } else {
+            unprepared
+        }
     }
 
     /// The label of a restore that is under way, how far it is and whom it waits for.
     pub(super) fn under_way(&self) -> Option<(&str, &'static str, Vec<FederateHandle>)> {
         let restore = self.0.as_ref()?;
         let stage = if restore.begun {
-            "federates are restored"
+            let unprepared = RestoreStatus::FederateWaitingForRestoreToBegin;
+            if restore.members.values().any(|(_, s)| *s == unprepared) {
+                "federates hear that it has begun"
+            } else {
+                "federates are restored"
+            }
         } else if restore.saved.is_some() {
             "it is about to begin"
         } else {
@@ -279,9 +301,10 @@ impl Execution {
 
     fn same_modules(&self, saved: &SavedFederation) -> Result<(), String> {
         let then = &saved.execution.federation.modules;
-        let differs = |in_these: &[crate::message::ModuleSource],
-                       others: &[crate::message::ModuleSource]| {
-            let lacking = in_these.iter().filter(|m| !others.contains(m));
+        let differs = |in_these: &[ModuleSource], others: &[ModuleSource]| {
+            // The same file may be named by another path.
+            let is_in = |m: &ModuleSource| others.iter().any(|o| mim_text(o) == mim_text(m));
+            let lacking = in_these.iter().filter(|m| !is_in(m));
             let names: Vec<&str> = lacking.map(|m| m.designator.as_str()).collect();
             quoted(names.into_iter())
         };

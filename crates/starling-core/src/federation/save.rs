@@ -316,7 +316,7 @@ impl Execution {
         }
         let now = self.mom.now;
         let Some(time) = time else {
-            self.federation.saves.scheduled = None;
+            self.replace_scheduled(cause.sender, &label);
             self.federation.begun.begin(Joint::Save, now);
             self.begin_save(cause, label, None);
             return Ok(());
@@ -328,17 +328,32 @@ impl Execution {
             )));
         }
         if self.time.has_passed(time) {
+            // All hear of a failure that has no label, so nothing of the save before it may come.
+            self.replace_scheduled(cause.sender, &label);
             let failure = Some(SaveFailure::SaveTimeCannotBeHonored);
             self.log.tell_all(cause, Entry::SaveEnded { failure });
             self.saves_changed();
+            self.let_time_go_on();
             return Ok(());
         }
+        self.replace_scheduled(cause.sender, &label);
         self.federation.saves.scheduled = Some(Scheduled { label, time });
         self.federation.begun.begin(Joint::Save, now);
         self.saves_changed();
         self.time.hold_beyond(time);
         self.settle_time();
         Ok(())
+    }
+
+    /// A later request takes the place of a save that waits for its time; no callback says so to who asked for that.
+    fn replace_scheduled(&mut self, by: FederateHandle, label: &str) {
+        if let Some(before) = self.federation.saves.scheduled.take() {
+            let (before, time) = (before.label, before.time);
+            let note = format!(
+                "the save '{label}' takes the place of '{before}', which was to come at {time}"
+            );
+            self.note_refusal(by, note);
+        }
     }
 
     /// A save or a restore holds time no longer; a scheduled save goes on holding it beyond its own.
@@ -417,13 +432,13 @@ impl Execution {
 
     /// Whether a save or a restore has begun: nobody is delivered anything else.
     pub(crate) fn is_held(&self) -> bool {
-        self.federation.saves.is_in_progress() || self.federation.restoring.is_in_progress()
+        self.federation.saves.is_in_progress() || self.federation.restoring.has_begun()
     }
 
     /// Whom a save or a restore waits for, by what these have not done.
     fn holding(&self) -> [(&'static str, Vec<FederateHandle>); 2] {
         let not_done = "not done with it";
-        if self.federation.restoring.is_in_progress() {
+        if self.federation.restoring.has_begun() {
             return [
                 ("", Vec::new()),
                 (not_done, self.federation.restoring.not_done()),
@@ -442,6 +457,12 @@ impl Execution {
         let saving =
             saving.filter(|f| ![SaveStatus::NoSaveInProgress, complete].contains(&stage(f)));
         [("not come to that", behind), (not_done, saving.collect())]
+    }
+
+    /// Whether the save waits for a federate to come to its time.
+    pub(crate) fn is_awaited_at_save(&self, federate: FederateHandle) -> bool {
+        let [(_, behind), _] = self.holding();
+        behind.contains(&federate)
     }
 
     /// The label of a save that is under way, how far it is and whom it waits for.
@@ -480,7 +501,7 @@ impl Execution {
     /// What holds time, and whom it waits for; a sentence without its end.
     pub(crate) fn hold_text(&self) -> String {
         let mut text = "it is held until the federation execution is ".to_owned();
-        if self.federation.restoring.is_in_progress() {
+        if self.federation.restoring.has_begun() {
             text += "restored";
         } else {
             let (label, time) = self.federation.saves.next();
@@ -944,6 +965,7 @@ impl Federate {
     }
 
     /// Whether a save and whether a restore is in progress, by the callbacks delivered.
+    #[inline]
     pub(crate) fn in_progress(&self) -> (bool, bool) {
         let Stages { save, restore } = self.federation.stages;
         (

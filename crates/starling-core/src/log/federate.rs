@@ -240,6 +240,12 @@ impl Replica {
         self.path == DataPath::Executive && self.elsewhere.is_empty()
     }
 
+    /// Whether these all have links of their own, as was found for the last frame.
+    #[inline]
+    pub(crate) fn is_direct(&self, to: &[FederateHandle]) -> bool {
+        self.split.noted && self.split.forwarded.is_empty() && self.split.to == to
+    }
+
     /// Which of these, of whom there is at least one, get a frame that is sent now on links of their
     /// own, and which by the executive.
     #[inline]
@@ -332,6 +338,12 @@ impl Replica {
                 "expected an entry of the log or a watermark, got {other:?}"
             ))),
         }
+    }
+
+    /// As [`Ordering::is_next`].
+    #[inline(always)]
+    pub(crate) fn is_next(&self, sender: FederateHandle, after: After) -> bool {
+        self.order.is_next(sender, after)
     }
 
     /// Takes a data frame and says what to do with it now.

@@ -215,6 +215,14 @@ impl Ordering {
         self.put_control(Control::Time(notice))
     }
 
+    /// Whether a frame of this sender's, in receive order, is to be handled now, and none of the sender's
+    /// waits. One of which this is not said may be to be handled, too.
+    #[inline(always)]
+    pub(crate) fn is_next(&self, sender: FederateHandle, after: After) -> bool {
+        let next = |s: &Sender| s.held.is_empty() && ready(s, self.applied, &after);
+        after.index >= self.epoch && self.senders.get(&sender).is_some_and(next)
+    }
+
     /// Takes a data frame and says what to do with it now.
     #[inline]
     pub(crate) fn data(&mut self, data: &Data<'_>, path: DataPath) -> Result<Now, ProtocolError> {
@@ -347,7 +355,9 @@ impl Ordering {
     /// `peer` is no longer a member: what is still held of it goes; returns how many frames.
     pub(crate) fn forget(&mut self, peer: FederateHandle) -> usize {
         self.holding.remove(&peer);
-        self.senders.remove(&peer).map_or(0, |s| s.held.len())
+        let held = self.senders.remove(&peer).map(|s| s.held);
+        let frames = held.into_iter().flatten();
+        frames.filter(|(f, _)| !f.borrow().is_fence()).count()
     }
 
     /// What can be applied next. Call until there is none, applying each before the next call.
@@ -495,6 +505,7 @@ impl Sender {
     }
 }
 
+#[inline]
 fn ready(sender: &Sender, applied: LogIndex, after: &After) -> bool {
     sender.requests >= after.requests && applied >= after.index
 }

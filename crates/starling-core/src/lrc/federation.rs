@@ -110,6 +110,12 @@ impl<O: Outbox> Lrc<O> {
         Ok(())
     }
 
+    /// Whether the federate has resigned, or was by the MOM, and the federation execution does not know of it
+    /// yet. To services it is joined no more: those that it may call now wait for that first.
+    pub fn is_resigning(&self) -> bool {
+        matches!(self.life, Life::Resigning(_))
+    }
+
     /// Disconnect, §4.3: throws if the federate is still joined, else ends the connection.
     pub fn disconnect(&mut self) -> Result<(), Exception> {
         let service = Service::Disconnect;

@@ -21,12 +21,12 @@ pub use federation::require_designators;
 use crate::callback::Callback;
 use crate::held::Held;
 use crate::message::{
-    Data, FederationInformation, FromExecutive, RequestNumber, Restored, ToExecutive,
+    Data, FederationInformation, FromExecutive, PlainData, RequestNumber, Restored, ToExecutive,
 };
 use crate::mom::arguments::{Said, Saying};
 use crate::{
-    Batch, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate, FederateHandle, Output,
-    ProtocolError, Service, Services,
+    Batch, Conflated, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate,
+    FederateHandle, Output, PlainCallback, ProtocolError, Service, Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -67,6 +67,7 @@ pub struct Lrc<O> {
     path: DataPath,
     frame_bytes_max: usize,
     withheld_bytes_max: usize,
+    conflated: Conflated,
     /// Where the executive is, for messages.
     executive: String,
     /// Callbacks that are not the joined federate's.
@@ -129,6 +130,7 @@ impl<O: Outbox> Lrc<O> {
             path,
             frame_bytes_max: usize::MAX,
             withheld_bytes_max: usize::MAX,
+            conflated: Conflated::default(),
             executive: "rtiexec".to_owned(),
             own: VecDeque::new(),
             own_bytes: 0,
@@ -156,6 +158,14 @@ impl<O: Outbox> Lrc<O> {
         self.withheld_bytes_max = bytes;
         if let Some(federate) = self.member() {
             federate.set_withheld_bytes_max(bytes);
+        }
+    }
+
+    /// Sets which reflections are conflated of what comes; before this is called, none.
+    pub fn set_conflated(&mut self, conflated: Conflated) {
+        self.conflated = conflated.clone();
+        if let Some(federate) = self.member() {
+            federate.set_conflated(conflated);
         }
     }
 
@@ -286,6 +296,23 @@ impl<O: Outbox> Lrc<O> {
         result.map_err(|e| e.in_service(service))
     }
 
+    /// The way of a service that sends values as most do. False, and nothing is done: it goes by [`Lrc::serve`],
+    /// by which it is known what is otherwise, or wrong.
+    #[inline(always)]
+    fn serve_plainly(
+        &mut self,
+        service: Service,
+        work: impl FnOnce(&mut Federate, &mut O) -> Option<()>,
+    ) -> bool {
+        let met = (self.unmet & service.preconditions()).is_empty();
+        match &mut self.life {
+            Life::Joined(federate) if met && !federate.is_reported() => {
+                work(federate, &mut self.out).is_some()
+            }
+            _ => false,
+        }
+    }
+
     /// Whether services want to know the time: then call [`Lrc::set_time_us`] before each.
     #[inline]
     pub fn wants_time(&self) -> bool {
@@ -309,10 +336,10 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// What the last service has to say to whoever runs the federate, once.
-    #[inline]
+    #[inline(always)]
     pub fn take_note(&mut self) -> Option<String> {
         match &mut self.life {
-            Life::Joined(federate) => federate.take_note(),
+            Life::Joined(federate) if federate.has_note() => federate.take_note(),
             _ => None,
         }
     }
@@ -344,6 +371,8 @@ impl<O: Outbox> Lrc<O> {
                 let mut federate = Federate::new(*snapshot, self.path)?;
                 federate.set_frame_bytes_max(self.frame_bytes_max);
                 federate.set_withheld_bytes_max(self.withheld_bytes_max);
+                federate.doubt_conflated(&self.conflated);
+                federate.set_conflated(self.conflated.clone());
                 self.told = Default::default();
                 self.live(Life::Joined(Box::new(federate)));
                 self.answer = Some(Ok(Answer::Joined(handle)));
@@ -358,9 +387,7 @@ impl<O: Outbox> Lrc<O> {
                 // Of one that has resigned, what was on its way is nothing any more.
                 if let Some(federate) = self.member() {
                     federate.receive(log)?;
-                    self.put_answers();
-                    self.act_for_others();
-                    self.end_of_membership();
+                    self.have_applied();
                 }
             }
         }
@@ -382,9 +409,9 @@ impl<O: Outbox> Lrc<O> {
         match &mut self.life {
             Life::Joined(federate) => {
                 federate.receive_data(data, path, batch)?;
-                // It may have been what a grant waited for.
-                if federate.has_output() {
-                    put_outputs(federate, &mut self.out);
+                // It may have been what a grant, or an entry of the log behind a fence, waited for.
+                if federate.has_output() || federate.has_acts() {
+                    self.have_applied();
                 }
                 Ok(())
             }
@@ -395,6 +422,16 @@ impl<O: Outbox> Lrc<O> {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Takes a data frame of this batch as most are. False, and nothing is done: it is another, for
+    /// [`Lrc::receive_data`].
+    #[inline(always)]
+    pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
+        match &mut self.life {
+            Life::Joined(federate) => federate.receive_plainly(data, batch),
+            _ => false,
         }
     }
 
@@ -414,8 +451,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn link_ended(&mut self, peer: FederateHandle) -> Result<(), ProtocolError> {
         if let Some(federate) = self.member() {
             federate.link_ended(peer)?;
-            self.put_answers();
-            self.end_of_membership();
+            self.have_applied();
         }
         Ok(())
     }
@@ -529,6 +565,7 @@ impl<O: Outbox> Lrc<O> {
         let mut federate = Box::new(before.begin_again(restored, self.path)?);
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
+        federate.set_conflated(self.conflated.clone());
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();
@@ -549,6 +586,13 @@ impl<O: Outbox> Lrc<O> {
             Life::Resigning(federate) => while federate.poll_output().is_some() {},
             _ => {}
         }
+    }
+
+    /// What entries of the log bring about, wherever they were applied: what came may have been what they waited for.
+    fn have_applied(&mut self) {
+        self.put_answers();
+        self.act_for_others();
+        self.end_of_membership();
     }
 
     fn end_of_membership(&mut self) {
@@ -631,6 +675,21 @@ impl<O: Outbox> Lrc<O> {
             _ => 0,
         };
         self.own_bytes + of_federate
+    }
+
+    /// The next callback, now delivered, if it is one as most are; else ask [`Lrc::next_callback`].
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+        let Life::Joined(federate) = &mut self.life else {
+            return None;
+        };
+        let settled = self.in_progress == federate.in_progress();
+        if !settled || !self.enabled || !self.own.is_empty() || federate.is_reported() {
+            return None;
+        }
+        let next = federate.next_plain()?;
+        self.calls.callback = Some(next.name());
+        Some(next)
     }
 
     /// The next callback, now delivered.

@@ -12,14 +12,42 @@ use crate::{
 };
 
 impl<O: Outbox> Lrc<O> {
-    /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.
+    /// [`Lrc::update_attribute_values`] as most are. False, and nothing is done: it is another.
     #[inline(always)]
+    pub fn update_plainly(
+        &mut self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+    ) -> bool {
+        self.serve_plainly(Service::UpdateAttributeValues, |federate, out| {
+            federate.update_plainly(instance, values, tag, None, &mut |frame| out.data(frame))
+        })
+    }
+
+    /// [`Lrc::send_interaction`] as most are. False, and nothing is done: it is another.
+    #[inline(always)]
+    pub fn send_plainly(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+    ) -> bool {
+        self.serve_plainly(Service::SendInteraction, |federate, out| {
+            federate.send_plainly(class, values, tag, &mut |frame| out.data(frame))
+        })
+    }
+
+    /// Update Attribute Values, 1516.1-2010 §6.10, in receive order.
     pub fn update_attribute_values(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
+        if self.update_plainly(instance, values, tag) {
+            return Ok(());
+        }
         self.serve(
             Service::UpdateAttributeValues,
             0,
@@ -32,13 +60,15 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// Send Interaction, §6.12, in receive order.
-    #[inline(always)]
     pub fn send_interaction(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
+        if self.send_plainly(class, values, tag) {
+            return Ok(());
+        }
         self.serve(
             Service::SendInteraction,
             0,

@@ -29,6 +29,49 @@ pub struct Data<'a, V = Values<'a>> {
     pub body: DataBody<'a, V>,
 }
 
+/// An update or interaction as most are: without time, and to whoever subscribes. Flat, so that it need not stand
+/// in memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PlainData<'a> {
+    /// Who sent it.
+    pub sender: FederateHandle,
+    /// What it comes after.
+    pub after: After,
+    /// An update, or an interaction.
+    pub is_update: bool,
+    /// The number of the instance's handle, or of the sent class's.
+    pub what: u64,
+    /// How it is to travel.
+    pub transportation: Transportation,
+    /// User-supplied tag.
+    pub tag: &'a [u8],
+    /// The values, each with its slot.
+    pub values: Values<'a>,
+}
+
+impl<'a> PlainData<'a> {
+    /// If this is such a one.
+    fn of(data: &Data<'a>) -> Option<Self> {
+        let (is_update, what, payload) = match &data.body {
+            DataBody::Update { instance, payload } => (true, instance.0, payload),
+            DataBody::Interaction { class, payload } => (false, class.raw().into(), payload),
+            DataBody::Fence { .. } => return None,
+        };
+        if payload.stamp.is_some() || payload.address.is_some() {
+            return None;
+        }
+        Some(PlainData {
+            sender: data.sender,
+            after: data.after,
+            is_update,
+            what,
+            transportation: payload.transportation,
+            tag: payload.tag,
+            values: payload.values,
+        })
+    }
+}
+
 /// A data frame on its way out: its values need not be a run of bytes before it is written.
 pub type DataSent<'a> = Data<'a, ValuesOut<'a>>;
 
@@ -154,6 +197,16 @@ impl Payload<'_> {
 }
 
 impl PayloadBuf {
+    /// Without address and time.
+    #[inline]
+    pub(crate) fn plain(content: Content) -> Self {
+        PayloadBuf {
+            content,
+            address: None,
+            time: None,
+        }
+    }
+
     /// Bytes of values, tag and address.
     #[inline]
     pub(crate) fn held(&self) -> usize {
@@ -220,6 +273,11 @@ impl Data<'_> {
             DataBody::Fence { .. } => 0,
         };
         size_of::<OwnedData>() + said
+    }
+
+    /// This, if it is as most are.
+    pub fn as_plain(&self) -> Option<PlainData<'_>> {
+        PlainData::of(self)
     }
 
     /// Whether it is a fence.

@@ -18,7 +18,7 @@ mod sets;
 pub mod time;
 
 use crate::held::holds;
-pub use data::{After, Data, DataBody, DataSent, OwnedData, Payload};
+pub use data::{After, Data, DataBody, DataSent, OwnedData, Payload, PlainData};
 pub(crate) use data::{OwnedBody, PayloadBuf};
 pub use ddm::{AttributeRegions, Range, RegionSpecification, RegionSubscription};
 pub use declaration::{SubscribedAttribute, Subscription};

@@ -193,6 +193,37 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// What the MIM says that a value of a parameter to the RTI is, for who has sent another.
+pub(super) fn data_type(parameter: &str) -> &'static str {
+    match parameter {
+        "HLAfederate" | "HLAobjectClass" | "HLAinteractionClass" | "HLAattribute" => {
+            "an HLAhandle, the count of its bytes (4) in 4, then these"
+        }
+        "HLAobjectInstance" => "an HLAhandle, the count of its bytes (8) in 4, then these",
+        "HLAattributeList" => {
+            "an HLAhandleList, the count of its handles in 4 bytes, then of each the count of its bytes (4) in 4, and these"
+        }
+        "HLAtimeStamp" | "HLAlookahead" => {
+            "an HLAlogicalTime or HLAtimeInterval, the count of its bytes (8 for HLAinteger64Time and HLAfloat64Time) in 4, then these"
+        }
+        "HLAreportingState" | "HLAsuccessIndicator" | "HLAactive" => {
+            "an HLAboolean, 0 (HLAfalse) or 1 (HLAtrue) in 4 bytes"
+        }
+        "HLAautoProvide" | "HLAconveyRegionDesignatorSets" | "HLAconveyProducingFederate" => {
+            "an HLAswitch, 0 (Disabled) or 1 (Enabled) in 4 bytes"
+        }
+        "HLAattributeState" => "an HLAownership, 0 (Unowned) or 1 (Owned) in 4 bytes",
+        "HLAresignAction" => "an HLAresignAction, 1 (DivestOwnership) to 6 (NoAction) in 4 bytes",
+        "HLAsendOrder" => "an HLAorderType, 0 (Receive) or 1 (TimeStamp) in 4 bytes",
+        "HLAtransportation" => {
+            "an HLAtransportationName, the HLAunicodeString HLAreliable or HLAbestEffort"
+        }
+        "HLAreportPeriod" | "HLAFOMmoduleIndicator" => "an HLAinteger32BE, 4 bytes",
+        "HLAtag" => "an HLAopaqueData, the count of its bytes in 4, then these",
+        _ => "an HLAunicodeString, the count of its characters in 4 bytes, then 2 for each",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@ use crate::message::mom::{Entry, Request, Switches};
 use crate::message::{Cause, ModuleSource};
 use crate::{AttributeHandle, FederateHandle, ProtocolError};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What the executive knows of this chapter.
@@ -20,7 +21,9 @@ pub(crate) struct ExecutionMom {
     /// The Auto-Provide Switch, once it was set.
     pub(super) auto_provide: Option<bool>,
     /// HLAcurrentFDD, as it was with so many modules.
-    pub(super) fdd: Option<(usize, String)>,
+    pub(super) fdd: Option<(usize, Vec<u8>)>,
+    /// The text of the module that was asked for last, and the value that it is in reports.
+    pub(super) module: Option<(Arc<[u8]>, Vec<u8>)>,
 }
 
 /// A member, to the MOM.
@@ -34,8 +37,10 @@ pub(super) struct Managed {
     pub(super) reports: u64,
     /// Between periodic updates.
     pub(super) period: Option<Period>,
-    /// What waits for its counts, in the order of asking.
+    /// What waits for its counts, in the order of asking: of each kind one.
     pub(super) waiting: VecDeque<Waiting>,
+    /// What came to be asked while one of its kind was waiting: of each kind one.
+    pub(super) again: Vec<Waiting>,
 }
 
 /// Seconds between periodic updates at most: HLAseconds is signed.
@@ -48,12 +53,31 @@ pub(super) struct Period {
     pub(super) due: Duration,
 }
 
-/// What needs a federate's counts.
+/// What needs a federate's counts. All reports of a class are one kind, all updates another.
 pub(super) enum Waiting {
     /// An update of these attributes.
     Update(Vec<AttributeHandle>),
     /// A report, by the class that asked for it.
     Report(&'static str),
+}
+
+impl Waiting {
+    fn is_same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Waiting::Update(_), Waiting::Update(_)) => true,
+            (Waiting::Report(one), Waiting::Report(another)) => one == another,
+            _ => false,
+        }
+    }
+
+    /// Takes in what another of its kind asks for.
+    fn extend(&mut self, other: Self) {
+        if let (Waiting::Update(here), Waiting::Update(more)) = (self, other) {
+            here.extend(more);
+            here.sort_unstable();
+            here.dedup();
+        }
+    }
 }
 
 impl ExecutionMom {
@@ -93,7 +117,13 @@ impl Execution {
             Request::Counts(counts) => {
                 let sender = cause.sender;
                 let managed = self.mom.federates.get_mut(&sender);
-                let Some(next) = managed.and_then(|m| m.waiting.pop_front()) else {
+                let next = managed.and_then(|managed| {
+                    let next = managed.waiting.pop_front()?;
+                    let mut again = managed.again.iter();
+                    let again = again.position(|again| again.is_same_kind(&next));
+                    Some((next, again.map(|at| managed.again.swap_remove(at))))
+                });
+                let Some((next, again)) = next else {
                     let why = format!("{sender} told its counts, which nobody had asked for");
                     return Err(ProtocolError(why));
                 };
@@ -103,6 +133,9 @@ impl Execution {
                         self.update_own(cause, instance, &attributes, Some(&counts));
                     }
                     Waiting::Report(class) => self.report_counts(cause, sender, class, &counts),
+                }
+                if let Some(again) = again {
+                    self.ask_counts(cause, sender, again);
                 }
                 Ok(())
             }
@@ -131,19 +164,27 @@ impl Execution {
         }
     }
 
-    /// Asks a federate for its counts, for this.
+    /// Asks a federate for its counts, for this. While it has not answered one of this kind, all further ones wait
+    /// for that, and then for one answer together, which goes to all who subscribe: so whoever asks is answered
+    /// by what was counted when it asked or later, and a federate that does not answer is asked no more.
     pub(super) fn ask_counts(
         &mut self,
         cause: impl Into<Option<Cause>>,
         federate: FederateHandle,
         waiting: Waiting,
     ) {
-        /// Who has been asked so often and does not answer is not asked for more.
-        const WAITING_MAX: usize = 1000;
-        let managed = self.mom.federates.get_mut(&federate);
-        if let Some(managed) = managed.filter(|m| m.waiting.len() < WAITING_MAX) {
+        let Some(managed) = self.mom.federates.get_mut(&federate) else {
+            return;
+        };
+        if !managed.waiting.iter().any(|w| w.is_same_kind(&waiting)) {
             managed.waiting.push_back(waiting);
             self.log.tell(cause, &[federate], Entry::Ask);
+            return;
+        }
+        let mut again = managed.again.iter_mut();
+        match again.find(|w| w.is_same_kind(&waiting)) {
+            Some(again) => again.extend(waiting),
+            None => managed.again.push(waiting),
         }
     }
 }

@@ -26,6 +26,8 @@ mod reports;
 mod saved;
 mod services;
 
+pub(crate) use objects::mim_text;
+
 use crate::object::PRIVILEGE_TO_DELETE;
 use crate::{
     AttributeHandle, Exception, FederateHandle, ObjectClassHandle, ObjectInstanceHandle,

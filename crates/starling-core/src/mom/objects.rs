@@ -2,6 +2,7 @@
 
 use super::encoding::Encoder;
 use super::execution::{Managed, Waiting};
+use super::reports::text;
 use super::{FEDERATION, RTI, federate_of, instance_of, region_of};
 use crate::execution::Execution;
 use crate::message::mom::{Counts, Entry, Switches};
@@ -98,6 +99,7 @@ impl Execution {
             reports: 0,
             period: None,
             waiting: VecDeque::new(),
+            again: Vec::new(),
         };
         self.mom.federates.insert(joiner, managed);
         self.register_own("HLAmanager.HLAfederate", instance_of(joiner), Some(joiner));
@@ -322,7 +324,7 @@ impl Execution {
                     .map_or("", |m| &m.designator),
             ),
             "HLAFOMmoduleDesignatorList" => designators(&mut e, self.fom_modules()),
-            "HLAcurrentFDD" => e.text(&self.current_fdd()),
+            "HLAcurrentFDD" => return self.current_fdd(),
             "HLAtimeImplementationName" => e.text(self.time.time_type().name()),
             "HLAautoProvide" => e.boolean(self.auto_provide()),
             "HLAlastSaveName" => e.text(self.federation.last_save().0),
@@ -366,24 +368,23 @@ impl Execution {
         self.federation.modules().get(1..).unwrap_or_default()
     }
 
-    /// The FDD as one module. It takes as long as the modules are large, so it is kept until the
+    /// The FDD as one module, as a value. It takes as long as the modules are large, so it is kept until the
     /// next one comes.
-    fn current_fdd(&mut self) -> String {
+    fn current_fdd(&mut self) -> Vec<u8> {
         let modules = self.federation.modules().len();
         if let Some((_, fdd)) = self.mom.fdd.as_ref().filter(|(of, _)| *of == modules) {
             return fdd.clone();
         }
-        let text = |m: &ModuleSource| mim_text(m).to_vec();
         let all = self.federation.modules().iter();
         let all = all.map(|m| {
             Some((
                 starling_fom::parse(&m.designator, mim_text(m)).ok()?,
-                text(m),
+                mim_text(m).to_vec(),
             ))
         });
         let all: Option<Vec<_>> = all.collect();
         let fdd = all.and_then(|all| starling_fom::compose(&all, self.federation.name()).ok());
-        let fdd = fdd.unwrap_or_default();
+        let fdd = text(&fdd.unwrap_or_default());
         self.mom.fdd = Some((modules, fdd.clone()));
         fdd
     }
@@ -444,7 +445,7 @@ impl Execution {
 }
 
 /// The text of a module; the built-in MIM travels without.
-pub(super) fn mim_text(module: &ModuleSource) -> &[u8] {
+pub(crate) fn mim_text(module: &ModuleSource) -> &[u8] {
     if module.text.is_empty() {
         starling_fom::standard_mim().as_bytes()
     } else {

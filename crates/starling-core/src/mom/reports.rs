@@ -1,6 +1,6 @@
 //! HLArequest interactions and the HLAreport interactions that answer them.
 
-use super::encoding::{Decoder, Encoder};
+use super::encoding::{Decoder, Encoder, data_type};
 use super::execution::Waiting;
 use super::objects::mim_text;
 use super::unknown;
@@ -13,6 +13,7 @@ use crate::{
 };
 use starling_fom::ObjectModel;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Parameters of a report, by name.
 pub(crate) type Parameters = Vec<(&'static str, Vec<u8>)>;
@@ -87,14 +88,9 @@ impl<'a> Given<'a> {
         match Decoder::whole(bytes, read) {
             Some(value) => Ok(Some(value)),
             None => Err(Fault::malformed(format!(
-                "parameter {name} is no value of its data type in the MIM ({} bytes){}",
+                "parameter {name} is no value of its data type in the MIM ({} bytes): {}",
                 bytes.len(),
-                match bytes.split_first_chunk() {
-                    Some((count, rest)) if u32::from_be_bytes(*count) as usize > rest.len() => {
-                        "; an HLAhandle or HLAlogicalTime begins with the count of its bytes, in 4"
-                    }
-                    _ => "",
-                }
+                data_type(name)
             ))),
         }
     }
@@ -115,7 +111,7 @@ impl Execution {
         class: InteractionClassHandle,
         values: &SlotValues,
     ) -> Result<(), ProtocolError> {
-        let model = std::sync::Arc::clone(&self.model);
+        let model = Arc::clone(&self.model);
         let Some(sent) = model.interaction_class(class) else {
             return Err(ProtocolError(format!("no interaction class {class}")));
         };
@@ -242,6 +238,19 @@ impl Execution {
         true
     }
 
+    /// Whether anybody hears a report of this class. What nobody hears is not put together: it costs
+    /// all other federation executions their turn.
+    fn is_heard(&self, class: &str) -> bool {
+        let Some(class) = self.model.interaction_class_by_name(class) else {
+            return false;
+        };
+        let mut lineage = self.model.interaction_lineage(class.handle);
+        lineage.any(|class| {
+            let mut here = self.subscriptions.at_interaction_class(class.handle);
+            here.next().is_some()
+        })
+    }
+
     /// Who subscribes to a class or to a superclass of it, with regions or without.
     pub(super) fn subscribers(&self, class: InteractionClassHandle) -> Vec<FederateHandle> {
         let mut subscribers = BTreeSet::new();
@@ -300,7 +309,7 @@ impl Execution {
         what: &str,
         given: &Given<'_>,
     ) -> Result<(), Fault> {
-        /// Those that only the federate itself can answer.
+        /// Those that only the federate itself can answer, if anybody is to hear it.
         const COUNTED: [&str; 6] = [
             "HLArequestObjectInstancesUpdated",
             "HLArequestObjectInstancesReflected",
@@ -313,6 +322,10 @@ impl Execution {
             "HLArequestPublications" => self.report_publications(cause, federate),
             "HLArequestSubscriptions" => self.report_subscriptions(cause, federate),
             "HLArequestObjectInstancesThatCanBeDeleted" => {
+                let what = "HLAreportObjectInstancesThatCanBeDeleted";
+                if !self.is_heard(&report_about(what)) {
+                    return Ok(());
+                }
                 let mut counts: BTreeMap<ObjectClassHandle, u64> = BTreeMap::new();
                 for instance in self.deletable_by(federate) {
                     let class = self.objects.get(instance).map(|i| i.class());
@@ -322,7 +335,6 @@ impl Execution {
                 }
                 let counts: Vec<_> = counts.into_iter().collect();
                 let value = object_counts(&counts);
-                let what = "HLAreportObjectInstancesThatCanBeDeleted";
                 let parameters = vec![("HLAobjectInstanceCounts", value)];
                 self.report_about(cause, what, federate, parameters);
             }
@@ -334,13 +346,19 @@ impl Execution {
                 let index = given.get("HLAFOMmoduleIndicator", Decoder::number)?;
                 let managed = self.mom.federates.get(&federate);
                 let modules = managed.map_or(&[][..], |m| &m.modules);
-                let parameters = module_data(modules, index)?;
-                self.report_about(cause, "HLAreportFOMmoduleData", federate, parameters);
+                let module = module_at(modules, index)?.clone();
+                let what = "HLAreportFOMmoduleData";
+                if self.is_heard(&report_about(what)) {
+                    let parameters = self.module_data(&module, index);
+                    self.report_about(cause, what, federate, parameters);
+                }
             }
             _ => {
                 let counted = COUNTED.iter().find(|c| **c == what);
                 let counted = counted.ok_or_else(|| unknown(what))?;
-                self.ask_counts(cause, federate, Waiting::Report(counted));
+                if self.is_heard(&report_about(&what.replacen("request", "report", 1))) {
+                    self.ask_counts(cause, federate, Waiting::Report(counted));
+                }
             }
         }
         Ok(())
@@ -353,12 +371,21 @@ impl Execution {
         federate: FederateHandle,
         parameters: Parameters,
     ) {
-        let class = format!("HLAmanager.HLAfederate.HLAreport.{what}");
-        self.report(cause, &class, Some(federate), None, parameters);
+        self.report(cause, &report_about(what), Some(federate), None, parameters);
     }
 
     fn report_publications(&mut self, cause: Cause, federate: FederateHandle) {
-        let interactions: Vec<_> = self.publications.interactions_of(federate).collect();
+        let what = "HLAreportInteractionPublication";
+        if self.is_heard(&report_about(what)) {
+            let interactions: Vec<_> = self.publications.interactions_of(federate).collect();
+            let list = Encoder::of(|e| e.list(&interactions, |e, c| e.handle(c.raw())));
+            let parameters = vec![("HLAinteractionClassList", list)];
+            self.report_about(cause, what, federate, parameters);
+        }
+        let what = "HLAreportObjectClassPublication";
+        if !self.is_heard(&report_about(what)) {
+            return;
+        }
         let privilege = self.privilege_to_delete();
         let objects: Vec<_> = self
             .publications
@@ -369,15 +396,6 @@ impl Execution {
                 (class, all)
             })
             .collect();
-        let list = Encoder::of(|e| e.list(&interactions, |e, c| e.handle(c.raw())));
-        let parameters = vec![("HLAinteractionClassList", list)];
-        self.report_about(
-            cause,
-            "HLAreportInteractionPublication",
-            federate,
-            parameters,
-        );
-        let what = "HLAreportObjectClassPublication";
         let number = Encoder::of(|e| e.count(objects.len() as u64));
         if objects.is_empty() {
             let parameters = vec![("HLAnumberOfClasses", number)];
@@ -398,6 +416,20 @@ impl Execution {
     }
 
     fn report_subscriptions(&mut self, cause: Cause, federate: FederateHandle) {
+        let what = "HLAreportInteractionSubscription";
+        if self.is_heard(&report_about(what)) {
+            let list = self.interaction_subscriptions(federate);
+            let parameters = vec![("HLAinteractionClassList", list)];
+            self.report_about(cause, what, federate, parameters);
+        }
+        let what = "HLAreportObjectClassSubscription";
+        if self.is_heard(&report_about(what)) {
+            self.report_object_subscriptions(cause, what, federate);
+        }
+    }
+
+    /// Each interaction class that a federate subscribes to, and whether it does so actively.
+    fn interaction_subscriptions(&self, federate: FederateHandle) -> Vec<u8> {
         let mut interactions: BTreeMap<InteractionClassHandle, bool> = BTreeMap::new();
         for (class, how) in self.subscriptions.interactions_of(federate) {
             *interactions.entry(class).or_default() |= how == Subscription::Active;
@@ -405,20 +437,20 @@ impl Execution {
         for (class, how) in self.subscriptions.regions.interactions_of(federate) {
             *interactions.entry(class).or_default() |= how.active;
         }
-        let list = Encoder::of(|e| {
+        Encoder::of(|e| {
             e.list(&interactions, |e, (class, active)| {
                 e.handle(class.raw());
                 e.boolean(*active);
             });
-        });
-        let parameters = vec![("HLAinteractionClassList", list)];
-        self.report_about(
-            cause,
-            "HLAreportInteractionSubscription",
-            federate,
-            parameters,
-        );
+        })
+    }
 
+    fn report_object_subscriptions(
+        &mut self,
+        cause: Cause,
+        what: &'static str,
+        federate: FederateHandle,
+    ) {
         // One report for each class, whether it is active, and update rate.
         type Key = (ObjectClassHandle, bool, String);
         let mut objects: BTreeMap<Key, BTreeSet<AttributeHandle>> = BTreeMap::new();
@@ -435,7 +467,6 @@ impl Execution {
         }
         let combinations: BTreeSet<_> = objects.keys().map(|(c, a, _)| (*c, *a)).collect();
         let number = Encoder::of(|e| e.count(combinations.len() as u64));
-        let what = "HLAreportObjectClassSubscription";
         if objects.is_empty() {
             let parameters = vec![("HLAnumberOfClasses", number)];
             self.report_about(cause, what, federate, parameters);
@@ -462,6 +493,10 @@ impl Execution {
         federate: FederateHandle,
         handle: ObjectInstanceHandle,
     ) {
+        let what = "HLAreportObjectInstanceInformation";
+        if !self.is_heard(&report_about(what)) {
+            return;
+        }
         let mut parameters = vec![("HLAobjectInstance", Encoder::of(|e| e.instance(handle.0)))];
         let known = self.objects.get(handle);
         let known = known.and_then(|i| Some((i, i.known_class(federate)?)));
@@ -483,7 +518,6 @@ impl Execution {
             parameters.push(("HLAregisteredClass", handle(registered)));
             parameters.push(("HLAknownClass", handle(class)));
         }
-        let what = "HLAreportObjectInstanceInformation";
         self.report_about(cause, what, federate, parameters);
     }
 
@@ -551,15 +585,20 @@ impl Execution {
     ) -> Result<(), Fault> {
         let (report, parameters) = match what {
             "HLArequestSynchronizationPoints" => {
+                let report = "HLAreportSynchronizationPoints";
+                if !self.is_heard(&report_of_federation(report)) {
+                    return Ok(());
+                }
                 let labels = self.federation.synchronization_points().keys();
                 let labels = Encoder::of(|e| e.list(labels, |e, label| e.text(label)));
                 let parameters = vec![("HLAsyncPoints", labels)];
-                ("HLAreportSynchronizationPoints", parameters)
+                (report, parameters)
             }
             "HLArequestSynchronizationPointStatus" => {
                 // The MIM of 2010 declares no parameter for the name, but its report has one.
                 return match given.optional("HLAsyncPointName", Decoder::text)? {
                     Some(label) => self.report_point(cause, &label),
+                    None if !self.is_heard(&report_of_federation(POINT_STATUS)) => Ok(()),
                     None => {
                         let points = self.federation.synchronization_points();
                         let labels: Vec<_> = points.keys().cloned().collect();
@@ -569,18 +608,24 @@ impl Execution {
             }
             "HLArequestFOMmoduleData" => {
                 let index = given.get("HLAFOMmoduleIndicator", Decoder::number)?;
-                let parameters = module_data(self.fom_modules(), index)?;
+                let module = module_at(self.fom_modules(), index)?.clone();
+                if !self.is_heard(&report_of_federation("HLAreportFOMmoduleData")) {
+                    return Ok(());
+                }
+                let parameters = self.module_data(&module, index);
                 ("HLAreportFOMmoduleData", parameters)
             }
             "HLArequestMIMdata" => {
-                let mim = self.federation.modules().first().map(module_text);
-                let data = mim.unwrap_or_default();
-                ("HLAreportMIMdata", vec![("HLAMIMdata", text(&data))])
+                if !self.is_heard(&report_of_federation("HLAreportMIMdata")) {
+                    return Ok(());
+                }
+                let mim = self.federation.modules().first().cloned();
+                let data = mim.map(|mim| self.module_text(&mim)).unwrap_or_default();
+                ("HLAreportMIMdata", vec![("HLAMIMdata", data)])
             }
             _ => return Err(unknown(what)),
         };
-        let class = format!("HLAmanager.HLAfederation.HLAreport.{report}");
-        self.report(cause, &class, None, None, parameters);
+        self.report(cause, &report_of_federation(report), None, None, parameters);
         Ok(())
     }
 
@@ -590,6 +635,9 @@ impl Execution {
                 "there is no synchronization point '{label}'"
             )));
         };
+        if !self.is_heard(&report_of_federation(POINT_STATUS)) {
+            return Ok(());
+        }
         /// MovingToSynchPoint and WaitingForRestOfFederation.
         const MOVING: u32 = 2;
         const WAITING: u32 = 3;
@@ -606,11 +654,32 @@ impl Execution {
             ("HLAsyncPointName", text(label)),
             ("HLAsyncPointFederates", list),
         ];
-        let class = "HLAmanager.HLAfederation.HLAreport.HLAreportSynchronizationPointStatus";
-        self.report(cause, class, None, None, parameters);
+        let class = report_of_federation(POINT_STATUS);
+        self.report(cause, &class, None, None, parameters);
         Ok(())
     }
+
+    /// The parameters that hold a module.
+    fn module_data(&mut self, module: &ModuleSource, index: u32) -> Parameters {
+        vec![
+            ("HLAFOMmoduleIndicator", Encoder::of(|e| e.number(index))),
+            ("HLAFOMmoduleData", self.module_text(module)),
+        ]
+    }
+
+    /// The text of a module as a value. That of a large one takes milliseconds to make: the last one is kept.
+    fn module_text(&mut self, module: &ModuleSource) -> Vec<u8> {
+        let kept = self.mom.module.as_ref();
+        if let Some((_, value)) = kept.filter(|(of, _)| Arc::ptr_eq(of, &module.text)) {
+            return value.clone();
+        }
+        let value = text(&String::from_utf8_lossy(mim_text(module)));
+        self.mom.module = Some((module.text.clone(), value.clone()));
+        value
+    }
 }
+
+const POINT_STATUS: &str = "HLAreportSynchronizationPointStatus";
 
 /// HLAunicodeString.
 pub(super) fn text(text: &str) -> Vec<u8> {
@@ -641,20 +710,22 @@ fn of<H: Copy>(counts: &[(H, Transportation, u64)], how: Transportation) -> Vec<
     all.map(|(class, _, n)| (*class, *n)).collect()
 }
 
-fn module_text(module: &ModuleSource) -> String {
-    String::from_utf8_lossy(mim_text(module)).into_owned()
+/// A report about a federate, with its whole name.
+fn report_about(what: &str) -> String {
+    format!("HLAmanager.HLAfederate.HLAreport.{what}")
 }
 
-/// The parameters that hold a module, by its place in the list of designators, from 0.
-fn module_data(modules: &[ModuleSource], index: u32) -> Result<Parameters, Fault> {
-    let Some(module) = modules.get(index as usize) else {
-        return Err(Fault::refused(format!(
+/// A report about the federation execution, with its whole name.
+fn report_of_federation(what: &str) -> String {
+    format!("HLAmanager.HLAfederation.HLAreport.{what}")
+}
+
+/// A module by its place in the list of designators, from 0.
+fn module_at(modules: &[ModuleSource], index: u32) -> Result<&ModuleSource, Fault> {
+    modules.get(index as usize).ok_or_else(|| {
+        Fault::refused(format!(
             "there is no FOM module {index}: there are {}, counted from 0",
             modules.len()
-        )));
-    };
-    Ok(vec![
-        ("HLAFOMmoduleIndicator", Encoder::of(|e| e.number(index))),
-        ("HLAFOMmoduleData", text(&module_text(module))),
-    ])
+        ))
+    })
 }

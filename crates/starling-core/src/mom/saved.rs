@@ -59,6 +59,7 @@ impl ExecutionMom {
                 reports: m.reports,
                 period,
                 waiting: VecDeque::new(),
+                again: Vec::new(),
             };
             (handle, managed)
         });

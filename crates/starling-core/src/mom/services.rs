@@ -6,9 +6,17 @@ use super::unknown;
 use crate::message::ResignAction;
 use crate::message::mom::Request;
 use crate::{
-    AttributeHandle, Exception, InteractionClassHandle, Lrc, ObjectClassHandle,
+    AttributeHandle, Exception, Federate, InteractionClassHandle, Lrc, ObjectClassHandle,
     ObjectInstanceHandle, Order, Outbox, TimeType, Transportation,
 };
+
+impl Federate {
+    /// Whether the RTI was asked to call services on behalf of this federate, and has not done so yet.
+    #[inline]
+    pub(crate) fn has_acts(&self) -> bool {
+        !self.mom.acts.is_empty()
+    }
+}
 
 impl<O: Outbox> Lrc<O> {
     /// Calls what the RTI was asked to call on behalf of this federate.

@@ -59,7 +59,7 @@ impl Execution {
     pub(crate) fn touch_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
         if self.is_advising() {
             let known = self.objects.instances.iter();
-            let known = known.filter(|(_, i)| i.known.get(&federate) == Some(&class));
+            let known = known.filter(|(_, i)| i.known_class(federate) == Some(class));
             self.objects.told.touched.extend(known.map(|(h, _)| *h));
         }
     }
@@ -131,11 +131,10 @@ impl Execution {
         instance: ObjectInstanceHandle,
     ) {
         let known = self.objects.instances.get(&instance);
-        let Some(known) = known.filter(|i| i.known.contains_key(&federate)) else {
+        let Some(class) = known.and_then(|i| i.known_class(federate)) else {
             self.objects.told.scope.remove(&(federate, instance));
             return;
         };
-        let class = known.known[&federate];
         let now: BTreeSet<_> = self
             .subscriptions
             .attributes(federate, class)
@@ -193,11 +192,10 @@ impl Execution {
             .collect();
         // The fastest rate of the active subscribers; none at all if one wants every update.
         let mut now: BTreeMap<AttributeHandle, String> = BTreeMap::new();
-        for (subscriber, class) in instance.known.iter().filter(|(f, _)| **f != federate) {
-            let subscribed: BTreeSet<_> =
-                self.subscriptions.attributes(*subscriber, *class).collect();
+        for (subscriber, known) in instance.known.iter().filter(|(f, _)| **f != federate) {
+            let to = (*subscriber, known.class);
+            let subscribed: BTreeSet<_> = self.subscriptions.attributes(to.0, to.1).collect();
             for attribute in subscribed.intersection(&owned) {
-                let to = (*subscriber, *class);
                 for wanted in self.reaching_rates(handle, *attribute, federate, to.0, to.1) {
                     let rate = now.entry(*attribute);
                     let rate = rate.or_insert_with(|| wanted.to_owned());

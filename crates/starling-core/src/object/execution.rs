@@ -149,15 +149,16 @@ impl Execution {
                 owned.then_some(Owner::Federate(cause.sender))
             })
             .collect();
-        let new = Instance {
+        let mut new = Instance {
             class,
             name,
             owners,
             updates: 0,
-            known: BTreeMap::from([(cause.sender, class)]),
+            known: BTreeMap::new(),
             locally_deleted: BTreeSet::new(),
             transportations: BTreeMap::new(),
         };
+        new.set_known(cause.sender, class);
         let kept = self.objects.registered.of(cause.sender);
         self.require_room(cause.sender, "object instances", kept, new.bytes())?;
         if let Some(name) = &new.name {
@@ -240,7 +241,7 @@ impl Execution {
         }
         for d in &list {
             if let Some(instance) = self.objects.instances.get_mut(&d.instance) {
-                instance.known.insert(federate, d.known_class);
+                instance.set_known(federate, d.known_class);
                 instance.locally_deleted.remove(&federate);
             }
             self.touch(d.instance);
@@ -632,6 +633,12 @@ impl Execution {
         for federate in again.copied().collect::<Vec<_>>() {
             self.log.advance();
             self.discover(None, federate, &[handle]);
+            if let Some(instance) = self.objects.instances.get_mut(&handle)
+                && let Some(known) = instance.known.get_mut(&federate)
+            {
+                // The update that brings this about is behind it.
+                known.from = instance.updates - 1;
+            }
         }
         self.advise(None);
     }

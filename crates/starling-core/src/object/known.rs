@@ -64,6 +64,12 @@ impl Instance {
         self.updated & self.discovered & !self.removed
     }
 
+    /// Whether this federate has had a reflection of it, and owns nothing of it.
+    #[inline]
+    pub(super) fn is_reflected(&self) -> bool {
+        self.reflected & self.discovered & self.owned.is_empty()
+    }
+
     /// Attributes owned by this federate, ascending.
     pub(crate) fn owned(&self) -> &[AttributeHandle] {
         &self.owned

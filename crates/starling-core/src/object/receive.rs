@@ -6,13 +6,15 @@
 
 use super::known::Instance;
 use super::transportation::Changes;
-use crate::callback::{Callback, NamedValues};
-use crate::content::Content;
+use crate::callback::{Callback, NamedValues, PlainCallback};
+use crate::content::{Content, Piece};
+use crate::delivery::Plain;
 use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
 use crate::message::{
-    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
+    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, PlainData, Stamp,
+    default_instance_name,
 };
 use crate::{
     AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
@@ -77,6 +79,25 @@ pub(crate) struct Received {
     /// The order in which they are received.
     pub(crate) order: Order,
     pub(crate) transportation: Transportation,
+}
+
+impl From<Plain> for QueuedObject {
+    fn from(plain: Plain) -> Self {
+        let received = Received {
+            payload: PayloadBuf::plain(plain.piece.into()),
+            sender_applied: plain.sender_applied,
+            sender: plain.sender,
+            order: Order::Receive,
+            transportation: plain.transportation,
+        };
+        if plain.is_update {
+            let instance = ObjectInstanceHandle(plain.what);
+            QueuedObject::Reflect { instance, received }
+        } else {
+            let class = InteractionClassHandle::from_raw(plain.what as u32);
+            QueuedObject::Receive { class, received }
+        }
+    }
 }
 
 impl QueuedObject {
@@ -345,7 +366,7 @@ impl Federate {
             let wanted = (instance, tag.to_vec(), self.ownership.acquisitions());
             match self.objects.wanted.entry(wanted.clone()) {
                 Slot::Occupied(together) => {
-                    self.counters.conflated += 1;
+                    self.counters.merged += 1;
                     together.into_mut().extend(attributes);
                 }
                 Slot::Vacant(new) => {
@@ -354,6 +375,36 @@ impl Federate {
                 }
             }
         }
+    }
+
+    /// Takes an update or interaction as most are, of this batch. False, and nothing is done: its turn is not now,
+    /// or something is wrong with it.
+    #[inline(always)]
+    pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
+        let known = if data.is_update {
+            let instance = ObjectInstanceHandle(data.what);
+            self.objects.instances.contains_key(&instance)
+        } else {
+            let class = InteractionClassHandle::from_raw(data.what as u32);
+            self.model.interaction_class(class).is_some()
+        };
+        let now = known && self.delivery.is_straight();
+        if !now || !self.log.is_next(data.sender, data.after) {
+            return false;
+        }
+        let Some(piece) = Piece::of(batch, data.values, data.tag) else {
+            return false;
+        };
+        self.delivery.push_plain(Plain {
+            piece,
+            what: data.what,
+            sender_applied: data.after.index,
+            sender: data.sender,
+            transportation: data.transportation,
+            is_update: data.is_update,
+        });
+        self.counters.queued += 1;
+        true
     }
 
     /// A data frame whose turn is now, and the path by which it came.
@@ -471,9 +522,76 @@ impl Federate {
         });
         match stamp.filter(|_| order == Order::TimeStamp) {
             Some(stamp) => self.delivery.push_in_time_order(stamp.time, message),
+            None if self.delivery.conflates() => self.push_newest(message),
             None => self.delivery.push(message),
         }
         Ok(())
+    }
+
+    /// Where reflections of some classes are conflated: a message replaces one that waits, or waits behind all.
+    #[cold]
+    fn push_newest(&mut self, message: QueuedObject) {
+        let (instance, received) = match message {
+            // What has a time may be retracted.
+            QueuedObject::Reflect { instance, received } if received.payload.time.is_none() => {
+                (instance, received)
+            }
+            other => return self.delivery.push(other),
+        };
+        let class = self.objects.get(instance).map(|i| i.registered_class);
+        let applies = self.delivery.conflation().zip(class);
+        if applies.is_some_and(|(c, class)| c.applies(class, received.transportation, &self.model))
+        {
+            self.counters.conflated += u64::from(self.delivery.push_newest(instance, received));
+        } else {
+            self.delivery
+                .push(QueuedObject::Reflect { instance, received });
+        }
+    }
+
+    /// The next callback, now delivered, if it is one as most are: data of which is known already as what it is
+    /// received.
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+        let plain = self.delivery.first_plain()?;
+        let (what, from) = (plain.what, plain.sender_applied);
+        let producer = self.conveyed(plain.sender);
+        let transportation = plain.transportation;
+        if self.mom.conveys_regions() {
+            return None;
+        }
+        if plain.is_update {
+            let instance = ObjectInstanceHandle(what);
+            let known = self.objects.instances.get(&instance)?;
+            let ready = known.received_as.as_ref()?;
+            let holds = ready.from <= from && ready.made_of == self.declarations.maps().cleared;
+            if !holds || !known.is_reflected() || !plain.piece.values().has_any(&ready.map) {
+                return None;
+            }
+            self.mom
+                .tally
+                .reflected(known.registered_class, transportation);
+            let handles = ready.map.clone();
+            let content = self.delivery.take_plain()?.piece.into();
+            return Some(PlainCallback::ReflectAttributeValues {
+                instance,
+                values: NamedValues { content, handles },
+                transportation,
+                producer,
+            });
+        }
+        let sent = InteractionClassHandle::from_raw(what as u32);
+        let ready = self.declarations.maps().interactions.get(&sent)?;
+        let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
+        let (class, handles) = (*class, handles.clone());
+        self.mom.tally.received(sent, transportation);
+        let content = self.delivery.take_plain()?.piece.into();
+        Some(PlainCallback::ReceiveInteraction {
+            class,
+            values: NamedValues { content, handles },
+            transportation,
+            producer,
+        })
     }
 
     /// What a queued callback is now, if it still is one.
@@ -730,6 +848,7 @@ impl Federate {
 
     /// The producing federate as callbacks convey it: only with the FDD's switch Convey Producing
     /// Federate (§6.1.7).
+    #[inline]
     fn conveyed(&self, producer: FederateHandle) -> Option<FederateHandle> {
         let conveyed = self.mom.switches.convey_producer;
         // The RTI is none.

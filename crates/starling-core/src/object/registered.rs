@@ -21,12 +21,20 @@ pub(crate) struct Instance {
     pub(super) owners: Vec<Option<Owner>>,
     /// Data frames that have come for it, and updates that the RTI has told of its own.
     pub(super) updates: u64,
-    /// Federates that know it (its registrar, and those told of it), with their known class.
-    pub(super) known: BTreeMap<FederateHandle, ObjectClassHandle>,
+    /// Federates that know it: its registrar, and those told of it.
+    pub(super) known: BTreeMap<FederateHandle, Known>,
     /// Federates that have deleted it locally: they discover it again with its next update.
     pub(super) locally_deleted: BTreeSet<FederateHandle>,
     /// By slot: transportation types that are not the FDD's.
     pub(super) transportations: BTreeMap<u32, Transportation>,
+}
+
+/// That a federate knows an object instance.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) class: ObjectClassHandle,
+    /// How many updates of it had come by then.
+    pub(super) from: u64,
 }
 
 /// Why an object instance name is taken.
@@ -79,7 +87,13 @@ impl Instance {
 
     /// The class at which a federate knows it, if it does.
     pub(crate) fn known_class(&self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        self.known.get(&federate).copied()
+        self.known.get(&federate).map(|k| k.class)
+    }
+
+    /// Updates of it that have come by here since a federate discovered it.
+    pub(crate) fn updates_since_known(&self, federate: FederateHandle) -> u64 {
+        let known = self.known.get(&federate);
+        known.map_or(0, |k| self.updates.saturating_sub(k.from))
     }
 
     /// Federates that know it, ascending.
@@ -89,12 +103,13 @@ impl Instance {
 
     /// A federate knows it, at this class.
     pub(crate) fn set_known(&mut self, federate: FederateHandle, class: ObjectClassHandle) {
-        self.known.insert(federate, class);
+        let from = self.updates;
+        self.known.insert(federate, Known { class, from });
     }
 
     /// A federate knows it no more; the class at which it did.
     pub(crate) fn forget_known(&mut self, federate: FederateHandle) -> Option<ObjectClassHandle> {
-        self.known.remove(&federate)
+        self.known.remove(&federate).map(|k| k.class)
     }
 
     /// About what is kept of it, in bytes, but for what others make of it.
@@ -212,7 +227,7 @@ impl ExecutionObjects {
     }
 
     /// Whether a federate has deleted an instance locally and not discovered it again.
-    pub(super) fn was_deleted_locally(
+    pub(crate) fn was_deleted_locally(
         &self,
         instance: ObjectInstanceHandle,
         federate: FederateHandle,

@@ -3,7 +3,7 @@
 use super::known::{self, FederateObjects};
 use super::privilege_to_delete;
 use super::receive::{QueuedObject, Received};
-use super::registered::{self, ExecutionObjects, NameUse, name_bytes};
+use super::registered::{self, ExecutionObjects, Known, NameUse, name_bytes};
 use crate::kept::Kept;
 use crate::message::object::Entry;
 use crate::message::{After, OwnedBody, OwnedData, RequestNumber};
@@ -112,19 +112,24 @@ impl registered::Instance {
             name: self.name.clone(),
             owners: self.owners.clone(),
             updates: self.updates,
-            known: self.known.clone(),
+            known: self
+                .known
+                .iter()
+                .map(|(f, k)| (*f, (k.class, k.from)))
+                .collect(),
             locally_deleted: self.locally_deleted.clone(),
             transportations: self.transportations.clone(),
         }
     }
 
     fn restore(saved: saved::Instance) -> Self {
+        let known = |(federate, (class, from))| (federate, Known { class, from });
         registered::Instance {
             class: saved.class,
             name: saved.name,
             owners: saved.owners,
             updates: saved.updates,
-            known: saved.known,
+            known: saved.known.into_iter().map(known).collect(),
             locally_deleted: saved.locally_deleted,
             transportations: saved.transportations,
         }

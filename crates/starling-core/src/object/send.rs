@@ -60,15 +60,15 @@ impl Federate {
         {
             let send = &mut |frame: DataOut<'_>| send(frame);
             self.update(instance, values, tag, None, send)?;
+            self.mom.tally.updates_sent += 1;
         }
-        self.mom.tally.updates_sent += 1;
         Ok(())
     }
 
     /// An update as most are: of one's own reliable attributes, without regions, and not the first of its
     /// instance. None, and nothing is done: it is another, or something is wrong with it.
     #[inline(always)]
-    fn update_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
+    pub(crate) fn update_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
@@ -101,8 +101,13 @@ impl Federate {
         let transportation = Transportation::Reliable;
         self.mom.tally.updated(registered, transportation);
         let sender = (self.me, self.log.applied());
-        let (routes, sent) = (self.declarations.routes(), SlotSet::of_bits(sent));
-        let to = routes.update_of_slots(&self.model, sender, registered, &sent);
+        let routes = self.declarations.routes();
+        let to = match routes.decided_update(sender, registered, sent) {
+            Some(to) => to,
+            None => {
+                routes.update_of_slots(&self.model, sender, registered, &SlotSet::of_bits(sent))
+            }
+        };
         let payload = Payload {
             transportation,
             values: ValuesOut::Attributes(&Listed::new(&self.slots, values, bytes)),
@@ -114,6 +119,7 @@ impl Federate {
         let anyway = stamp.is_some() && self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
         hand_out(by, (to, anyway), body, send);
+        self.mom.tally.updates_sent += 1;
         Some(())
     }
 
@@ -141,8 +147,8 @@ impl Federate {
             let plainly = self.update_plainly(instance, values, tag, Some(stamp), send);
             if plainly.is_none() {
                 self.update(instance, values, tag, Some(stamp), send)?;
+                self.mom.tally.updates_sent += 1;
             }
-            self.mom.tally.updates_sent += 1;
             return Ok(self.note_stamp(stamp));
         }
         let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
@@ -377,6 +383,51 @@ impl Federate {
         send: &mut S,
     ) -> Result<(), Exception> {
         self.send(class, values, tag, None, send)
+    }
+
+    /// An interaction as most are: with nothing wrong, in receive order, and nothing to the RTI. None, and nothing
+    /// is done: it is another.
+    #[inline(always)]
+    pub(crate) fn send_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
+        &mut self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        send: &mut S,
+    ) -> Option<()> {
+        let known = self.model.interaction_class(class)?;
+        if !self.declarations.publishes_interaction(class) || self.mom.serves(class) {
+            return None;
+        }
+        let transportation = self.objects.transportations.get(class);
+        let transportation = transportation.unwrap_or(known.transportation);
+        let mut bytes = 0;
+        self.slots.clear();
+        for (parameter, value) in values {
+            let slot = known.slot(*parameter)?;
+            bytes += value_bytes(slot, value.len());
+            self.slots.push(slot);
+        }
+        if !self.fits(bytes + tag.len()) {
+            return None;
+        }
+        self.mom.tally.sent(class, transportation);
+        let payload = Payload {
+            transportation,
+            values: ValuesOut::Parameters(&Listed::new(&self.slots, values, bytes)),
+            tag,
+            address: None,
+            stamp: None,
+        };
+        let body = DataBody::Interaction { class, payload };
+        let sender = (self.me, self.log.applied());
+        let routes = self.declarations.routes();
+        let to = match routes.decided_interaction(sender, class) {
+            Some(to) => to,
+            None => routes.interaction(&self.model, sender, class),
+        };
+        hand_out((&mut self.log, &mut self.counters), (to, false), body, send);
+        Some(())
     }
 
     /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.

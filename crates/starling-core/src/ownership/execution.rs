@@ -198,9 +198,17 @@ impl Execution {
     ) {
         let mut effects = Effects::default();
         let me = cause.sender;
-        let known = self.objects.get(instance);
-        if known.is_none_or(|i| i.known_class(me).is_none()) {
-            return;
+        match self.objects.get(instance) {
+            None if if_available => {
+                return self.refuse_deleted(
+                    cause,
+                    OwnershipNotice::Unavailable,
+                    instance,
+                    attributes,
+                );
+            }
+            Some(known) if known.known_class(me).is_some() => {}
+            _ => return,
         }
         for at in self.places(instance, attributes) {
             let owner = self.owner_at(at);
@@ -297,6 +305,10 @@ impl Execution {
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
+        if self.objects.get(instance).is_none() {
+            let cancelled = OwnershipNotice::AcquisitionCancelled;
+            return self.refuse_deleted(cause, cancelled, instance, attributes);
+        }
         let mut effects = Effects::default();
         let me = cause.sender;
         for at in self.places(instance, attributes) {
@@ -308,15 +320,38 @@ impl Execution {
         self.settle_ownership(cause, effects);
     }
 
-    /// Query Attribute Ownership, §7.17.
+    /// What a federate hears of an instance that is deleted, but not yet removed at it: that may be withheld by time
+    /// management for long. Who is told after the removal does not hear it.
+    fn refuse_deleted(
+        &mut self,
+        cause: Cause,
+        notice: OwnershipNotice,
+        instance: ObjectInstanceHandle,
+        attributes: &[AttributeHandle],
+    ) {
+        let answer = Entry::Ownership {
+            notice,
+            instance,
+            attributes: attributes.to_vec(),
+            tag: Vec::new(),
+        };
+        self.log.tell(cause, &[cause.sender], answer);
+    }
+
+    /// Query Attribute Ownership, §7.17. Nobody owns what is deleted.
     pub(crate) fn query_ownership(
         &mut self,
         cause: Cause,
         instance: ObjectInstanceHandle,
         attributes: &[AttributeHandle],
     ) {
-        let places = self.places(instance, attributes).into_iter();
-        let owners: Vec<_> = places.map(|at| (at.2, self.owner_at(at))).collect();
+        let owners: Vec<_> = match self.objects.get(instance) {
+            Some(_) => {
+                let places = self.places(instance, attributes).into_iter();
+                places.map(|at| (at.2, self.owner_at(at))).collect()
+            }
+            None => attributes.iter().map(|a| (*a, None)).collect(),
+        };
         if !owners.is_empty() {
             let report = Entry::OwnershipReport { instance, owners };
             self.log.tell(cause, &[cause.sender], report);

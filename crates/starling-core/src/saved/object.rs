@@ -37,8 +37,8 @@ pub struct Instance {
     pub owners: Vec<Option<Owner>>,
     /// Data frames that have come for it, and updates that the RTI has told of its own.
     pub updates: u64,
-    /// Federates that know it, with their known class.
-    pub known: BTreeMap<FederateHandle, ObjectClassHandle>,
+    /// Federates that know it, with their known class, and how many of the updates had come before.
+    pub known: BTreeMap<FederateHandle, (ObjectClassHandle, u64)>,
     /// Federates that have deleted it locally: they discover it again with its next update.
     pub locally_deleted: BTreeSet<FederateHandle>,
     /// By slot: transportation types that are not the FDD's.

@@ -569,6 +569,10 @@ impl Execution {
         }
         self.touch(instance);
         for federate in self.log.members() {
+            // Who has deleted it locally discovers it as if it had never been deleted.
+            if self.objects.was_deleted_locally(instance, federate) {
+                continue;
+            }
             self.log.advance();
             self.discover(None, federate, &[instance]);
         }

@@ -461,7 +461,8 @@ impl Federate {
         let Some(sent) = time.sent.get(&number) else {
             throw!(
                 MessageCanNoLongerBeRetracted,
-                "{message} was retracted already, or its time stamp is not beyond logical time plus lookahead"
+                "{message} was retracted already, was sent before time regulation was disabled, or its \
+                 time stamp is not beyond logical time plus lookahead: {bound}"
             );
         };
         if Some(sent.time) <= bound.time() || bound == Bound::Never {
@@ -842,19 +843,29 @@ impl Federate {
             };
             return Err(ProtocolError(format!(
                 "{bytes} bytes of messages are withheld from federate '{}', which is at {now} and \
-                 {does}: more than limits.withheld_bytes ({most}); let it advance, enable \
-                 asynchronous delivery, or raise that",
-                self.federation.name()
+                 {does}: more than limits.withheld_bytes ({most}); let it advance{}, or raise that",
+                self.federation.name(),
+                self.without_advance()
             )));
         }
         if bytes > most / 2 && !std::mem::replace(&mut self.time.warned, true) {
             self.set_note(format!(
                 "{bytes} bytes of messages are withheld from federate '{}', at {now}: let it \
-                 advance, enable asynchronous delivery, end the save or restore in progress, or \
-                 raise limits.withheld_bytes ({most}), where it would be cut off",
-                self.federation.name()
+                 advance{}, end the save or restore in progress, or raise \
+                 limits.withheld_bytes ({most}), where it would be cut off",
+                self.federation.name(),
+                self.without_advance()
             ));
         }
         Ok(())
+    }
+
+    /// What delivers some of what is withheld, besides an advance.
+    fn without_advance(&self) -> &'static str {
+        if self.delivery.withholds_receive_order() {
+            ", enable asynchronous delivery"
+        } else {
+            ""
+        }
     }
 }

@@ -290,18 +290,23 @@ impl Federate {
         }
     }
 
-    /// What it may send sooner because a message comes within this bound: while it waits for one.
+    /// Whether it may send sooner because a message comes, as it waits for one: with which lookahead, and whether all
+    /// of the message's time have come by then.
+    fn relays(&self) -> Option<(LogicalTimeInterval, bool)> {
+        let (kind, _) = self.clock.advance?;
+        let reacts = kind.is_next_message() && self.constrained;
+        let lookahead = self.clock.lookahead.filter(|_| reacts)?;
+        Some((lookahead, kind.is_exclusive()))
+    }
+
+    /// What it may send sooner because a message comes within this bound.
     fn relay(&self, bound: Bound) -> Option<Bound> {
         #[cfg(test)]
         super::galt_tests::looked();
-        let (kind, _) = self
-            .clock
-            .advance
-            .filter(|(kind, _)| kind.is_next_message())?;
-        let sooner = bound.relayed(self.clock.lookahead?, kind.is_exclusive());
+        let (lookahead, exclusive) = self.relays()?;
+        let sooner = bound.relayed(lookahead, exclusive);
         let floor = self.clock.floor;
-        self.constrained
-            .then_some(floor.map_or(sooner, |f| f.max(sooner)))
+        Some(floor.map_or(sooner, |f| f.max(sooner)))
     }
 }
 
@@ -332,7 +337,8 @@ impl Times {
     }
 
     /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
-    /// been granted and what waits for it, all messages up to there.
+    /// been granted and what waits for it, all messages up to there; or has come to a time beyond it before it was
+    /// constrained.
     pub(crate) fn is_through(&self, federate: FederateHandle, time: LogicalTime) -> bool {
         let Some(known) = self.federates.get(&federate) else {
             return false;
@@ -340,7 +346,8 @@ impl Times {
         let (to, granted_before) = match (known.enabling, known.clock.advance) {
             (Some(at), _) => (at, false),
             (None, Some((kind, to))) => (to, kind.is_next_message() || kind == Advance::FlushQueue),
-            (None, None) => return false,
+            // What is up to a time that it has passed is none of its messages.
+            (None, None) => return known.constrained && known.clock.time > time,
         };
         let waits = known.queue.first().is_some_and(|m| m <= time);
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
@@ -710,15 +717,9 @@ impl Federate {
     fn place(&self) -> Place {
         #[cfg(test)]
         super::galt_tests::looked();
-        let relays = self.waits_for_message().is_some() && self.constrained;
-        let exclusive = self
-            .clock
-            .advance
-            .is_some_and(|(kind, _)| kind.is_exclusive());
-        let lookahead = self.clock.lookahead.filter(|_| relays);
         Place {
             base: self.base(),
-            relays: lookahead.map(|lookahead| (lookahead, exclusive)),
+            relays: self.relays(),
             waits: self.waits(),
         }
     }

@@ -139,8 +139,12 @@ macro_rules! values {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 match self.0 {
                     Number::Integer(value) => value.fmt(f),
-                    // Beyond this not all digits that would be shown are its own.
-                    Number::Float(value) if value.abs() >= 1e16 => write!(f, "{value:e}"),
+                    // Beyond this not all digits that would be shown are its own, or most are zeros.
+                    Number::Float(value)
+                        if value.abs() >= 1e16 || (value != 0.0 && value.abs() < 1e-6) =>
+                    {
+                        write!(f, "{value:e}")
+                    }
                     Number::Float(value) => value.fmt(f),
                 }
             }
@@ -385,6 +389,10 @@ mod tests {
         assert_eq!(shown(-1e16), "-1e16");
         assert_eq!(shown(9_007_199_254_740_993.0), "9007199254740992");
         assert_eq!(shown(0.1), "0.1");
+        assert_eq!(shown(0.0), "0");
+        assert_eq!(shown(1e-6), "0.000001");
+        assert_eq!(shown(-1.5e-7), "-1.5e-7");
+        assert_eq!(shown(f64::from_bits(1)), "5e-324");
     }
 
     #[test]

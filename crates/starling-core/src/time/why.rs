@@ -32,7 +32,7 @@ impl Execution {
         let Some(wait) = self.time.times().wait(of) else {
             let asked = match self.takes_part_in_time(of) {
                 false => "nothing: it takes no part in time management".to_owned(),
-                true if self.is_held() => self.asks_nothing(of),
+                true if self.is_held() && !self.is_awaited_at_save(of) => self.asks_nothing(of),
                 true => {
                     walk.turn = Some(of);
                     return walk.fails("asked", self.asks_nothing(of));

@@ -7,7 +7,7 @@ pub use starling_bed::Sent;
 use starling_bed::{Bed, Link, Message};
 use starling_core::message::{
     After, Data, DataBody, FederationStatus, Finding, FromExecutive, ModuleSource, OwnedData,
-    Question, Request, RequestBody, ResignAction, ToExecutive,
+    Question, Request, RequestBody, ResignAction, TimeRequest, ToExecutive, time,
 };
 use starling_core::{
     Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
@@ -176,6 +176,21 @@ impl Federation {
         modules: Vec<ModuleSource>,
     ) -> Result<FederateHandle, Exception> {
         self.connect(name);
+        self.join_connected(name, modules)
+    }
+
+    /// Joins a federate with settings of its own.
+    pub fn join_after(&mut self, name: &str, settings: impl FnOnce(&mut Lrc<Sent>)) {
+        self.connect(name);
+        settings(self.federate(name));
+        self.join_connected(name, vec![]).unwrap();
+    }
+
+    fn join_connected(
+        &mut self,
+        name: &str,
+        modules: Vec<ModuleSource>,
+    ) -> Result<FederateHandle, Exception> {
         let joined = self.ask(name, |lrc| {
             lrc.join_federation_execution(Some(name), "test", "F", modules)
         });
@@ -402,6 +417,23 @@ impl Federation {
             self.lose(name);
         }
         served.map_err(|e| e.0)
+    }
+
+    /// Sends requests about time as they are, one right behind the other; the first that is refused ends the
+    /// connection: which, and why it was.
+    pub fn forge_time(&mut self, name: &str, all: &[time::Request]) -> Result<(), (usize, String)> {
+        self.run();
+        let applied = self.status().log;
+        for (at, &body) in all.iter().enumerate() {
+            let request = ToExecutive::Time(TimeRequest { applied, body });
+            let served = self.bed.executive.receive(self.names[name], request);
+            if let Err(refused) = served {
+                self.lose(name);
+                return Err((at, refused.0));
+            }
+        }
+        self.run();
+        Ok(())
     }
 
     /// A federate sends this as its part of a save.

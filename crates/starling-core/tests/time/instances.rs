@@ -252,6 +252,21 @@ fn what_was_sent_in_receive_order_has_no_retraction() {
     );
 }
 
+/// It is neither retracted nor past its time.
+#[test]
+fn what_was_sent_before_regulation_was_disabled_can_not_be_retracted() {
+    let mut f = federation(&["a", "b"]);
+    f.constrain("b");
+    f.regulate("a", 1.0);
+    let sent = f.send("a", "far", 100.0);
+    f.call("a", |f| f.disable_time_regulation()).unwrap();
+    f.regulate("a", 1.0);
+    let refused = f.call("a", |f| f.retract(sent)).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::MessageCanNoLongerBeRetracted);
+    let why = "was sent before time regulation was disabled";
+    assert!(refused.message.contains(why), "{}", refused.message);
+}
+
 /// What a failed call would have sent is no message that could be retracted.
 #[test]
 fn a_call_that_fails_sends_nothing() {
@@ -548,4 +563,24 @@ fn a_region_of_who_was_told_of_a_deletion_may_be_deleted_whether_that_is_retract
         f.run();
         assert!(f.is_joined("c") && owns(&mut f, "c", instance, x).unwrap());
     }
+}
+
+/// It discovers it with its next update, as if it had never been deleted (6.16).
+#[test]
+fn a_deletion_that_is_retracted_brings_nothing_to_who_has_deleted_it_locally() {
+    let (mut f, instance, xy) = known_instance();
+    let handle = f
+        .call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(9.0))
+        })
+        .unwrap();
+    f.call("b", |f| f.local_delete_object_instance(instance))
+        .unwrap();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("b"), "");
+    f.call("a", |f| {
+        f.update_attribute_values_at(instance, &[(xy[0], b"1")], b"u", at(3.0))
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), "discover");
 }

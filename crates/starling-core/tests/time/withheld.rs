@@ -54,6 +54,10 @@ fn what_is_withheld_is_not_counted_as_waiting_and_has_a_bound_of_its_own() {
     assert_eq!(f.federate("b").waiting_bytes(), waiting);
     let note = f.federate("b").take_note().unwrap();
     assert!(note.contains("limits.withheld_bytes"), "{note}");
+    assert!(
+        note.contains("enable asynchronous delivery"),
+        "some is in receive order: {note}"
+    );
     let value = vec![0; 500_000];
     let mut values = ValuesBuf::default();
     values.push(0, &value);
@@ -76,6 +80,18 @@ fn what_is_withheld_is_not_counted_as_waiting_and_has_a_bound_of_its_own() {
         .receive_data(&frame, DataPath::Executive, None)
         .unwrap_err();
     assert!(cut_off.0.contains("does not ask to advance"), "{cut_off}");
+}
+
+/// Asynchronous delivery does nothing for messages in time-stamp order.
+#[test]
+fn no_advice_is_given_that_does_not_help() {
+    let mut f = federation(&["a", "b"]);
+    f.federate("b").set_withheld_bytes_max(1_000_000);
+    f.constrain("b");
+    f.regulate("a", 1.0);
+    f.send("a", &"x".repeat(600_000), 5.0);
+    let note = f.federate("b").take_note().unwrap();
+    assert!(note.contains("let it advance, end the save"), "{note}");
 }
 
 #[test]

@@ -57,11 +57,11 @@ impl ObjectModel {
         self.same_sharing("class", &name, &class.fields, new, old_origin, problems);
         self.same_travel(&name, &class.fields, new, old_origin)?;
         let what = format!("interaction class '{name}'");
-        self.order(&what, &new.fields, new.line)?;
+        self.order(&what, &new.fields, &new.lines)?;
         if let Some(is) = &new.dimensions {
             let was = self.names_of(&class.dimensions);
             if !class.dimensions_given {
-                let dimensions = self.dimension_handles(&what, Some(is), new.line);
+                let dimensions = self.dimension_handles(&what, Some(is), &new.lines);
                 let class = Arc::make_mut(&mut self.interaction_classes[index]);
                 (class.dimensions, class.dimensions_given) = (dimensions, true);
             } else if *is != was && !new.members.is_empty() {
@@ -70,6 +70,7 @@ impl ObjectModel {
                 return Err(FomError::conflict(Code::Conflict, what, at, first));
             }
         }
+        self.note_transportation(&new.fields, &new.lines, new.line);
         // What former scaffolding left open holds as said now.
         let origin = self.origin(new.line);
         let class = &mut self.interaction_classes[index];
@@ -79,7 +80,7 @@ impl ObjectModel {
             class.origin = origin;
         }
         let class = &self.interaction_classes[index];
-        let order = self.order(&what, &class.fields, new.line)?;
+        let order = self.order(&what, &class.fields, &new.lines)?;
         if class.order != order {
             Arc::make_mut(&mut self.interaction_classes[index]).order = order;
         }

@@ -17,7 +17,7 @@ mod objects;
 use crate::error::short;
 use crate::handles::*;
 use crate::model::*;
-use crate::module::{EntryDef, Fields};
+use crate::module::{EntryDef, Fields, Lines};
 use crate::{Code, FomError, Module, Place};
 use std::sync::Arc;
 
@@ -90,12 +90,13 @@ impl ObjectModel {
             return Err(FomError::conflict(code, what, at, first));
         }
         match new.table {
-            "dimension" => self.add_dimension(new, origin)?,
+            "dimension" => self.add_dimension(new)?,
             "update rate" => {
                 let rate = field(&new.fields, "rate").and_then(|r| r.parse::<f64>().ok());
                 if !rate.is_some_and(|r| r.is_finite() && r > 0.0) {
                     let what = format!("update rate '{}' has no rate above 0", new.name);
-                    return Err(FomError::new(Code::BadValue, self.place(origin), what));
+                    let at = self.place(self.origin(new.lines.of("rate")));
+                    return Err(FomError::new(Code::BadValue, at, what));
                 }
             }
             "transportation" => {
@@ -106,7 +107,8 @@ impl ObjectModel {
                         new.name,
                         short(reliable)
                     );
-                    return Err(FomError::new(Code::BadValue, self.place(origin), what));
+                    let at = self.place(self.origin(new.lines.of("reliable")));
+                    return Err(FomError::new(Code::BadValue, at, what));
                 }
             }
             _ => {}
@@ -120,7 +122,8 @@ impl ObjectModel {
         Ok(())
     }
 
-    fn add_dimension(&mut self, new: &EntryDef, origin: Origin) -> Result<(), FomError> {
+    fn add_dimension(&mut self, new: &EntryDef) -> Result<(), FomError> {
+        let at = |model: &Self, field| model.place(model.origin(new.lines.of(field)));
         let upper_bound = match field(&new.fields, "upperBound") {
             None => u32::MAX,
             Some(text) => text.parse().ok().filter(|b| *b > 0).ok_or_else(|| {
@@ -129,7 +132,7 @@ impl ObjectModel {
                     new.name,
                     short(text)
                 );
-                FomError::new(Code::BadValue, self.place(origin), what)
+                FomError::new(Code::BadValue, at(self, "upperBound"), what)
             })?,
         };
         let value = field(&new.fields, "value").unwrap_or("Excluded");
@@ -139,7 +142,7 @@ impl ObjectModel {
                 new.name,
                 short(value)
             );
-            FomError::new(Code::BadValue, self.place(origin), what)
+            FomError::new(Code::BadValue, at(self, "value"), what)
         });
         let handle = self.dimension_handle(&new.name);
         self.undefined.remove(&handle);
@@ -149,6 +152,16 @@ impl ObjectModel {
             d.default_range = default_range?;
         }
         Ok(())
+    }
+
+    /// The line at which the definition in that line names a transportation that is still to be looked for.
+    fn note_transportation(&mut self, fields: &Fields, lines: &Lines, line: u32) {
+        let own = lines.of("transportation");
+        let standard = |name| matches!(name, "HLAreliable" | "HLAbestEffort");
+        if own != line && field(fields, "transportation").is_some_and(|name| !standard(name)) {
+            let origin = self.origin(line);
+            self.transportation_lines.insert(origin, own);
+        }
     }
 
     /// The handle of a dimension, given at its first mention whichever module defines it.
@@ -207,6 +220,7 @@ impl ObjectModel {
                 Arc::make_mut(class).transportation = how;
             }
         }
+        self.transportation_lines.clear();
     }
 
     fn transportation(
@@ -228,14 +242,15 @@ impl ObjectModel {
                         short(name),
                         self.nearest_transportation(name)
                     );
-                    let at = self.place(origin);
+                    let own = self.transportation_lines.get(&origin);
+                    let at = self.place((origin.0, own.copied().unwrap_or(origin.1)));
                     Err(FomError::new(Code::Undefined, at, what))
                 }
             },
         }
     }
 
-    fn order(&self, what: &str, fields: &Fields, line: u32) -> Result<Order, FomError> {
+    fn order(&self, what: &str, fields: &Fields, lines: &Lines) -> Result<Order, FomError> {
         match field(fields, "order") {
             None | Some("Receive" | "receive" | "HLAreceive") => Ok(Order::Receive),
             Some("TimeStamp" | "timestamp" | "Timestamp" | "HLAtimeStamp") => Ok(Order::TimeStamp),
@@ -244,7 +259,7 @@ impl ObjectModel {
                     "{what}: order is '{}'; it is Receive or TimeStamp",
                     short(other)
                 );
-                let at = self.place(self.origin(line));
+                let at = self.place(self.origin(lines.of("order")));
                 Err(FomError::new(Code::BadValue, at, what))
             }
         }
@@ -254,14 +269,16 @@ impl ObjectModel {
         &mut self,
         what: &str,
         names: Option<&[String]>,
-        line: u32,
+        lines: &Lines,
     ) -> Vec<DimensionHandle> {
-        let origin = self.origin(line);
         let mut handles = Vec::new();
-        for name in names.unwrap_or_default() {
+        for (n, name) in names.unwrap_or_default().iter().enumerate() {
             let known = self.dimensions.len();
             let handle = self.dimension_handle(name);
             if self.dimensions.len() > known {
+                // A module of 1516-2000 has them in the head of the definition.
+                let line = lines.dimensions.get(n).copied();
+                let origin = self.origin(line.unwrap_or_else(|| lines.of("dimensions")));
                 self.undefined.insert(handle, (what.to_owned(), origin));
             }
             handles.push(handle);

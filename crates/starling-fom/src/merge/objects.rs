@@ -168,9 +168,10 @@ impl ObjectModel {
         new: &MemberDef,
     ) -> Result<(), FomError> {
         let what = format!("class '{class_name}', attribute '{}'", new.name);
-        let order = self.order(&what, &new.fields, new.line)?;
+        let order = self.order(&what, &new.fields, &new.lines)?;
+        self.note_transportation(&new.fields, &new.lines, new.line);
         self.require_room(below.len(), 0, new.line)?;
-        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), new.line);
+        let dimensions = self.dimension_handles(&what, new.dimensions.as_deref(), &new.lines);
         let handle = AttributeHandle::of_index(self.attributes.len());
         self.attributes.push(Arc::new(Attribute {
             handle,

@@ -14,7 +14,7 @@ use starling_core::{
     RestoreState, RestoreStatus, SaveFailure, SaveStatus, Services, SynchronizationPointFailure,
     Transportation,
 };
-use starling_wire::{LinkNotice, LinkRequest};
+use starling_wire::{LinkNotice, LinkRequest, OnLink};
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -361,7 +361,12 @@ enums! {
         Offer { number },
         Relay { to, frames },
         Path { to, shared, why },
-        Datagrams
+        Datagrams,
+        Direct { all },
+        Endpoint { address, port, why },
+        Rest { to, at, frames },
+        Over { to, why },
+        Again { to }
     }
     LinkNotice {
         Seated { number, seat, mark },
@@ -370,7 +375,20 @@ enums! {
         Gone { mark },
         Relayed { from, frames },
         Datagrams { port, secret },
-        NoDatagrams { why }
+        NoDatagrams { why },
+        Listen { mark, here },
+        NoDirect { why },
+        Direct { mark, federate, address, port, secret },
+        Broken { mark },
+        Rest { from, at, frames }
+    }
+    OnLink {
+        Hello { version, mark, proof },
+        Confirm { position },
+        Group { address, port, secret },
+        Joined,
+        Hears { on },
+        Turn { turn, sent, grouped }
     }
     RequestBody {
         PathChanged,

@@ -5,6 +5,7 @@ use proptest::collection::{btree_map, btree_set};
 use starling_core::message::{Data, DataBody, OwnedData, Payload};
 use starling_core::saved;
 use starling_core::{MessageRetractionHandle, Order, SavedFederation, TimeType, ValuesBuf};
+use starling_wire::Description;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl<K: Any + Ord, V: Any> Any for BTreeMap<K, V> {
@@ -85,6 +86,7 @@ enums! {
 
 structs! {
     SavedFederation { federation, label, time, execution, federates }
+    Description { version, federation, label, time, federates }
     Restored { snapshot, part }
 }
 

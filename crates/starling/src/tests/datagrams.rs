@@ -308,3 +308,65 @@ fn a_session_is_of_one_membership() {
         sender.rti.destroy_federation_execution("F").unwrap();
     }
 }
+
+#[test]
+fn by_multicast_one_datagram_is_for_all_who_hear_it() {
+    const COUNT: u32 = 3000;
+    const RECEIVERS: usize = 3;
+    const MULTICAST: &str = "transport.best_effort=multicast;transport.path=direct";
+    let rtiexec = Rtiexec::with(|config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.links = starling_rtiexec::Links::All;
+    });
+    let sender = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
+    let receivers =
+        [(); RECEIVERS].map(|()| Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST));
+    receivers.iter().for_each(Member::subscribe);
+    let heard = || {
+        let links = sender.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref();
+        direct.map_or(0, |direct| direct.heard())
+    };
+    // It tells of its group with the first data that it has for each.
+    until("all hear it", || {
+        sender.evoke();
+        sender.send(0, 0, 4);
+        for receiver in &receivers {
+            while receiver.next().is_some() {}
+        }
+        heard() == RECEIVERS
+    });
+    // Behind this all that was sent before has come, or is counted.
+    sender.send(1, 7, 4);
+    for receiver in &receivers {
+        until("it is heard", || {
+            sender.evoke();
+            matches!(receiver.next(), Some((1, 7)))
+        });
+    }
+    let before: Vec<_> = receivers.iter().map(Member::lost).collect();
+    let mut came = [(); RECEIVERS].map(|()| BTreeSet::new());
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=COUNT {
+                sender.send(0, number, 200);
+            }
+        });
+        until("each comes or is counted", || {
+            let mut all = true;
+            for ((receiver, came), before) in receivers.iter().zip(&mut came).zip(&before) {
+                while let Some((0, number)) = receiver.next() {
+                    let newest = came.last().is_none_or(|last| *last < number);
+                    assert!(number == 0 || newest, "{number} is no news");
+                    if number > 0 {
+                        came.insert(number);
+                    }
+                }
+                all &= came.len() as u64 + receiver.lost() - before >= COUNT.into();
+            }
+            all
+        });
+    });
+    assert!(came.iter().all(|came| came.len() > 100));
+}

@@ -1,0 +1,374 @@
+//! Federates in processes of their own that send numbers to each other and say when one is missing, and the rtiexec
+//! that they join.
+#![allow(dead_code, reason = "each program of tests uses a part of it")]
+
+use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// How long to wait for what must come: then something hangs.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+pub struct Ears(pub Sender<Callback>);
+
+impl FederateAmbassador for Ears {
+    fn deliver(&mut self, callback: Callback) -> Result<(), String> {
+        self.0.send(callback).map_err(|e| e.to_string())
+    }
+}
+
+/// The program of a federate: it sends numbers, or hears them, or both, and says how far it is, and what is
+/// missing.
+pub fn federate() -> Result<(), Box<dyn std::error::Error>> {
+    let Ok(settings) = std::env::var("NUMBERS_SETTINGS") else {
+        return Ok(());
+    };
+    let role = std::env::var("NUMBERS_ROLE")?;
+    let sends = role != "receiver";
+    // What a machine does with others beside, too.
+    let paced = role == "paced";
+    let (to, heard) = channel();
+    let rti = RtiAmbassador::new();
+    let fault = |e: starling::Exception| e.to_string();
+    rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
+        .map_err(fault)?;
+    let fom = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/data/fom/restaurant/RestaurantFOMmodule-2010.xml");
+    // Another may have created it.
+    let _ = rti.create_federation_execution("Near", &[fom.display().to_string()], None, "");
+    let name = std::env::var("NUMBERS_NAME")?;
+    let own = rti
+        .join_federation_execution(Some(&name), "t", "Near", &[])
+        .map_err(fault)?;
+    let class = rti
+        .interaction_class_handle("CustomerTransactions")
+        .map_err(fault)?;
+    if sends {
+        rti.publish_interaction_class(class).map_err(fault)?;
+    }
+    if role == "both" || role == "receiver" {
+        rti.subscribe_interaction_class(class, true)
+            .map_err(fault)?;
+    }
+    println!("joined");
+    let mut next = BTreeMap::<u64, u64>::new();
+    let (mut number, mut rests) = (0_u64, false);
+    let mut kept = (number, next.clone());
+    loop {
+        if sends && !rests {
+            let mut tag = [0; 200];
+            tag[..8].copy_from_slice(&number.to_le_bytes());
+            tag[8..16].copy_from_slice(&u64::from(own.0).to_le_bytes());
+            rti.send_interaction(class, &[], &tag).map_err(fault)?;
+            if paced && number.is_multiple_of(10) {
+                rti.evoke_callback(0.001).map_err(fault)?;
+            } else if number.is_multiple_of(100) {
+                rti.evoke_multiple_callbacks(0.0, 0.1).map_err(fault)?;
+            }
+            if number.is_multiple_of(1000) {
+                println!("on");
+            }
+            number += 1;
+        } else {
+            rti.evoke_callback(1.0).map_err(fault)?;
+        }
+        for callback in heard.try_iter() {
+            match callback {
+                Callback::ConnectionLost { fault } => return Err(fault.into()),
+                Callback::ReceiveInteraction { values, .. } => {
+                    let [number, sender] = [0, 8].map(|at| {
+                        let word = values.tag()[at..].first_chunk().expect("a number");
+                        u64::from_le_bytes(*word)
+                    });
+                    let due = next.entry(sender).or_insert(number);
+                    if *due != number {
+                        println!("gap");
+                        return Err(format!("{number} instead of {due}").into());
+                    }
+                    *due += 1;
+                    if number.is_multiple_of(1000) {
+                        println!("on");
+                    }
+                }
+                Callback::InitiateFederateSave { .. } => {
+                    rests = true;
+                    kept = (number, next.clone());
+                    rti.federate_save_begun().map_err(fault)?;
+                    rti.federate_save_complete().map_err(fault)?;
+                }
+                Callback::FederationRestoreBegun => rests = true,
+                Callback::InitiateFederateRestore { .. } => {
+                    (number, next) = kept.clone();
+                    rti.federate_restore_complete().map_err(fault)?;
+                }
+                Callback::FederationSaved | Callback::FederationRestored => {
+                    rests = false;
+                    println!("{}", callback.name());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// A federate in a process of its own; killed with the test.
+pub struct Federate {
+    pub child: Child,
+    says: Receiver<String>,
+}
+
+impl Federate {
+    pub fn start(rtiexec: &Rtiexec, role: &str, name: &str, settings: &str) -> Self {
+        Federate::start_by(&[], rtiexec, role, name, settings)
+    }
+
+    /// By a program that starts it.
+    pub fn start_by(
+        by: &[&str],
+        rtiexec: &Rtiexec,
+        role: &str,
+        name: &str,
+        settings: &str,
+    ) -> Self {
+        Federate::try_start_by(by, rtiexec, role, name, settings).expect("it joins")
+    }
+
+    /// None: it has ended before it has joined.
+    pub fn try_start_by(
+        by: &[&str],
+        rtiexec: &Rtiexec,
+        role: &str,
+        name: &str,
+        settings: &str,
+    ) -> Option<Self> {
+        let settings = format!(
+            "{};connect.timeout_s=100;{};{settings}",
+            rtiexec.address, rtiexec.settings
+        );
+        let own = std::env::current_exe().unwrap();
+        let mut all = by.iter().map(OsStr::new).chain([own.as_os_str()]);
+        let mut child = Command::new(all.next().expect("one at least"))
+            .args(all)
+            .args(["--exact", "federate", "--ignored", "--nocapture"])
+            .env("NUMBERS_SETTINGS", settings)
+            .env("NUMBERS_ROLE", role)
+            .env("NUMBERS_NAME", name)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (to, says) = channel();
+        std::thread::spawn(move || {
+            lines
+                .map_while(Result::ok)
+                .try_for_each(|line| to.send(line))
+        });
+        let federate = Federate { child, says };
+        let joined = std::iter::repeat_with(|| federate.says.recv_timeout(PATIENCE))
+            .map_while(Result::ok)
+            .any(|line| line == "joined");
+        joined.then_some(federate)
+    }
+
+    /// It says this so many times from now on, sooner or later.
+    pub fn until(&self, what: &str, times: usize) {
+        let mut said = 0;
+        while said < times {
+            match self.says.recv_timeout(PATIENCE) {
+                Ok(line) if line == "gap" => panic!("something is missing"),
+                Ok(line) => said += usize::from(line == what),
+                Err(why) => panic!("no {times} x '{what}': {why}"),
+            }
+        }
+    }
+
+    /// Data flows on.
+    pub fn goes_on(&self) {
+        // What it has said before is over.
+        while self.says.try_recv().is_ok() {}
+        self.until("on", 3);
+    }
+
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args([name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
+impl Drop for Federate {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub struct Rtiexec {
+    pub child: Child,
+    /// Where federates find it that are told nothing else.
+    pub address: String,
+    /// Of all federates.
+    settings: String,
+    _directory: tempfile::TempDir,
+}
+
+impl Rtiexec {
+    /// With this for all federates, and these variables for itself.
+    pub fn start(settings: &str, variables: &[(&str, &str)]) -> Self {
+        Rtiexec::start_by(&[], None, settings, variables)
+    }
+
+    /// By a program that starts it; it may listen at a TCP address, too.
+    pub fn start_by(
+        by: &[&str],
+        tcp: Option<&str>,
+        settings: &str,
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let socket: PathBuf = directory.path().join("s.sock");
+        let address = format!("unix:{}", socket.display());
+        let listens = tcp.into_iter().flat_map(|tcp| ["--listen", tcp]);
+        let mut all = by.iter().chain([&env!("CARGO_BIN_EXE_starling")]);
+        let mut child = Command::new(all.next().expect("one at least"))
+            .args(all)
+            .args(["rtiexec", "--listen", &address])
+            .args(listens)
+            .arg("--run-dir")
+            .arg(directory.path().join("run"))
+            .env("STARLING_SAVES_DIR", directory.path().join("saves"))
+            .env("STARLING_LOG_LEVEL", "off")
+            .envs(variables.iter().copied())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let settings = settings.to_owned();
+        Rtiexec {
+            child,
+            address,
+            settings,
+            _directory: directory,
+        }
+    }
+
+    pub fn members(&self) -> Vec<serde_json::Value> {
+        let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
+            .args(["ps", "--json", &self.address])
+            .output()
+            .unwrap();
+        let shown: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+        let federations = shown["federations"].as_array().unwrap();
+        let federates = federations
+            .first()
+            .map(|f| f["federates"].as_array().unwrap());
+        federates.cloned().unwrap_or_default()
+    }
+
+    pub fn until_members(&self, count: usize) {
+        until("so many members", || self.members().len() == count);
+    }
+
+    /// Data of the sender takes this way to so many.
+    pub fn until_path(&self, way: &str, count: usize) {
+        until(way, || {
+            let members = self.members();
+            let sender = members.iter().find(|m| m["name"] == "sender").unwrap();
+            let paths = sender["paths"].as_array().unwrap();
+            let path = paths.iter().find(|p| p["by"] == way);
+            path.map_or(0, |p| p["to"].as_array().unwrap().len()) == count
+        });
+    }
+
+    /// The way that data takes.
+    pub fn path(&self, from: &str, to: &str) -> String {
+        let members = self.members();
+        let of = |name: &str| members.iter().find(|m| m["name"] == name).unwrap();
+        let handle = &of(to)["handle"];
+        let paths = of(from)["paths"].as_array().unwrap();
+        let is_to = |p: &&serde_json::Value| p["to"].as_array().unwrap().contains(handle);
+        let path = paths.iter().find(is_to).unwrap();
+        path["by"].as_str().unwrap().to_owned()
+    }
+
+    /// Descriptors that its process has open, but for the connection of who asks.
+    pub fn descriptors(&self) -> usize {
+        descriptors(&self.child)
+    }
+}
+
+impl Drop for Rtiexec {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}: not after {PATIENCE:?}");
+    }
+}
+
+pub fn descriptors(of: &Child) -> usize {
+    let open = std::fs::read_dir(format!("/proc/{}/fd", of.id()));
+    open.unwrap().count()
+}
+
+/// What was on its way to others when the federation was saved comes once after it is restored, and what was sent
+/// since does not; `way`: by which data goes from one to another.
+pub fn are_restored(rtiexec: &Rtiexec, way: &str) {
+    let sender = Federate::start(rtiexec, "sender", "sender", "");
+    let near = Federate::start(rtiexec, "receiver", "near", "");
+    let federates = [&sender, &near];
+    let (to, heard) = channel();
+    let keeper = RtiAmbassador::new();
+    let settings = format!(
+        "{};connect.timeout_s=100;{}",
+        rtiexec.address, rtiexec.settings
+    );
+    keeper
+        .connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
+        .unwrap();
+    keeper
+        .join_federation_execution(Some("keeper"), "t", "Near", &[])
+        .unwrap();
+    let until_heard = |name: &str| {
+        until(name, || {
+            keeper.evoke_callback(0.1).unwrap();
+            heard.try_iter().any(|callback| callback.name() == name)
+        });
+    };
+    rtiexec.until_path(way, 2);
+    near.goes_on();
+    keeper.request_federation_save("here", None).unwrap();
+    until_heard("initiateFederateSave");
+    keeper.federate_save_begun().unwrap();
+    keeper.federate_save_complete().unwrap();
+    until_heard("federationSaved");
+    federates.iter().for_each(|f| f.until("federationSaved", 1));
+    for _ in 0..3 {
+        near.goes_on();
+        rtiexec.until_path(way, 2);
+        keeper.request_federation_restore("here").unwrap();
+        until_heard("initiateFederateRestore");
+        keeper.federate_restore_complete().unwrap();
+        until_heard("federationRestored");
+        federates
+            .iter()
+            .for_each(|f| f.until("federationRestored", 1));
+        rtiexec.until_path(way, 2);
+    }
+    near.goes_on();
+    keeper
+        .resign_federation_execution(starling::ResignAction::NoAction)
+        .unwrap();
+}

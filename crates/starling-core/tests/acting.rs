@@ -1,0 +1,159 @@
+//! What the RTI does because a manager asked for it by an interaction of the MOM (1516.1-2010, 11.4.4): when, and for whom.
+
+use crate::common::Federation;
+use crate::save::two;
+use starling_core::message::ResignAction;
+use starling_core::{
+    Callback, ExceptionKind, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
+};
+
+const SERVICE: &str = "HLAmanager.HLAfederate.HLAservice.HLAenableAsynchronousDelivery";
+
+/// The parameter that says whom an interaction is about.
+fn about(
+    f: &mut Federation,
+    by: &str,
+    class: InteractionClassHandle,
+    whom: FederateHandle,
+) -> (starling_core::ParameterHandle, Vec<u8>) {
+    let of = f.federate(by).parameter_handle(class, "HLAfederate");
+    (of.unwrap(), [4, whom.0].map(u32::to_be_bytes).concat())
+}
+
+/// C acts for B, whose log waits for the data that A sent on its own link before it resigned. That link then
+/// brings them, or ends.
+#[test]
+fn what_waited_for_a_fence_is_done_when_the_fence_comes() {
+    for ends in [false, true] {
+        let mut f = Federation::direct("");
+        let a = f.join("A");
+        let b = f.join("B");
+        f.join("C");
+        let i = f.interaction("I");
+        f.call("A", |f| f.publish_interaction_class(i)).unwrap();
+        f.call("B", |f| f.subscribe_interaction_class(i, true))
+            .unwrap();
+        let act = f.interaction(SERVICE);
+        f.call("C", |f| f.publish_interaction_class(act)).unwrap();
+        f.quiet();
+        f.call("A", |f| f.send_interaction(i, &[], b"x")).unwrap();
+        f.call_late("A", |f| {
+            f.resign_federation_execution(ResignAction::NoAction)
+        })
+        .unwrap();
+        f.run();
+        let (of, whom) = about(&mut f, "C", act, b);
+        f.call("C", |f| f.send_interaction(act, &[(of, &whom)], b""))
+            .unwrap();
+        f.run();
+        if ends {
+            f.end_link(a, "B", 1);
+        } else {
+            assert!(f.arrive(a, "B") > 0);
+        }
+        let again = f.call("B", |f| f.enable_asynchronous_delivery());
+        assert_eq!(
+            again.map_err(|e| e.kind),
+            Err(ExceptionKind::AsynchronousDeliveryAlreadyEnabled)
+        );
+    }
+}
+
+#[test]
+fn nobody_is_asked_for_what_nobody_hears() {
+    let mut f = two();
+    let class = f.interaction("HLAmanager.HLAfederate.HLArequest.HLArequestUpdatesSent");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.quiet();
+    let b = f.member("B").handle();
+    let (of, whom) = about(&mut f, "A", class, b);
+    let ask = |f: &mut Federation| {
+        let before = f.control;
+        f.call("A", |f| f.send_interaction(class, &[(of, &whom)], b""))
+            .unwrap();
+        f.run();
+        f.control.0 - before.0
+    };
+    assert_eq!(ask(&mut f), 1, "what A asks");
+    let report = f.interaction("HLAmanager.HLAfederate.HLAreport.HLAreportUpdatesSent");
+    f.call("A", |f| f.subscribe_interaction_class(report, true))
+        .unwrap();
+    f.quiet();
+    assert_eq!(ask(&mut f), 2, "and what B has counted");
+}
+
+const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreport";
+
+/// Asks for these counts of B so often, while B answers nothing.
+fn ask(f: &mut Federation, by: &str, what: &str, times: usize) {
+    let class = f.interaction(&format!(
+        "HLAmanager.HLAfederate.HLArequest.HLArequest{what}"
+    ));
+    f.call(by, |f| f.publish_interaction_class(class)).unwrap();
+    let b = f.member("B").handle();
+    let (of, whom) = about(f, by, class, b);
+    for _ in 0..times {
+        f.call(by, |f| f.send_interaction(class, &[(of, &whom)], b""))
+            .unwrap();
+    }
+}
+
+/// The reports and updates that a federate is told of.
+fn told(f: &mut Federation, name: &str) -> [usize; 3] {
+    let sent = f.interaction(&format!("{REPORT}InteractionsSent"));
+    let mut told = [0; 3];
+    for callback in f.callbacks(name) {
+        let which = match callback {
+            Callback::ReceiveInteraction { class, .. } if class == sent => 0,
+            Callback::ReceiveInteraction { .. } => 1,
+            Callback::ReflectAttributeValues { .. } => 2,
+            other => panic!("{other:?}"),
+        };
+        told[which] += 1;
+    }
+    told
+}
+
+#[test]
+fn whoever_asks_is_answered_however_often_others_do() {
+    let mut f = two();
+    f.join("C");
+    let manager = f.class("HLAmanager.HLAfederate");
+    let attribute = |f: &mut Federation, name: &str| {
+        let handle = f.federate("C").attribute_handle(manager, name);
+        handle.unwrap()
+    };
+    let sent = attribute(&mut f, "HLAupdatesSent");
+    let received = attribute(&mut f, "HLAreflectionsReceived");
+    for what in ["InteractionsSent", "UpdatesSent"] {
+        let class = f.interaction(&format!("{REPORT}{what}"));
+        f.call("C", |f| f.subscribe_interaction_class(class, true))
+            .unwrap();
+    }
+    f.call("C", |f| {
+        f.subscribe_object_class_attributes(manager, &[sent, received], true, "")
+    })
+    .unwrap();
+    let discovered = f.callbacks("C");
+    assert!(
+        discovered
+            .iter()
+            .all(|c| matches!(c, Callback::DiscoverObjectInstance { .. }))
+    );
+    // The RTI's instances have the first handles.
+    let b = ObjectInstanceHandle(1 + u64::from(f.member("B").handle().0));
+    f.run();
+    let before = f.control;
+    ask(&mut f, "A", "UpdatesSent", 3000);
+    for attributes in [vec![sent], vec![received], vec![sent, received]] {
+        f.call("C", |f| {
+            f.request_instance_attribute_value_update(b, &attributes, b"")
+        })
+        .unwrap();
+    }
+    ask(&mut f, "C", "InteractionsSent", 1);
+    assert_eq!(f.control.1, before.1, "nothing has arrived yet");
+    // Of each kind one answer, and one to all that was asked meanwhile, for each transportation type.
+    assert_eq!(told(&mut f, "C"), [2, 4, 2]);
+    f.quiet();
+}

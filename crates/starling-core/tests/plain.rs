@@ -1,0 +1,183 @@
+//! Data as most is comes and is delivered the short way, and nothing else does.
+
+use crate::common::{Federation, Sent};
+use starling_bed::Message;
+use starling_core::message::{Data, DataBody, OwnedData, PlainData};
+use starling_core::{Batch, Callback, DataPath, Lrc, Values};
+
+/// What was sent, as it stands in a batch: the tag, then the values.
+fn batch_of(sent: &OwnedData) -> Batch {
+    let data = sent.borrow();
+    let plain = data.as_plain().expect("neither time nor regions");
+    let mut batch = Batch::default();
+    batch.refill(&[plain.tag, plain.values.as_bytes()].concat());
+    batch
+}
+
+/// The same, of these bytes.
+fn within<'a>(sent: &OwnedData, bytes: &'a [u8]) -> PlainData<'a> {
+    let data = sent.borrow();
+    let plain = data.as_plain().expect("neither time nor regions");
+    let (tag, values) = bytes.split_at(plain.tag.len());
+    PlainData {
+        sender: plain.sender,
+        after: plain.after,
+        is_update: plain.is_update,
+        what: plain.what,
+        transportation: plain.transportation,
+        tag,
+        values: Values::parse(values).unwrap(),
+    }
+}
+
+/// Lets a federate have this. Whether it went the short way.
+fn take(to: &mut Lrc<Sent>, sent: &OwnedData) -> bool {
+    let batch = batch_of(sent);
+    to.receive_plainly(within(sent, batch.bytes()), &batch)
+}
+
+/// The data that A has just sent, and nothing else.
+fn sent(f: &mut Federation) -> OwnedData {
+    match &f.federate("A").outbox().take()[..] {
+        [(None, Message::Data(data))] => data.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn counts(f: &mut Federation) -> [u64; 3] {
+    let counters = f.call("B", |f| f.counters()).unwrap();
+    [counters.queued, counters.unknown, counters.unsubscribed]
+}
+
+#[test]
+fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, list) = (f.class("A"), f.attributes(&["x", "y"]));
+    f.call("A", |f| f.publish_object_class_attributes(class, &list))
+        .unwrap();
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &list[..1], true, "")
+    })
+    .unwrap();
+    f.run();
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    let instance = instance.unwrap();
+    let update = |f: &mut Federation, attribute: usize| {
+        let values = [(list[attribute], &b"value"[..])];
+        f.call_late("A", |f| {
+            f.update_attribute_values(instance, &values, b"tag")
+        })
+        .unwrap();
+        sent(f)
+    };
+    let frame = update(&mut f, 0);
+    assert!(!f.call("B", |f| take(f, &frame)), "it is not known there");
+    assert_eq!(counts(&mut f), [0; 3], "nothing was done");
+    f.run();
+    f.callbacks("B");
+
+    let frame = update(&mut f, 0);
+    assert!(f.call("B", |f| take(f, &frame)));
+    assert_eq!(counts(&mut f), [1, 0, 0]);
+    assert!(f.call("B", |f| f.next_plain()).is_none(), "the first one");
+    let first = f.call("B", |f| f.next_callback()).expect("a reflection");
+    // With the second it is kept with the instance as what it is received.
+    let frame = update(&mut f, 0);
+    assert!(f.call("B", |f| take(f, &frame)));
+    assert_eq!(f.call("B", |f| f.next_callback()), Some(first.clone()));
+    for _ in 0..2 {
+        let frame = update(&mut f, 0);
+        assert!(f.call("B", |f| take(f, &frame)));
+        let plain = f.call("B", |f| f.next_plain()).expect("as before");
+        assert_eq!(Callback::from(plain), first);
+    }
+    let Callback::ReflectAttributeValues { values, .. } = &first else {
+        panic!("{first:?}")
+    };
+    assert_eq!(
+        values.iter().collect::<Vec<_>>(),
+        [(list[0], &b"value"[..])]
+    );
+    assert_eq!(values.tag(), b"tag");
+
+    // Not in the batch: others' bytes, or the values not behind the tag.
+    let frame = update(&mut f, 0);
+    let (batch, other) = (batch_of(&frame), batch_of(&frame));
+    let strange = within(&frame, other.bytes());
+    assert!(!f.call("B", |f| f.receive_plainly(strange, &batch)));
+    let apart = PlainData {
+        tag: &batch.bytes()[..0],
+        ..within(&frame, batch.bytes())
+    };
+    assert!(!f.call("B", |f| f.receive_plainly(apart, &batch)));
+    // What comes after what has not come.
+    let mut early = within(&frame, batch.bytes());
+    early.after.requests.0 += 1;
+    assert!(!f.call("B", |f| f.receive_plainly(early, &batch)));
+    // Both orders of what waits: by the long way, the short way, as it came.
+    assert!(f.call("B", |f| take(f, &frame)));
+    f.call("B", |f| {
+        f.receive_data(&frame.borrow(), DataPath::Executive, None)
+    })
+    .unwrap();
+    assert!(f.call("B", |f| take(f, &frame)));
+    for is_plain in [true, false, true] {
+        let plain = f.call("B", |f| f.next_plain());
+        assert_eq!(plain.is_some(), is_plain);
+        let callback = plain.map(Callback::from);
+        let callback = callback.or_else(|| f.call("B", |f| f.next_callback()));
+        assert_eq!(callback, Some(first.clone()));
+    }
+
+    // Subscribed no more when its turn comes.
+    assert!(f.call("B", |f| take(f, &frame)));
+    f.call("B", |f| f.unsubscribe_object_class_attributes(class, &list))
+        .unwrap();
+    let before = counts(&mut f);
+    assert!(f.call("B", |f| f.next_plain()).is_none());
+    assert_eq!(f.call("B", |f| f.next_callback()), None);
+    assert_eq!(counts(&mut f), [before[0], before[1], before[2] + 1]);
+}
+
+#[test]
+fn an_interaction_goes_the_short_way_at_both_ends() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let class = f.call("A", |f| f.interaction_class_handle("I.J")).unwrap();
+    let parameter = f.call("A", |f| f.parameter_handle(class, "q")).unwrap();
+    let above = f.call("A", |f| f.interaction_class_handle("I")).unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.run();
+    let values = [(parameter, &b"value"[..])];
+    let send = |f: &mut Federation| f.call_late("A", |f| f.send_plainly(class, &values, b""));
+    assert!(!send(&mut f), "it is not published");
+    for class in [class, above] {
+        f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    }
+    f.run();
+    let wrong = f.call_late("A", |f| f.send_plainly(above, &values, b""));
+    assert!(!wrong, "the superclass has no such parameter");
+    assert!(
+        f.federate("A").outbox().take().is_empty(),
+        "nothing was done"
+    );
+    assert!(send(&mut f));
+    let frame = sent(&mut f);
+    assert!(matches!(
+        frame.borrow(),
+        Data {
+            body: DataBody::Interaction { .. },
+            ..
+        }
+    ));
+    assert!(f.call("B", |f| take(f, &frame)));
+    assert!(f.call("B", |f| f.next_plain()).is_none(), "the first one");
+    let first = f.call("B", |f| f.next_callback()).expect("an interaction");
+    assert!(f.call("B", |f| take(f, &frame)));
+    let plain = f.call("B", |f| f.next_plain()).expect("as before");
+    assert_eq!(Callback::from(plain), first);
+}

@@ -1,0 +1,200 @@
+//! How much is done for one connection before the others have their turn.
+//!
+//! Invariants: what a peer has sent is worked off in turns, also when it has gone meanwhile; a turn ends behind the
+//! request with which it has taken [`Config::turn`](crate::Config) or come to [`REQUESTS`], and a round behind the
+//! turn with which it has taken [`TURNS`] times that, so that new connections, signals and the clock are seen to.
+
+use std::time::{Duration, Instant};
+
+/// Requests in a turn at most.
+const REQUESTS: usize = 256;
+/// How much longer than a turn a round may take.
+const TURNS: u32 = 8;
+
+/// One connection's turn.
+pub(crate) struct Turn {
+    began: Instant,
+    length: Duration,
+    requests: usize,
+    over: bool,
+}
+
+impl Turn {
+    /// One that begins now.
+    pub(crate) fn new(length: Duration) -> Self {
+        Turn {
+            began: Instant::now(),
+            length,
+            requests: 0,
+            over: false,
+        }
+    }
+
+    /// After a request, which may have led to much.
+    pub(crate) fn took_request(&mut self) {
+        self.requests += 1;
+        self.over |= self.requests >= REQUESTS;
+        self.took_data();
+    }
+
+    /// After what was read at once.
+    pub(crate) fn took_data(&mut self) {
+        self.over |= self.began.elapsed() >= self.length;
+    }
+
+    /// Whether others are to have theirs.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+/// Whether a round that began then has taken so long that all else is to be seen to.
+pub(crate) fn is_round_over(began: Instant, turn: Duration) -> bool {
+    began.elapsed() >= turn * TURNS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use crate::server::Server;
+    use starling_core::message::{FromExecutive, ToExecutive};
+    use starling_net::{Endpoint, Link, dial};
+    use starling_rid::Settings;
+    use starling_wire::{Frame, Hello, VERSION, put_hello, put_to_executive, split_frame};
+
+    const LONG: Duration = Duration::from_secs(3600);
+
+    /// A server on a socket of its own, which goes on only where the test says so.
+    fn server(change: impl FnOnce(&mut Config)) -> (Server, tempfile::TempDir) {
+        let at = tempfile::tempdir().unwrap();
+        let mut config = Config::of(&Settings::default());
+        config.listen = vec![Endpoint::Unix(at.path().join("socket"))];
+        config.turn = LONG;
+        change(&mut config);
+        (Server::new(config).unwrap(), at)
+    }
+
+    /// Who has connected and said so much at once.
+    fn peer(server: &Server, message: &ToExecutive, times: usize) -> Link {
+        let mut link = Link::new(dial(&server.endpoints()[0], LONG).unwrap());
+        let hello = Hello {
+            version: VERSION,
+            ..Hello::default()
+        };
+        put_hello(link.writer.out(), &hello);
+        for _ in 0..times {
+            put_to_executive(link.writer.out(), message);
+        }
+        link.writer.flush().unwrap();
+        link
+    }
+
+    /// Answers that have come.
+    fn answers(link: &mut Link) -> usize {
+        link.reader.fill().unwrap();
+        let mut answers = 0;
+        while let Some((frame, size)) = split_frame(link.reader.inbox()).unwrap() {
+            let frame = Frame::decode(frame).unwrap();
+            let answer = matches!(
+                frame,
+                Frame::FromExecutive(FromExecutive::Federations(_) | FromExecutive::JoinRefused(_))
+            );
+            answers += usize::from(answer);
+            link.reader.consume(size);
+        }
+        answers
+    }
+
+    fn round(server: &mut Server) {
+        server.accept(Instant::now());
+        server.round(Instant::now());
+    }
+
+    #[test]
+    fn requests_are_worked_off_in_turns() {
+        const ASKED: usize = 4 * REQUESTS;
+        let (mut server, _at) = server(|_| {});
+        let mut many = peer(&server, &ToExecutive::ListFederations, ASKED);
+        let mut few = peer(&server, &ToExecutive::ListFederations, 1);
+        for done in 1..=4 {
+            round(&mut server);
+            assert_eq!(answers(&mut many), REQUESTS, "turn {done}");
+            assert_eq!(answers(&mut few), 1, "turn {done}");
+            put_to_executive(few.writer.out(), &ToExecutive::ListFederations);
+            few.writer.flush().unwrap();
+            // As when the system reports it.
+            server.connection(1).unwrap().readable = true;
+            server.queue(1);
+        }
+        round(&mut server);
+        assert_eq!((answers(&mut many), answers(&mut few)), (0, 1));
+    }
+
+    /// What takes longer than a turn is one request's, not what all that were sent with it take together.
+    #[test]
+    fn a_turn_ends_behind_the_request_with_which_its_time_is_over() {
+        let (mut server, _at) = server(|config| config.turn = Duration::ZERO);
+        let mut first = peer(&server, &ToExecutive::ListFederations, 3);
+        let mut second = peer(&server, &ToExecutive::ListFederations, 1);
+        // The round ends with it, too; who waits is served next.
+        round(&mut server);
+        assert_eq!((answers(&mut first), answers(&mut second)), (1, 0));
+        round(&mut server);
+        assert_eq!((answers(&mut first), answers(&mut second)), (0, 1));
+        round(&mut server);
+        assert_eq!((answers(&mut first), answers(&mut second)), (1, 0));
+    }
+
+    /// What waits for its turn is neither a message that was begun and does not come, nor silence.
+    #[test]
+    fn who_waits_for_its_turn_is_not_judged() {
+        let (mut server, _at) = server(|config| {
+            config.turn = Duration::ZERO;
+            config.timeout = Duration::ZERO;
+            config.frame_timeout = Some(Duration::from_nanos(1));
+        });
+        let mut many = peer(&server, &ToExecutive::ListFederations, 100);
+        for done in 0..100 {
+            round(&mut server);
+            server.tick(Instant::now());
+            assert_eq!(answers(&mut many), 1, "{done}");
+        }
+    }
+
+    #[test]
+    fn what_was_sent_by_who_is_gone_is_worked_off_in_turns_too() {
+        let (mut server, _at) = server(|_| {});
+        drop(peer(&server, &ToExecutive::ListFederations, 2 * REQUESTS));
+        let mut few = peer(&server, &ToExecutive::ListFederations, 1);
+        round(&mut server);
+        assert_eq!(answers(&mut few), 1);
+        assert!(
+            server.connection(0).is_some(),
+            "it has not been read to its end"
+        );
+        while server.connection(0).is_some() {
+            round(&mut server);
+        }
+    }
+
+    /// Answers that fill the socket and all the room that there is behind it.
+    #[test]
+    fn who_takes_no_answers_holds_up_itself_only() {
+        let (mut server, _at) = server(|config| config.send_queue_bytes = 1024);
+        let join = ToExecutive::Join {
+            name: None,
+            kind: String::new(),
+            federation: "f".repeat(1000),
+            modules: Vec::new(),
+        };
+        let mut slow = peer(&server, &join, REQUESTS - 1);
+        let mut other = peer(&server, &ToExecutive::ListFederations, 1);
+        // In one round: what is written to the one has to do with the other's request only by chance.
+        round(&mut server);
+        assert_eq!(server.connection(0).unwrap().held_by, Some(0));
+        assert_eq!(server.connection(1).unwrap().held_by, None);
+        assert_eq!(answers(&mut other), 1);
+        assert!(answers(&mut slow) > 0);
+    }
+}

@@ -1,0 +1,639 @@
+//! Data to other federates on TCP links of their own, as far as this end sends it.
+//!
+//! To the core a link to a peer is one, first in first out: what it carries goes by TCP, and from where that
+//! was given up on, because it broke or its reader does not keep up, in messages that rtiexec relays. Which part of
+//! what was written has come nobody can know then: so all that is not confirmed is kept, and relayed with its
+//! position, and the reader takes what it does not have. Then the peer's data path is set to the executive. There may
+//! be a link again after a pause that doubles each time.
+
+use crate::group::{Group, Hearing};
+use crate::window::Window;
+use starling_core::message::{Data, DataBody};
+use starling_core::{DataPath, FederateHandle, Run};
+use starling_net::{Bundle, Bundling, LinkWriter, Stream};
+use starling_wire::{
+    DataFrame, LinkRequest, OnLink, is_best_effort, put_link_request, put_on_link,
+};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A reader confirms what it has when so much more has come.
+pub(crate) const CONFIRM_BYTES: u64 = 16 * 1024;
+/// While its sender waits for room, a reader that owes a confirmation for so long is sent its data by rtiexec. Two of
+/// them come in that time over 0.5 Mbit/s.
+const GRACE: Duration = Duration::from_millis(500);
+/// How long at least there is no link after one.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// Frames are relayed in pieces of about this size, or of that of the largest frame.
+const RELAY_BYTES: usize = 64 * 1024;
+/// All links together keep at most so many times what one may; but each may keep `WINDOW_MIN`.
+const WINDOWS: usize = 8;
+const WINDOW_MIN: usize = 128 * 1024;
+
+/// The sending half of all links.
+pub(crate) struct Direct {
+    peers: Vec<Peer>,
+    bundle: Bundle,
+    /// What the link has to write that has most, of those that take something.
+    pending: usize,
+    /// The receivers of the frame before, and where in `peers` they are.
+    last: (Vec<FederateHandle>, Vec<usize>),
+    /// What one link may keep.
+    window: usize,
+    frame_bytes_max: usize,
+    /// Some link keeps more than it may.
+    full: bool,
+    /// Some link takes nothing now, which was not said yet.
+    has_blocked: bool,
+    /// Something may be to be changed for a peer.
+    unsettled: bool,
+    /// Best-effort data goes to those who hear it by one datagram.
+    group: Option<Box<Group>>,
+}
+
+struct Peer {
+    mark: u64,
+    federate: FederateHandle,
+    /// None: there is no link. What is still put on it is relayed.
+    stream: Option<Arc<Stream>>,
+    window: Window,
+    /// The last write found no room for all.
+    blocked: bool,
+    /// Since when a confirmation should come.
+    owed: Option<Instant>,
+    /// The core has this path for it.
+    direct: bool,
+    /// Why there is no link any more, to be told, and whether this end is to ask for another.
+    over: Option<(String, bool)>,
+    /// When to ask for another.
+    again: Option<Instant>,
+    /// Since when there has been a link, or is none.
+    since: Instant,
+    pause: Duration,
+    /// Whether best-effort data goes to it by the group.
+    hearing: Hearing,
+}
+
+/// What is to be done for a peer.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// The core is to take this path, and rtiexec to be told.
+    Path {
+        mark: u64,
+        federate: FederateHandle,
+        path: DataPath,
+    },
+    /// rtiexec is to be told this.
+    Tell(LinkRequest),
+}
+
+impl Direct {
+    /// Without links. One may keep `window` bytes.
+    pub(crate) fn new(bundling: Bundling, window: usize, frame_bytes_max: usize) -> Self {
+        Direct {
+            peers: Vec::new(),
+            bundle: Bundle::new(bundling),
+            pending: 0,
+            last: (Vec::new(), Vec::new()),
+            window,
+            frame_bytes_max,
+            full: false,
+            has_blocked: false,
+            unsettled: false,
+            group: None,
+        }
+    }
+
+    /// There is a link to a peer from now on.
+    pub(crate) fn open(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        stream: Arc<Stream>,
+        now: Instant,
+    ) {
+        let peer = self.peer(mark, federate, now);
+        peer.window = Window::default();
+        (peer.stream, peer.over, peer.again) = (Some(stream), None, None);
+        (peer.blocked, peer.owed, peer.since) = (false, None, now);
+        peer.hearing = Hearing::Unasked;
+        self.changed();
+    }
+
+    /// There was to be a link to a peer, and is none.
+    pub(crate) fn fail(&mut self, mark: u64, federate: FederateHandle, why: String, now: Instant) {
+        let peer = self.peer(mark, federate, now);
+        peer.over = Some((why, true));
+        self.changed();
+    }
+
+    fn peer(&mut self, mark: u64, federate: FederateHandle, now: Instant) -> &mut Peer {
+        let known = self.peers.iter().position(|p| p.mark == mark);
+        let at = known.unwrap_or_else(|| {
+            self.peers.push(Peer {
+                mark,
+                federate,
+                stream: None,
+                window: Window::default(),
+                blocked: false,
+                owed: None,
+                direct: false,
+                over: None,
+                again: None,
+                since: now,
+                pause: PAUSE_MIN,
+                hearing: Hearing::Unasked,
+            });
+            self.peers.len() - 1
+        });
+        &mut self.peers[at]
+    }
+
+    /// A peer is gone.
+    pub(crate) fn remove(&mut self, mark: u64) {
+        self.peers.retain(|p| p.mark != mark);
+        self.changed();
+    }
+
+    fn changed(&mut self) {
+        self.last.0.clear();
+        self.unsettled = true;
+    }
+
+    /// What one of so many links may keep.
+    fn window(&self) -> usize {
+        let all = self.window.saturating_mul(WINDOWS);
+        let share = all / self.peers.len().max(1);
+        share.max(WINDOW_MIN).min(self.window)
+    }
+
+    /// Puts a frame on the links to these; for those who have none any more on `stream`, to be relayed.
+    pub(crate) fn send<V: Run>(
+        &mut self,
+        to: &[FederateHandle],
+        stream: &mut LinkWriter,
+        data: &Data<'_, V>,
+    ) {
+        if self.last.0 != to {
+            let peers = self.peers.iter().enumerate();
+            let here = peers.filter(|(_, p)| to.contains(&p.federate));
+            self.last.1 = here.map(|(at, _)| at).collect();
+            self.last.0.clear();
+            self.last.0.extend_from_slice(to);
+        }
+        if self.last.1.is_empty() {
+            return;
+        }
+        let frame = DataFrame::new(data);
+        let most = self.window();
+        let group = self.group.as_ref().filter(|_| is_best_effort(data));
+        let takes = group.is_some_and(|group| group.takes(frame.bytes()));
+        // Those who hear the group are to order its datagrams by what is put on their links.
+        let (mut heard, mut ordered) = (false, false);
+        for at in &self.last.1 {
+            let peer = &mut self.peers[*at];
+            if peer.stream.is_none() {
+                peer.relay(stream, |out| frame.put_into(out));
+                continue;
+            }
+            match (group, peer.hearing) {
+                (Some(_), Hearing::Hears) if takes => {
+                    heard = true;
+                    continue;
+                }
+                (Some(_), Hearing::Hears) => ordered = true,
+                (Some(group), Hearing::Unasked) => {
+                    let offer = group.offer();
+                    peer.window.put(|out| put_on_link(out, &offer));
+                    peer.hearing = Hearing::Asked;
+                }
+                (None, Hearing::Hears) => ordered |= matches!(data.body, DataBody::Fence { .. }),
+                _ => {}
+            }
+            peer.window.put(|out| frame.put_into(out));
+            if !peer.blocked {
+                self.pending = self.pending.max(peer.window.pending());
+            }
+            self.full |= peer.window.kept() > most;
+        }
+        if heard && let Some(group) = &mut self.group {
+            group.put(&frame);
+            self.pending = self.pending.max(group.pending());
+        }
+        if ordered {
+            self.next_turn();
+        }
+    }
+
+    /// Best-effort data goes by a group to those who hear it.
+    pub(crate) fn send_to(&mut self, group: Group) {
+        self.group = Some(Box::new(group));
+    }
+
+    /// What is sent to the group from now on comes behind what stands on the links of those who hear it.
+    fn next_turn(&mut self) {
+        let Some(group) = &mut self.group else {
+            return;
+        };
+        group.next_turn();
+        let said = group.announce(true);
+        for peer in &mut self.peers {
+            if peer.stream.is_some() && peer.hearing == Hearing::Hears {
+                peer.window.put(|out| put_on_link(out, &said));
+                if !peer.blocked {
+                    self.pending = self.pending.max(peer.window.pending());
+                }
+            }
+        }
+    }
+
+    /// A peer has joined the group, or says whether it hears it.
+    pub(crate) fn hears(&mut self, mark: u64, hears: Option<bool>) {
+        let (Some(group), Some(peer)) = (
+            &mut self.group,
+            self.peers.iter_mut().find(|p| p.mark == mark),
+        ) else {
+            return;
+        };
+        match (hears, peer.hearing) {
+            (None, Hearing::Asked) => group.send(),
+            (Some(true), Hearing::Asked) => {
+                peer.hearing = Hearing::Hears;
+                self.next_turn();
+            }
+            (Some(false), Hearing::Hears) => {
+                group.flush();
+                let said = group.announce(false);
+                peer.window.put(|out| put_on_link(out, &said));
+                self.pending = self.pending.max(peer.window.pending());
+                peer.hearing = Hearing::Asked;
+                // It takes nothing of what follows.
+                self.next_turn();
+            }
+            _ => {}
+        }
+    }
+
+    /// Tells those who hear the group what was sent there, and sends something for those who don't, if that is due; when
+    /// it is next.
+    pub(crate) fn keep_time(&mut self, now: Instant, heartbeat: Duration) -> Option<Instant> {
+        let asked = |p: &Peer| p.stream.is_some() && p.hearing == Hearing::Asked;
+        let is_asked = self.peers.iter().any(asked);
+        let group = self.group.as_mut()?;
+        let due = group.due(heartbeat, is_asked)?;
+        if now < due {
+            return Some(due);
+        }
+        if group.beats(now) {
+            self.next_turn();
+        }
+        let group = self.group.as_mut()?;
+        if is_asked {
+            group.send();
+        }
+        group.due(heartbeat, is_asked)
+    }
+
+    /// To how many others best-effort data goes by the group.
+    #[cfg(test)]
+    pub(crate) fn heard(&self) -> usize {
+        let hears = |p: &&Peer| p.stream.is_some() && p.hearing == Hearing::Hears;
+        self.peers.iter().filter(hears).count()
+    }
+
+    /// Says something on a peer's link, and writes it.
+    pub(crate) fn say(&mut self, mark: u64, said: &OnLink, stream: &mut LinkWriter) {
+        let Some(at) = self.peers.iter().position(|p| p.mark == mark) else {
+            return;
+        };
+        if self.peers[at].stream.is_some() {
+            self.peers[at].window.put(|out| put_on_link(out, said));
+            self.write(at, stream, Instant::now());
+        }
+    }
+
+    /// A peer's reader has all up to there.
+    ///
+    /// # Errors
+    /// It can't have.
+    pub(crate) fn confirm(
+        &mut self,
+        mark: u64,
+        position: u64,
+        now: Instant,
+    ) -> Result<(), &'static str> {
+        let peer = self.peers.iter_mut().find(|p| p.mark == mark);
+        let Some(peer) = peer.filter(|p| p.stream.is_some()) else {
+            return Ok(());
+        };
+        peer.window.confirm(position)?;
+        peer.owed = peer.owes().then_some(now);
+        Ok(())
+    }
+
+    /// Confirms to a peer that all up to there has come, and writes that.
+    pub(crate) fn put_confirmation(&mut self, mark: u64, position: u64, stream: &mut LinkWriter) {
+        let Some(at) = self.peers.iter().position(|p| p.mark == mark) else {
+            return;
+        };
+        let peer = &mut self.peers[at];
+        // Who takes nothing is not told again and again: the next one says it all.
+        if peer.stream.is_some() && !peer.blocked {
+            let said = OnLink::Confirm { position };
+            peer.window.put(|out| put_on_link(out, &said));
+            self.write(at, stream, Instant::now());
+        }
+    }
+
+    /// A link takes something again.
+    pub(crate) fn has_room(&mut self, mark: u64, stream: &mut LinkWriter, now: Instant) {
+        if let Some(at) = self.peers.iter().position(|p| p.mark == mark) {
+            let peer = &mut self.peers[at];
+            peer.blocked = false;
+            // The other host has taken something; of a long frame nothing is confirmed before its end.
+            peer.owed = peer.owed.map(|_| now);
+            self.write(at, stream, now);
+        }
+    }
+
+    /// Writes what waits, where it is taken.
+    pub(crate) fn flush(&mut self, stream: &mut LinkWriter) {
+        if self.pending == 0 && self.bundle.due().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        for at in 0..self.peers.len() {
+            if !self.peers[at].blocked && self.peers[at].window.pending() > 0 {
+                self.write(at, stream, now);
+            }
+        }
+        // Behind the turn that it is of.
+        if let Some(group) = &mut self.group {
+            group.flush();
+        }
+        self.pending = 0;
+        self.bundle.flushed(now);
+    }
+
+    fn write(&mut self, at: usize, stream: &mut LinkWriter, now: Instant) {
+        let peer = &mut self.peers[at];
+        let Some(link) = &peer.stream else {
+            return;
+        };
+        match peer.window.write(link) {
+            Ok(true) => {}
+            Ok(false) => {
+                peer.blocked = true;
+                self.has_blocked = true;
+            }
+            Err(error) => {
+                let mark = peer.mark;
+                self.break_off(
+                    mark,
+                    &format!("the link has broken: {error}"),
+                    true,
+                    stream,
+                    now,
+                );
+                return;
+            }
+        }
+        if peer.owed.is_none() && peer.owes() {
+            peer.owed = Some(now);
+        }
+    }
+
+    /// A link is over: what its reader has not confirmed is relayed, and so is what comes. `asks`: this end asks for
+    /// another one after a pause.
+    pub(crate) fn break_off(
+        &mut self,
+        mark: u64,
+        why: &str,
+        asks: bool,
+        stream: &mut LinkWriter,
+        now: Instant,
+    ) {
+        let piece = RELAY_BYTES.min(self.frame_bytes_max);
+        let Some(peer) = self.peers.iter_mut().find(|p| p.mark == mark) else {
+            return;
+        };
+        let Some(link) = peer.stream.take() else {
+            return;
+        };
+        let heard = std::mem::take(&mut peer.hearing) == Hearing::Hears;
+        if let Some(group) = self.group.as_mut().filter(|_| heard) {
+            // Nothing of what follows there is for it.
+            group.flush();
+            let said = group.announce(false);
+            peer.window.put(|out| put_on_link(out, &said));
+        }
+        link.shut_down();
+        peer.window.take_rest(piece, |at, frames| {
+            rest(stream, mark, at, frames.to_vec());
+        });
+        if now.saturating_duration_since(peer.since) > peer.pause {
+            // It has lasted for longer than there was none.
+            peer.pause = PAUSE_MIN;
+        }
+        (peer.blocked, peer.owed) = (false, None);
+        peer.over = Some((why.to_owned(), asks));
+        self.changed();
+        if heard {
+            self.next_turn();
+        }
+    }
+
+    /// Ends a link of whose end the peer's is known: of one that has not come about, too.
+    pub(crate) fn peer_broke_off(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        stream: &mut LinkWriter,
+        now: Instant,
+    ) {
+        let why = "the other's end of the link is over";
+        let peer = self.peer(mark, federate, now);
+        if peer.stream.is_some() {
+            self.break_off(mark, why, false, stream, now);
+        } else if peer.over.is_none() && peer.again.is_none() {
+            peer.over = Some((why.into(), false));
+            self.changed();
+        }
+    }
+
+    /// Relays all that is not confirmed, on all links: this federate resigns, and nothing of what it has sent may
+    /// come later than that.
+    pub(crate) fn relay_all(&mut self, stream: &mut LinkWriter) {
+        let now = Instant::now();
+        for at in 0..self.peers.len() {
+            let mark = self.peers[at].mark;
+            self.break_off(mark, "it has resigned", true, stream, now);
+        }
+    }
+
+    /// Whether some link keeps more than it may.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.full
+    }
+
+    /// Writes what is taken; none: no link keeps more than it may any more. Else until when to wait for confirmations:
+    /// whoever has kept everybody waiting for too long has no link any more.
+    pub(crate) fn put_waiting(&mut self, now: Instant, stream: &mut LinkWriter) -> Option<Instant> {
+        self.flush(stream);
+        // Who waits for room waits for some: each confirmation wakes.
+        let most = self.window() / 4 * 3;
+        let (mut until, mut slow) = (None, Vec::new());
+        for peer in &mut self.peers {
+            if peer.stream.is_none() || peer.window.kept() <= most {
+                continue;
+            }
+            // What it has not written its reader can't confirm, and the system says when it has taken none for long.
+            let end = *peer.owed.get_or_insert(now) + GRACE;
+            if now >= end {
+                slow.push(peer.mark);
+            } else {
+                until = Some(until.map_or(end, |until: Instant| until.min(end)));
+            }
+        }
+        for mark in slow {
+            let why = "it did not read its link fast enough";
+            self.break_off(mark, why, true, stream, now);
+        }
+        self.full = until.is_some();
+        until
+    }
+
+    /// Whether there may be a change.
+    #[inline]
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.unsettled
+    }
+
+    /// The next thing to be done for a peer; `is_member`: the core knows it. It counts as done when it was returned.
+    pub(crate) fn next_change(
+        &mut self,
+        now: Instant,
+        is_member: impl Fn(FederateHandle) -> bool,
+    ) -> Option<Change> {
+        let mut unsettled = false;
+        for peer in &mut self.peers {
+            let (mark, federate) = (peer.mark, peer.federate);
+            let direct = peer.stream.is_some();
+            if direct != peer.direct {
+                if is_member(federate) {
+                    peer.direct = direct;
+                    let path = if direct {
+                        DataPath::Direct
+                    } else {
+                        DataPath::Executive
+                    };
+                    return Some(Change::Path {
+                        mark,
+                        federate,
+                        path,
+                    });
+                }
+                unsettled = true;
+                continue;
+            }
+            // Nothing of it is relayed any more.
+            if let Some((why, asks)) = peer.over.take() {
+                if asks {
+                    peer.again = Some(now + peer.pause);
+                    peer.pause = (2 * peer.pause).min(PAUSE_MAX);
+                }
+                return Some(Change::Tell(LinkRequest::Over { to: mark, why }));
+            }
+            if peer.again.is_some_and(|at| now >= at) {
+                peer.again = None;
+                return Some(Change::Tell(LinkRequest::Again { to: mark }));
+            }
+            unsettled |= peer.again.is_some();
+        }
+        self.unsettled = unsettled;
+        None
+    }
+
+    /// The links that take nothing now: to be watched until they do.
+    pub(crate) fn blocked(&self) -> Vec<(u64, Arc<Stream>)> {
+        let blocked = self.peers.iter().filter(|p| p.blocked);
+        blocked
+            .filter_map(|p| Some((p.mark, p.stream.clone()?)))
+            .collect()
+    }
+
+    /// Whether some link has stopped taking anything, once: it is to be watched.
+    pub(crate) fn has_blocked(&mut self) -> bool {
+        std::mem::take(&mut self.has_blocked)
+    }
+
+    /// To how many others data takes a link.
+    #[cfg(test)]
+    pub(crate) fn direct(&self) -> usize {
+        self.peers.iter().filter(|p| p.direct).count()
+    }
+
+    /// Cuts all links, as if the network had.
+    #[cfg(test)]
+    pub(crate) fn cut(&self) {
+        let streams = self.peers.iter().filter_map(|p| p.stream.as_ref());
+        streams.for_each(|stream| stream.shut_down());
+    }
+
+    /// Puts what it must not on all links.
+    #[cfg(test)]
+    pub(crate) fn misbehave(&mut self, bytes: &[u8]) {
+        for peer in &mut self.peers {
+            peer.window.put(|out| out.extend_from_slice(bytes));
+            self.pending = self.pending.max(peer.window.pending());
+        }
+    }
+
+    /// Bytes that all links keep, and what they may.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> (usize, usize) {
+        let kept = self.peers.iter().map(|p| p.window.kept()).sum();
+        (kept, self.window() * self.peers.len())
+    }
+
+    /// Whether what waits is to be written now, by the bundling rule.
+    #[inline]
+    pub(crate) fn is_due(&mut self) -> bool {
+        if self.pending == 0 {
+            return false;
+        }
+        let untimed = self.bundle.appended_untimed(self.pending);
+        untimed.unwrap_or_else(|| self.bundle.appended(self.pending, Instant::now()))
+    }
+
+    /// When what waits is to be written, if something does.
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.bundle.due()
+    }
+
+    /// What is sent next may be an answer.
+    pub(crate) fn turned(&mut self) {
+        self.bundle.turned();
+    }
+}
+
+impl Peer {
+    /// Whether its reader has to confirm something, wherever that is on its way.
+    fn owes(&self) -> bool {
+        self.window.under_way() as u64 >= 2 * CONFIRM_BYTES
+    }
+
+    /// Puts a frame behind all that was on the link.
+    #[cold]
+    fn relay(&mut self, stream: &mut LinkWriter, put: impl FnOnce(&mut Vec<u8>)) {
+        let mut frame = Vec::new();
+        put(&mut frame);
+        let at = self.window.end();
+        self.window.skip(frame.len());
+        rest(stream, self.mark, at, frame);
+    }
+}
+
+fn rest(stream: &mut LinkWriter, to: u64, at: u64, frames: Vec<u8>) {
+    put_link_request(stream.out(), &LinkRequest::Rest { to, at, frames });
+}

@@ -1,0 +1,892 @@
+//! TCP links to other federates, as far as they come about and are read here.
+//!
+//! rtiexec says which links there are to be, who of the two connects, and gives both a secret that nobody else knows.
+//! Each end says first who it is and proves it by its half of the secret; whoever does not is cut off.
+
+use crate::direct::{CONFIRM_BYTES, Direct};
+use crate::greeting::{GREETING, Greeting, PROOF_BYTES, dial, listen};
+use crate::group::{Group, Heard, group_of, interface};
+use crate::intake::{BATCH_BYTES, belongs_to, refused};
+use crate::link::Link;
+use crate::links::State;
+use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
+use starling_net::{Datagrams, Fill, LinkReader, Listener, Stream, Watch, leave_room};
+use starling_wire::{
+    DATAGRAM_BYTES_MAX, LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame,
+};
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A link is broken when the other host has not acknowledged for so long what was sent.
+const SILENCE: Duration = Duration::from_secs(2);
+/// So many who have connected may not have said who they are.
+const STRANGERS: usize = 32;
+/// Links are read into one buffer, as large as one read needs it.
+const SPARE_BYTES: usize = 128 * 1024;
+/// So many groups are joined.
+const GROUPS: usize = 64;
+/// So many datagrams are taken before links have their turn.
+const PER_TURN: usize = 64;
+/// Of who is gone so many reads are taken: more than the system keeps of one connection.
+const READS_MAX: usize = 1024;
+
+/// What is read of peers' links, by whoever has the turn to read.
+#[derive(Default)]
+pub(crate) struct Peers(Option<Box<Open>>);
+
+struct Open {
+    mark: u64,
+    /// None: it only connects to others.
+    listener: Option<Listener>,
+    /// Somebody may have connected.
+    knocks: bool,
+    /// Who has connected and not said who it is.
+    strangers: Vec<Greeting>,
+    peers: Vec<Peer>,
+    spare: Vec<u8>,
+    /// Groups that peers send best-effort data to.
+    groups: Vec<Joined>,
+    datagram: Vec<u8>,
+    /// Whose link was read last.
+    last: usize,
+    /// There may be something to do.
+    news: bool,
+    /// When something is to be given up that has not come about.
+    until: Option<Instant>,
+}
+
+/// A group that this end has joined.
+struct Joined {
+    at: SocketAddrV4,
+    by: Ipv4Addr,
+    socket: Datagrams,
+    /// Something may be there.
+    ready: bool,
+}
+
+struct Peer {
+    mark: u64,
+    federate: FederateHandle,
+    /// What this end proves itself by, and the other.
+    proofs: [Vec<u8>; 2],
+    stage: Stage,
+    /// Bytes of its link that were taken, by it or relayed; and up to where that was confirmed.
+    taken: u64,
+    confirmed: u64,
+    /// Something may be there.
+    ready: bool,
+    /// It was read already, and is still to be taken.
+    filled: Option<Fill>,
+    /// So much of its data is early that its link is not read now.
+    early: bool,
+    /// It has sent what can't be: nothing of it is taken any more.
+    broken: bool,
+    /// Best-effort data that comes by a group.
+    heard: Option<Box<Heard>>,
+}
+
+enum Stage {
+    /// There is no link.
+    None,
+    /// It is to connect here.
+    Awaited,
+    /// The connection is on its way.
+    Dialled(Stream, Instant),
+    /// It is to say who it is, after this end has.
+    Greeted(Greeting),
+    /// There is a link.
+    Linked(LinkReader),
+}
+
+/// What is to come of a notice that there is to be a link.
+pub(crate) struct Introduced {
+    pub(crate) mark: u64,
+    pub(crate) federate: FederateHandle,
+    pub(crate) address: String,
+    pub(crate) port: u32,
+    pub(crate) secret: Vec<u8>,
+}
+
+impl Peers {
+    /// Begins without any, as the one with this mark.
+    pub(crate) fn open(&mut self, mark: u64, listener: Option<Listener>) {
+        self.0 = Some(Box::new(Open {
+            mark,
+            listener,
+            knocks: false,
+            strangers: Vec::new(),
+            peers: Vec::new(),
+            spare: vec![0; SPARE_BYTES],
+            groups: Vec::new(),
+            datagram: Vec::new(),
+            last: 0,
+            news: false,
+            until: None,
+        }));
+    }
+
+    /// Reads nothing any more.
+    pub(crate) fn close(&mut self) {
+        self.0 = None;
+    }
+
+    /// Whether nothing is to be watched.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// What to wait for; `full`: the peers whose links take nothing now. [`Peers::awake`] is told what was ready, in
+    /// the same order.
+    pub(crate) fn watches<'a>(
+        &'a self,
+        full: &'a [(u64, Arc<Stream>)],
+    ) -> impl Iterator<Item = Watch<'a>> {
+        let open = self.0.iter();
+        open.flat_map(move |open| {
+            let listener = open.listener.iter().map(|l| Watch::new(l, false));
+            let strangers = open.strangers.iter().filter(|g| g.said.is_none());
+            let strangers = strangers.map(|g| Watch::new(g.link.stream(), false));
+            let peers = open.peers.iter().filter_map(Peer::watch);
+            let groups = open.groups.iter().map(|g| Watch::new(&g.socket, false));
+            let full = full.iter().map(|(_, stream)| Watch::write_only(&**stream));
+            let links = listener.chain(strangers).chain(peers);
+            links.chain(groups).chain(full)
+        })
+    }
+
+    /// After the wait: which of the watches were ready. Returns those of `full` that take something again.
+    pub(crate) fn awake<'a>(
+        &mut self,
+        mut ready: impl Iterator<Item = (bool, bool)>,
+        full: &'a [(u64, Arc<Stream>)],
+    ) -> Vec<&'a u64> {
+        let Some(open) = &mut self.0 else {
+            return Vec::new();
+        };
+        let mut next = || {
+            ready
+                .next()
+                .is_some_and(|(readable, writable)| readable || writable)
+        };
+        let mut any = false;
+        for _ in open.listener.iter() {
+            open.knocks |= next();
+        }
+        for _ in open.strangers.iter().filter(|g| g.said.is_none()) {
+            any |= next();
+        }
+        for peer in &mut open.peers {
+            if peer.watch().is_some() {
+                peer.ready |= next();
+                any |= peer.ready;
+            }
+        }
+        for group in &mut open.groups {
+            group.ready |= next();
+            any |= group.ready;
+        }
+        open.news |= any || open.knocks;
+        full.iter()
+            .filter(|_| next())
+            .map(|(mark, _)| mark)
+            .collect()
+    }
+
+    /// When something is to be given up that has not come about.
+    #[inline]
+    pub(crate) fn due(&self) -> Option<Instant> {
+        self.0.as_ref()?.until
+    }
+
+    /// Looks whether the link that was read last has something, while a thread waits and asks again and again.
+    pub(crate) fn ask_last(&mut self) -> bool {
+        let Some(open) = &mut self.0 else {
+            return false;
+        };
+        let last = open.peers.get_mut(open.last);
+        if let Some(peer) = last.filter(|p| !p.early)
+            && let Stage::Linked(reader) = &mut peer.stage
+        {
+            if peer.filled.is_none() {
+                reader.borrow(&mut open.spare);
+                match reader.fill() {
+                    Ok(Fill::Nothing) => {
+                        reader.give_back(&mut open.spare);
+                        return false;
+                    }
+                    // In its inbox; an end or an error shows again when it is read.
+                    Ok(filled @ (Fill::Bytes(_) | Fill::More(_))) => peer.filled = Some(filled),
+                    Ok(Fill::Closed) | Err(_) => {}
+                }
+            }
+            (peer.ready, open.news) = (true, true);
+            return true;
+        }
+        false
+    }
+
+    /// Whether there may be something to do.
+    #[inline]
+    pub(crate) fn has_news(&self) -> bool {
+        self.0.as_ref().is_some_and(|open| open.news)
+    }
+
+    /// The wait is over, also for what does not come about.
+    pub(crate) fn look_at_time(&mut self) {
+        if let Some(open) = &mut self.0 {
+            open.news |= open.until.is_some_and(|until| Instant::now() >= until);
+        }
+    }
+
+    fn peer(&mut self, mark: u64) -> Option<&mut Peer> {
+        let mut peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
+        peers.find(|p| p.mark == mark)
+    }
+
+    /// Links of which too much was early are read again where it is not.
+    pub(crate) fn look_at_early(&mut self, is_so: impl Fn(FederateHandle) -> bool) {
+        let Some(open) = &mut self.0 else {
+            return;
+        };
+        for peer in open.peers.iter_mut().filter(|p| p.early) {
+            peer.early = is_so(peer.federate);
+            if !peer.early {
+                // Some may have been read before.
+                (peer.ready, open.news) = (true, true);
+            }
+        }
+    }
+}
+
+impl Peer {
+    fn watch(&self) -> Option<Watch<'_>> {
+        match &self.stage {
+            Stage::None | Stage::Awaited => None,
+            Stage::Dialled(stream, _) => Some(Watch::write_only(stream)),
+            Stage::Greeted(greeting) => Some(Watch::new(greeting.link.stream(), false)),
+            Stage::Linked(_) if self.early => None,
+            Stage::Linked(reader) => Some(Watch::new(&**reader.stream(), false)),
+        }
+    }
+}
+
+impl State {
+    /// Is asked where it takes connections, and says so.
+    pub(crate) fn listen(&mut self, mark: u64, here: bool, peers: &mut Peers) {
+        // It may have resigned meanwhile.
+        if !self.lrc.is_member() {
+            return;
+        }
+        let link = self.lrc.outbox();
+        let given = self.listens.clone();
+        let listening = listen(given.as_ref(), link.stream(), here);
+        let (listener, endpoint) = match listening {
+            Ok((listener, address, port)) => (Some(listener), (address, port, String::new())),
+            Err(why) => (None, (String::new(), 0, why)),
+        };
+        let (address, port, why) = endpoint;
+        peers.open(mark, listener);
+        let window = self.window;
+        let direct = Direct::new(link.bundling(), window, link.frame_bytes_max);
+        link.direct = Some(Box::new(direct));
+        self.has_links = true;
+        if self.groups {
+            self.begin_group(Instant::now());
+        }
+        self.lrc.outbox().put_link_request(&LinkRequest::Endpoint {
+            address,
+            port: port.into(),
+            why,
+        });
+    }
+
+    /// There is to be a link to a peer.
+    pub(crate) fn meet(&mut self, who: Introduced, peers: &mut Peers) -> Result<(), ProtocolError> {
+        let Some(open) = &mut peers.0 else {
+            return Ok(());
+        };
+        if who.secret.len() != 2 * PROOF_BYTES {
+            return Err(ProtocolError("no secret for a link".into()));
+        }
+        let now = Instant::now();
+        let (first, second) = who.secret.split_at(PROOF_BYTES);
+        let (first, second) = (first.to_vec(), second.to_vec());
+        let dials = !who.address.is_empty();
+        let known = open.peers.iter().position(|p| p.mark == who.mark);
+        let at = known.unwrap_or_else(|| {
+            open.peers.push(Peer {
+                mark: who.mark,
+                federate: who.federate,
+                proofs: Default::default(),
+                stage: Stage::None,
+                taken: 0,
+                confirmed: 0,
+                ready: false,
+                filled: None,
+                early: false,
+                broken: false,
+                heard: None,
+            });
+            open.peers.len() - 1
+        });
+        let peer = &mut open.peers[at];
+        peer.proofs = if dials {
+            [first, second]
+        } else {
+            [second, first]
+        };
+        let begun = match (peer.broken, dials) {
+            (true, _) => Err("it has sent what can't be".to_owned()),
+            (false, false) => Ok(Stage::Awaited),
+            (false, true) => {
+                dial(&who.address, who.port).map(|stream| Stage::Dialled(stream, now + GREETING))
+            }
+        };
+        (peer.taken, peer.confirmed) = (0, 0);
+        match begun {
+            Ok(stage) => {
+                peer.stage = stage;
+                // It may have connected before this was read.
+                open.news = true;
+            }
+            Err(why) => {
+                let (mark, federate) = (peer.mark, peer.federate);
+                peer.stage = Stage::None;
+                if let Some(direct) = &mut self.lrc.outbox().direct {
+                    direct.fail(mark, federate, why, now);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what has come on peers' links, and what is to become one. A fault of this connection's ends it.
+    pub(crate) fn take_peers(&mut self, peers: &mut Peers) {
+        let now = Instant::now();
+        let Some(open) = &mut peers.0 else {
+            return;
+        };
+        let due = |until: &Instant| now >= *until;
+        open.news = false;
+        if std::mem::take(&mut open.knocks) {
+            open.admit(now);
+        }
+        let own = open.mark;
+        for at in 0..open.peers.len() {
+            let peer = &mut open.peers[at];
+            let ready = std::mem::take(&mut peer.ready);
+            match &mut peer.stage {
+                Stage::Dialled(stream, until) => {
+                    if ready || due(until) {
+                        let until = *until;
+                        let connected = if ready {
+                            stream.connected().map_err(|e| e.to_string())
+                        } else {
+                            Err("no answer to the connection".into())
+                        };
+                        let Stage::Dialled(stream, _) =
+                            std::mem::replace(&mut peer.stage, Stage::None)
+                        else {
+                            unreachable!("it was just seen there")
+                        };
+                        let mut greeting = Greeting::new(stream, now);
+                        greeting.until = until;
+                        let said = connected.and_then(|()| greeting.say(own, &peer.proofs[0]));
+                        match said {
+                            Ok(()) => peer.stage = Stage::Greeted(greeting),
+                            Err(why) => self.fail_link(peer, why, now),
+                        }
+                    }
+                }
+                Stage::Greeted(greeting) if ready || due(&greeting.until) => {
+                    match greeting.hear(now) {
+                        Ok(Some(said)) if said.is(peer.mark, &peer.proofs[1]) => {
+                            self.link(peer, now)
+                        }
+                        Ok(Some(_)) => {
+                            let why = "what answers there is another federate";
+                            self.fail_link(peer, why.into(), now);
+                        }
+                        Ok(None) => {}
+                        Err(why) => self.fail_link(peer, why, now),
+                    }
+                }
+                Stage::Greeted(_) => {}
+                Stage::None | Stage::Awaited | Stage::Linked(_) => peer.ready = ready,
+            }
+        }
+        self.greet_strangers(open, now);
+        for at in 0..open.peers.len() {
+            if std::mem::take(&mut open.peers[at].ready)
+                && let Err(error) = self.take_of_link(open, at, now)
+            {
+                self.refuse(error);
+                return;
+            }
+        }
+        if let Err(error) = self.take_of_groups(open) {
+            self.refuse(error);
+            return;
+        }
+        open.look_until();
+        // A fence may have ended this federate's membership.
+        if self.has_links && !self.lrc.is_member() {
+            peers.close();
+            self.lrc.outbox().direct = None;
+        }
+    }
+
+    fn fail_link(&mut self, peer: &mut Peer, why: String, now: Instant) {
+        peer.stage = Stage::None;
+        if let Some(direct) = &mut self.lrc.outbox().direct {
+            direct.fail(peer.mark, peer.federate, why, now);
+        }
+    }
+
+    /// Both ends of a connection have said who they are.
+    fn link(&mut self, peer: &mut Peer, now: Instant) {
+        let Stage::Greeted(greeting) = std::mem::replace(&mut peer.stage, Stage::None) else {
+            return;
+        };
+        let (reader, writer) = greeting.link.split();
+        let stream = writer.stream().clone();
+        let Some(direct) = &mut self.lrc.outbox().direct else {
+            return;
+        };
+        // Without it, a link that is cut is noticed late.
+        if let Err(error) = stream.break_after(SILENCE) {
+            direct.fail(peer.mark, peer.federate, error.to_string(), now);
+            return;
+        }
+        direct.open((peer.mark, peer.federate), stream, now);
+        peer.stage = Stage::Linked(reader);
+        // Data may have come behind the greeting.
+        peer.ready = true;
+    }
+
+    /// Those who have connected say who they are.
+    fn greet_strangers(&mut self, open: &mut Open, now: Instant) {
+        let own = open.mark;
+        for mut stranger in std::mem::take(&mut open.strangers) {
+            let said = match stranger.hear(now) {
+                // Who is none of those awaited is cut off.
+                Err(_) => continue,
+                Ok(None) => {
+                    open.strangers.push(stranger);
+                    continue;
+                }
+                Ok(Some(said)) => said,
+            };
+            let awaited = |p: &&mut Peer| p.mark == said.mark && matches!(p.stage, Stage::Awaited);
+            let Some(peer) = open.peers.iter_mut().find(awaited) else {
+                // What rtiexec says of it may still be on its way here.
+                open.strangers.push(stranger);
+                continue;
+            };
+            if !said.is(peer.mark, &peer.proofs[1]) || stranger.say(own, &peer.proofs[0]).is_err() {
+                continue;
+            }
+            peer.stage = Stage::Greeted(stranger);
+            self.link(peer, now);
+        }
+    }
+
+    /// Takes what has come on one link.
+    fn take_of_link(
+        &mut self,
+        open: &mut Open,
+        at: usize,
+        now: Instant,
+    ) -> Result<(), ProtocolError> {
+        let peer = &mut open.peers[at];
+        let (mark, federate) = (peer.mark, peer.federate);
+        let Stage::Linked(reader) = &mut peer.stage else {
+            return Ok(());
+        };
+        if self.holds_much_of(federate) {
+            peer.early = true;
+            return Ok(());
+        }
+        open.last = at;
+        let filled = match peer.filled.take() {
+            Some(filled) => Ok(filled),
+            None => {
+                reader.borrow(&mut open.spare);
+                reader.fill()
+            }
+        };
+        let came = self.take_on_link((mark, federate), reader.inbox(), &mut peer.heard, now);
+        let used = came.as_ref().map_or(0, |used| *used);
+        reader.consume(used);
+        reader.give_back(&mut open.spare);
+        peer.taken += used as u64;
+        let link = self.lrc.outbox();
+        let why = match (came, filled) {
+            (Err(error), _) => return self.break_link(peer, &error.0, now),
+            (Ok(_), Ok(Fill::Closed)) => "the other has closed the link".to_owned(),
+            (Ok(_), Err(error)) => format!("the link has broken: {error}"),
+            (Ok(_), Ok(filled)) => {
+                if let Fill::More(_) = filled {
+                    (peer.ready, open.news) = (true, true);
+                }
+                if peer.taken - peer.confirmed >= CONFIRM_BYTES {
+                    peer.confirmed = peer.taken;
+                    link.confirm(mark, peer.taken);
+                }
+                return Ok(());
+            }
+        };
+        peer.stage = Stage::None;
+        link.break_off(mark, &why, true, now);
+        Ok(())
+    }
+
+    /// Takes whole frames that a peer has put on its link; how many bytes they take. An error is the peer's fault.
+    fn take_on_link(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        bytes: &[u8],
+        heard: &mut Option<Box<Heard>>,
+        now: Instant,
+    ) -> Result<usize, ProtocolError> {
+        let mut used = 0;
+        loop {
+            let rest = &bytes[used..];
+            let run = run_of_data(rest, BATCH_BYTES);
+            if run > 0 {
+                self.batch.refill(&rest[..run]);
+                self.take_of_peer(federate)?;
+                used += run;
+                continue;
+            }
+            let announced = rest.first_chunk::<4>().map(|l| u32::from_le_bytes(*l));
+            if announced.is_some_and(|bytes| bytes as usize > self.lrc.outbox().frame_bytes_max) {
+                return Err(ProtocolError("a frame that is too long".into()));
+            }
+            let Some((frame, length)) = split_frame(rest).map_err(refused)? else {
+                return Ok(used);
+            };
+            match (read_data(frame), read_on_link(frame)) {
+                (Some(data), _) => {
+                    let data = data.map_err(refused)?;
+                    belongs_to(federate, &data)?;
+                    self.lrc.receive_data(&data, DataPath::Direct, None)?;
+                }
+                (None, Some(Ok(OnLink::Confirm { position }))) => {
+                    let direct = self.lrc.outbox().direct.as_mut();
+                    let confirmed = direct.map(|d| d.confirm(mark, position, now));
+                    confirmed
+                        .transpose()
+                        .map_err(|why| ProtocolError(why.into()))?;
+                }
+                (None, Some(Ok(said))) => self.take_of_grouping((mark, federate), said, heard)?,
+                _ => return Err(ProtocolError("what does not belong on a link".into())),
+            }
+            used += length;
+        }
+    }
+
+    /// What is said on a link of best-effort data that does not come there.
+    fn take_of_grouping(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        said: OnLink,
+        heard: &mut Option<Box<Heard>>,
+    ) -> Result<(), ProtocolError> {
+        let direct = &mut self.lrc.outbox().direct;
+        match said {
+            OnLink::Group {
+                address,
+                port,
+                secret,
+            } => {
+                let offered = Heard::new(&address, port, &secret);
+                *heard = Some(Box::new(
+                    offered.ok_or_else(|| ProtocolError("no group".into()))?,
+                ));
+            }
+            OnLink::Joined => direct.iter_mut().for_each(|d| d.hears(mark, None)),
+            OnLink::Hears { on } => direct.iter_mut().for_each(|d| d.hears(mark, Some(on))),
+            OnLink::Turn {
+                turn,
+                sent,
+                grouped,
+            } => {
+                let Some(of) = heard else {
+                    return Ok(());
+                };
+                let answer = of.begin_turn(turn, sent, grouped);
+                let lost = of.lost();
+                while let Some(frames) = of.next_kept() {
+                    self.batch.refill(&frames);
+                    self.take_of_peer(federate)?;
+                }
+                self.lrc.count_lost(lost + of.lost());
+                if let Some(answer) = answer {
+                    self.lrc.outbox().say(mark, &answer);
+                }
+            }
+            OnLink::Hello { .. } | OnLink::Confirm { .. } => {
+                return Err(ProtocolError("what does not belong on a link".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins groups that peers send to, and takes what has come there.
+    fn take_of_groups(&mut self, open: &mut Open) -> Result<(), ProtocolError> {
+        for peer in &mut open.peers {
+            let (Some(heard), Stage::Linked(reader)) = (&mut peer.heard, &peer.stage) else {
+                continue;
+            };
+            if std::mem::replace(&mut heard.joined, true) {
+                continue;
+            }
+            let Some(by) = interface(reader.stream().local_address()) else {
+                continue;
+            };
+            let at = heard.at;
+            if !open.groups.iter().any(|g| (g.at, g.by) == (at, by)) {
+                if open.groups.len() == GROUPS {
+                    continue;
+                }
+                // Who can't join gets its data on the link.
+                let Ok(socket) = Datagrams::in_group(at, by) else {
+                    continue;
+                };
+                open.datagram.resize(DATAGRAM_BYTES_MAX, 0);
+                let ready = true;
+                open.groups.push(Joined {
+                    at,
+                    by,
+                    socket,
+                    ready,
+                });
+            }
+            self.lrc.outbox().say(peer.mark, &OnLink::Joined);
+        }
+        for group in &mut open.groups {
+            if !std::mem::take(&mut group.ready) {
+                continue;
+            }
+            let mut taken = 0;
+            while taken < PER_TURN
+                && let Some((length, _)) = group.socket.receive(&mut open.datagram)
+            {
+                taken += 1;
+                let datagram = &open.datagram[..length];
+                // Of strangers, and of this end, nothing is taken.
+                let mut peers = open.peers.iter_mut();
+                let is_its = |p: &&mut Peer| p.heard.as_ref().is_some_and(|h| h.is_of(datagram));
+                let Some(peer) = peers.find(is_its).filter(|p| !p.broken) else {
+                    continue;
+                };
+                let (mark, federate) = (peer.mark, peer.federate);
+                let Some(heard) = &mut peer.heard else {
+                    continue;
+                };
+                let (frames, tell) = heard.take(datagram);
+                self.lrc.count_lost(heard.lost());
+                self.batch.refill(frames);
+                if let Err(error) = self.take_of_peer(federate) {
+                    let now = Instant::now();
+                    return self.break_link(peer, &error.0, now);
+                }
+                if tell {
+                    self.lrc.outbox().say(mark, &OnLink::Hears { on: true });
+                }
+            }
+            if taken == PER_TURN {
+                (group.ready, open.news) = (true, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Best-effort data goes to peers by a group, where they hear it.
+    fn begin_group(&mut self, now: Instant) {
+        let Some(federation) = self.lrc.federate().map(|f| f.federation().to_owned()) else {
+            return;
+        };
+        let at = self.group.unwrap_or_else(|| group_of(&federation));
+        let link = self.lrc.outbox();
+        let by = interface(link.stream().local_address());
+        let by = by.unwrap_or(Ipv4Addr::LOCALHOST);
+        match Group::new(at, by, link.datagram_bytes, now) {
+            Ok(group) => {
+                if let Some(direct) = &mut link.direct {
+                    direct.send_to(group);
+                }
+            }
+            Err(error) => starling_net::remark(format_args!(
+                "starling: warning: best-effort data goes to no group: {error}"
+            )),
+        }
+    }
+
+    /// A peer has sent what can't be: nothing of it is taken any more.
+    #[cold]
+    fn break_link(
+        &mut self,
+        peer: &mut Peer,
+        why: &str,
+        now: Instant,
+    ) -> Result<(), ProtocolError> {
+        if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
+            // No fault of the peer's: this federate does not advance.
+            return Err(ProtocolError(why.into()));
+        }
+        starling_net::remark(format_args!(
+            "starling: warning: the link of {} is not read any more: {why}",
+            peer.federate
+        ));
+        peer.stage = Stage::None;
+        peer.broken = true;
+        self.lrc.outbox().break_off(peer.mark, why, false, now);
+        self.lrc.link_ended(peer.federate)
+    }
+
+    /// What a peer had put on its link, or would have.
+    pub(crate) fn take_rest_of(
+        &mut self,
+        mark: u64,
+        at: u64,
+        frames: &[u8],
+        peers: &mut Peers,
+    ) -> Result<(), ProtocolError> {
+        let now = Instant::now();
+        let Some(peer) = peers.peer(mark).filter(|p| !p.broken) else {
+            return Ok(());
+        };
+        // What the link still has is among this.
+        peer.stage = Stage::None;
+        let Some(had) = peer.taken.checked_sub(at) else {
+            return self.break_link(peer, "a part of what it has sent is missing", now);
+        };
+        let had = usize::try_from(had).unwrap_or(usize::MAX);
+        let Some(new) = frames.get(had..) else {
+            return Ok(());
+        };
+        match self.take_on_link((0, peer.federate), new, &mut peer.heard, now) {
+            Ok(used) if used == new.len() => peer.taken += used as u64,
+            Ok(_) => return self.break_link(peer, "a part of a frame", now),
+            Err(error) => return self.break_link(peer, &error.0, now),
+        }
+        Ok(())
+    }
+
+    /// A peer's end of a link is over.
+    pub(crate) fn peer_broke_off(&mut self, mark: u64, peers: &mut Peers) {
+        let Some(peer) = peers.peer(mark) else {
+            return;
+        };
+        peer.stage = Stage::None;
+        let who = (mark, peer.federate);
+        self.lrc.outbox().peer_broke_off(who, Instant::now());
+    }
+
+    /// A peer is gone, or this federate is: what has come of it is the last.
+    pub(crate) fn peer_is_gone(
+        &mut self,
+        mark: u64,
+        peers: &mut Peers,
+    ) -> Result<bool, ProtocolError> {
+        let now = Instant::now();
+        let Some(open) = &mut peers.0 else {
+            return Ok(false);
+        };
+        let own = open.mark == mark;
+        let mut any = own;
+        while let Some(at) = open.peers.iter().position(|p| own || p.mark == mark) {
+            any = true;
+            for _ in 0..READS_MAX {
+                let before = open.peers[at].taken;
+                self.take_of_link(open, at, now)?;
+                if open.peers[at].taken == before {
+                    break;
+                }
+            }
+            let gone = open.peers.remove(at);
+            if let Some(direct) = &mut self.lrc.outbox().direct {
+                direct.remove(gone.mark);
+            }
+            if !gone.broken {
+                self.lrc.link_ended(gone.federate)?;
+            }
+        }
+        open.last = 0;
+        open.look_until();
+        Ok(any)
+    }
+}
+
+impl Open {
+    /// Takes connections that wait.
+    fn admit(&mut self, now: Instant) {
+        let Some(listener) = &self.listener else {
+            return;
+        };
+        loop {
+            match listener.accept() {
+                // Then it connects to nobody here, and gets its data by rtiexec.
+                Ok(Some(stream)) if leave_room(&[&stream]).is_err() => {}
+                Ok(Some(stream)) => {
+                    if self.strangers.len() == STRANGERS {
+                        self.strangers.remove(0);
+                    }
+                    self.strangers.push(Greeting::new(stream, now));
+                }
+                Ok(None) => return,
+                Err(error) => {
+                    // It would be asked again and again.
+                    starling_net::remark(format_args!(
+                        "starling: warning: no links of other federates are taken any more: {error}"
+                    ));
+                    self.listener = None;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look_until(&mut self) {
+        let strangers = self.strangers.iter().map(|g| g.until);
+        let peers = self.peers.iter().filter_map(|peer| match &peer.stage {
+            Stage::Dialled(_, until) | Stage::Greeted(Greeting { until, .. }) => Some(*until),
+            _ => None,
+        });
+        self.until = strangers.chain(peers).min();
+    }
+}
+
+impl Link {
+    /// Ends a link to a peer.
+    pub(crate) fn break_off(&mut self, mark: u64, why: &str, asks: bool, now: Instant) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.break_off(mark, why, asks, writer, now);
+        }
+    }
+
+    /// A peer's end of a link is over.
+    fn peer_broke_off(&mut self, who: (u64, FederateHandle), now: Instant) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.peer_broke_off(who, writer, now);
+        }
+    }
+
+    /// Says something on a link.
+    fn say(&mut self, mark: u64, said: &OnLink) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.say(mark, said, writer);
+        }
+    }
+
+    /// Confirms what has come on a link.
+    fn confirm(&mut self, mark: u64, position: u64) {
+        if let (Some(direct), writer) = self.direct_and_writer() {
+            direct.put_confirmation(mark, position, writer);
+        }
+    }
+}

@@ -1,0 +1,518 @@
+//! Data between federates on TCP links of their own: what takes them and what does not, and that nothing is lost,
+//! doubled or overtaken when they break, are not read, or come again.
+
+use super::sharing::{Member, join, subscribe};
+use super::*;
+use starling_core::FederateHandle;
+use starling_core::message::{After, Data, DataBody, LogIndex, RequestNumber};
+use starling_net::{Fill, Link, dial};
+use starling_rtiexec::Links;
+use starling_wire::{OnLink, VERSION, put_data, put_heartbeat, put_on_link};
+use std::net::TcpListener;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+
+const DIRECT: &str = "transport.path=direct";
+/// The least that a link may keep.
+const SMALL: &str = "transport.path=direct;transport.ring_bytes=65536";
+
+/// An rtiexec whose federates may have links to each other.
+fn linking() -> Rtiexec {
+    Rtiexec::with(|config| config.links = Links::All)
+}
+
+/// Cuts what links a federate has.
+fn cut(member: &Member) {
+    let links = member.links();
+    let mut state = links.lock();
+    if let Some(direct) = &state.lrc.outbox().direct {
+        direct.cut();
+    }
+}
+
+#[test]
+fn data_takes_the_link_and_no_stream() {
+    let alone = "callbacks.io=single-threaded";
+    let evoked = CallbackModel::Evoked;
+    for (model, sends, receives) in [
+        (evoked, "", ""),
+        (CallbackModel::Immediate, "", ""),
+        (evoked, alone, alone),
+        (evoked, "callbacks.spin_us=0", "callbacks.spin_us=0"),
+    ] {
+        let rtiexec = linking();
+        let sender = Member::evoked(&rtiexec, &format!("{DIRECT};{sends}"));
+        let receiver = Member::join(&rtiexec, model, &format!("{DIRECT};{receives}"));
+        subscribe(&sender, &[&receiver]);
+        sender.until_direct(1);
+        let before = sender.written();
+        thread::scope(|scope| {
+            scope.spawn(|| (0..3000).for_each(|n| sender.send(n, 1000)));
+            receiver.hears_all(0..3000);
+        });
+        let written = sender.written() - before;
+        assert!(written < 100_000, "{written} bytes for {model:?} {sends}");
+    }
+}
+
+#[test]
+fn without_links_data_takes_the_stream() {
+    let off = "transport.path=forwarder";
+    let auto = "transport.path=auto";
+    for (server, sends, receives) in [
+        (Links::All, off, DIRECT),
+        (Links::All, DIRECT, off),
+        // These are on one host.
+        (Links::All, DIRECT, auto),
+        (Links::BetweenHosts, DIRECT, DIRECT),
+        (Links::None, DIRECT, DIRECT),
+    ] {
+        let rtiexec = Rtiexec::with(|config| config.links = server);
+        let sender = Member::evoked(&rtiexec, sends);
+        let receiver = Member::evoked(&rtiexec, receives);
+        subscribe(&sender, &[&receiver]);
+        let before = sender.written();
+        (0..200).for_each(|n| sender.send(n, 1000));
+        receiver.hears_all(0..200);
+        assert!(sender.written() - before > 200_000);
+        assert_eq!(sender.direct(), 0);
+    }
+}
+
+/// Those that share memory have no link beside it; the others do.
+#[test]
+fn shared_memory_comes_first() {
+    let rtiexec = Rtiexec::with(|config| {
+        config.links = Links::All;
+        config.shared_memory = true;
+    });
+    let sender = Member::evoked(&rtiexec, DIRECT);
+    let near = Member::evoked(&rtiexec, DIRECT);
+    let far = Member::evoked(&rtiexec, &format!("{DIRECT};transport.shared_memory=off"));
+    subscribe(&sender, &[&near, &far]);
+    sender.until_direct(2);
+    let links = sender.links();
+    let linked = {
+        let mut state = links.lock();
+        state.lrc.outbox().direct.as_ref().map(|d| d.direct())
+    };
+    assert_eq!(linked, Some(1));
+    let before = sender.written();
+    thread::scope(|scope| {
+        scope.spawn(|| (0..5000).for_each(|n| sender.send(n, 1000)));
+        scope.spawn(|| near.hears_all(0..5000));
+        far.hears_all(0..5000);
+    });
+    assert!(sender.written() - before < 100_000);
+}
+
+#[test]
+fn frames_of_any_size_arrive() {
+    let rtiexec = linking();
+    let sender = Member::evoked(&rtiexec, SMALL);
+    let receiver = Member::evoked(&rtiexec, SMALL);
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    let sizes = [100, 9_000, 300_000, 50, 3_000_000, 70_000, 4];
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for (number, size) in (0..).zip(sizes) {
+                sender.send(number, size);
+            }
+            sender.rti.evoke_callback(0.0).unwrap();
+        });
+        for (number, size) in (0..).zip(sizes) {
+            let mut next = None;
+            until("a large one", || {
+                next = receiver.next();
+                next.is_some()
+            });
+            assert_eq!(next, Some((number, size)));
+        }
+    });
+}
+
+/// Links break again and again, at either end, while data goes both ways: each number comes once, and in order.
+#[test]
+fn links_that_break_lose_nothing() {
+    const MORE: u32 = 300;
+    // The pause after each is longer.
+    const CUTS: usize = 6;
+    let rtiexec = linking();
+    let both = [(); 2].map(|()| Member::join(&rtiexec, CallbackModel::Immediate, DIRECT));
+    for [one, other] in [[0, 1], [1, 0]].map(|pair| pair.map(|at| &both[at])) {
+        subscribe(one, &[other]);
+    }
+    both[0].until_direct(1);
+    let done = AtomicBool::new(false);
+    let cuts = AtomicU32::new(0);
+    thread::scope(|scope| {
+        for member in &both {
+            scope.spawn(|| {
+                let mut number = 0;
+                // On until it has broken often enough, and a while after.
+                let mut last = u32::MAX;
+                while number < last {
+                    let bytes = [20, 400, 30_000][number as usize % 3];
+                    member.send(number, bytes);
+                    number += 1;
+                    if last == u32::MAX && done.load(Ordering::Relaxed) {
+                        last = number + MORE;
+                    }
+                }
+                member.send(u32::MAX, 4);
+                member.rti.evoke_callback(0.0).ok();
+            });
+            scope.spawn(|| {
+                let mut expected = 0;
+                loop {
+                    let mut next = None;
+                    until("an interaction", || {
+                        next = member.next();
+                        next.is_some()
+                    });
+                    match next {
+                        Some((u32::MAX, _)) => break,
+                        Some((number, _)) => assert_eq!(number, expected),
+                        None => unreachable!("it was there"),
+                    }
+                    expected += 1;
+                }
+            });
+        }
+        for turn in 0..CUTS {
+            let victim = &both[turn % 2];
+            victim.until_direct(1);
+            cut(victim);
+            until("it is noticed", || victim.direct() == 0);
+            cuts.fetch_add(1, Ordering::Relaxed);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(cuts.load(Ordering::Relaxed) as usize, CUTS);
+}
+
+/// One does not take what it is sent: the others get theirs all the same, it loses nothing, and what is kept for it
+/// is bounded.
+#[test]
+fn a_receiver_that_does_not_read_holds_up_no_other() {
+    // Less than rtiexec keeps for one before it holds up its senders.
+    const COUNT: u32 = 3_000;
+    let rtiexec = linking();
+    let sender = Member::evoked(&rtiexec, SMALL);
+    let quick = Member::evoked(&rtiexec, SMALL);
+    let settings = format!("{SMALL};limits.callback_queue_bytes=4096;log.level=off");
+    let slow = Member::evoked(&rtiexec, &settings);
+    subscribe(&sender, &[&quick, &slow]);
+    sender.until_direct(2);
+    let most = |member: &Member| {
+        let links = member.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref().map(|d| d.kept());
+        let (kept, may) = direct.unwrap();
+        // A call puts one frame before it waits.
+        assert!(kept <= may + 2_000, "{kept} bytes are kept, {may} may be");
+    };
+    for turn in 0..2 {
+        let numbers = turn * COUNT..(turn + 1) * COUNT;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in numbers.clone() {
+                    sender.send(number, 1000);
+                    most(&sender);
+                }
+                sender.rti.evoke_callback(0.0).unwrap();
+            });
+            quick.hears_all(numbers.clone());
+        });
+        assert_eq!(sender.direct(), 1, "the slow one is served by rtiexec");
+        slow.hears_all(numbers.clone());
+        // It reads again: its data takes a link again.
+        until("both", || {
+            slow.evoke();
+            sender.evoke();
+            sender.direct() == 2
+        });
+    }
+}
+
+/// Two that only send to each other do not make room for each other for ever: what waits for either is bounded.
+#[test]
+fn two_that_only_send_to_each_other_are_bounded() {
+    const MOST: usize = 1 << 20;
+    let rtiexec = linking();
+    let settings = format!("{SMALL};limits.callback_queue_bytes={MOST};log.level=off");
+    let both = [(); 2].map(|()| Member::evoked(&rtiexec, &settings));
+    let [one, other] = &both;
+    one.rti
+        .subscribe_interaction_class(one.class, true)
+        .unwrap();
+    subscribe(one, &[other]);
+    until("it is heard", || {
+        one.evoke();
+        other.send(0, 4);
+        one.next().is_some()
+    });
+    one.until_direct(1);
+    thread::scope(|scope| {
+        for member in &both {
+            scope.spawn(|| {
+                for _ in 0..3_000 {
+                    let sent = member.rti.send_interaction(member.class, &[], &[0; 10_000]);
+                    if let Err(refused) = sent {
+                        assert_eq!(refused.kind, ExceptionKind::RTIinternalError);
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    for member in &both {
+        let waits = member.rti.waiting_bytes();
+        assert!(waits < 8 * MOST, "{waits} bytes wait");
+    }
+}
+
+/// What was sent before a resignation arrives before it; who joins again has links again.
+#[test]
+fn what_was_sent_before_one_resigns_arrives() {
+    let rtiexec = linking();
+    let receiver = Member::evoked(&rtiexec, DIRECT);
+    let sender = Member::evoked(&rtiexec, DIRECT);
+    subscribe(&sender, &[&receiver]);
+    for _ in 0..3 {
+        until("a link", || {
+            receiver.evoke();
+            sender.send(u32::MAX, 4);
+            sender.evoke();
+            sender.direct() == 1
+        });
+        (0..500).for_each(|n| sender.send(n, 1000));
+        let action = ResignAction::NoAction;
+        sender.rti.resign_federation_execution(action).unwrap();
+        let mut expected = 0..500;
+        until("all of it", || {
+            if let Some((number, _)) = receiver.next().filter(|(n, _)| *n != u32::MAX) {
+                assert_eq!(Some(number), expected.next());
+            }
+            expected.is_empty()
+        });
+        join(&sender.rti);
+    }
+}
+
+/// What a peer holds for one that resigns goes, a fence among it: the log tells that one of its resignation all
+/// the same.
+#[test]
+fn who_resigns_waits_for_no_fence() {
+    let rtiexec = linking();
+    let sender = Member::evoked(&rtiexec, DIRECT);
+    let leaver = Member::evoked(&rtiexec, &format!("{DIRECT};callbacks.io=single-threaded"));
+    subscribe(&sender, &[&leaver]);
+    sender.until_direct(1);
+    sender.send(0, 100);
+    let class = sender.class;
+    sender.rti.unpublish_interaction_class(class).unwrap();
+    // It is heard by the sender before the leaver reads.
+    let links = leaver.links();
+    let mut state = links.lock();
+    let action = ResignAction::NoAction;
+    state.lrc.resign_federation_execution(action).unwrap();
+    links.flush(&mut state);
+    drop(state);
+    until("the sender knows", || {
+        sender.evoke();
+        sender.direct() == 0
+    });
+    until("the leaver knows", || {
+        leaver.evoke();
+        !links.lock().lrc.is_member()
+    });
+}
+
+/// A port that is free now.
+fn free_port() -> u16 {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    taken.local_addr().unwrap().port()
+}
+
+/// Whoever connects where a federate takes links, and says nothing, nonsense, or that it is another one, is cut off or
+/// given up; links come about beside that, and data flows.
+#[test]
+fn strangers_get_no_link() {
+    let rtiexec = linking();
+    let port = free_port();
+    let listens = format!("{DIRECT};transport.listen=127.0.0.1:{port}");
+    let first = Member::evoked(&rtiexec, &listens);
+    // It listens as soon as there is somebody to have a link to.
+    let other = Member::evoked(&rtiexec, DIRECT);
+    until("it listens", || {
+        first.evoke();
+        std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()
+    });
+    let hello = |mark, version, proof: &[u8]| {
+        let mut out = Vec::new();
+        let proof = proof.to_vec();
+        put_on_link(
+            &mut out,
+            &OnLink::Hello {
+                version,
+                mark,
+                proof,
+            },
+        );
+        out
+    };
+    let confirm = || {
+        let mut out = Vec::new();
+        put_on_link(&mut out, &OnLink::Confirm { position: 1 << 40 });
+        out
+    };
+    let refused = [
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        vec![0xff; 100],
+        vec![0; 100],
+        confirm(),
+        hello(1, VERSION, &[7; 40]),
+    ];
+    // Whose mark nobody has, or not yet: kept for a while, and less than all.
+    let kept = (0..40).map(|mark| hello(mark, VERSION, &[7; 16]));
+    let say = |what: &[u8]| {
+        let mut link = Link::new(dial(&Endpoint::loopback(port), PATIENCE).unwrap());
+        link.writer.append(what);
+        link.writer.flush().unwrap();
+        link
+    };
+    let mut kept: Vec<_> = kept.map(|what| say(&what)).collect();
+    for what in &refused {
+        let mut link = say(what);
+        until("it is cut off", || {
+            first.evoke();
+            matches!(link.reader.fill(), Ok(Fill::Closed) | Err(_))
+        });
+    }
+    let second = Member::evoked(&rtiexec, DIRECT);
+    subscribe(&first, &[&second, &other]);
+    first.until_direct(2);
+    (0..100).for_each(|n| first.send(n, 100));
+    second.hears_all(0..100);
+    // More than may wait have gone already.
+    let mut gone = 0;
+    for link in &mut kept {
+        gone += usize::from(matches!(link.reader.fill(), Ok(Fill::Closed) | Err(_)));
+    }
+    assert!(gone >= 8, "{gone}");
+}
+
+/// A peer puts on a link what it must not: the link is over, with a warning, and nothing else. Data of that peer goes by
+/// rtiexec from then on.
+#[test]
+fn a_peer_that_misbehaves_loses_its_link() {
+    let framed = |put: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        put(&mut out);
+        out
+    };
+    let fence = |sender| -> Data<'static> {
+        let after = After {
+            requests: RequestNumber(0),
+            index: LogIndex(0),
+        };
+        let request = RequestNumber(1);
+        Data {
+            sender: FederateHandle(sender),
+            after,
+            body: DataBody::Fence { request },
+        }
+    };
+    for bytes in [
+        b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        vec![0; 4],
+        vec![1, 0, 0, 0, 0xff],
+        framed(&|out| put_heartbeat(out)),
+        framed(&|out| put_data(out, &fence(77))),
+        framed(&|out| put_on_link(out, &OnLink::Confirm { position: 1 << 40 })),
+        framed(&|out| {
+            let proof = vec![0; 16];
+            let (version, mark) = (VERSION, 1);
+            put_on_link(
+                out,
+                &OnLink::Hello {
+                    version,
+                    mark,
+                    proof,
+                },
+            );
+        }),
+    ] {
+        let rtiexec = linking();
+        let receiver = Member::evoked(&rtiexec, &format!("{DIRECT};log.level=off"));
+        let hostile = Member::evoked(&rtiexec, DIRECT);
+        subscribe(&hostile, &[&receiver]);
+        hostile.until_direct(1);
+        {
+            let links = hostile.links();
+            let mut state = links.lock();
+            let direct = state.lrc.outbox().direct.as_mut();
+            direct.unwrap().misbehave(&bytes);
+            state.flush();
+        }
+        until("both ends are over", || {
+            hostile.evoke();
+            receiver.evoke();
+            hostile.direct() == 0 && receiver.direct() == 0
+        });
+        (0..100).for_each(|n| hostile.send(n, 100));
+        receiver.hears_all(0..100);
+        assert_eq!(hostile.direct(), 0, "there is no other one");
+    }
+}
+
+/// Each has a link to each other one, and what it sends comes to all, while some come and go.
+#[test]
+fn many_have_links_to_each_other() {
+    const MEMBERS: usize = 8;
+    const COUNT: u32 = 500;
+    let rtiexec = linking();
+    let immediate = CallbackModel::Immediate;
+    let members = [(); MEMBERS].map(|()| Member::join(&rtiexec, immediate, DIRECT));
+    let all: Vec<_> = members.iter().collect();
+    let (first, others) = all.split_first().unwrap();
+    subscribe(first, others);
+    for member in &members {
+        member.until_direct(MEMBERS - 1);
+    }
+    // All subscriptions were known when the last one was heard.
+    let guest = Member::join(&rtiexec, immediate, DIRECT);
+    first.until_direct(MEMBERS);
+    let action = ResignAction::NoAction;
+    guest.rti.resign_federation_execution(action).unwrap();
+    first.until_direct(MEMBERS - 1);
+    for sender in 0..MEMBERS {
+        thread::scope(|scope| {
+            scope.spawn(|| (0..COUNT).for_each(|n| members[sender].send(n, 2000)));
+            // The first one does not subscribe.
+            for receiver in (1..MEMBERS).filter(|n| *n != sender) {
+                members[receiver].hears_all(0..COUNT);
+            }
+        });
+    }
+}
+
+/// Who can't be connected to connects; where neither can, rtiexec forwards.
+#[test]
+fn one_that_can_be_reached_is_enough() {
+    let nowhere = "transport.listen=192.0.2.1:1";
+    for (one, other, links) in [(nowhere, "", 1), ("", nowhere, 1), (nowhere, nowhere, 0)] {
+        let rtiexec = linking();
+        let sender = Member::evoked(&rtiexec, &format!("{DIRECT};{one}"));
+        let receiver = Member::evoked(&rtiexec, &format!("{DIRECT};{other}"));
+        subscribe(&sender, &[&receiver]);
+        if links > 0 {
+            sender.until_direct(links);
+        }
+        (0..100).for_each(|n| sender.send(n, 100));
+        receiver.hears_all(0..100);
+        assert_eq!(sender.direct(), links);
+    }
+}
