@@ -5,6 +5,7 @@
 # make test                  every test of the project
 # make bench                 prints figures beside the raw limit of the same run
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
+# make bench-fomcost          what an attribute costs, in the update call and on the wire
 # make instructions          counts what one update takes, holds it to its bounds (valgrind)
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
@@ -33,7 +34,7 @@ MAKEFLAGS += --no-print-directory
 LIMIT := $(if $(shell command -v timeout),timeout -k 10 3600)
 
 # The headers in include/ and what stands in generated/ have the form that their generator gives them.
-CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench/cpp bench/federates bench/limits bench/standin examples \
+CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/foreign bench/cpp bench/federates bench/instrument bench/limits bench/standin examples \
     -path '*/generated' -prune -o \( -name '*.cpp' -o -name '*.c' -o -name '*.hpp' -o -name '*.h' \) -print 2>/dev/null)
 
 # Python beside the benchmark platform.
@@ -151,6 +152,19 @@ bmfed: stage
 	cmake -S bench/federates/bmfed -B $(BUILD)/bmfed -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/bmfed --parallel $(JOBS)
 
+# The federates of the other studies; with that of range its interface and the instrument library.
+STUDIES := ec1 fomcost range
+.PHONY: $(STUDIES)
+$(STUDIES): stage
+	cmake -S bench/federates/$@ -B $(BUILD)/$@ -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
+	cmake --build $(BUILD)/$@ --parallel $(JOBS)
+
+.PHONY: demo-range
+demo-range: setup-bench venv range
+	$(VENV)/bin/starling-bench range run bench/experiments/range/demo.tsf.toml \
+	    --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
+	    --out $(BUILD)/bench/range-$(shell date +%Y%m%d-%H%M%S)
+
 # An RTI of our own that uses every freedom where Starling does otherwise, for the benchmark's tests.
 standin: stage
 	cmake -S bench/standin -B $(BUILD)/standin -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
@@ -168,8 +182,10 @@ bench: setup-bench venv limits
 .PHONY: instructions
 instructions: limits
 	cargo build --release --locked -p starling-ring --example bundles --target-dir $(BUILD)/cpp/cargo
+	cargo build --release --locked -p starling-core --example mom_cost --target-dir $(BUILD)/cpp/cargo
 	$(or $(PYTHON),python3) bench/instructions.py --rti-root $(abspath $(BUILD)/stage) \
 	    --ring $(abspath $(BUILD)/cpp/cargo/release/examples/bundles) \
+	    --mom $(abspath $(BUILD)/cpp/cargo/release/examples/mom_cost) \
 	    --programs $(abspath $(BUILD)/limits) --fom bench/foms/limits.xml
 
 .PHONY: bench-time
@@ -180,22 +196,75 @@ bench-time: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
-# Most of the tests wait for processes, so that there are more at a time than CPUs; those of one file share what
-# there is one of on a machine (network namespaces, its ssh server).
-bench-python: venv bmfed limits standin
+# An idle machine, and best root: takes about an hour (SCALE=0.2: a fifth of the calls).
+.PHONY: bench-fomcost
+bench-fomcost: setup-bench venv fomcost
+	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \
+	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/fomcost-$(shell date +%Y%m%d-%H%M%S)
+
+# Most of the tests wait for processes, so that there are more at a time than CPUs; those that share what is made once
+# for all of them are a group.
+bench-python: venv bmfed limits standin $(STUDIES)
 	BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
 	    LIMITS=$(abspath $(BUILD)/limits) STANDIN_ROOT=$(abspath $(BUILD)/standin) \
-	    $(LIMIT) $(VENV)/bin/pytest -q -n 4 --dist loadfile --junit-xml=$(BUILD)/bench-tests.xml bench/tests
+	    RANGEFED=$(abspath $(BUILD)/range/rangefed) \
+	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) \
+	    EC1FED=$(abspath $(BUILD)/ec1/ec1fed) \
+	    $(LIMIT) $(VENV)/bin/pytest -q -n 5 --dist loadgroup --junit-xml=$(BUILD)/bench-tests.xml bench/tests
 
 # Renews docs/rtibm.md from the results of bench-python.
 .PHONY: rtibm-status
 rtibm-status: venv
 	$(VENV)/bin/python bench/status.py $(BUILD)/bench-tests.xml > docs/rtibm.md
 
+# The same of docs/fomcost.md.
+.PHONY: fomcost-status
+fomcost-status: venv
+	$(VENV)/bin/python bench/status.py bench/status-fomcost.toml $(BUILD)/bench-tests.xml > docs/fomcost.md
+
+# The same of docs/range.md.
+.PHONY: range-status
+range-status: venv
+	$(VENV)/bin/python bench/status.py bench/status-range.toml $(BUILD)/bench-tests.xml > docs/range.md
+
+# Ten federates for ten minutes, and three for an hour, want an idle machine.
+.PHONY: campaign-range range-ten range-hour
+campaign-range: setup-bench venv range
+	for what in sizes settings $(if $(filter 0,$(shell id -u)),hosts); do \
+	    $(VENV)/bin/starling-bench range run bench/experiments/range/$$what.tsf.toml \
+	        --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
+	        --out $(BUILD)/bench/range-$$what-$(shell date +%Y%m%d-%H%M%S) || exit 1; \
+	done
+range-ten range-hour: range-%: setup-bench venv range
+	$(VENV)/bin/starling-bench range run bench/experiments/range/$*.tsf.toml \
+	    --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
+	    --out $(BUILD)/bench/range-$*-$(shell date +%Y%m%d-%H%M%S)
+
+# The same of docs/ec1.md.
+.PHONY: ec1-status
+ec1-status: venv
+	$(VENV)/bin/python bench/status.py bench/status-ec1.toml $(BUILD)/bench-tests.xml > docs/ec1.md
+
+# So many updates generated, packed, analysed and reported in 4 GB of memory; prints time and disk.
+.PHONY: scale
+UPDATES ?= 300000000
+scale: venv
+	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
+
+# Phase II of EC1 on sockets and Starling: 480 configurations each. ONLY=40-79 takes some, RESUME=DIR
+# goes on with one that was interrupted.
+.PHONY: campaign-ec1
+EC1_SECONDS ?= 1
+campaign-ec1: setup-bench venv ec1
+	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 \
+	    --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/ec1/ec1fed) \
+	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS) \
+	    --out $(BUILD)/bench/ec1-$(shell date +%Y%m%d-%H%M%S))
+
 # Both want an idle machine. As root the campaign has two systems, too (network namespaces).
 .PHONY: campaign-rtibm rtibm-figures
 SCALE ?= 1
-campaign-rtibm: setup-bench venv bmfed
+campaign-rtibm: setup-bench venv bmfed standin
 	$(VENV)/bin/bmmanager run bench/experiments/campaign$(if $(filter 0,$(shell id -u)),-root).tsf.toml \
 	    --scale $(SCALE) --long --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
 	    --out $(BUILD)/bench/campaign-$(shell date +%Y%m%d-%H%M%S)
@@ -210,9 +279,10 @@ rtibm-figures: setup-bench venv bmfed standin limits
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills
 KILLS ?= 20
-bench-kills: setup-tests venv bmfed
+bench-kills: setup-tests venv bmfed fomcost
 	KILLS=$(KILLS) BMFED=$(abspath $(BUILD)/bmfed/bmfed) RTI_ROOT=$(abspath $(BUILD)/stage) \
-	    $(VENV)/bin/pytest -q bench/tests/test_kills.py
+	    FOMCOST=$(abspath $(BUILD)/fomcost/fomcost) \
+	    $(VENV)/bin/pytest -q bench/tests/test_kills.py bench/tests/test_fomcost_kills.py
 
 # cmake leaves its own list in the build folder; root's would be in its user's way.
 install:

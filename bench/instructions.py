@@ -24,19 +24,21 @@ from pathlib import Path
 # streamed: options, receivers, bounds. A federate that makes its map anew pays at its own end only.
 RING_BOUNDS = {"put_bundle": 46, "read_bundle": 80}
 RING_FRAMES = 128
+# What counting for the management object model may take of an update and of a reflection (11.2).
+MOM_BOUND = 15
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 1120, "rtiexec": 310, "receive": 1810}),
-    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1830}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1830, "rtiexec": 560, "receive": 2230}),
-    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 5880}),
+    "1 x 100 bytes": ((), 1, {"send": 920, "rtiexec": 310, "receive": 1090}),
+    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1580}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1700, "rtiexec": 560, "receive": 1400}),
+    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4900}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 1230, "rtiexec": 270, "receive": 1735},
+        {"send": 985, "rtiexec": 310, "receive": 960},
     ),
     # rtiexec: 390 to 760, by how much it finds to read at once.
-    "1 x 100 bytes to 8": ((), 8, {"send": 1160, "rtiexec": 800}),
+    "1 x 100 bytes to 8": ((), 8, {"send": 890, "rtiexec": 800}),
 }
 # Sent in time-stamp order in steps of so many, by one federate that regulates to one that is
 # constrained.
@@ -45,25 +47,38 @@ STEP = 1_024
 CASES[IN_TIME_ORDER] = (
     ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
     1,
-    {"send": 1790, "rtiexec": 530, "receive": 3290},
+    {"send": 1650, "rtiexec": 530, "receive": 3360},
 )
 # Whole bundles, none of which ends by the clock, and nobody asks before it sleeps.
-MEMORY = {
-    "STARLING_TRANSPORT_SHARED_MEMORY": "auto",
+BUNDLED = {
     "STARLING_TRANSPORT_RING_BYTES": str(16 << 20),
     "STARLING_BUNDLE_AGE_US": "1000000",
     "STARLING_BUNDLE_IDLE_US": "1000000",
     "STARLING_CALLBACKS_SPIN_US": "0",
 }
-MEMORY_BOUNDS = {"send": 1320, "receive": 1820}
+# From federate to federate, not by rtiexec.
+WAYS = {
+    "shared memory": BUNDLED | {"STARLING_TRANSPORT_SHARED_MEMORY": "auto"},
+    "direct tcp": BUNDLED
+    | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
+}
+WAY_BOUNDS = {
+    "shared memory": {"send": 1060, "receive": 1180},
+    "direct tcp": {"send": 1400, "receive": 1830},
+}
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
 # for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
 BUNDLE = 16384 / 140
 CALL_BOUNDS = {
-    ("send", "all"): 1.3 / BUNDLE,
-    ("send", "timerfd_settime"): 0.1 / BUNDLE,
-    ("receive", "all"): 3.5 / BUNDLE,
-    ("pong", "all"): 3.3,
+    ("shared memory", "send", "all"): 1.3 / BUNDLE,
+    ("shared memory", "send", "timerfd_settime"): 0.1 / BUNDLE,
+    ("shared memory", "receive", "all"): 3.5 / BUNDLE,
+    ("shared memory", "pong", "all"): 3.3,
+    # The sender writes a bundle and reads what confirms it; the receiver waits, reads, confirms.
+    ("direct tcp", "send", "all"): 3.5 / BUNDLE,
+    ("direct tcp", "receive", "all"): 3.5 / BUNDLE,
+    # Wait, read, write.
+    ("direct tcp", "pong", "all"): 3.3,
 }
 LENGTHS = (2_048, 12_288)
 ROUNDS = 3
@@ -84,7 +99,7 @@ def count(given: argparse.Namespace, case: str, role: str, updates: int, calls: 
         if calls:
             counter = ["strace", "-f", "-c", "-o", str(profile), "-e", f"trace={calls}"]
         env = {"PATH": "/usr/bin:/bin", "STARLING_NET_RUN_DIR": directory}
-        env |= {"STARLING_TRANSPORT_SHARED_MEMORY": "off"} if case in CASES else MEMORY
+        env |= WAYS.get(case, {"STARLING_TRANSPORT_SHARED_MEMORY": "off"})
         server = [f"{given.rti_root}/bin/starling", "rtiexec", "--listen", "127.0.0.1:0"]
         server += ["--run-dir", directory]
         rtiexec = subprocess.Popen(
@@ -157,12 +172,28 @@ def ring(given: argparse.Namespace, function: str, frames: int) -> int:
         return total(profile)
 
 
+def mom(given: argparse.Namespace, what: str, updates: int) -> int:
+    """Instructions of so many updates or reflections beyond those without a management object
+    model."""
+
+    def taken(switch: str) -> int:
+        with tempfile.TemporaryDirectory() as directory:
+            profile = Path(directory, "profile")
+            command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={profile}"]
+            command += [given.mom, what, switch, str(updates)]
+            subprocess.run(command, check=True, capture_output=True)
+            return total(profile)
+
+    return taken("on") - taken("off")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rti-root", required=True)
     parser.add_argument("--programs", required=True)
     parser.add_argument("--fom", required=True)
     parser.add_argument("--ring", required=True, help="the example `bundles` of starling-ring")
+    parser.add_argument("--mom", required=True, help="the example `mom_cost` of starling-core")
     parser.add_argument("words", nargs="*")
     given = parser.parse_args()
     for tool in ("valgrind", "strace"):
@@ -171,14 +202,16 @@ def main() -> int:
             return 1
     good = True
     rows = [(f"ring, {what}", bound, ring, (what,)) for what, bound in RING_BOUNDS.items()]
+    for what in ("send", "reflect"):
+        rows.append((f"counting for the MOM: {what}", MOM_BOUND, mom, (what,)))
     for case, (_, _, bounds) in CASES.items():
         rows += [(f"{case}: {role}", bound, count, (case, role)) for role, bound in bounds.items()]
-    memory = "shared memory"
-    for role, bound in MEMORY_BOUNDS.items():
-        rows.append((f"{memory}, 1 x 100 bytes: {role}", bound, count, (memory, role)))
-    for (role, calls), bound in CALL_BOUNDS.items():
-        called = f"{memory}, {calls} system calls: {role}"
-        rows.append((called, bound, functools.partial(count, calls=calls), (memory, role)))
+    for way, bounds in WAY_BOUNDS.items():
+        for role, bound in bounds.items():
+            rows.append((f"{way}, 1 x 100 bytes: {role}", bound, count, (way, role)))
+    for (way, role, calls), bound in CALL_BOUNDS.items():
+        called = f"{way}, {calls} system calls: {role}"
+        rows.append((called, bound, functools.partial(count, calls=calls), (way, role)))
     for role, bound, counted, what in rows:
         if not all(word in role for word in given.words):
             continue

@@ -140,7 +140,7 @@ def count_of(tool: str, file: Path) -> int:
 
 def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
     """What the sender and the receiver of the plain program did."""
-    arguments = ["round-trip", "--warm-up", "0"]
+    arguments = ["round-trip", "--warm-up", "0", "--each", "0"]
     if what == "one way":
         arguments = ["stream", "--relay", "0", "--batch", str(min(BATCH, TOGETHER * size))]
         arguments += ["--stamps", "1"]  # as the measured loop must

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Writes docs/rtibm.md from status.toml and the results of a test run.
+"""Writes the page of a study, docs/STUDY.md, from its lines and the results of a test run.
 
-make bench-python rtibm-status; or: bench/status.py results.xml... > docs/rtibm.md
+make bench-python rtibm-status fomcost-status, or:
+bench/status.py [bench/status-STUDY.toml] results.xml... > docs/STUDY.md
 """
 
 import sys
@@ -9,10 +10,14 @@ import tomllib
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+given = sys.argv[1:]
+lines = Path(given.pop(0)) if given and given[0].endswith(".toml") else Path("bench/status.toml")
+said = tomllib.loads((Path(__file__).parents[1] / lines).read_text())
 results: dict[str, list[str]] = {}
-for case in (c for file in sys.argv[1:] for c in ET.parse(file).getroot().iter("testcase")):
+for case in (c for file in given for c in ET.parse(file).getroot().iter("testcase")):
     bad = next((c.tag for c in case if c.tag in ("failure", "error", "skipped")), "")
-    results.setdefault(case.get("name", "").partition("[")[0], []).append(bad)
+    name = case.get("name", "").partition("[")[0].partition("@")[0]
+    results.setdefault(name, []).append(bad)
 
 
 def state(line: dict) -> str:
@@ -27,14 +32,14 @@ def state(line: dict) -> str:
     return "in part" if "lacks" in line else "done"
 
 
-print("""# RTIBM: what is there
+print(f"""# {said.get("title", "RTIBM")}: what is there
 
-Made by `bench/status.py` from `bench/status.toml` and the results of a run of `bench/tests`.
+Made by `bench/status.py` from `{lines}` and the results of a run of `bench/tests`.
 "in part": what is missing stands in the last column; "not yet": all of it is. A test is of
 `bench/tests`, without "test_".
 
 | line | state | tests | lacks |
 |---|---|---|---|""")
-for line in tomllib.loads(Path(__file__).with_name("status.toml").read_text())["line"]:
+for line in said["line"]:
     tests = ", ".join(f"`{name.removeprefix('test_')}`" for name in line["tests"])
     print(f"| {line['what']} | {state(line)} | {tests} | {line.get('lacks', '')} |")

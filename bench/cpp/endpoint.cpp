@@ -1,6 +1,7 @@
 #include "endpoint.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <unistd.h>
 #include <climits>
 
@@ -49,6 +50,22 @@ std::unique_ptr<Endpoint> loadEndpoint(std::string const& name, EndpointEvents& 
     }
     auto const make = symbol<BenchMakeEndpoint>(library, "bench_make_endpoint", path);
     return std::unique_ptr<Endpoint>(make(&events, service));
+}
+
+std::vector<std::string> loadedLibraries() {
+    std::vector<std::string> found;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* one, std::size_t, void* data) {
+            std::string const path = one->dlpi_name;
+            std::string const name = path.substr(path.rfind('/') + 1);
+            bool const carries = name.compare(0, 9, "libbench-") == 0 ||
+                                 name.find("rti1516") != std::string::npos ||
+                                 name.find("RTI") != std::string::npos;
+            if (carries) static_cast<std::vector<std::string>*>(data)->push_back(path);
+            return 0;
+        },
+        &found);
+    return found;
 }
 
 }  // namespace bench

@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -35,6 +36,7 @@ struct Statistics {
     std::uint64_t sent = 0, arrived = 0;  // messages of data
     std::uint64_t deferred = 0;           // that came while none could be delivered
     std::uint64_t systemCalls = 0;        // of the adapter itself; an RTI's are not known
+    std::uint64_t lost = 0;               // on the way here, as far as the adapter is told
 };
 
 // What is sent and received: for HLA a class below the root, with its attributes or parameters.
@@ -52,9 +54,10 @@ using TopicId = std::size_t;
 struct Arrival {
     TopicId topic;
     std::size_t instance;
-    std::uint64_t stamp;  // the first 8 bytes of its values
-    std::uint64_t bytes;  // of the first value
-    bool reliable;        // how it travelled, as far as the adapter is told
+    std::uint64_t stamp;        // the first 8 bytes of its values
+    std::uint64_t bytes;        // of the first value
+    bool reliable;              // how it travelled, as far as the adapter is told
+    unsigned char const* data;  // the first value, as long as the call lasts
 };
 
 // Who calls back: flush, tick and wait of the program's own thread, or a thread of the adapter.
@@ -82,6 +85,39 @@ public:
 
 protected:
     ~EndpointEvents() = default;
+};
+
+// Messages to be sent for others that came, which a callback puts here as it may not send.
+class Answers {
+public:
+    struct One {
+        std::size_t item;
+        std::uint64_t stamp;
+    };
+
+    bool enough = false;  // no more is expected
+
+    bool empty() const { return count_ == 0; }
+    std::size_t size() const { return count_; }
+    One const& operator[](std::size_t n) const { return room_[n]; }
+    void put(std::size_t item, std::uint64_t stamp) {
+        if (count_ == room_.size()) return putMore(item, stamp);
+        room_[count_++] = {item, stamp};
+    }
+    void clear() { count_ = 0; }
+    void swap(Answers& other) {
+        room_.swap(other.room_);
+        std::swap(count_, other.count_);
+    }
+
+private:
+    [[gnu::noinline]] void putMore(std::size_t item, std::uint64_t stamp) {
+        room_.resize(2 * count_ + 16);
+        put(item, stamp);
+    }
+
+    std::vector<One> room_;
+    std::size_t count_ = 0;
 };
 
 // Services throw EndpointError.
@@ -120,6 +156,8 @@ public:
     // `settled`.
     virtual void setTransport(std::size_t item, bool reliable) = 0;
     virtual bool settled() const = 0;
+    // What stands behind the stamp in the first value of an item's next messages.
+    virtual void fill(std::size_t item, unsigned char const* bytes, std::size_t size) = 0;
     // Queues all values of an item with `stamp` at the front of each, for those that subscribe.
     virtual void send(std::size_t item, std::uint64_t stamp) = 0;
     // One value for each field of a text.
@@ -133,17 +171,50 @@ public:
     // Ends with the first delivery, or when the time has passed; s.
     virtual void wait(double maxSeconds) = 0;
 
+    // Sends a message, flushes, and waits: what is asked and answered.
+    virtual void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
+        send(item, stamp);
+        flush();
+        wait(maxSeconds);
+    }
+    // Sends what is to be answered, and flushes, until there is no more.
+    [[gnu::noinline]] void give(Answers& answers) {
+        // Sending and flushing may bring more.
+        while (!answers.empty()) {
+            giving_.swap(answers);
+            for (std::size_t n = 0; n < giving_.size(); ++n)
+                send(giving_[n].item, giving_[n].stamp);
+            giving_.clear();
+            flush();
+        }
+    }
+    // So many times, or until there is enough: waits, and gives answers. Ends after a wait without
+    // any.
+    virtual void answer(Answers& answers, std::size_t rounds, double maxSeconds) {
+        for (; rounds > 0 && !answers.enough; --rounds) {
+            wait(maxSeconds);
+            if (answers.empty()) return;
+            give(answers);
+        }
+    }
+
 protected:
     DataEvents* data_ = nullptr;
+
+private:
+    Answers giving_;
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 3;
+constexpr int kEndpointVersion = 5;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.
 std::unique_ptr<Endpoint> loadEndpoint(std::string const& name, EndpointEvents& events,
                                        char const* volatile* service);
+
+// Files of the libraries that carry the data in this process: the adapter's, and those of an RTI.
+std::vector<std::string> loadedLibraries();
 
 }  // namespace bench
 

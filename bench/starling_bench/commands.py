@@ -28,18 +28,18 @@ IdleWait = Annotated[
     float,
     typer.Option(help="Wait at most so many seconds until other programs leave the CPUs idle."),
 ]
-RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of the RTI.")]
+RtiRoot = Annotated[Path | None, typer.Option(help="Install tree of RTIs that have none in FILE.")]
 ProgressS = Annotated[
     float, typer.Option(help="Without a terminal: a line of progress so often.", min=0.01)
 ]
-Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests.")]
+Long = Annotated[bool, typer.Option(help="Also more than 10,000 tests, or 24 h.")]
 Scale = Annotated[float, typer.Option(min=0.001, help="So many times as large a run.")]
 # What ends a run in good order. SIGHUP: the terminal was closed.
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def commands(study: Study, about: str) -> typer.Typer:
-    """run, resume, report, compare, check, schema and clean, for one study."""
+    """run, status, resume, report, compare, design, check, schema and clean, for one study."""
     app = typer.Typer(add_completion=False, no_args_is_help=True, help=about)
     Program = Annotated[
         str | None, typer.Option(f"--{study.program}", help="The federates' program.")
@@ -58,10 +58,23 @@ def commands(study: Study, about: str) -> typer.Typer:
         scale: Scale = 1.0,
         resume: Annotated[bool, typer.Option(help="Go on with the run in --out.")] = False,
         progress_s: ProgressS = 10.0,
+        report: Annotated[
+            bool, typer.Option(help="Write report.html; without, `report` does it later.")
+        ] = True,
     ) -> None:
         """Runs every sequence of a file; results go to a directory with report.html."""
         do = _Doing(
-            study, file, out, program, rti_root, resume, progress_s, idle_wait_s, long, scale
+            study,
+            file,
+            out,
+            program,
+            rti_root,
+            resume,
+            progress_s,
+            idle_wait_s,
+            long,
+            scale,
+            report,
         )
         raise typer.Exit(guarded(do.run))
 
@@ -79,6 +92,11 @@ def commands(study: Study, about: str) -> typer.Typer:
             ).run()  # fmt: skip
 
         raise typer.Exit(guarded(again))
+
+    @app.command()
+    def status(directory: Directory) -> None:
+        """Says how far a run is, also while it runs: changes nothing."""
+        raise typer.Exit(guarded(lambda: _tell_status(study, directory)))
 
     @app.command()
     def report(directory: Directory) -> None:
@@ -174,18 +192,37 @@ def commands(study: Study, about: str) -> typer.Typer:
 
         def look() -> int:
             found = plan.load(file, study, long, scale)
+            every, whole = 0, 0.0
             for sequence in found.sequence:
                 for execution in sequence.execution:
                     tests = execution.tests()
                     samples = sum(t.samples for t in tests)
+                    took = plan.EXECUTION_S + plan.seconds(study, execution)
+                    every, whole = every + len(tests), whole + took
                     title = f"{sequence.name}/{execution.name}"
-                    typer.echo(f"{title}: {len(tests)} tests, {samples} samples")
+                    typer.echo(
+                        f"{title}: {len(tests)} tests, {samples} samples, about {plan.span(took)}"
+                    )
+            typer.echo(f"all: {every:,} tests, about {plan.span(whole)} with little else to do")
             _tell_missing(study, file, program, rti_root, found)
             return OK
 
         raise typer.Exit(guarded(look))
 
     return app
+
+
+def conduct(
+    study: Study, file: Path, out: Path, scale: float = 1.0, idle_wait_s: float = 60,
+    notes: list[str] = (), program: str | None = None, rti_root: Path | None = None,
+    report: bool = True,
+) -> int:  # fmt: skip
+    """`run` for a study that has made the file itself; the exit code. A reader of its report must
+    know `notes`."""
+    return _Doing(
+        study, file, out, program, rti_root, False, 10.0, idle_wait_s, False, scale, report,
+        notes=notes,
+    ).run()  # fmt: skip
 
 
 def _clean() -> list[str]:
@@ -208,6 +245,37 @@ def _tell_missing(
     typer.echo("everything it names is here" if not told else "not here yet:")
     for message in told:
         typer.echo(message)
+
+
+def _tell_status(study: Study, directory: Path) -> int:
+    store = Store.load(directory, study)
+    run = store.run
+    planned: dict[tuple[str, str], int] = {}
+    with contextlib.suppress(BenchError, OSError):
+        file = Path(run["file"])
+        if file.read_text(encoding="utf-8") == run["tsf_text"]:
+            for s in plan.load(file, study, True, run.get("scale", 1.0)).sequence:
+                planned |= {(s.name, e.name): len(e.tests()) for e in s.execution}
+    for e in run["executions"]:
+        planned[e["sequence"], e["execution"]] = len(e["tests"])
+    finished = 0
+    for (sequence, execution), tests in planned.items():
+        record = store.record(sequence, execution)
+        done = len(store.done(sequence, execution))
+        finished += done
+        state = record["state"] if record else "to come"
+        samples = sum((r["sequence"], r["execution"]) == (sequence, execution) for r in store.rows)
+        said = f": {record['message']}" if record and record["message"] else ""
+        typer.echo(f"{sequence}/{execution}: {state}, {done} of {tests} tests, "
+                   f"{samples} samples{said}")  # fmt: skip
+    whole = sum(planned.values())
+    going = "a manager conducts it" if identity.conducted(run["id"]) else "no manager conducts it"
+    if finished < whole and not identity.conducted(run["id"]):
+        going += f"; {study.manager} resume {directory} goes on with it"
+    typer.echo(f"{finished} of {whole} tests are done; {going}")
+    if store.rows:
+        typer.echo(f"last: {study.progress(store.rows[-1])}")
+    return OK
 
 
 def _compare(study: Study, one: Path, other: Path) -> int:
@@ -264,6 +332,8 @@ class _Doing:
     idle_wait_s: float
     long: bool
     scale: float
+    report: bool = True
+    notes: list[str] = ()
 
     def run(self) -> int:
         """Returns the exit code."""
@@ -282,6 +352,8 @@ class _Doing:
                 self.conductor.check(sequence)
             self.store = self._taken_up() if self.resume else self._begun(me)
             self.store.run["id"] = me.id
+            self.store.note(self.notes)
+            self.store.reports = self.report
             return asyncio.run(self._all())
         finally:
             me.end()
@@ -356,7 +428,7 @@ class _Doing:
             _complain(error)
         summaries: list[dict] = []
         try:
-            summaries = _conclude(store, console)
+            summaries = _conclude(store, console, self.report)
         except BenchError as e:
             errors.append(e)
             _complain(e)
@@ -429,16 +501,19 @@ def _shortfall(store: Store, summaries: list[dict]) -> int:
     return _complain(BenchError("STL-RUN-005", "\n  ".join([what, *problems])))
 
 
-def _conclude(store: Store, console: Console) -> list[dict]:
+def _conclude(store: Store, console: Console, report: bool = True) -> list[dict]:
     """Saves and shows what there is; returns the summaries."""
     summaries = store.save()
-    store.study.report(store, summaries)
+    if report:
+        store.study.report(store, summaries)
     if summaries:
         store.study.show(console, summaries)
     for note in [*store.run["notes"], *store.busy()]:
         console.print(f"note: {note}", style="yellow", highlight=False)
-    console.print(f"results: {store.directory}\nreport:  {store.directory / 'report.html'}",
-                  highlight=False, soft_wrap=True)  # fmt: skip
+    console.print(f"results: {store.directory}", highlight=False, soft_wrap=True)
+    if report:
+        where = store.directory / "report.html"
+        console.print(f"report:  {where}", highlight=False, soft_wrap=True)
     return summaries
 
 
@@ -483,7 +558,8 @@ class _Bar:
     def __init__(self, console: Console, total: int) -> None:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(),
                    MofNCompleteColumn(), TextColumn("samples"), TimeElapsedColumn())  # fmt: skip
-        self.bar = Progress(*columns, console=console)
+        # Drawn when there is something new: nothing is done within a sample.
+        self.bar = Progress(*columns, console=console, auto_refresh=False)
         self.task = self.bar.add_task("starting", total=total)
 
     def __enter__(self) -> "_Bar":
@@ -494,4 +570,4 @@ class _Bar:
         self.bar.stop()
 
     def follow(self, text: str, advance: int) -> None:
-        self.bar.update(self.task, advance=advance, description=text)
+        self.bar.update(self.task, advance=advance, description=text, refresh=True)

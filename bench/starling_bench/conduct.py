@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import network, raw, ssh
+from . import callgrind, network, raw, ssh
 from .errors import USAGE, BenchError, cannot
 from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
@@ -124,19 +124,21 @@ class Conductor:
                 f"build it or give --{self.study.program} PATH",
                 USAGE,
             )
-        return [str(Path(found).resolve()), *command[1:]]
+        counting = callgrind.command(federate.count, f"federate '{federate.name}'")
+        return [*counting, str(Path(found).resolve()), *command[1:]]
 
     def beside(self, sequence: Sequence) -> str:
         """The program beside which the platform's own are: the federates', not what one of them
         is run by."""
         usual = [f for f in sequence.federate if not f.command]
-        return self.command(sequence, (usual or sequence.federate)[0])[0]
+        usual = [f.model_copy(update={"count": []}) for f in usual or sequence.federate]
+        return self.command(sequence, usual[0])[0]
 
     def rti_root(self, sequence: Sequence) -> Path | None:
-        """The install tree of the RTI."""
-        if self.root:
-            return self.root.resolve()
-        return (self.base / sequence.rti.root).resolve() if sequence.rti.root else None
+        """The install tree of the RTI: its own, else the one that was given for all others."""
+        if sequence.rti.root:
+            return (self.base / sequence.rti.root).resolve()
+        return self.root.resolve() if self.root else None
 
     def check(self, sequence: Sequence) -> None:
         """Finds the faults that need no federate to show; changes nothing."""
@@ -168,7 +170,7 @@ class Conductor:
         except BenchError:
             return  # that fault is told of the federates
         rti, root = sequence.rti, self.rti_root(sequence)
-        if self.root:
+        if self.root and not rti.root:
             rti = rti.model_copy()
             rti.placed({**sequence.rti.places, "root": f"--rti-root {self.root}"})
         adapter.check(rti, root, self.run, sequence.bundling, program)
@@ -353,8 +355,9 @@ class Conductor:
                 command += ["--local-settings", prepared.local_settings]
             if federate.name == sequence.master:
                 command += [*conducting, "--manager", await there.pipe(place.site)]
-                # Between samples, and only then, results are brought home and the RTI is asked.
-                command += ["--paced"] if place.site or prepared.status else []
+                # Between samples, and only then, results are brought home, the RTI is asked and
+                # summaries are renewed: within one the manager does nothing but wait.
+                command.append("--paced")
                 there.asks(adapter, prepared, place, record)
             await start(federate.name, federate.host, federate.cpus, command, prepared)
         await follow(sequence, launcher, there)

@@ -5,6 +5,7 @@ this host and on others.
 import asyncio
 import contextlib
 import dataclasses
+import hashlib
 import os
 import time
 from collections.abc import Callable
@@ -21,6 +22,15 @@ from .store import Store
 Progress = Callable[[dict], None]
 # What starting and ending processes may take beyond the time-outs of the TSF.
 SLACK_S = 20.0
+
+
+def checksums(libraries: list[str]) -> dict[str, str]:
+    """SHA-256 of files, by their names; of those on another host, which were copied there, none."""
+    found = {}
+    for path in map(Path, libraries):
+        with contextlib.suppress(OSError), path.open("rb") as file:
+            found[path.resolve().name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
 
 
 class Master:
@@ -42,17 +52,24 @@ class Master:
         self.test = 0
         self.between: Callable[[], None] = lambda: None  # what is done between samples
         self._held: list[dict] = []
+        self._went_on_s: float | None = None  # this process's CPU time when a sample began
+        self._taken = 0  # samples of this test
 
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
         self.heard_s = time.monotonic()
+        if event["event"] == "sample" and self._went_on_s is not None:
+            self._store.attend(time.process_time() - self._went_on_s)
+            self._went_on_s = None
         try:
             if event["event"] == "joined":
                 self._record["rti"] = event.get("rti", "")
                 self._record["clock"] = event.get("clock", {})
+                self._record["libraries"] = checksums(event.get("libraries", []))
             elif event["event"] == "test":
                 self.conducts = True
-                self.test = int(event["test"])
+                self.test, self._taken = int(event["test"]), 0
+                self.goes_on()
                 self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
                 self._cpus.others()
             elif event["event"] == "sample" and self.away:
@@ -74,7 +91,19 @@ class Master:
 
     def _keep(self, event: dict) -> dict:
         row = self._store.add(self._sequence.name, self._execution.name, event)
+        self._taken += 1
         return row | {"event": "sample"}
+
+    def goes_on(self) -> None:
+        """The next sample is about to begin."""
+        self._went_on_s = time.process_time()
+
+    def renew(self) -> None:
+        """Once a test is done, what is known so far is there to be read."""
+        test = self._record["tests"].get(str(self.test), {})
+        pairs = test.get("pairs") or self._record["pairs"]
+        if self._taken == test.get("samples", 0) * pairs:
+            self._store.renew()
 
     def release(self) -> None:
         """Keeps the samples whose values have come home."""
@@ -103,9 +132,13 @@ class Master:
     def patience_s(self) -> float:
         """How long the master may be silent. It and the other federates bound their own waits
         more tightly, so that who fails says why; this is for those who can't."""
-        if self.conducts:
-            return 3 * self._sequence.data_timeout_s + SLACK_S
-        return self._sequence.join_timeout_s + SLACK_S
+        own_s = 3 * self._sequence.data_timeout_s
+        return (own_s if self.conducts else self._sequence.join_timeout_s) + SLACK_S
+
+    def until_s(self) -> float:
+        """Until then it is not silent for too long, also if it begins to conduct."""
+        began_s = 3 * self._sequence.data_timeout_s + SLACK_S
+        return self.heard_s + min(self.patience_s(), began_s)
 
 
 class There:
@@ -188,9 +221,12 @@ class There:
                 await self.bring_home()
                 self.master.release()
                 await self._ask()
+                self.master.renew()
             except BenchError as e:
                 self.master.fails(e)
-            self.control.say(event="on")
+            finally:
+                self.control.say(event="on")
+                self.master.goes_on()
 
         task = asyncio.ensure_future(fetch())
         self._going.add(task)
@@ -214,8 +250,9 @@ async def follow(sequence: Sequence, launcher: Launcher, there: There) -> None:
     try:
         while True:
             going = {problem, *(e for e in ends if not e.done())}
-            # Once a second it is seen whether the master is still heard.
-            await asyncio.wait(going, timeout=1, return_when=asyncio.FIRST_COMPLETED)
+            # At the earliest when the master may have been silent for too long.
+            left_s = max(master.until_s() - time.monotonic(), 0)
+            await asyncio.wait(going, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             master.check()
             for r in federates:
                 if r.returncode == 0 and r.name not in left:

@@ -27,7 +27,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 GRACE_S = 3.0
 SERVER = "rti-server"  # the name of an RTI's server among the processes
 LINK = "link-emulator"  # that of the links between hosts
-SERVICES = (SERVER, LINK)  # what serves federates as long as they run
+CAPTURE = "capture"  # that of the packets of a host
+SERVICES = (SERVER, LINK, CAPTURE)  # what serves federates as long as they run
 KILL = (signal.SIGKILL,)
 
 
@@ -64,7 +65,11 @@ async def output(command: list[str], env: dict[str, str], space: Path | None) ->
     return said.decode(errors="replace")
 
 
-_TITLES = {SERVER: "the RTI's server", LINK: "the emulator of links"}
+_TITLES = {
+    SERVER: "the RTI's server",
+    LINK: "the emulator of links",
+    CAPTURE: "the capture of packets",
+}
 
 
 @dataclass

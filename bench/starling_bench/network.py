@@ -3,7 +3,8 @@
 Of these each has an interface "eth0" and an address of its own; a switch joins them: a bridge with
 veth pairs, or, where links delay, lose, double or reorder, a user-space switch with TAP devices
 (bench-link), as kernels without netem need it. A rate is kept by a token bucket at the host's
-interface. All of it ends with the federation execution.
+interface. What passes a host's interface may be captured (bench-capture, capture.py). All of it
+ends with the federation execution.
 """
 
 import asyncio
@@ -18,9 +19,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from . import tunnels
 from .errors import USAGE, BenchError
 from .fields import Faults, Loc, Name, Strict
-from .hosts import LINK, Launcher
+from .hosts import CAPTURE, LINK, Launcher, Running
 from .identity import SPACES, Run
 from .topology import Cpus
 
@@ -31,6 +33,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Milliseconds = Annotated[float, Field(ge=0, le=60_000)]
 LOCAL = ("localhost", "127.0.0.1")
 LINK_PROGRAM = "bench-link"
+CAPTURE_PROGRAM = "bench-capture"
 _READY_S = 10.0
 
 
@@ -61,6 +64,11 @@ class Host(Strict):
     duplicate: Share = 0.0
     reorder: Share = 0.0
     seed: Annotated[int, Field(ge=0)] = 1
+    # Whether what passes its interface is written to NAME.1.pcap, where its federates write.
+    capture: bool = False
+    mtu: Annotated[int, Field(ge=576, le=9216)] | None = None  # of its link; 1500
+    # What hosts reach each other through, over their links.
+    tunnel: Literal["gre", "vxlan", "wireguard"] | None = None
 
     @property
     def rule(self) -> dict[str, float]:
@@ -77,6 +85,8 @@ class Host(Strict):
         for name in ("loss", "duplicate", "reorder"):
             if share := getattr(self, name):
                 said.append(f"{name} {share:.3g}")
+        said += [f"MTU {self.mtu}"] if self.mtu else []
+        said += [tunnels.words(self.tunnel)] if self.tunnel else []
         return ", ".join(said)
 
 
@@ -90,7 +100,10 @@ class Layout(Strict):
 
 # Fields that only one kind of host has.
 _SSH = ("address", "port", "user", "key", "known_hosts", "directory")
-_LINK = ("rate_mbit", "delay_ms", "jitter_ms", "loss", "duplicate", "reorder", "seed")
+_LINK = (
+    "rate_mbit", "delay_ms", "jitter_ms", "loss", "duplicate", "reorder", "seed", "capture", "mtu",
+    "tunnel",
+)  # fmt: skip
 
 
 def faults(hosts: list[Host]) -> Faults:
@@ -150,13 +163,23 @@ def check(used: list[Host], program: Path) -> None:
             "STL-NET-001", "hosts in network namespaces need root", f"host '{used[0].name}'",
             "run as root, or take localhost", USAGE,
         )  # fmt: skip
+    if len({host.tunnel for host in used}) > 1:
+        raise BenchError(
+            "STL-NET-006", "hosts of one sequence have different tunnels",
+            ", ".join(host.name for host in used), "give all the same 'tunnel', or none", USAGE,
+        )  # fmt: skip
     if not shutil.which("ip"):
         raise BenchError("STL-NET-002", "there is no program 'ip'", "", "install iproute2", USAGE)
-    if any(h.rule for h in used) and not program.with_name(LINK_PROGRAM).is_file():
-        raise BenchError(
-            "STL-NET-003", f"there is no program '{LINK_PROGRAM}'", str(program.parent),
-            "build the federates' program: it comes with it", USAGE,
-        )  # fmt: skip
+    needed = {
+        LINK_PROGRAM: any(h.rule for h in used),
+        CAPTURE_PROGRAM: any(h.capture for h in used),
+    }
+    for name in (name for name, wanted in needed.items() if wanted):
+        if not program.with_name(name).is_file():
+            raise BenchError(
+                "STL-NET-003", f"there is no program '{name}'", str(program.parent),
+                "build the federates' program: it comes with it", USAGE,
+            )  # fmt: skip
 
 
 @contextlib.asynccontextmanager
@@ -194,16 +217,27 @@ async def _build(
                 "peer", "name", "eth0", "netns", space,
             )  # fmt: skip
             await _tool("ip", "-n", switch, "link", "set", port, "master", "br0", "up")
-        for command in _interface(number, numbers):
+            if host.mtu:
+                await _tool("ip", "-n", switch, "link", "set", port, "mtu", str(host.mtu))
+        for command in _interface(number, numbers, host.mtu):
             await _tool("ip", "-n", space, *command)
         if host.rate_mbit:
             await _tool(
                 "tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf",
                 "rate", f"{host.rate_mbit:g}mbit", "burst", "64kb", "latency", "400ms",
             )  # fmt: skip
+        if host.capture:
+            await _capture(host, launcher, program, log.parent, SPACES / space)
+    addresses = [_address(number) for number in numbers]
+    if (kind := hosts[0].tunnel) is not None:
+        sites = [
+            tunnels.Site(space, address, host.mtu or 1500)
+            for space, address, host in zip(spaces[1:], addresses, hosts, strict=True)
+        ]
+        addresses = await tunnels.build(kind, sites, _tool, launcher, program, log.parent)
     return {
-        host.name: Place(SPACES / space, _address(number))
-        for number, host, space in zip(numbers, hosts, spaces[1:], strict=True)
+        host.name: Place(SPACES / space, address)
+        for host, space, address in zip(hosts, spaces[1:], addresses, strict=True)
     }
 
 
@@ -215,10 +249,12 @@ def _hardware(number: int) -> str:
     return f"02:00:00:00:{number >> 8:02x}:{number & 255:02x}"
 
 
-def _interface(number: int, numbers: range) -> Iterator[list[str]]:
+def _interface(number: int, numbers: range, mtu: int | None) -> Iterator[list[str]]:
     """Nothing but what federates send passes the links: who is where is known beforehand."""
     yield ["link", "set", "lo", "up"]
     yield ["link", "set", "eth0", "address", _hardware(number), "addrgenmode", "none"]
+    if mtu:
+        yield ["link", "set", "eth0", "mtu", str(mtu)]
     yield ["addr", "add", f"{_address(number)}/16", "dev", "eth0"]
     yield ["link", "set", "eth0", "up"]
     for other in numbers:
@@ -236,11 +272,28 @@ async def _emulate(
     for host, space in zip(hosts, spaces, strict=True):
         command += ["--port", json.dumps({"namespace": str(SPACES / space)} | host.rule)]
     link = await launcher.start(LINK, command, log, dict(os.environ), log.parent)
+    await _ready(link, "is /dev/net/tun there?")
+
+
+async def _capture(
+    host: Host, launcher: Launcher, program: Path, directory: Path, space: Path
+) -> None:
+    log = directory / f"{host.name}.capture.log"
+    command = [str(program.with_name(CAPTURE_PROGRAM)), "--interface", "eth0"]
+    # What a run has that is resumed is kept.
+    number = 1 + len(list(directory.glob(f"{host.name}.*.pcap")))
+    command += ["--out", str(directory / f"{host.name}.{number}.pcap")]
+    capture = await launcher.start(CAPTURE, command, log, dict(os.environ), directory, space=space)
+    await _ready(capture, "does this kernel have AF_PACKET?")
+
+
+async def _ready(one: Running, do: str) -> None:
+    """Until it has said so, in its log."""
     deadline = asyncio.get_running_loop().time() + _READY_S
-    while "ready" not in log.read_text(errors="replace").splitlines():
-        if link.returncode is not None or asyncio.get_running_loop().time() > deadline:
-            what = f"the emulator of links {link.fate()}: {link.last_words()[0]}"
-            raise BenchError("STL-NET-004", what, str(log), "is /dev/net/tun there?")
+    while "ready" not in one.log.read_text(errors="replace").splitlines():
+        if one.returncode is not None or asyncio.get_running_loop().time() > deadline:
+            what = f"{one.title} {one.fate()}: {one.last_words()[0]}"
+            raise BenchError("STL-NET-004", what, str(one.log), do)
         await asyncio.sleep(0.01)
 
 

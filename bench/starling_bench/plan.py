@@ -23,7 +23,7 @@ from . import network, topology
 from .errors import USAGE, BenchError
 from .fields import Fault, Faults, Loc, Name, Positive, Seconds, Strict, twice
 from .network import Host, Hosts, Layout
-from .rti import NamedRti, Rti
+from .rti import ADAPTERS, NamedRti, Rti, adapter_for
 from .study import Study
 from .topology import Cpus, Federate, Pair
 
@@ -37,6 +37,20 @@ class Place(Strict):
     bundling: bool | None = None
     hosts: Name | None = None  # a layout of the sequence's
     pairs: Positive | None = None  # so many of the sequence's, the first; all
+    # Switches of the RTI's own (Adapter.switches); as its table says.
+    path: Name | None = None  # by which data get from one federate to another
+    link: Name | None = None  # what joins federates and the RTI's server
+    best_effort_by: Name | None = None
+    io_mode: Name | None = None
+    preset: Name | None = None
+    mom: bool | None = None  # its services: is it there
+    time: bool | None = None
+    ddm: bool | None = None
+    rates: bool | None = None
+
+
+# The fields of a place that are switches.
+SWITCHES = tuple(Place.model_fields)[list(Place.model_fields).index("pairs") + 1 :]
 
 
 class Spec(Strict):
@@ -51,6 +65,11 @@ class Spec(Strict):
     def count(self) -> int:
         """How many tests it stands for."""
         return math.prod(len(values) for values in self.lists().values())
+
+    def multiply(self, field: str, scale: float) -> None:
+        """So many times as much of a field, in whole numbers; at least 1."""
+        scaled = [max(1, round(value * scale)) for value in self.lists()[field]]
+        setattr(self, field, scaled if isinstance(getattr(self, field), list) else scaled[0])
 
     def expand(self) -> Iterator[Any]:
         """Every combination, the last field changing fastest."""
@@ -119,6 +138,8 @@ class File(Strict, Generic[Tests]):
     """A test sequence file."""
 
     include: list[str] = Field(default=[])
+    # So many times as large are all tests, also those of files that are included.
+    scale: Annotated[float, Field(ge=0.001, le=1000)] = 1.0
     rti: list[NamedRti] = Field(default=[])
     host: list[Host] = Field(default=[])
     hosts: Hosts = Hosts()
@@ -131,7 +152,22 @@ class _Included(File[Tests], Generic[Tests]):
 
 # ---- faults between fields
 
-TESTS_MAX = 10_000
+TESTS_MAX, HOURS_MAX = 10_000, 24
+# What starting and ending the processes of an execution takes, roughly.
+EXECUTION_S = 3.0
+
+
+def seconds(study: Study, execution: Execution) -> float:
+    """About how long its tests take."""
+    return sum(spec.count() * study.seconds(spec) for spec in execution.test)
+
+
+def span(seconds: float) -> str:
+    """A time in words."""
+    for unit, size in (("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"
 
 
 def _faults(file: File, study: Study) -> Faults:
@@ -144,23 +180,29 @@ def _faults(file: File, study: Study) -> Faults:
     for i, rti in enumerate(file.rti):
         yield from _rti_faults(("rti", i), rti)
     for i, sequence in enumerate(file.sequence):
-        yield from _sequence_faults(("sequence", i), sequence, [r.name for r in file.rti], study)
+        rtis = {r.name: r for r in file.rti}
+        yield from _sequence_faults(("sequence", i), sequence, rtis, study)
         yield from _host_faults(("sequence", i), sequence, file.host)
 
 
-def _too_many(file: File) -> Fault | None:
-    """More tests than anybody wants by mistake; found without making any."""
-    counts = {
-        ("sequence", i, "execution", e, "test", t): test.count() * _rtis(sequence)
-        for i, sequence in enumerate(file.sequence)
-        for e, execution in enumerate(sequence.execution)
-        for t, test in enumerate(execution.test)
-    }
-    count = sum(counts.values())
-    if count <= TESTS_MAX:
-        return None
-    what = f"{count:,} tests, more than {TESTS_MAX:,}"
-    return max(counts, key=lambda loc: counts[loc]), what, "shorten lists, or give --long"
+def _too_many(file: File, study: Study, scale: float) -> Fault | None:
+    """More tests than anybody wants by mistake, or a longer run; found without making any."""
+    counts: dict[Loc, int] = {}
+    hours: dict[Loc, float] = {}
+    for i, sequence in enumerate(file.sequence):
+        for e, execution in enumerate(sequence.execution):
+            for t, test in enumerate(execution.test):
+                loc = ("sequence", i, "execution", e, "test", t)
+                counts[loc] = test.count() * _rtis(sequence)
+                times = counts[loc] * sequence.rounds * scale
+                hours[loc] = times * study.seconds(test) / 3600
+    if (count := sum(counts.values())) > TESTS_MAX:
+        what = f"{count:,} tests, more than {TESTS_MAX:,}"
+        return max(counts, key=lambda loc: counts[loc]), what, "shorten lists, or give --long"
+    if (whole := sum(hours.values())) > HOURS_MAX:
+        what = f"it would take about {whole:,.0f} hours, more than {HOURS_MAX}"
+        return max(hours, key=lambda loc: hours[loc]), what, "take fewer updates, or give --long"
+    return None
 
 
 def _rtis(sequence: Sequence) -> int:
@@ -176,7 +218,10 @@ def _rti_faults(at: Loc, rti: Rti) -> Faults:
         )
 
 
-def _sequence_faults(at: Loc, sequence: Sequence, known: list[str], study: Study) -> Faults:
+def _sequence_faults(
+    at: Loc, sequence: Sequence, rtis: dict[str, NamedRti], study: Study
+) -> Faults:
+    known = list(rtis)
     if isinstance(sequence.rti, Rti):
         yield from _rti_faults((*at, "rti"), sequence.rti)
     else:
@@ -197,7 +242,7 @@ def _sequence_faults(at: Loc, sequence: Sequence, known: list[str], study: Study
     for e, execution in enumerate(sequence.execution):
         for t, test in enumerate(execution.test):
             where = (*at, "execution", e, "test", t)
-            yield from _test_faults(where, test, sequence, known, study)
+            yield from _test_faults(where, test, sequence, rtis, study)
 
 
 def _host_faults(at: Loc, sequence: Sequence, hosts: list[Host]) -> Faults:
@@ -253,13 +298,44 @@ def _near(name: str, known: list[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else "define it with [[rti]]"
 
 
-def _test_faults(at: Loc, test: Spec, sequence: Sequence, known: list[str], study: Study) -> Faults:
+def _switch_faults(
+    at: Loc, test: Spec, field: str, sequence: Sequence, rtis: dict[str, NamedRti]
+) -> Faults:
+    """What is wrong with a switch of the RTIs that a test runs on."""
+    named = sequence.rti if isinstance(sequence.rti, list) else [sequence.rti]
+    on = [name for own in test.lists()["rti"] for name in ([own] if own else named)]
+    values = getattr(test, field)
+    for n, value in enumerate(values if isinstance(values, list) else [values]):
+        where = (*at, field, n) if isinstance(values, list) else (*at, field)
+        for name in on if value is not None else ():
+            rti = rtis.get(name) if isinstance(name, str) else name
+            if rti is None or rti.adapter not in ADAPTERS:
+                continue  # that is told elsewhere
+            there = ADAPTERS[rti.adapter].switches
+            title = f"RTI '{name}'" if isinstance(name, str) else "its RTI"
+            if field not in there:
+                do = f"set it in the RTI's 'env', or leave '{field}' out"
+                yield where, f"{title} (adapter '{rti.adapter}') has no switch '{field}'", do
+            elif value not in there[field]:
+                known = ", ".join(str(v).lower() for v in there[field])
+                yield where, f"{title} has no {field} '{value}'", f"it has {known}"
+            elif there[field][value] is None:
+                has = ", ".join(str(v) for v, env in there[field].items() if env is not None)
+                yield where, f"{field} '{value}' of {title} is not there yet", f"it has {has}"
+
+
+def _test_faults(
+    at: Loc, test: Spec, sequence: Sequence, rtis: dict[str, NamedRti], study: Study
+) -> Faults:
+    known = list(rtis)
     for field, value in test:
         values = value if isinstance(value, list) else [value]
         for n, name in enumerate(values if field == "rti" else ()):
             if name is not None and name not in known:
                 where = (*at, field, n) if isinstance(value, list) else (*at, field)
                 yield where, f"there is no RTI '{name}'", _near(name, known)
+        if field in SWITCHES:
+            yield from _switch_faults(at, test, field, sequence, rtis)
         if value == []:
             yield (*at, field), "the list is empty", "give a value, or leave the field out"
         elif isinstance(value, list) and (i := twice(value)) is not None:
@@ -278,7 +354,7 @@ def _test_faults(at: Loc, test: Spec, sequence: Sequence, known: list[str], stud
 def load(path: Path, study: Study, long: bool = False, scale: float = 1) -> File:
     """Reads a study's TSF with what it includes; BenchError names field, file and line. Each
     sequence has its RTI, and its paths are absolute. `scale` multiplies the size of every test."""
-    file = _read(path, study, long, ())
+    file = _read(path, study, long, (), scale)
     for spec in (t for s in file.sequence for e in s.execution for t in e.test):
         study.enlarge(spec, scale)
     named = {rti.name: rti for rti in file.rti}
@@ -297,7 +373,7 @@ def _once(tables: list) -> list:
 
 def _rounds(sequence: Sequence, named: dict[str, NamedRti]) -> Iterator[Sequence]:
     """The sequence on each of its RTIs: A B, B A, A B and so on."""
-    each = _places(sequence)
+    each = _places(sequence, named)
     for n in range(sequence.rounds):
         for one in each if n % 2 == 0 else reversed(each):
             executions = one.execution
@@ -305,16 +381,25 @@ def _rounds(sequence: Sequence, named: dict[str, NamedRti]) -> Iterator[Sequence
                 executions = [
                     e.model_copy(update={"name": f"{e.name}.{n + 1}"}) for e in executions
                 ]
-            rti = one.rti if isinstance(one.rti, Rti) else named[one.rti]
-            yield one.model_copy(update={"rti": rti, "execution": executions})
+            yield one.model_copy(update={"execution": executions})
 
 
-def _places(sequence: Sequence) -> list[Sequence]:
+def _switched(rti: Rti, values: dict[str, str | bool]) -> Rti:
+    """The RTI with its switches set so."""
+    there = adapter_for(rti, rti.place("adapter")).switches
+    env = {k: v for name, value in values.items() for k, v in (there[name][value] or {}).items()}
+    made = rti.model_copy(update={"env": rti.env | env})
+    made.placed(rti.places)
+    return made
+
+
+def _places(sequence: Sequence, known: dict[str, NamedRti]) -> list[Sequence]:
     """The sequence at each of the places where its tests run, with those tests."""
     named = sequence.rti if isinstance(sequence.rti, list) else [sequence.rti]
     # None stands for the sequence's own table.
     rtis = [None if isinstance(rti, Rti) else rti for rti in named]
     usual = {"rti": rtis, "bundling": [sequence.bundling], "hosts": [None]}
+    usual |= {switch: [None] for switch in SWITCHES}
     layouts = {layout.name: layout for layout in sequence.layout}
     at: dict[tuple, dict[str, list[Spec]]] = {}
     for execution in sequence.execution:
@@ -328,7 +413,7 @@ def _places(sequence: Sequence) -> list[Sequence]:
     for values, tests in at.items():
         place = dict(zip(usual, values, strict=True))
         words = [
-            _PLACE_NAMES.get((key, value)) or str(value or "as-said")
+            _place_name(key, value)
             for n, (key, value) in enumerate(place.items())
             if len({other[n] for other in at}) > 1 or (key == "rti" and len(rtis) > 1)
         ]
@@ -338,6 +423,10 @@ def _places(sequence: Sequence) -> list[Sequence]:
             if e.name in tests
         ]
         update = {key: value for key, value in place.items() if value is not None}
+        switches = {key: update.pop(key) for key in SWITCHES if key in update}
+        rti = update.get("rti", sequence.rti)
+        rti = known[rti] if isinstance(rti, str) else rti
+        update["rti"] = _switched(rti, switches) if switches else rti
         if layout := layouts.get(update.pop("hosts", "")):
             update["federate"] = [_placed_at(f, layout) for f in sequence.federate]
             update["cpus"] = layout.cpus or sequence.cpus
@@ -346,7 +435,13 @@ def _places(sequence: Sequence) -> list[Sequence]:
     return found
 
 
-_PLACE_NAMES = {("bundling", True): "bundled", ("bundling", False): "unbundled"}
+def _place_name(key: str, value: object) -> str:
+    """A word of a sequence's name."""
+    if key == "bundling":
+        return "bundled" if value else "unbundled"
+    if isinstance(value, bool):
+        return key if value else f"no-{key}"
+    return str(value or "as-said")
 
 
 def _apart(execution: Execution, study: Study) -> Iterator[Execution]:
@@ -367,7 +462,7 @@ def _apart(execution: Execution, study: Study) -> Iterator[Execution]:
         yield execution.model_copy(update={"name": title, "test": tests})
 
 
-def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...]) -> File:
+def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: float = 1) -> File:
     text = _text(path)
     try:
         data = tomllib.loads(text)
@@ -376,6 +471,7 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...]) -> File
         line = re.match(r"line (\d+)", at)
         where = f"{path}:{line[1]}" if line else f"{path}:{len(text.splitlines())}"
         raise BenchError("STL-TSF-002", f"not valid TOML: {what}", where, exit_code=USAGE) from None
+    study.complete(data)
     lines = _lines(text)
 
     def place(loc: Loc) -> str:
@@ -419,7 +515,10 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...]) -> File
     )
     for loc, what, do in _faults(whole, study):
         raise fail(loc, what, do)
-    if not long and (fault := _too_many(whole)):
+    if file.scale != 1:
+        for spec in (t for s in whole.sequence for e in s.execution for t in e.test):
+            study.enlarge(spec, file.scale)
+    if not long and (fault := _too_many(whole, study, scale)):
         raise fail(*fault)
     return whole
 

@@ -27,7 +27,7 @@ _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#
 # Their number and that of the colours have no common divisor, so 88 lines all look different.
 _MARKERS = "osD^vPX*<>p"
 # More than these make a page too heavy; the tables have them all.
-_DISTRIBUTIONS_MAX = 40
+_DISTRIBUTIONS_MAX = 10
 # What a figure has across, in pixels of a page.
 _COLUMNS = 500
 plt.rcParams.update(
@@ -68,6 +68,12 @@ figure,tr{break-inside:avoid}details>*{display:block}}
 """
 
 
+GOES_ON = (
+    '<p class="note">The run goes on: these are the tests that are done. Figures and comparisons '
+    "come when it ends.</p>"
+)
+
+
 def write(store: Store, title: str, body: list[str]) -> None:
     """Writes report.html into the store's directory: the study's part, then what every report
     has."""
@@ -77,7 +83,8 @@ def write(store: Store, title: str, body: list[str]) -> None:
         f"<p>{escape(run['tsf'])}, {escape(run['started'])}, "
         f"{escape(', '.join(versions(store)))}</p>",
         *body,
-        "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store)), *_hosts(store),
+        "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store) | _manager(store)),
+        *_libraries(store), *_hosts(store),
         "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
     text, sheet = svg.compact("".join(every))
@@ -109,7 +116,10 @@ def verdict(store: Store, text: str, bad: bool) -> str:
 
 def notes(store: Store) -> list[str]:
     """What a reader must know before the figures."""
-    return [f'<p class="note">{escape(note)}</p>' for note in [*store.run["notes"], *store.busy()]]
+    return [
+        f'<p class="note">{escape(note)}</p>'
+        for note in [*store.run.get("notes", []), *store.busy()]
+    ]
 
 
 def ways(summaries: list[dict], best_effort: Callable[[dict], bool]) -> list[str]:
@@ -227,6 +237,31 @@ def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return f'<div class="scroll"><table>{"".join(lines)}</table></div>'
 
 
+def by_rti(
+    head: tuple[str, ...], summaries: list[dict], key: Callable[[dict], tuple[str, ...]],
+    cell: Callable[[dict], str],
+) -> str:  # fmt: skip
+    """A row per key, a column per RTI; several tests of one cell stand below each other."""
+    columns = list(dict.fromkeys(on(s) for s in summaries))
+    rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
+    for s in summaries:
+        rows.setdefault(key(s), {}).setdefault(on(s), []).append(cell(s))
+    lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
+    return text_table((*head, *columns), lines)
+
+
+def fastest(
+    variables: Variables, summaries: list[dict], best: Callable[[list[dict]], tuple[dict, str]]
+) -> str:
+    """Where several RTIs ran the same test: which was best, and how good."""
+    lines = []
+    for title, group in variables.alike(summaries).items():
+        if len({on(s) for s in group}) > 1:
+            one, figure = best(group)
+            lines.append(f"<li>{escape(title)}: {escape(on(one))}, {figure}</li>")
+    return f"<p>Best mean per test:</p><ul>{''.join(lines)}</ul>" if lines else ""
+
+
 def comparison_table(found: list[Difference]) -> str:
     """What differs, in words, with the figures behind the sentence."""
     head = ("test", "result", "ratio", "95 % interval", "p (Holm)", "effect", "method")
@@ -258,6 +293,27 @@ def _clock(store: Store) -> dict[str, str]:
         "clock's error": f"at most {step + reading} ns a time: steps of {step} ns, a reading takes "
         f"{reading} ns; looked at every second and after each sample for jumps"
     }
+
+
+def _manager(store: Store) -> dict[str, str]:
+    """What conducting took of the CPUs meanwhile."""
+    if not (took := store.run.get("manager")):
+        return {}
+    mean = took["cpu_s"] / took["samples"] * 1e3
+    return {
+        "manager's CPU time": f"{mean:.1f} ms within a sample, at most {took['most_s'] * 1e3:.1f}"
+    }
+
+
+def _libraries(store: Store) -> list[str]:
+    """What was loaded: the adapter's library, and the RTI's."""
+    found = {
+        (e["rti"], name, checksum): None
+        for e in store.run["executions"]
+        for name, checksum in e.get("libraries", {}).items()
+    }
+    table = text_table(("RTI", "library", "SHA-256"), list(found))
+    return ["<h2>Libraries</h2>", table] if found else []
 
 
 def _hosts(store: Store) -> list[str]:
@@ -411,13 +467,13 @@ def distributions(page: Page, summaries: list[dict]) -> list[str]:
         nines = 1.0
         for index, s in enumerate(group):
             values = _sorted_ms(page.store, s)
-            look = style(index) | {"markevery": 20, "ms": 4}
+            look = style(index) | {"markevery": 10, "ms": 4}
             name = variables.name_of(s, names)
             nines = max(nines, np.log10(len(values)))
-            x = np.linspace(0, np.log10(len(values)), 120)
+            x = np.linspace(0, np.log10(len(values)), 60)
             rank = np.ceil(np.round((1 - 10**-x) * len(values), 9)).astype(int)
             left.plot(x, values[np.clip(rank, 1, len(values)) - 1], label=name, **look)
-            share = np.linspace(0, 1, 120)
+            share = np.linspace(0, 1, 60)
             picked = values[np.minimum((share * len(values)).astype(int), len(values) - 1)]
             right.plot(picked, share * 100, label=name, **look)
         ticks = [t for t in (np.log10(2), 1, 2, 3, 4, 5) if t <= nines + 0.01]

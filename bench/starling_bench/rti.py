@@ -9,7 +9,7 @@ import os
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PrivateAttr
 
@@ -91,11 +91,16 @@ def find(server: str, env: dict[str, str], where: str, do: str) -> None:
         raise BenchError("STL-RTI-005", f"the RTI's server '{server}' {what}", where, do, USAGE)
 
 
+# What a switch's value sets in the environment; None: the value has a name, and is not there yet.
+Switch = dict[str | bool, dict[str, str] | None]
+
+
 class Adapter:
     """Any RTI: what it needs stands in the TSF."""
 
     name = "generic"
     note = ""
+    switches: ClassVar[dict[str, Switch]] = {}  # its own, by the field of a test that sets them
 
     def prepare(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool = True,
@@ -159,10 +164,40 @@ class Adapter:
         return None
 
 
+def _setting(name: str, **values: str) -> Switch:
+    """A switch whose values set one of Starling's settings."""
+    return {value: {f"STARLING_{name}": set_to} for value, set_to in values.items()}
+
+
+def _service(name: str) -> Switch:
+    variable = f"STARLING_SERVICES_{name.upper()}"
+    return {True: {variable: "true"}, False: {variable: "false"}}
+
+
 class Starling(Adapter):
     """Starling starts rtiexec by itself, here at an endpoint private to the execution."""
 
     name = "starling"
+    switches: ClassVar = {
+        "path": {
+            name: {"STARLING_TRANSPORT_SHARED_MEMORY": memory, "STARLING_TRANSPORT_PATH": path}
+            for name, memory, path in (
+                ("executive", "off", "forwarder"),
+                ("direct", "off", "direct"),
+                ("shared_memory", "auto", "forwarder"),
+            )
+        }
+        | {"multicast": None},
+        "link": _setting("NET_UNIX", unix="true", tcp="false"),
+        "best_effort_by": _setting(
+            "TRANSPORT_BEST_EFFORT", auto="auto", udp="datagrams", stream="stream"
+        ),
+        "io_mode": {mode: {"STARLING_CALLBACKS_IO": mode} for mode in ("async", "single-threaded")},
+        "preset": {
+            name: {"STARLING_PRESET": name} for name in ("default", "compliant", "fastest", "wan")
+        },
+        **{name: _service(name) for name in ("mom", "time", "ddm", "rates")},
+    }
     note = (
         "Best effort is declared and reported as such, but in this version of Starling it "
         "travels the same links as reliable data."
@@ -214,12 +249,14 @@ class Starling(Adapter):
                 for federate in federation["federates"]:
                     for path in federate["paths"]:
                         by = path["by"]
-                        if by.startswith("rtiexec"):
+                        forwarded = by.startswith("rtiexec")
+                        if forwarded:
                             # Without the port, which says nothing.
                             by = f"{federate['path'].split()[0]} via {by}"
                         for to in path["to"]:
-                            # But for datagrams, its ways are links on which nothing is lost.
-                            lossy = by_datagrams & {federate["name"], names[to]}
+                            # But for datagrams, to and from rtiexec, its ways are links on which
+                            # nothing is lost.
+                            lossy = forwarded and by_datagrams & {federate["name"], names[to]}
                             way = f"{by}; best effort by UDP" if lossy else by
                             found.append(Way(federate["name"], names[to], way, not lossy))
         except (AttributeError, IndexError, KeyError, TypeError) as e:
@@ -297,10 +334,48 @@ class SharedMemory(Plain):
         return "a ring in shared memory", True
 
 
+class Dis(Plain):
+    """Entity State PDUs by multicast; no reliable data."""
+
+    name = "dis"
+
+    def way(self) -> tuple[str, bool]:
+        return "multicast Entity State PDUs", False
+
+
+class Dds(Adapter):
+    """Cyclone DDS, whose members find each other; no server."""
+
+    name = "dds"
+
+    def check(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
+    ) -> None:  # fmt: skip
+        if not Path(program).with_name("libbench-dds.so").is_file():
+            raise BenchError(
+                "STL-RTI-006", "the adapter of DDS is not built", rti.place("adapter"),
+                "install Cyclone DDS (cyclonedds-dev), then build the federates' program anew",
+                USAGE,
+            )  # fmt: skip
+
+    def prepare(
+        self, rti: Rti, root: Path | None, run: Run, bundling: bool = True,
+        server_host: str = "localhost", program: str = "", address: str = "",
+    ) -> Prepared:  # fmt: skip
+        prepared = super().prepare(rti, None, run, True, server_host, program, address)
+        # The interface: of hosts that have networks of their own the innermost.
+        prepared.local_settings = prepared.local_settings or ("tun0,eth0" if address else "lo")
+        prepared.endpoint = self.name
+        return prepared
+
+    def way(self) -> tuple[str, bool]:
+        return "DDS", False
+
+
 # Where there is no RTI: the limit beside one.
 RAW = frozenset(a.name for a in (Tcp, Udp, Multicast, SharedMemory))
 ADAPTERS: dict[str, type[Adapter]] = {
-    a.name: a for a in (Starling, Adapter, Tcp, Udp, Multicast, SharedMemory)
+    a.name: a for a in (Starling, Adapter, Tcp, Udp, Multicast, SharedMemory, Dis, Dds)
 }
 
 

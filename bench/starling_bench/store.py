@@ -28,6 +28,7 @@ def machine() -> dict:
     info = {
         "host": platform.node(),
         "kernel": platform.release(),
+        "kernel_build": platform.version(),  # names its preemption model
         "cpus": os.cpu_count(),
         "python": platform.python_version(),
         "container": Path("/.dockerenv").exists(),
@@ -55,7 +56,9 @@ class Store:
 
     def __init__(self, directory: Path, study: Study, run: dict, rows: list[dict]) -> None:
         self.directory, self.study, self.run, self.rows = directory, study, run, rows
+        self.reports = True  # a report is wanted, too, where summaries are renewed
         self._csv = None
+        self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
 
     @classmethod
     def create(cls, directory: Path, study: Study, run: dict) -> "Store":
@@ -192,6 +195,13 @@ class Store:
         """Keeps one sample, at once also on disk."""
         return self.keep(self.study.row(self, sequence, execution, event))
 
+    def attend(self, cpu_s: float) -> None:
+        """Notes what a sample took of this process's CPU time."""
+        so_far = self.run.setdefault("manager", {"samples": 0, "cpu_s": 0.0, "most_s": 0.0})
+        so_far["samples"] += 1
+        so_far["cpu_s"] += cpu_s
+        so_far["most_s"] = max(so_far["most_s"], cpu_s)
+
     def keep(self, found: dict) -> dict:
         """Keeps a row, at once also on disk."""
         row = {c: found[c] for c in self.study.columns.names}
@@ -210,17 +220,21 @@ class Store:
             key = (row["sequence"], row["execution"], row["test"], row["pair"])
             groups.setdefault(key, []).append(row)
         found = []
-        for (sequence, execution, test, _), rows in groups.items():
+        for (sequence, execution, test, pair), rows in groups.items():
             record = self.record(sequence, execution) or {"rti": "", "tests": {}}
             setting = record["tests"].get(str(test), {})
-            summary = self.study.summarize(self, rows, setting)
+            count, summary = self._known.get((sequence, execution, test, pair), (0, {}))
+            if count != len(rows):
+                summary = self.study.summarize(self, rows, setting)
+                self._known[sequence, execution, test, pair] = len(rows), summary
             more = {
                 key: record.get(key, "") for key in ("rti", "adapter", "cpus", "bundling", "hosts")
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
             more |= _way(record, str(test), summary)
-            found.append(summary | more)
+            over = record.get("state") != "running"
+            found.append(summary | more | self.study.afterwards(self, summary, over))
         return found
 
     def round_trips(self, sequence: str, execution: str, test: int, pair: int) -> list[np.ndarray]:
@@ -273,6 +287,7 @@ class Store:
             if here != at:
                 at, found = here, self.raw(*here)
             row |= self.study.figures(self, row, found)
+        self._known.clear()
 
     # ---- files
 
@@ -289,12 +304,21 @@ class Store:
     def save_run(self) -> None:
         self.write("run.json", json.dumps(self.run, indent=1) + "\n")
 
+    def renew(self) -> None:
+        """Writes what is known while a run goes on."""
+        summaries = self._save()
+        if self.reports:
+            self.study.renew(self, summaries)
+
     def save(self) -> list[dict]:
         """Writes run.json and the summaries; returns these."""
-        summaries = self.summaries()
         self.run["ended"] = datetime.now(UTC).isoformat(timespec="seconds")
+        return self._save()
+
+    def _save(self) -> list[dict]:
+        summaries = self.summaries()
         self.save_run()
-        self.write("summary.json", json.dumps(summaries, indent=1) + "\n")
+        self.write("summary.json", _lines(summaries))
         flat = [_flat(s) for s in summaries]
         out = io.StringIO(newline="")
         writer = csv.DictWriter(out, list(dict.fromkeys(key for row in flat for key in row)))
@@ -302,6 +326,11 @@ class Store:
         writer.writerows(flat)
         self.write("summary.csv", out.getvalue())
         return summaries
+
+
+def _lines(summaries: list[dict]) -> str:
+    """As JSON, one summary a line."""
+    return "[\n" + ",\n".join(json.dumps(s, separators=(",", ":")) for s in summaries) + "\n]\n"
 
 
 def _way(record: dict, test: str, summary: dict) -> dict:

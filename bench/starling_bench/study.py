@@ -47,6 +47,9 @@ class Study:
     variables: ClassVar[Variables]
     questions: "ClassVar[tuple[Question, ...]]"  # what its report compares
 
+    def complete(self, data: dict) -> None:
+        """Adds to a file's tables, as read, what files of this study need not say."""
+
     def faults(self, at: Loc, spec: "Spec", sequence: "Sequence") -> Faults:
         """What is wrong between the fields of a test."""
         yield from ()
@@ -62,6 +65,11 @@ class Study:
     def enlarge(self, spec: "Spec", scale: float) -> None:
         """Makes a test take so many times as long."""
         raise NotImplementedError
+
+    def seconds(self, spec: "Spec") -> float:
+        """About how long a test takes, on average over those that `spec` stands for; found without
+        making them."""
+        return 0.0
 
     def row(self, store: "Store", sequence: str, execution: str, event: dict) -> dict:
         """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""
@@ -81,11 +89,16 @@ class Study:
 
     def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
         """Tests whose values can be analysed together, by name."""
-        raise NotImplementedError
+        return {}
 
     def summarize(self, store: "Store", of: list[dict], setting: dict) -> dict:
         """One test and pair: figures over its samples."""
         raise NotImplementedError
+
+    def afterwards(self, store: "Store", summary: dict, over: bool) -> dict:
+        """What of a summary does not hang on its rows alone, but on what an execution leaves that
+        is `over`."""
+        return {}
 
     def progress(self, row: dict) -> str:
         """A sample in a few words."""
@@ -98,6 +111,10 @@ class Study:
     def report(self, store: "Store", summaries: list[dict]) -> None:
         """Writes report.html."""
         raise NotImplementedError
+
+    def renew(self, store: "Store", summaries: list[dict]) -> None:
+        """Writes a report of what is known so far, while a run goes on: at once, so without what
+        takes long."""
 
     def shortfall(self, summaries: list[dict]) -> str:
         """What must not have happened in a run that did not fail otherwise; "": nothing."""

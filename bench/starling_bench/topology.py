@@ -17,6 +17,8 @@ class Federate(Strict):
     host: str = "localhost"
     cpus: Cpus | None = None  # that it may use; those of the sequence
     command: list[str] | None = None
+    # Functions whose instructions are counted (valgrind); the federate takes 50 times as long.
+    count: list[str] = Field(default=[])
 
 
 class Pair(Strict):

@@ -143,6 +143,15 @@ BAD = {
                          'hosts = { z = "localhost" }\n[[sequence.pair]]'),
     "layout at unknown hosts": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n'
                                 'hosts = { a = "far" }\n[[sequence.pair]]'),
+    "unknown path": (TEST, 'path = ["executive", "tunnel"]'),
+    "path that is not there yet": (TEST, 'path = "multicast"'),
+    "switch that another RTI has": ('local_settings = "a"', 'adapter = "generic"\n[[sequence]]\n'
+                                    'name = "r"\nfom = "f.xml"\nmaster = "a"\nrti = "one"\n'
+                                    'federate = [{ name = "a" }, { name = "b" }]\n'
+                                    'pair = [{ sender = "a", receiver = "b" }]\n'
+                                    '[[sequence.execution]]\nname = "f"\n'
+                                    '[[sequence.execution.test]]\nkind = "RTOL"\npreset = "wan"'),
+    "service that is no switch": (TEST, 'mom = "off"'),
     "server without a sign": ('local_settings = "a"', 'server = ["rtinode"]'),
     "port out of range": ('local_settings = "a"', "server_port = 70000"),
     "classes of some pairs": (TEST, TEST + '\n[[sequence.pair]]\nsender = "b"\nreceiver = "a"\n'

@@ -51,6 +51,17 @@ def tell(**event: object) -> None:
     pipe.sendall(json.dumps(event).encode() + b"\n")
 
 
+def wait_for_manager() -> None:
+    """Between samples the manager does what it has to."""
+    tell(event="between")
+    said = b""
+    while b'"on"' not in said:
+        part = pipe.recv(4096)
+        if not part:
+            sys.exit(1)
+        said += part
+
+
 if "stubborn" in option("--pair")[0]:
     while not (out / "stubborn.ready").exists():
         time.sleep(0.01)
@@ -88,5 +99,7 @@ for test in map(json.loads, tests):
             came_reliably=updates, heartbeats=0, unrecorded=unrecorded if trips else 0, send_s=1.0,
             receive_s=1.0, rate_hz=rate, mb_per_s=1.0,
         )  # fmt: skip
+        if "--paced" in args:
+            wait_for_manager()
 tell(event="left", federate=name)
 (out / "done").touch()

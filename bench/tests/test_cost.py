@@ -19,21 +19,37 @@ pytestmark = [
 ]
 
 
-def test_one_way_a_message_takes_little_more_than_in_a_plain_program():
-    given = argparse.Namespace(
-        bmfed=BMFED, raw=Path(BMFED).with_name("bench-raw"), rti_root=Path(RTI_ROOT)
-    )
-    few, many = measure.MESSAGES["one way"]
+GIVEN = argparse.Namespace(
+    bmfed=BMFED, raw=Path(BMFED or "").with_name("bench-raw"), rti_root=Path(RTI_ROOT or "")
+)
+
+
+def more(what: str, runs: int) -> dict[str, float]:
+    """What bmfed takes more for a message of 8 bytes than the plain program. Whoever has to wait
+    for the other looks more often: of several runs it is the calmest."""
+    few, many = measure.MESSAGES[what]
 
     def least(of, count):
-        """Whoever has to wait for the other looks more often: the calmest of three runs."""
-        runs = [of(given, "instructions", "one way", 8, count) for _ in range(3)]
-        return [min(done) for done in zip(*runs, strict=True)]
+        done = [of(GIVEN, "instructions", what, 8, count) for _ in range(runs)]
+        return [min(each) for each in zip(*done, strict=True)]
 
     raw, own = (
         [(b - a) / (many - few) for a, b in zip(least(of, few), least(of, many), strict=True)]
         for of in (measure.of_raw, measure.of_bmfed)
     )
-    for role, plain, ours in zip(("sender", "receiver"), raw, own, strict=True):
-        assert plain > 5, "it is the messages that are counted"
-        assert ours - plain <= measure.MORE["instructions"], (role, plain, ours)
+    assert all(plain > 5 for plain in raw), "it is the messages that are counted"
+    return {
+        role: ours - plain
+        for role, plain, ours in zip(("sender", "receiver"), raw, own, strict=True)
+    }
+
+
+def test_one_way_a_message_takes_little_more_than_in_a_plain_program():
+    found = more("one way", 3)
+    assert all(count <= measure.MORE["instructions"] for count in found.values()), found
+
+
+def test_a_round_trip_takes_no_more_than_was_reached():
+    """40 are wanted; where the rest goes stands in bench/README.md."""
+    found = more("round trip", 2)
+    assert found["sender"] <= 275 and found["receiver"] <= 175, found

@@ -64,7 +64,7 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     what = "Latin hypercube, 6 runs in each block, seed 11"
     assert said.stdout == f"{out}: 16 tests in 2 blocks; {what}\n"
     file = plan.load(out, STUDY)
-    assert len(file.sequence) == 3  # each of the base's RTIs
+    assert len(file.sequence) == 5  # each of the base's RTIs
     for execution in file.sequence[0].execution:
         tests = execution.tests()
         assert len(tests) == 8 and {t.kind for t in tests} == {"RTOL"}

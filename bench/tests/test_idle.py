@@ -138,7 +138,10 @@ def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):
     readings = [(0, 0, 0), (SECOND, SECOND, 0), (2 * SECOND, SECOND * 3 // 2, SECOND // 4)]
     monkeypatch.setattr(idle, "read", lambda: idle.Reading(*readings.pop(0)))
     rows = []
-    store = SimpleNamespace(add=lambda sequence, execution, event: rows.append(event) or event)
+    store = SimpleNamespace(
+        add=lambda sequence, execution, event: rows.append(event) or event,
+        attend=lambda cpu_s: None,
+    )
     named = SimpleNamespace(name="x")
     master = follow.Master(store, named, named, lambda event: None, {})
     master.hear({"event": "test", "test": 1, "of": 1})

@@ -38,7 +38,7 @@ def bench(do: Do, tmp_path_factory: pytest.TempPathFactory) -> Iterator[runs.Ben
     assert not me.temporary.exists()
 
 
-@pytest.mark.parametrize("socket", ["unix", "tcp", "memory"])
+@pytest.mark.parametrize("socket", ["unix", "tcp", "memory", "direct"])
 def test_round_trips_and_stream(do, bench, socket):
     for size in (100, 5000):
         assert do(runs.round_trip(bench, socket, 200, 10, size))["p50_us"] > 0

@@ -75,8 +75,8 @@ def start(tmp_path: Path, text: str, *options: str) -> subprocess.Popen:
     )  # fmt: skip
 
 
-def manage(tmp_path: Path, text: str) -> tuple[int, str, str]:
-    manager = start(tmp_path, text)
+def manage(tmp_path: Path, text: str, *options: str) -> tuple[int, str, str]:
+    manager = start(tmp_path, text, *options)
     out, err = manager.communicate(timeout=LIMIT_S)
     assert left_behind(tmp_path) == []
     return manager.returncode, out, err
@@ -167,7 +167,7 @@ def report(tmp_path: Path) -> tuple[int, str]:
 
 
 def test_a_failed_runs_round_trips_are_a_table(tmp_path):
-    assert manage(tmp_path, sequence("killed", test=ROUND_TRIPS))[0] == 1
+    assert manage(tmp_path, sequence("killed", test=ROUND_TRIPS), "--no-report")[0] == 1
     assert saved(tmp_path) == ["rtt_test1_pair1.parquet"]
     before = rows(tmp_path)
     assert report(tmp_path) == (0, "") and rows(tmp_path) == before and len(before) == 3
@@ -175,7 +175,7 @@ def test_a_failed_runs_round_trips_are_a_table(tmp_path):
 
 def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
     """And nobody speaks of it: the failure is what is told."""
-    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS))
+    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     wait_for(lambda: len(rows(tmp_path)) == 3)
     (tmp_path / "out" / "s" / "one" / "rtt_test1_pair1.tmp").mkdir()
@@ -186,7 +186,7 @@ def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
 
 
 def test_a_killed_managers_round_trips_are_a_table_with_its_report(tmp_path):
-    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS))
+    manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     wait_for(lambda: len(rows(tmp_path)) == 3)
     for alive, kept in ((True, "rtt_test1_pair1.raw"), (False, "rtt_test1_pair1.parquet")):
@@ -207,24 +207,24 @@ def test_round_trips_that_were_not_recorded_are_told(tmp_path, monkeypatch):
 
 
 def test_a_refusing_federate_is_quoted(tmp_path):
-    code, _, err = manage(tmp_path, sequence("refuses"))
+    code, _, err = manage(tmp_path, sequence("refuses"), "--no-report")
     assert code == 1
     assert "federate 'refuses' ended with exit code 1" in err
     assert "bmfed: FOM not understood" in err
 
 
 def test_an_unreachable_rti_has_its_own_exit_code(tmp_path):
-    assert manage(tmp_path, sequence("unreachable"))[0] == 3
+    assert manage(tmp_path, sequence("unreachable"), "--no-report")[0] == 3
 
 
 def test_a_federate_that_ignores_the_end_is_killed(tmp_path):
-    code, _, err = manage(tmp_path, sequence("stubborn"))
+    code, _, err = manage(tmp_path, sequence("stubborn"), "--no-report")
     assert code == 1
     assert "federate 'master' ended with exit code 1" in err and "I give up" in err
 
 
 def test_what_a_federate_leaves_running_is_ended(tmp_path):
-    assert manage(tmp_path, sequence("parent"))[0] == 0
+    assert manage(tmp_path, sequence("parent"), "--no-report")[0] == 0
     orphan = int((tmp_path / "out" / "s" / "one" / "orphan").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(orphan, 0)
@@ -232,7 +232,7 @@ def test_what_a_federate_leaves_running_is_ended(tmp_path):
 
 def test_a_failed_execution_does_not_keep_the_next_from_running(tmp_path):
     second = sequence("good").replace('name = "s"', 'name = "s2"')
-    code, _, err = manage(tmp_path, sequence("refuses") + second)
+    code, _, err = manage(tmp_path, sequence("refuses") + second, "--no-report")
     assert code == 1 and "refuses" in err
     assert {r["sequence"] for r in rows(tmp_path)} >= {"s2"}
 
@@ -252,6 +252,8 @@ def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
 
 def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     monkeypatch.setattr(follow, "SLACK_S", LIMIT_S)
+    # It is looked at often, as the time changes while it is waited for.
+    monkeypatch.setattr(follow.Master, "until_s", lambda _: time.monotonic() + 0.05)
 
     def heard(event: dict) -> None:
         # From here on it says nothing.
@@ -263,6 +265,7 @@ def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
     path.write_text(sequence("hangs", extra="data_timeout_s = 0.5"))
     one = plan.load(path, STUDY).sequence[0]
     store = Store.create(tmp_path / "out", STUDY, {})
+    store.reports = False
     me = identity.Run()
     conductor = conduct.Conductor(STUDY, tmp_path, None, None, me)
     run = conductor.execute(store, one, one.execution[0], Adapter(), heard)
@@ -276,7 +279,7 @@ def test_federates_that_say_nothing_are_given_up(tmp_path, monkeypatch):
 
 
 def test_a_killed_manager_takes_its_federates_along(tmp_path):
-    manager = start(tmp_path, sequence("hangs"))
+    manager = start(tmp_path, sequence("hangs"), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     manager.kill()
     manager.communicate(timeout=LIMIT_S)
@@ -320,7 +323,7 @@ FAULTS = {
 def test_faults_end_with_one_clear_message(tmp_path, fault):
     text, expected = FAULTS[fault]
     (tmp_path / "g.xml").write_text(FOM.read_text().replace("<name>S17</name>", "<name>T</name>"))
-    code, _, err = manage(tmp_path, text)
+    code, _, err = manage(tmp_path, text, "--no-report")
     assert code == (1 if fault == "server that dies" else 2)
     # What can be seen before anything is written leaves the directory free.
     assert (tmp_path / "out").exists() == (code == 1)
@@ -353,10 +356,13 @@ def test_the_example_for_other_rtis_is_right(tmp_path):
         (tmp_path / place).mkdir(parents=True)
     shutil.copy(FOM, tmp_path / "bench" / "foms")
     here = tmp_path / "bench" / "experiments"
+    example = example.replace("/path/of/the/rti", str(tmp_path / "rti"))
     (here / "t.tsf.toml").write_text(example)
-    given = ("--rti-root", str(tmp_path / "rti"), "--bmfed", sys.executable)
+    # What an RTI has itself counts, not what is given for all others.
+    given = ("--rti-root", str(tmp_path / "none"), "--bmfed", sys.executable)
     told = check(here, *given)
-    assert "first/one: 8 tests, 40 samples" in told
+    assert "first/one: 8 tests, 40 samples, about " in told
+    assert re.search(r"^all: 8 tests, about \d+ (s|min) with", told, flags=re.M)
     assert re.findall(r"^STL-\w+-\d+", told, flags=re.M) == ["STL-RTI-005"]
     server = tmp_path / "rti" / "bin" / "server"
     server.write_text("#!/bin/sh\n")
@@ -367,7 +373,7 @@ def test_the_example_for_other_rtis_is_right(tmp_path):
 def test_a_run_directory_is_never_written_twice(good):
     tmp_path, _ = good
     before = (tmp_path / "out" / "results.csv").read_bytes()
-    code, _, err = manage(tmp_path, sequence("good"))
+    code, _, err = manage(tmp_path, sequence("good"), "--no-report")
     assert code == 2 and "STL-OUT-002: there are results already" in err and "--resume" in err
     assert (tmp_path / "out" / "results.csv").read_bytes() == before
 
@@ -407,6 +413,75 @@ def test_a_run_that_was_killed_is_resumed_to_the_same_rows(tmp_path):
     )
 
 
+def status(tmp_path: Path) -> list[str]:
+    """What `status` says of the run."""
+    command = [sys.executable, "-m", "starling_bench.studies.rtibm", "status", "out"]
+    done = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, timeout=LIMIT_S)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout.splitlines()
+
+
+def test_status_says_how_far_a_run_is(tmp_path):
+    """While it runs, when its manager has died, and when it is done."""
+    manager = start(tmp_path, sequence("hangs", test=SMALL.replace("OWOT", "RTOL")), "--no-report")
+    wait_for(lambda: (tmp_path / "out" / "results.csv").exists() and len(rows(tmp_path)) == 3)
+    going, count, last = status(tmp_path)
+    assert going == "s/one: running, 1 of 2 tests, 3 samples"
+    assert count == "1 of 2 tests are done; a manager conducts it"
+    assert last.startswith("last: (RTOL reliable 8 B), sample 3: ")
+    manager.kill()
+    manager.communicate(timeout=LIMIT_S)
+    assert status(tmp_path)[1] == (
+        "1 of 2 tests are done; no manager conducts it; bmmanager resume out goes on with it"
+    )
+    (tmp_path / "out" / "s" / "one" / "cured").touch()
+    again = [sys.executable, "-m", "starling_bench.studies.rtibm", "resume", "out"]
+    subprocess.run([*again, "--idle-wait-s", "0"], cwd=tmp_path, check=True, capture_output=True)
+    assert status(tmp_path)[:2] == [
+        "s/one: done, 2 of 2 tests, 6 samples",
+        "2 of 2 tests are done; no manager conducts it",
+    ]
+
+
+def test_what_is_known_can_be_read_while_later_tests_run(tmp_path):
+    """Summaries and tables; when the run ends they have figures, too."""
+    manager = start(tmp_path, sequence("hangs", test=SMALL.replace("OWOT", "RTOL")))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    (summary,) = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert (summary["test"], summary["samples"]) == (1, 3)
+    assert len((tmp_path / "out" / "summary.csv").read_text().splitlines()) == 2
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "The run goes on" in html and f"{summary['sent']:,}" in html and "<svg" not in html
+    manager.send_signal(signal.SIGTERM)
+    manager.communicate(timeout=LIMIT_S)
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert "The run goes on" not in html and "<svg" in html
+
+
+def test_within_a_sample_the_manager_does_nothing(tmp_path):
+    """Its federates say nothing: it sleeps. What samples took of its CPU time is told."""
+    manager = start(tmp_path, sequence("hangs", extra="data_timeout_s = 100", test=WHOLE))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    status = Path(f"/proc/{manager.pid}/status")
+
+    def woken() -> str:
+        return re.search(r"^voluntary_ctxt_switches:.*", status.read_text(), flags=re.M)[0]
+
+    def sleeps() -> bool:
+        before = woken()
+        time.sleep(1.5)
+        return woken() == before
+
+    wait_for(sleeps)  # it has done what it had to do before
+    assert sleeps()
+    (tmp_path / "out" / "s" / "one" / "cured").touch()
+    manager.send_signal(signal.SIGTERM)
+    manager.communicate(timeout=LIMIT_S)
+    took = json.loads((tmp_path / "out" / "run.json").read_text())["manager"]
+    assert took["samples"] == len(rows(tmp_path)) == 3
+    assert "ms within a sample, at most" in (tmp_path / "out" / "report.html").read_text()
+
+
 def test_without_a_terminal_there_are_lines_of_progress(tmp_path):
     """Also while one sample takes long."""
     manager = start(tmp_path, sequence("hangs", test=WHOLE), "--progress-s", "0.05")
@@ -422,7 +497,7 @@ def test_without_a_terminal_there_are_lines_of_progress(tmp_path):
 
 
 def test_a_missing_directory_is_told_as_such(tmp_path):
-    code, _, err = manage(tmp_path, sequence("good", extra='directory = "nowhere"'))
+    code, _, err = manage(tmp_path, sequence("good", extra='directory = "nowhere"'), "--no-report")
     assert code == 2
     assert "STL-RUN-008: the directory of sequence 's' is missing" in err and "nowhere" in err
 
@@ -510,7 +585,7 @@ samples = 1
 
 def test_processes_keep_to_their_cpus(tmp_path):
     cpu = max(os.sched_getaffinity(0))
-    manager = start(tmp_path, sequence("hangs", extra=f"cpus = [{cpu}]"))
+    manager = start(tmp_path, sequence("hangs", extra=f"cpus = [{cpu}]"), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     federates = [int(p) for p in os.listdir("/proc") if p.isdigit() and _is_federate(p, tmp_path)]
     assert len(federates) == 2
@@ -530,7 +605,7 @@ def _is_federate(pid: str, tmp_path: Path) -> bool:
 
 
 def test_a_run_is_as_large_as_asked(tmp_path):
-    manager = start(tmp_path, sequence("good"), "--scale", "0.5")
+    manager = start(tmp_path, sequence("good"), "--scale", "0.5", "--no-report")
     assert manager.communicate(timeout=LIMIT_S)[1] == ""
     assert {r["sent"] for r in rows(tmp_path)} == {"100"}
 

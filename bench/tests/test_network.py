@@ -139,12 +139,9 @@ name = "two"
 def test_a_killed_managers_hosts_are_cleaned(run):
     test = TRIPS.format(transport="reliable", updates=200).replace("samples = 1", "samples = 10000")
     run.start(two(test, "delay_ms = 0.1", rti='adapter = "tcp"')).halfway()
-    mine = spaces(run)
-    assert len(mine) == 3
+    assert len(spaces(run)) == 3
     run.manager.send_signal(signal.SIGKILL)
     run.manager.communicate(timeout=LIMIT_S)
-    said = subprocess.run(
-        [*run.command(), "clean"], capture_output=True, text=True, env=run.environment()
-    ).stdout
-    assert [f"removed network namespace {space}\n" in said for space in mine] == [True] * 3
+    # Every manager does so before it begins, also that of another test.
+    subprocess.run([*run.command(), "clean"], check=True, env=run.environment())
     assert spaces(run) == []

@@ -11,6 +11,7 @@ pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_
 
 @pytest.mark.parametrize("name", ["tcp", "shm"])
 def test_all_four_tests_without_an_rti(run, name):
+    run.report = True
     code, _, err = run.start(text(QUICK, rti=f'adapter = "{name}"')).end()
     assert (code, err) == (0, "")
     assert len(run.rows()) == 4 * 2 * 2

@@ -28,7 +28,8 @@ def nothing_stays(run: Run, net: Net) -> None:
     """Neither processes nor directories, on this machine and there."""
     deadline = time.monotonic() + LIMIT_S
     while any(machine.left() for machine in net.machines) or run.processes():
-        assert time.monotonic() < deadline, run.processes()
+        left = {machine.name: machine.left() for machine in net.machines}
+        assert time.monotonic() < deadline, (left, run.processes())
         time.sleep(0.02)
 
 

@@ -1,6 +1,7 @@
 """The test sequence format: what is accepted, and how each fault is told."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from bad_tsf import BAD, GOOD
 
 from starling_bench import plan
 from starling_bench.errors import USAGE, BenchError
+from starling_bench.plan import SWITCHES
+from starling_bench.rti import Starling
 from starling_bench.studies.rtibm import STUDY
 
 
@@ -59,6 +62,20 @@ def test_the_campaign_is_all_that_is_shipped():
     assert more == whole | systems
 
 
+def test_the_campaign_takes_half_an_hour():
+    """By the estimate that `check` tells, of messages and waits as on an idle machine; the files
+    that it includes take ten times as many updates."""
+    (path,) = (p for p in SHIPPED if p.name == "campaign.tsf.toml")
+    every = [e for s in plan.load(path, STUDY).sequence for e in s.execution]
+    whole = sum(plan.seconds(STUDY, e) + plan.EXECUTION_S for e in every)
+    assert 10 * 60 < whole < 30 * 60
+    loops = [t for e in every if e.name.startswith("loops") for t in e.tests()]
+    assert {(t.updates, t.samples) for t in loops} == {(1000, 10)}
+    (alone,) = (p for p in SHIPPED if p.name == "loops.tsf.toml")
+    tests = [t for s in plan.load(alone, STUDY).sequence for e in s.execution for t in e.tests()]
+    assert {(t.updates, t.samples) for t in tests} == {(10_000, 10)}
+
+
 @pytest.mark.parametrize("kind", ["OWOT", "OWIT", "RTOL", "RTIL"])
 @pytest.mark.parametrize(
     "field",
@@ -76,7 +93,7 @@ def test_every_variable_has_a_series(field, kind):
             varied = {k for k in tests[0] if len({str(t[k]) for t in tests}) > 1} if tests else ()
             if varied == {field} and len({t[field] for t in tests}) >= 3:
                 found.add(sequence.name.split(".")[1])
-    assert found == {"starling", "tcp"}
+    assert found == {"starling", "starling-fastest", "tcp"}
 
 
 EXPECTED = dict(
@@ -106,6 +123,29 @@ def test_too_many_tests_are_meant_with_long(tmp_path):
     path.write_text(GOOD.replace(*BAD["3 million tests"]))
     (execution,) = plan.load(path, STUDY, long=True).sequence[0].execution
     assert execution.test[0].count() == 3_000_000
+
+
+def test_a_run_of_days_is_meant_with_long(tmp_path):
+    """It is found at once, whatever the lists are, and with the scale of the run."""
+    slow = "updates = 1000000000\ntick_max_s = 0.1\nloop_version = 3"
+    with pytest.raises(BenchError) as caught:
+        load(tmp_path, GOOD.replace("updates = 10", slow))
+    assert str(caught.value).replace(f"{tmp_path}/", "") == (
+        "STL-TSF-005: it would take about 556,122 hours, more than 24\n  at t.tsf.toml:28\n"
+        "  do: take fewer updates, or give --long"
+    )
+    path = tmp_path / "t.tsf.toml"
+    assert plan.load(path, STUDY, long=True).sequence
+    path.write_text(GOOD)
+    assert plan.load(path, STUDY, scale=1000).sequence
+    with pytest.raises(BenchError, match="hours, more than 24"):
+        plan.load(path, STUDY, scale=1e8)
+
+
+def test_a_file_says_how_large_it_is_to_be(tmp_path):
+    (tmp_path / "other.toml").write_text(GOOD)
+    file = load(tmp_path, 'include = ["other.toml"]\nscale = 0.5\n')
+    assert [t.updates for t in file.sequence[0].execution[0].test] == [5]
 
 
 def test_a_sequence_runs_on_every_rti_it_names(tmp_path):
@@ -140,6 +180,33 @@ def test_an_included_file_brings_rtis_and_sequences_with_its_own_paths(tmp_path)
 def test_thresholds_samples_and_loop_may_be_lists(tmp_path, field):
     tests = load(tmp_path, GOOD.replace("updates = 10", f"{field} = [1, 2]")).sequence[0]
     assert {getattr(t, field) for t in tests.execution[0].tests()} == {1, 2}
+
+
+def test_switches_of_the_rti_are_values_of_a_test(tmp_path):
+    """Each value is an environment of its own, and so a sequence; what a test does not say is as
+    the RTI's table has it."""
+    forwarded = {"STARLING_TRANSPORT_PATH": "forwarder", "STARLING_SERVICES_MOM": "false"}
+    switches = 'path = ["executive", "shared_memory"]\nmom = false\nupdates = 10'
+    file = load(tmp_path, GOOD.replace("updates = 10", switches))
+    assert [(s.name, s.rti.env) for s in file.sequence] == [
+        ("s.executive", {"STARLING_TRANSPORT_SHARED_MEMORY": "off", **forwarded}),
+        ("s.shared_memory", {"STARLING_TRANSPORT_SHARED_MEMORY": "auto", **forwarded}),
+    ]  # fmt: skip
+    assert all(t.mom is False for s in file.sequence for e in s.execution for t in e.tests())
+    assert load(tmp_path, GOOD).sequence[0].rti.env == {}
+
+
+def test_every_switch_sets_what_the_rti_has():
+    """The settings that Starling's switches set are in its table of settings, with these values."""
+    documented = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+    for field, values in Starling.switches.items():
+        assert field in SWITCHES
+        for variable, value in (pair for env in values.values() for pair in (env or {}).items()):
+            group, _, name = variable.removeprefix("STARLING_").lower().partition("_")
+            setting = f"{group}.{name}" if name else group
+            (line,) = [x for x in documented.splitlines() if x.startswith(f"| `{setting}` ")]
+            allowed = line.split("|")[2]
+            assert re.search(rf"\b{value}\b", allowed) or allowed.strip() == "true or false", line
 
 
 def test_the_committed_schema_is_what_the_program_prints():

@@ -98,9 +98,10 @@ protected:
             ++statistics_.systemCalls;
             sockaddr_in at{};
             socklen_t size = sizeof at;
-            ssize_t const n = ::recvfrom(socket, in_.data(), in_.size(), MSG_DONTWAIT,
-                                         reinterpret_cast<sockaddr*>(&at), &size);
+            ssize_t n = ::recvfrom(socket, in_.data(), in_.size(), MSG_DONTWAIT,
+                                   reinterpret_cast<sockaddr*>(&at), &size);
             if (n < 0) break;
+            n = opened(n);
             if (n < static_cast<ssize_t>(sizeof(Header))) continue;
             Link* const from = sender(in_.data(), at);
             std::uint32_t what;
@@ -113,6 +114,9 @@ protected:
         }
         return delivered;
     }
+
+    // Makes of a datagram in `in_` the frame that it carries; its size, 0: none.
+    virtual ssize_t opened(ssize_t size) { return size; }
 
     // Whose datagram it is; none: nobody's. Here it says so itself.
     virtual Link* sender(unsigned char const* datagram, sockaddr_in const&) {

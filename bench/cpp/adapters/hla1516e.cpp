@@ -4,6 +4,7 @@
 
 #include <endian.h>
 
+#include <algorithm>
 #include <chrono>
 #include <codecvt>
 #include <condition_variable>
@@ -66,6 +67,7 @@ bool getStamp(Map const& values, Arrival& arrival) {
     std::memcpy(&arrival.stamp, data.data(), sizeof arrival.stamp);
     arrival.stamp = le64toh(arrival.stamp);
     arrival.bytes = size;
+    arrival.data = static_cast<unsigned char const*>(data.data());
     return true;
 }
 
@@ -191,6 +193,10 @@ public:
     std::size_t addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) override;
     void setTransport(std::size_t item, bool reliable) override;
     bool settled() const override { return changes_ == 0; }
+    void fill(std::size_t item, unsigned char const* bytes, std::size_t size) override {
+        Item& one = *items_[item];
+        std::memcpy(one.storage.data() + 8, bytes, std::min(size, one.stride - 8));
+    }
     void send(std::size_t item, std::uint64_t stamp) override;
     void say(TopicId topic, std::vector<std::string> const& values) override;
 
@@ -379,7 +385,7 @@ private:
     }
     template <typename Map>
     void arrived(Remote const& from, Map const& values, bool reliable) {
-        Arrival arrival{from.topic, from.instance, 0, 0, reliable};
+        Arrival arrival{from.topic, from.instance, 0, 0, reliable, nullptr};
         if (!getStamp(values, arrival)) return events_.malformed("data without a time stamp");
         ++statistics_.arrived;
         if (data_ != nullptr) data_->arrived(arrival);

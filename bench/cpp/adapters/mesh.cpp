@@ -19,8 +19,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-// A link's data leave when so much is queued, at the latest with the next flush.
-std::size_t const kBundle = 64 * 1024;
 // What a link may hold back before `send` waits for its peer.
 std::size_t const kQueueMax = 4 * 1024 * 1024;
 // A longer frame comes from no member.
@@ -31,11 +29,6 @@ std::size_t const kMembersMax = 4096;
 std::size_t const kMadeMax = 64 * 1024 * 1024;
 // What may be kept for later.
 std::uint64_t const kKeptMax = std::uint64_t{4} << 30;
-std::size_t const kRead = 256 * 1024;
-// While data always come another way, the links get their turn after so many rounds.
-unsigned const kTurn = 64;
-// The shortest wait that may last a few ms longer, s.
-double const kCoarse = 0.01;
 
 double now() {
     using namespace std::chrono;
@@ -47,11 +40,6 @@ std::string why() { return std::strerror(errno); }
 void put32(unsigned char* to, std::uint32_t value) {
     value = htole32(value);
     std::memcpy(to, &value, sizeof value);
-}
-std::uint32_t get32(unsigned char const* from) {
-    std::uint32_t value;
-    std::memcpy(&value, from, sizeof value);
-    return le32toh(value);
 }
 
 std::vector<unsigned char> frameOf(std::uint32_t what, std::string const& body) {
@@ -67,11 +55,6 @@ std::string number(std::uint32_t value) {
     put32(bytes, value);
     return std::string(reinterpret_cast<char const*>(bytes), sizeof bytes);
 }
-
-// The service in which an endpoint is, while it is.
-struct Within {
-    Within(char const* volatile* at, char const* name) { *at = name; }
-};
 
 }  // namespace
 
@@ -133,6 +116,7 @@ bool Mesh::join(std::string const& session, std::string const&, std::string cons
         int const socket = connectTo(other[1].get<std::string>());
         if (socket < 0) continue;  // it has just left, or died
         noDelay(socket);
+        lone_ = nullptr;
         links_.emplace_back(new Link);
         links_.back()->socket = socket;
         greet(*links_.back());
@@ -162,16 +146,18 @@ void Mesh::greet(Link& link) {
 
 void Mesh::resign() {
     Within const in(service_, "resign");
-    for (auto const& link : links_) {
-        if (link->socket < 0) continue;
-        queue(*link, frameOf(Frame::bye, ""));
-        write(*link);
-        while (link->socket >= 0 && !link->out.empty()) {
+    // Taking may bring further links, which are left in their turn.
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        Link& link = *links_[i];
+        if (link.socket < 0) continue;
+        queue(link, frameOf(Frame::bye, ""));
+        write(link);
+        while (link.socket >= 0 && !link.out.empty()) {
             take(false);
-            write(*link);
+            write(link);
         }
         // What the peer still sends is taken, so that it gets this one's last word.
-        if (link->socket >= 0) ::shutdown(link->socket, SHUT_WR);
+        if (link.socket >= 0) ::shutdown(link.socket, SHUT_WR);
     }
     for (auto const& link : links_) {
         while (link->socket >= 0 && !link->left) {
@@ -182,6 +168,7 @@ void Mesh::resign() {
         if (link->socket >= 0) ::close(link->socket);
         link->socket = -1;
     }
+    lone_ = nullptr;
     kept_.clear();
     keptBytes_ = 0;
     if (listener_ >= 0) ::close(listener_);
@@ -293,9 +280,11 @@ void Mesh::route(Link& to, std::string const& topic) {
 
 void Mesh::settle() {
     for (auto const& link : links_) write(*link);
-    for (auto const& link : links_) {
-        while (link->socket >= 0 && link->acknowledged < link->declared) {
-            write(*link);
+    // Meanwhile others may join, whose links come behind these.
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        Link& link = *links_[i];
+        while (link.socket >= 0 && link.acknowledged < link.declared) {
+            write(link);
             take(false, 0.1);
         }
     }
@@ -320,7 +309,7 @@ void Mesh::write(Link& to) {
     while (to.socket >= 0 && !to.out.empty()) {
         ++statistics_.systemCalls;
         auto const next = to.out.front(made_);
-        ssize_t const n = ::send(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
+        long const n = sendNow(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n > 0) to.out.leave(static_cast<std::size_t>(n));
         else if (errno == EAGAIN) return;
         else if (errno != EINTR) break;  // it has gone: reading says so
@@ -328,28 +317,12 @@ void Mesh::write(Link& to) {
     to.out.clear();
 }
 
-// At the front of each field of a frame.
-template <class Item>
-static void stampAll(unsigned char* frame, Item const& one, std::uint64_t stamp) {
-    std::uint64_t const little = htole64(stamp);
-    unsigned char* at = frame + sizeof(Header);
-    std::memcpy(at, &little, sizeof little);
-    for (std::size_t f = 1; f < one.fields; ++f) {
-        at += one.stride;
-        std::memcpy(at, &little, sizeof little);
-    }
-}
-
-// What is usual comes first and calls nothing: data by the link of one receiver, in the order of
-// the items.
-void Mesh::send(std::size_t index, std::uint64_t stamp) {
+void Mesh::fill(std::size_t index, unsigned char const* bytes, std::size_t size) {
     Item& one = *items_[index];
-    Link* const to = one.only;
-    if (to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
-    ++statistics_.sent;
-    stampAll(made_.data() + one.at, one, stamp);
-    to->out.extend(one.size);
-    if (to->out.size() >= kBundle) urge(*to);
+    // What is still to leave stays as it is.
+    for (Link* const to : one.receivers) to->out.copy(made_);
+    unsigned char* const frame = one.size != 0 ? made_.data() + one.at : one.frame.data();
+    std::memcpy(frame + sizeof(Header) + 8, bytes, std::min(size, one.stride - 8));
 }
 
 void Mesh::sendOtherwise(Item& one, std::uint64_t stamp) {
@@ -357,10 +330,10 @@ void Mesh::sendOtherwise(Item& one, std::uint64_t stamp) {
     ++statistics_.sent;
     if (one.size != 0) {
         for (Link* const to : one.receivers) to->out.free(made_, one.at);
-        stampAll(made_.data() + one.at, one, stamp);
+        one.stampAll(made_.data() + one.at, stamp);
         for (Link* const to : one.receivers) to->out.extend(one.size);
     } else {
-        stampAll(one.frame.data(), one, stamp);
+        one.stampAll(one.frame.data(), stamp);
         if (!byLinks_ && !one.receivers.empty() && carryToAll(one.frame)) return;
         for (Link* const to : one.receivers) {
             if (to->socket >= 0) byLinks_ ? queue(*to, one.frame) : carry(*to, one.frame);
@@ -432,6 +405,7 @@ std::size_t Mesh::take(bool hand, double seconds) {
         int const socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
         if (socket >= 0) {
             noDelay(socket);
+            lone_ = nullptr;
             links_.emplace_back(new Link);
             links_.back()->socket = socket;
             greet(*links_.back());
@@ -462,9 +436,9 @@ std::size_t Mesh::read(Link& from, bool hand, int flags) {
         if (from.filled + kRead > from.in.size()) from.in.resize(from.filled + 2 * kRead);
     }
     ++statistics_.systemCalls;
-    ssize_t const n = ::recv(from.socket, from.in.data() + from.filled, kRead, flags);
+    long const n = receiveNow(from.socket, from.in.data() + from.filled, kRead, flags);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-    from.filled += static_cast<std::size_t>(std::max<ssize_t>(n, 0));
+    from.filled += static_cast<std::size_t>(std::max(n, 0L));
     std::size_t const delivered = frames(from, hand);
     if (n <= 0) lose(from);
     return delivered;
@@ -477,47 +451,14 @@ void Mesh::deliver(Link& from, std::uint32_t index, unsigned char const* bytes, 
     if (data_ != nullptr) data_->arrived(from.remotes[index].at(bytes, size));
 }
 
-std::size_t Mesh::frames(Link& from, bool hand) {
-    std::size_t delivered = 0;
-    while (from.socket >= 0) {
-        if (hand && data_ != nullptr) delivered += dataFrames(from);
-        if (from.filled - from.taken < sizeof(Header)) break;
-        std::size_t const before = from.taken;
-        delivered += otherFrame(from, hand);
-        if (from.taken == before) break;  // it has not come as a whole
-    }
-    if (from.taken == from.filled) from.filled = from.taken = 0;
-    if (from.told < from.heard && from.socket >= 0) {
-        from.told = from.heard;
-        std::string count(8, '\0');
-        for (int i = 0; i < 8; ++i)
-            count[static_cast<std::size_t>(i)] = static_cast<char>(from.heard >> (8 * i));
-        queue(from, frameOf(Frame::done, count));
-        write(from);
-    }
-    return delivered;
-}
-
-// What is usual, up to the first frame that is something else: nothing is looked at twice.
-std::size_t Mesh::dataFrames(Link& from) {
-    unsigned char const* at = from.in.data() + from.taken;
-    unsigned char const* const end = from.in.data() + from.filled;
-    Remote* const remotes = from.remotes.data();
-    std::size_t const known = from.remotes.size();
-    DataEvents& data = *data_;
-    std::size_t delivered = 0;
-    while (end - at >= static_cast<std::ptrdiff_t>(sizeof(Header) + 8)) {
-        std::size_t const size = get32(at);
-        std::uint32_t const item = get32(at + 4) - kData;  // of another frame: more than any
-        unsigned char const* const next = at + sizeof(Header) + size;
-        if (item >= known || size < 8 || next > end || !remotes[item].known) break;
-        data.arrived(remotes[item].at(at + sizeof(Header), size));
-        at = next;
-        ++delivered;
-    }
-    from.taken = static_cast<std::size_t>(at - from.in.data());
-    statistics_.arrived += delivered;
-    return delivered;
+// How many of the peer's declarations are known here.
+void Mesh::tell(Link& from) {
+    from.told = from.heard;
+    std::string count(8, '\0');
+    for (int i = 0; i < 8; ++i)
+        count[static_cast<std::size_t>(i)] = static_cast<char>(from.heard >> (8 * i));
+    queue(from, frameOf(Frame::done, count));
+    write(from);
 }
 
 std::size_t Mesh::otherFrame(Link& from, bool hand) {
@@ -545,6 +486,7 @@ void Mesh::accept(Link& from, std::uint32_t what, unsigned char const* bytes, st
     keptBytes_ += size;
     if (keptBytes_ > kKeptMax) throw EndpointError("more comes than can be kept");
     ++statistics_.deferred;
+    lone_ = nullptr;
     kept_.push_back({&from, what, Bytes(bytes, bytes + size)});
 }
 
@@ -620,6 +562,7 @@ void Mesh::takeItem(Link& from, std::uint32_t index, std::string const& name) {
         return;  // it was wanted a moment ago
     }
     if (index >= from.remotes.size()) from.remotes.resize(index + 1);
+    from.known = from.remotes.size();
     Remote& made = from.remotes[index];
     made.known = true;
     made.next.topic = topic->second;
@@ -653,6 +596,7 @@ void Mesh::lose(Link& link) {
     if (link.socket < 0) return;
     ::close(link.socket);
     link.socket = -1;
+    lone_ = nullptr;
     link.left = link.greeted = true;
     lost(link);
     for (auto const& one : items_) {
@@ -681,7 +625,10 @@ std::size_t Mesh::poll(double seconds) {
     bool const alone = byLinks_ && links_.size() == 1 && links_.front()->socket >= 0 &&
                        links_.front()->out.empty() && links_.front()->greeted;
     if (alone && delivered == 0 && seconds >= kCoarse && ++turn_ % kTurn != 0) {
-        return takeOne(seconds) + deliverKept();
+        delivered = takeOne(seconds) + deliverKept();
+        bool const still = links_.size() == 1 && links_.front()->socket >= 0 && kept_.empty();
+        lone_ = still ? links_.front().get() : nullptr;
+        return delivered;
     }
     if (delivered > 0 || seconds <= 0 || !goToSleep()) {
         delivered += take(true);
@@ -692,11 +639,11 @@ std::size_t Mesh::poll(double seconds) {
     return delivered + deliverKept() + collect(true);
 }
 
-void Mesh::flush() {
-    Within const in(service_, "flush");
-    for (auto const& link : links_) {
-        write(*link);
-        while (link->socket >= 0 && !link->out.empty()) poll(0.1);
+void Mesh::flushAll() {
+    for (std::size_t i = 0; i < links_.size(); ++i) {
+        Link& link = *links_[i];
+        write(link);
+        while (link.socket >= 0 && !link.out.empty()) poll(0.1);
     }
     // On links nothing that has come is lost: it waits for the next tick, but a sender that never
     // waits hears of others, too.
@@ -714,8 +661,7 @@ void Mesh::tick(double minSeconds, double maxSeconds) {
     }
 }
 
-void Mesh::wait(double maxSeconds) {
-    Within const in(service_, "wait");
+void Mesh::waitLonger(double maxSeconds) {
     double const start = now();
     for (double left = maxSeconds; left > 0; left = maxSeconds - (now() - start)) {
         if (poll(left) > 0) return;

@@ -40,6 +40,26 @@ enum Frame : std::uint32_t {
 };
 constexpr std::uint32_t kData = 16;
 
+// A link's data leave when so much is queued, at the latest with the next flush.
+constexpr std::size_t kBundle = 64 * 1024;
+// What is read at once.
+constexpr std::size_t kRead = 256 * 1024;
+// While data always come another way, the links get their turn after so many rounds.
+constexpr unsigned kTurn = 64;
+// The shortest wait that may last a few ms longer, s.
+constexpr double kCoarse = 0.01;
+
+inline std::uint32_t get32(unsigned char const* from) {
+    std::uint32_t value;
+    std::memcpy(&value, from, sizeof value);
+    return le32toh(value);
+}
+
+// The service in which an endpoint is, while it is.
+struct Within {
+    Within(char const* volatile* at, char const* name) { *at = name; }
+};
+
 class Mesh : public Endpoint {
 public:
     Mesh(EndpointEvents& events, char const* volatile* service);
@@ -62,24 +82,29 @@ public:
     std::size_t addItem(TopicId topic, std::size_t fields, std::uint64_t bytesEach) override;
     void setTransport(std::size_t item, bool reliable) override;
     bool settled() const override { return true; }
+    void fill(std::size_t item, unsigned char const* bytes, std::size_t size) override;
     void send(std::size_t item, std::uint64_t stamp) override;
     void say(TopicId topic, std::vector<std::string> const& values) override;
     void flush() override;
     void tick(double minSeconds, double maxSeconds) override;
     void wait(double maxSeconds) override;
+    void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) override;
+    void answer(Answers& answers, std::size_t rounds, double maxSeconds) override;
 
 protected:
     using Bytes = std::vector<unsigned char>;
 
     // An item of a peer.
     struct Remote {
-        Arrival next{0, 0, 0, 0, true};  // of its next message all but the stamp and the size
+        Arrival next{0, 0,    0,
+                     0, true, nullptr};  // of its next message all but the stamp and the size
         bool known = false, object = false;
 
         Arrival const& at(unsigned char const* bytes, std::size_t size) {
             std::memcpy(&next.stamp, bytes, sizeof next.stamp);
             next.stamp = le64toh(next.stamp);
             next.bytes = size;
+            next.data = bytes;
             return next;
         }
     };
@@ -88,7 +113,9 @@ protected:
     // in their order copies none.
     class Outgoing {
     public:
-        bool empty() const { return filled_ == left_ && begin_ == end_; }
+        bool empty() const { return ((filled_ ^ left_) | (begin_ ^ end_)) == 0; }
+        // But for what is made there is nothing.
+        bool plain() const { return filled_ == left_; }
         std::size_t size() const { return filled_ - left_ + (end_ - begin_); }
         // What leaves first.
         std::pair<unsigned char const*, std::size_t> front(Bytes const& made) const {
@@ -120,6 +147,11 @@ protected:
             if (begin_ != end_) add(made.data() + begin_, end_ - begin_);
             begin_ = end_;
         }
+        // What is made at `at` is still to leave, and nothing else.
+        void rest(std::size_t at, std::size_t size) {
+            begin_ = at;
+            end_ = at + size;
+        }
         void leave(std::size_t bytes) { (filled_ != left_ ? left_ : begin_) += bytes; }
         void clear() {
             filled_ = left_ = 0;
@@ -143,6 +175,7 @@ protected:
         std::uint64_t heard = 0, told = 0;             // of the peer's
         std::set<std::string> wants;                   // topics it subscribes to
         std::vector<Remote> remotes;                   // by its number
+        std::size_t known = 0;                         // how many of these there are
         bool greeted = false, left = false;
         double patience = 0;  // how long a blocking `recv` waits, s; 0: not said
     };
@@ -154,6 +187,17 @@ protected:
         std::size_t at = 0, size = 0;  // there; 0: it is not
         std::vector<Link*> receivers;
         Link* only = nullptr;  // of these, if it is the only one and what is made there is settled
+
+        // Puts a stamp at the front of each field of a frame.
+        void stampAll(unsigned char* made, std::uint64_t stamp) const {
+            std::uint64_t const little = htole64(stamp);
+            unsigned char* to = made + sizeof(Header);
+            std::memcpy(to, &little, sizeof little);
+            for (std::size_t f = 1; f < fields; ++f) {
+                to += stride;
+                std::memcpy(to, &little, sizeof little);
+            }
+        }
     };
 
     // What an adapter carries its own way: one frame to one receiver. The default is the link.
@@ -210,13 +254,24 @@ private:
     void declare(Link& to, Frame what, std::uint32_t number, std::string const& name);
     void settle();
     void write(Link& to);
+    bool writeLone();
     [[gnu::noinline]] void urge(Link& to);
     std::size_t read(Link& from, bool hand, int flags);
     std::size_t frames(Link& from, bool hand);
     [[gnu::noinline]] std::size_t otherFrame(Link& from, bool hand);
     void handle(Link& from, std::uint32_t what, unsigned char const* bytes, std::size_t size);
     void deliver(Link& from, std::uint32_t number, unsigned char const* bytes, std::size_t size);
-    std::size_t dataFrames(Link& from);
+    unsigned char const* dataFrame(Link& from, unsigned char const* at, std::size_t room);
+    [[gnu::noinline]] unsigned char const* dataFrames(Link& from, unsigned char const* at,
+                                                      std::size_t room);
+    bool usual(double seconds) const;
+    bool hearLone(Link& from);
+    bool hearUsual(double seconds);
+    bool sendLone(Link& to, std::size_t item, std::uint64_t stamp);
+    [[gnu::noinline]] bool hearRest(Link& from, std::size_t bytes, std::uint64_t before);
+    [[gnu::noinline]] void tell(Link& from);
+    [[gnu::noinline]] void flushAll();
+    [[gnu::noinline]] void waitLonger(double maxSeconds);
     std::size_t deliverKept() { return kept_.empty() ? 0 : deliverAllKept(); }
     std::size_t deliverAllKept();
     void takeHello(Link& from, unsigned char const* bytes, std::size_t size);
@@ -238,6 +293,9 @@ private:
     std::deque<Kept> kept_;
     std::uint64_t keptBytes_ = 0;
     std::vector<pollfd> watch_;
+    // The only peer, while there is nothing to do but to send to it by its link and to hear of it:
+    // data come and go by few instructions then (mesh_data.cpp).
+    Link* lone_ = nullptr;
     unsigned turn_ = 0, flushed_ = 0;
     bool reliable_ = true, byLinks_ = false;
     bool settled_ = true;  // every item is known to its receivers

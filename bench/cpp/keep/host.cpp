@@ -65,7 +65,11 @@ std::vector<std::string> namesIn(std::string const& directory) {
 
 std::string textOf(std::string const& path) {
     std::ifstream in(path, std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(in)), {});
+    std::ostringstream all;
+    // Of a process that ends meanwhile nothing can be read: then that is a bad stream, no
+    // exception.
+    all << in.rdbuf();
+    std::string text = all.str();
     if (!text.empty() && text.back() == '\n') text.pop_back();
     return text;
 }

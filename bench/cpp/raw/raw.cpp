@@ -1,6 +1,7 @@
 // The raw limit beside the figures of an RTI, and of a study's program on plain ways: one host
 // with nothing else.
 //   bench-raw round-trip --socket tcp|unix|ring --bytes N --warm-up N --count N --relay 0|1
+//             [--each 0|1]
 //   bench-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
 //             [--stamps 0|1]
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
@@ -178,7 +179,8 @@ pid_t apart(std::vector<int> const &closed, Work work) {
 
 // Sends numbered messages, each when the one before is back.
 template <class Send, class Receive>
-void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, Send send, Receive receive) {
+void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, bool each, Send send,
+           Receive receive) {
     std::vector<char> message(bytes, 'x');
     std::vector<double> trips;
     trips.reserve(count);
@@ -193,10 +195,12 @@ void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, Send send, 
         if (back != n) throw std::runtime_error("another message came back");
         if (n > warmUp) trips.push_back(static_cast<double>(ns) * 1e-3);
     }
+    if (!each) trips.resize(1);
     std::printf("%s\n", Json({{"us", trips}}).dump().c_str());
 }
 
-void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, bool relayed) {
+void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, bool relayed,
+               bool each) {
     Pair const left(tcp), right(tcp);
     int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
     int const other = relayed ? b : x;
@@ -207,14 +211,14 @@ void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t coun
     });
     for (int fd : {x, y, b}) close(fd);
     trips(
-        bytes, warmUp, count, [&](char const *message) { writeAll(a, message, bytes); },
+        bytes, warmUp, count, each, [&](char const *message) { writeAll(a, message, bytes); },
         [&](char *message) {
             if (!readAll(a, message, bytes)) throw std::runtime_error("the other end has ended");
         });
     close(a);
 }
 
-void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count) {
+void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count, bool each) {
     ByteRing there, back;
     apart({}, [&] {
         std::vector<char> message(bytes);
@@ -224,7 +228,7 @@ void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count) 
         }
     });
     trips(
-        bytes, warmUp, count, [&](char const *message) { there.put(message, bytes); },
+        bytes, warmUp, count, each, [&](char const *message) { there.put(message, bytes); },
         [&](char *message) { back.takeAll(message, bytes); });
 }
 
@@ -308,7 +312,7 @@ void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool 
 int main(int argc, char **argv) {
     std::string socket;
     std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0;
-    bool relayed = false, stamped = false;
+    bool relayed = false, stamped = false, each = true;
     CLI::App app("The raw limit: plain sockets and memory.");
     app.require_subcommand(1);
     auto const command = [&](char const *name, char const *about) {
@@ -323,6 +327,7 @@ int main(int argc, char **argv) {
     };
     CLI::App *const trip = command("round-trip", "messages that come back");
     trip->add_option("--warm-up", warmUp, "before those that are counted");
+    trip->add_option("--each", each, "prints every one of them, or the first only");
     CLI::App *const oneWay = command("stream", "messages one way");
     oneWay->add_option("--batch", batch, "bytes sent at once");
     oneWay->add_option("--stamps", stamped, "the time is read for each message, and sent in it");
@@ -330,8 +335,8 @@ int main(int argc, char **argv) {
         app.parse(argc, argv);
         bool const ring = socket == "ring", tcp = socket == "tcp";
         if (ring && relayed) throw CLI::ValidationError("--relay", "a ring has none");
-        if (*trip && ring) roundTripByRings(bytes, warmUp, count);
-        else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed);
+        if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
+        else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed, each);
         else if (ring) streamByRing(bytes, count, batch, stamped);
         else stream(tcp, bytes, count, relayed, batch, stamped);
         int status = 0, failed = 0;

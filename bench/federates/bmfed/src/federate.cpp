@@ -93,6 +93,7 @@ void Federate::join() {
     pipe_.send({{"event", "joined"},
                 {"federate", options_.name},
                 {"rti", rti_.rtiVersion()},
+                {"libraries", bench::loadedLibraries()},
                 {"clock", {{"step_ns", error.stepNs}, {"reading_ns", error.readingNs}}}});
 }
 

@@ -51,6 +51,9 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
             roles_.push_back(std::move(role));
         }
     }
+    bool const returns = roles_.size() == 1 && !roles_[0].result.sender && test_.latency();
+    // However long waits are, it is looked about several times a second.
+    if (returns) rounds_ = static_cast<std::size_t>(0.25 / std::max(test_.tickMax, 0.004));
     rti_.deliverTo(this);
 }
 
@@ -76,6 +79,7 @@ void InnerLoop::subscribe(ClassUse const& use, Role& role, bool returned, int ty
     routes_[topic].role = &role;
     routes_[topic].returned = returned;
     routes_[topic].firstItem = static_cast<std::size_t>(type * test_.instances);
+    routes_[topic].answered = test_.latency() && !returned;
     if (test_.reliable && !test_.latency()) counted_[topic] = &role;
     (returned ? returned_ : sent_)[static_cast<std::size_t>(use.number)] = &role;
     rti_.subscribe(use);
@@ -113,6 +117,7 @@ void InnerLoop::ready(int sample) {
     arrivals_ = outstanding_ = 0;
     silent_ = false;
     returns_.clear();
+    returns_.enough = false;
     for (auto& role : roles_) {
         PartResult fresh;
         fresh.pair = role.result.pair;
@@ -130,12 +135,25 @@ void InnerLoop::ready(int sample) {
 
 void InnerLoop::arrived(bench::Arrival const& arrival) {
     Role* const role = counted_[arrival.topic];
-    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received == role->look) {
-        return otherArrived(routes_[arrival.topic], arrival);
+    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received >= role->look) {
+        return notCounted(arrival);
     }
     ++arrivals_;
     ++role->result.received;
     role->result.cameReliably += arrival.reliable ? 1 : 0;
+}
+
+void InnerLoop::notCounted(bench::Arrival const& arrival) {
+    Route const& route = routes_[arrival.topic];
+    Role* const role = route.role;
+    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received >= role->look) {
+        return otherArrived(route, arrival);
+    }
+    ++arrivals_;
+    ++role->result.received;
+    role->result.cameReliably += arrival.reliable ? 1 : 0;
+    if (route.returned) cameBack(*role, arrival.stamp);
+    else if (route.answered) giveBack(route, arrival);
 }
 
 void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) {
@@ -151,19 +169,21 @@ void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) 
     ++arrivals_;
     result.cameReliably += arrival.reliable ? 1 : 0;
     std::uint64_t const n = ++result.received;
-    if (route.returned) {
-        role->lastNs = nowNs();
-        if (role->trips != nullptr) {
-            role->trips->put(static_cast<float>(ageNs(arrival.stamp, role->lastNs)));
-        }
-        if (outstanding_ > 0) --outstanding_;
-        return;
-    }
+    if (test_.reliable) role->look = std::max(n, role->expected - 1);
+    if (n == role->expected) returns_.enough = roles_.size() == 1;
+    if (route.returned) return cameBack(*role, arrival.stamp);
     // The clock is read where it counts: pause() reads it for arrivals in between.
     if (n == 1 || n == role->expected) role->lastNs = nowNs();
     if (n == 1) role->firstNs = role->lastNs;
-    role->look = std::max(n, role->expected - 1);
-    if (test_.latency()) giveBack(route, arrival);
+    if (route.answered) giveBack(route, arrival);
+}
+
+void InnerLoop::cameBack(Role& role, std::uint64_t stamp) {
+    role.lastNs = nowNs();
+    if (role.trips != nullptr) {
+        role.trips->put(static_cast<float>(ageNs(stamp, role.lastNs)));
+    }
+    if (outstanding_ > 0) --outstanding_;
 }
 
 void InnerLoop::ofAnotherSample(Route const& route, bench::Arrival const& arrival) {
@@ -173,23 +193,13 @@ void InnerLoop::ofAnotherSample(Route const& route, bench::Arrival const& arriva
     }
     ++arrivals_;
     ++route.role->warmedUp;
-    if (!route.returned && test_.latency()) giveBack(route, arrival);
+    if (route.answered) giveBack(route, arrival);
 }
 
-void InnerLoop::giveBack(Route const& route, bench::Arrival const& arrival) {
+inline void InnerLoop::giveBack(Route const& route, bench::Arrival const& arrival) {
     std::size_t const item = route.firstItem + arrival.instance;
     auto const& items = route.role->items;
-    if (item < items.size()) returns_.push_back(Return{items[item], arrival.stamp});
-}
-
-void InnerLoop::flushAllReturns() {
-    // Queueing and flushing may bring further arrivals, the last ones among them.
-    while (!returns_.empty()) {
-        returning_.swap(returns_);
-        for (auto const& r : returning_) rti_.queue(r.item, r.stamp);
-        returning_.clear();
-        rti_.flush();
-    }
+    if (item < items.size()) returns_.put(items[item], arrival.stamp);
 }
 
 void InnerLoop::housekeeping(std::uint64_t now) {
@@ -213,7 +223,7 @@ void InnerLoop::pause() {
         ::usleep(1);
         rti_.tick(0, 0);
     } else {
-        rti_.wait(test_.tickMax);
+        hear();
     }
     flushReturns();
     std::uint64_t const now = lookedNs_ = nowNs();
@@ -223,6 +233,12 @@ void InnerLoop::pause() {
             if (!role.result.sender && between) role.lastNs = now;
         }
     }
+}
+
+// Version 3's wait. Who does nothing but return looks less often at the clock and whether the
+// sample is over.
+inline void InnerLoop::hear() {
+    rounds_ > 1 ? rti_.answer(returns_, rounds_, test_.tickMax) : rti_.wait(test_.tickMax);
 }
 
 // Waits until `done`. False: nothing has arrived for the time-out, the rest is lost.
@@ -244,22 +260,48 @@ bool InnerLoop::await(Done done) {
     return true;
 }
 
+// Until so few round trips are under way that another may begin.
+void InnerLoop::awaitReturns() {
+    if (await([this] { return outstanding_ < test_.outstandingMax; })) return;
+    // Lost. Where nothing may be lost the next wait would be as long, and in vain.
+    silent_ = test_.reliable;
+    outstanding_ = 0;
+}
+
 void InnerLoop::flushAndDrain() {
     rti_.flush();
     flushReturns();
     if (!test_.latency()) return;
-    if (test_.outstandingMax > 0) {
-        if (await([this] { return outstanding_ < test_.outstandingMax; })) return;
-        // Lost. Where nothing may be lost the next wait would be as long, and in vain.
-        silent_ = test_.reliable;
-        outstanding_ = 0;
-        return;
-    }
+    if (test_.outstandingMax > 0) return awaitReturns();
     std::uint64_t before;
     do {
         before = arrivals_;
         pause();
     } while (arrivals_ != before);
+}
+
+// One round trip under way, each message flushed by itself: what is usual is one call.
+void InnerLoop::ask() {
+    std::uint16_t const tag = tag_;
+    std::uint64_t const updates = test_.updates;
+    std::uint64_t now = nowNs();
+    for (bool more = true; more;) {
+        more = false;
+        for (auto& role : roles_) {
+            if (!role.result.sender) continue;
+            for (std::size_t const item : role.items) {
+                if (role.result.sent == updates || silent_) break;
+                now = std::max(nowNs(), now + 1);  // no two stamps are the same
+                ++outstanding_;
+                ++role.result.sent;
+                rti_.exchange(item, makeStamp(tag, now), test_.tickMax);
+                flushReturns();
+                if (outstanding_ > 0) awaitReturns();
+                housekeeping(now);
+            }
+            more = more || (role.result.sent < updates && !silent_);
+        }
+    }
 }
 
 void InnerLoop::send() {
@@ -268,12 +310,15 @@ void InnerLoop::send() {
     // As many as reach one threshold or the other.
     std::uint64_t const together =
         std::min(test_.queuedUpdatesMax, (test_.queuedBytesMax - 1) / updateBytes + 1);
+    std::size_t items = 0;
+    for (auto const& role : roles_) items += role.result.sender ? role.items.size() : 0;
+    bool const oneByOne = test_.latency() && test_.outstandingMax == 1 && test_.loopVersion == 3;
+    if (oneByOne && (together == 1 || items == 1)) return ask();
     std::uint64_t const answered = test_.latency() ? 1 : 0;
     std::uint16_t const tag = tag_;
     std::uint64_t pending = 0;
     std::uint64_t now = nowNs();
     auto flush = [&] {
-        if (pending == 0) return;
         flushAndDrain();
         pending = 0;
         housekeeping(now);
@@ -282,26 +327,29 @@ void InnerLoop::send() {
         more = false;
         for (auto& role : roles_) {
             if (!role.result.sender) continue;
-            std::uint64_t& sent = role.result.sent;
-            auto item = role.items.begin();
-            while (item != role.items.end() && sent < updates && !silent_) {
+            std::size_t const* item = role.items.data();
+            std::uint64_t left =
+                std::min<std::uint64_t>(role.items.size(), updates - role.result.sent);
+            role.result.sent += left;
+            while (left > 0) {
                 // So many until the next flush.
-                std::uint64_t const run =
-                    std::min({static_cast<std::uint64_t>(role.items.end() - item), updates - sent,
-                              together - pending});
-                for (auto const end = item + static_cast<std::ptrdiff_t>(run); item != end;
-                     ++item) {
+                std::uint64_t const run = std::min(left, together - pending);
+                left -= run;
+                pending += run;
+                for (auto const* const end = item + run; item != end; ++item) {
                     now = std::max(nowNs(), now + 1);  // no two stamps are the same
                     outstanding_ += answered;
                     rti_.queue(*item, makeStamp(tag, now));
                 }
-                sent += run;
-                pending += run;
-                if (pending >= together) flush();
+                if (pending < together) break;
+                flush();
+                if (!silent_) continue;
+                role.result.sent -= left;
+                break;
             }
-            more = more || sent < updates;
+            more = more || role.result.sent < updates;
         }
-        flush();
+        if (pending > 0) flush();
     }
 }
 

@@ -57,41 +57,41 @@ private:
         PartResult result;
         std::vector<std::size_t> items;  // to send, or to return with
         std::uint64_t expected = 0;      // arrivals (receiver) or returns (sender of latency)
-        std::uint64_t look = 0;          // after so many the next one is more than counted
+        std::uint64_t look = 0;          // after so many the next one is not what is usual
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
         SeenStamps seen;                         // best effort only: reliable data comes once
         std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };
-    struct Return {
-        std::size_t item;
-        std::uint64_t stamp;
-    };
-
-    // What is known of the data of a topic: whose they are, and its first item to return with.
+    // What is known of the data of a topic: whose they are, what is done with them, and its first
+    // item to return with.
     struct Route {
         Role* role = nullptr;
-        bool returned = false;
+        bool returned = false, answered = false;  // neither: they are counted
         std::size_t firstItem = 0;
     };
 
     ClassUse use(Tree tree, std::size_t pair, int type) const;
 
     void arrived(bench::Arrival const& arrival) override;
-    // All but what is only counted (reliable data one way, of this sample, neither the first nor
-    // the last), which so needs no room on the stack.
+    // All but reliable data one way, of this sample, neither the first nor the last.
+    [[gnu::noinline]] void notCounted(bench::Arrival const& arrival);
+    // All but reliable data of this sample, neither the first nor the last.
     [[gnu::noinline]] void otherArrived(Route const& route, bench::Arrival const& arrival);
     [[gnu::noinline]] void ofAnotherSample(Route const& route, bench::Arrival const& arrival);
+    [[gnu::noinline]] void cameBack(Role& role, std::uint64_t stamp);
     void giveBack(Route const& route, bench::Arrival const& arrival);
     void subscribe(ClassUse const& use, Role& role, bool returned, int type);
     void warmUp();
     void send();
+    void ask();
     void flushAndDrain();
+    void awaitReturns();
     void flushReturns() {
-        if (!returns_.empty()) flushAllReturns();
+        if (!returns_.empty()) rti_.give(returns_);
     }
-    void flushAllReturns();
+    void hear();
     void pause();
     template <class Done>
     bool await(Done done);
@@ -111,7 +111,8 @@ private:
     std::array<Role*, kTopicsMax> counted_{};  // whose reliable data go one way, by topic
     // The roles that wait for instances of a class: of returns, and of what is sent.
     std::array<Role*, kClasses + 1> returned_{}, sent_{};
-    std::vector<Return> returns_, returning_;  // to be sent back; what is being sent back
+    bench::Answers returns_;
+    std::size_t rounds_ = 0;  // of a federate that does nothing but return, between two looks
     std::uint16_t tag_ = 0;
     bool silent_ = false;            // reliable data stopped coming; the sample is over
     std::uint64_t arrivals_ = 0;     // of any kind: progress

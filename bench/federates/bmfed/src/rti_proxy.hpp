@@ -95,6 +95,15 @@ public:
     void tick(double minSeconds, double maxSeconds) { endpoint_->tick(minSeconds, maxSeconds); }
     // evokeCallback(max): ends with the first callback.
     void wait(double maxSeconds) { endpoint_->wait(maxSeconds); }
+    // queue, flush and wait.
+    void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
+        endpoint_->exchange(item, stamp, maxSeconds);
+    }
+    // Sends back what has come; waits for such, so many times.
+    void give(bench::Answers& answers) { endpoint_->give(answers); }
+    void answer(bench::Answers& answers, std::size_t rounds, double maxSeconds) {
+        endpoint_->answer(answers, rounds, maxSeconds);
+    }
 
 private:
     // What a topic is: a class of a tree (kind without meaning), or a kind of the conversation.

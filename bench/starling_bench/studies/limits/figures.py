@@ -37,8 +37,7 @@ class Figure:
 
 def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
     """What is measured, in the order of a round."""
-    found = []
-    warm_up = max(trips // 10, 100)
+    found, warm_up = [], max(trips // 10, 100)
     for socket, one_cpu in (("unix", True), ("unix", False), ("tcp", True), ("tcp", False)):
         found.append(
             Figure(
@@ -76,7 +75,8 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
                     1e-3,
                 )
             )
-    return found + memory_figures(bench, trips, warm_up, updates)
+    found += memory_figures(bench, trips, warm_up, updates)
+    return found + direct_figures(bench, trips, warm_up, updates)
 
 
 def memory_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list[Figure]:
@@ -121,6 +121,49 @@ def memory_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list
     ):  # fmt: skip
         met = lambda x, m=least: x >= m  # noqa: E731
         found.append(Figure(name, limit, "k/s", "per_s", f">= {least}", met, ours, beside, 1e-3))
+    return found
+
+
+def direct_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list[Figure]:
+    """Those of a TCP link between two federates, beside raw TCP and Starling's own way through
+    rtiexec."""
+    found = []
+    for size, named in ((runs.BYTES, ""), (5000, ", 5 KB")):
+        for one_cpu in (True, False):
+            found.append(
+                Figure(
+                    f"round trip, direct{named}{', one CPU' if one_cpu else ''}",
+                    "raw tcp", "us", "p50_us", "<= 1.3", lambda x: x <= 1.3,
+                    lambda b=size: runs.round_trip(bench, "direct", trips, warm_up, b),
+                    lambda b=size: runs.raw(
+                        bench, "round-trip",
+                        socket="tcp", bytes=b, count=trips, warm_up=warm_up, relay=0,
+                    ),
+                    one_cpu=one_cpu,
+                )
+            )  # fmt: skip
+        count = updates if size == runs.BYTES else updates // 10
+        least = 1 if named else None
+        found.append(
+            Figure(
+                f"updates, direct{named}", "raw tcp, send() each", "k/s", "per_s",
+                f">= {least}" if least else "", least and (lambda x, m=least: x >= m),
+                lambda b=size, n=count: runs.stream(bench, "direct", n, b),
+                lambda b=size, n=count: runs.raw(
+                    bench, "stream", socket="tcp", bytes=b, count=n, relay=0, batch=0
+                ),
+                1e-3,
+            )
+        )  # fmt: skip
+    one = lambda socket: runs.stream(bench, socket, updates)  # noqa: E731
+    for name, limit, least, ours, beside in (
+        ("updates, direct", "through rtiexec", 2, lambda: one("direct"), lambda: one("tcp")),
+        ("deliveries to 8, direct", "to one", None,
+         lambda: runs.stream(bench, "direct", updates // 4, receivers=8), lambda: one("direct")),
+    ):  # fmt: skip
+        met = least and (lambda x, m=least: x >= m)
+        target = f">= {least}" if least else ""
+        found.append(Figure(name, limit, "k/s", "per_s", target, met, ours, beside, 1e-3))
     return found
 
 

@@ -33,12 +33,13 @@ class Bench:
     _env: dict[str, str]
 
     def group(self, socket: str = "unix") -> Group:
-        """Processes whose links are of this kind: "unix", "tcp", or "memory": data goes from
-        federate to federate, not by rtiexec."""
+        """Processes whose links are of this kind: "unix", "tcp", or "memory" or "direct": data goes
+        from federate to federate, in shared memory or by TCP, not by rtiexec."""
         env = self._env | {
             "STARLING_CONNECT_ADDRESS": self.tcp,
             "STARLING_NET_UNIX": "false" if socket == "tcp" else "true",
             "STARLING_TRANSPORT_SHARED_MEMORY": "auto" if socket == "memory" else "off",
+            "STARLING_TRANSPORT_PATH": "direct" if socket == "direct" else "forwarder",
         }
         return Group(_PROGRAM, env, self.logs)
 
@@ -60,7 +61,9 @@ async def serving(rti_root: Path, programs: Path, logs: Path, run: Run) -> Async
     env = prepared.env
     keep = ("STARLING_NET_RUN_DIR",)
     env = {k: v for k, v in env.items() if not k.startswith("STARLING_") or k in keep}
-    async with Group("starling", env, logs) as group:
+    # Which way data takes is the federates' choice.
+    ways = {"STARLING_TRANSPORT_SHARED_MEMORY": "auto", "STARLING_TRANSPORT_PATH": "direct"}
+    async with Group("starling", env | ways, logs) as group:
         server = await group.start("rtiexec", prepared.server, run_dir=env[keep[0]])
         ready = (await server.process.stdout.readline()).decode().split()
         if ready[:1] != ["ready"]:

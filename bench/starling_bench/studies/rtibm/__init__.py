@@ -34,7 +34,10 @@ class Rtibm(Study):
         return ["--immediate"] if any(test.loop_version == 4 for test in tests) else []
 
     def enlarge(self, spec: Spec, scale: float) -> None:
-        fields.enlarge(spec, scale)
+        spec.multiply("updates", scale)
+
+    def seconds(self, spec: Spec) -> float:
+        return fields.seconds(spec)
 
     def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
         return rows.row(store, sequence, execution, event)
@@ -65,6 +68,11 @@ class Rtibm(Study):
         from . import figures  # the libraries for figures take a second to load
 
         figures.write(store, summaries)
+
+    def renew(self, store: Store, summaries: list[dict]) -> None:
+        from . import figures
+
+        figures.write(store, summaries, done=False)
 
     def shortfall(self, summaries: list[dict]) -> str:
         lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")

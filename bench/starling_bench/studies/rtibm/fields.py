@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -58,11 +59,28 @@ class Test(Place):
 TestSpec = spec_of(Test, "mode_tolerance_ms")
 
 
-def enlarge(test: Spec, scale: float) -> None:
-    """So many times as many updates in every sample."""
-    many = test.updates if isinstance(test.updates, list) else [test.updates]
-    scaled = [max(1, round(updates * scale)) for updates in many]
-    test.updates = scaled if isinstance(test.updates, list) else scaled[0]
+# What a round trip, a message one way and what is around a sample take, roughly: on an idle machine
+# with two CPUs, an RTI with a server.
+_TRIP_S, _SLEEP_S, _MESSAGE_S, _SAMPLE_S = 1e-4, 1e-4, 2e-6, 0.1
+
+
+def seconds(test: Spec) -> float:
+    """About how long one of the tests takes that `test` stands for, on average."""
+    fields = test.lists()
+    mean = {k: fmean(fields[k]) for k in ("updates", "warm_up", "samples", "types", "instances")}
+    one_by_one = min(mean["types"] * mean["instances"], *map(float, fields["queued_updates_max"]))
+    each = []
+    for kind, loop, outstanding in itertools.product(
+        fields["kind"], fields["loop_version"], fields["outstanding_max"]
+    ):
+        if not kind.startswith("RT"):
+            each.append(_MESSAGE_S)
+            continue
+        # Without a limit a flush ends with a wait in which nothing comes.
+        idle = {1: fmean(fields["tick_min_s"]), 2: _SLEEP_S, 3: fmean(fields["tick_max_s"])}
+        silent = idle.get(loop, fmean(fields["tick_max_s"])) if outstanding == 0 else 0.0
+        each.append(_TRIP_S + (_SLEEP_S if loop == 2 else 0.0) + silent / one_by_one)
+    return mean["samples"] * (_SAMPLE_S + (mean["updates"] + mean["warm_up"]) * fmean(each))
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:

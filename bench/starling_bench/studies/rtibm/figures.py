@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from html import escape
+from pathlib import Path
 
 from ... import report
 from ...differences import on
@@ -11,19 +12,30 @@ from . import published, rows
 from .rows import VARIABLES, label
 
 
-def write(store: Store, summaries: list[dict]) -> None:
-    """Writes report.html and the figures into the store's directory."""
+def write(store: Store, summaries: list[dict], done: bool = True) -> None:
+    """Writes report.html and the figures into the store's directory; of a run that goes on what
+    takes no time."""
     page = Page(store)
     latency = [s for s in summaries if s["rtt_ms"]]
     throughput = [s for s in summaries if s["kind"] in ("OWOT", "OWIT")]
-    body = [_verdict(store, summaries), _fastest(summaries), *report.notes(store)]
-    if latency:
-        body += ["<h2>Round trip, times in ms</h2>", latency_table(latency),
-                 plots(curves(page, latency, _LATENCY))]  # fmt: skip
-    if throughput:
-        body += ["<h2>One-way throughput</h2>", throughput_table(throughput),
-                 plots(curves(page, throughput, _THROUGHPUT))]  # fmt: skip
-    body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
+    body = [] if done else [report.GOES_ON]
+    body += [_verdict(store, summaries), report.fastest(VARIABLES, summaries, _best)]
+    body += report.notes(store)
+    for title, table, of, what in (
+        ("Round trip, times in ms", latency_table, latency, _LATENCY),
+        ("One-way throughput", throughput_table, throughput, _THROUGHPUT),
+    ):
+        if of:
+            body += [f"<h2>{title}</h2>", table(of)]
+            body += [plots(curves(page, of, what))] if done else []
+    if done:
+        body += _behind(store, summaries, page, latency)
+    report.write(store, "RTIBM report", body)
+
+
+def _behind(store: Store, summaries: list[dict], page: Page, latency: list[dict]) -> list[str]:
+    """What stands behind the tables of all tests."""
+    body = report.ways(summaries, lambda s: s["transport"] == "best_effort")
     body.append(_carried(summaries))
     body += published.loops(summaries) + published.drops(summaries)
     if latency:
@@ -40,26 +52,10 @@ def write(store: Store, summaries: list[dict]) -> None:
              report.series(page, "Throughput, each sample", "updates/s", others, label)]
         )  # fmt: skip
         body += ["<h2>Every sample over time</h2>", drawn]
-    body += ["<h2>How this was measured</h2>", f"<p>{_METHOD}</p>"]
-    report.write(store, "RTIBM report", body)
+    return [*body, "<h2>How this was measured</h2>", f"<p>{_METHOD}</p>"]
 
 
-_METHOD = (
-    "Federates work in pairs, each talking only with itself. RTOL and RTIL: round trip of object "
-    "attributes and of interactions; OWOT and OWIT: one-way throughput of the same. Types, "
-    "instances, buffers and bytes are those of one sender. Round trip: time stamps of the sender's "
-    "monotonic clock, taken before the update is queued and again in the callback that returns it; "
-    "unlike the published loop, the returnee flushes its returns at once. Throughput: arrivals "
-    "between the first and the last callback, on the receiver's clock. The mean is the mean of the "
-    "sample means; its interval (95 %) is Student's t over the sample means for the mean's "
-    "logarithm, with the relative error (delta method), as no time or rate can be negative. The "
-    "deviation is that of all round trips. A percentile p stands only where there are at least "
-    "10/(1-p) values. Sent = received + lost; stragglers of an earlier sample (late) and what came "
-    "twice (doubled) are not counted as received. Hz is not 1/round trip when several round trips "
-    "are under way. Loops V1 and V3 with unlimited round trips under way wait up to the tick's "
-    "maximum after each flush: where such a figure is close to that maximum it is the tick's, not "
-    "the RTI's."
-)
+_METHOD = Path(__file__).with_name("method.txt").read_text(encoding="utf-8")
 
 
 def _verdict(store: Store, summaries: list[dict]) -> str:
@@ -71,20 +67,13 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     return report.verdict(store, text, bad=reliable > 0)
 
 
-def _fastest(summaries: list[dict]) -> str:
-    """Where several RTIs ran the same test: which had the better mean."""
-    lines = []
-    for title, group in VARIABLES.alike(summaries).items():
-        if len({on(s) for s in group}) < 2:
-            continue
-        if all(s["rtt_ms"] for s in group):
-            best = min(group, key=lambda s: s["rtt_ms"]["mean"])
-            figure = f"{ms(best['rtt_ms']['mean'])} ms"
-        else:
-            best = max(group, key=lambda s: s["rate_hz"]["mean"])
-            figure = f"{best['rate_hz']['mean']:,.0f} updates/s"
-        lines.append(f"<li>{escape(title)}: {escape(on(best))}, {figure}</li>")
-    return f"<p>Best mean per test:</p><ul>{''.join(lines)}</ul>" if lines else ""
+def _best(group: list[dict]) -> tuple[dict, str]:
+    """Of tests that are alike the one with the best mean, and that."""
+    if all(s["rtt_ms"] for s in group):
+        best = min(group, key=lambda s: s["rtt_ms"]["mean"])
+        return best, f"{ms(best['rtt_ms']['mean'])} ms"
+    best = max(group, key=lambda s: s["rate_hz"]["mean"])
+    return best, f"{best['rate_hz']['mean']:,.0f} updates/s"
 
 
 def _counts(s: dict) -> list[str]:

@@ -1,17 +1,12 @@
 """Tables in the layout of the source's, with its figures beside: loop selection, and drops."""
 
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 
-from ...differences import on
-from ...report import ms, text_table
+from ...report import by_rti, ms, text_table
 from .rows import latency
 
 _SOURCE = tomllib.loads(Path(__file__).with_name("published.toml").read_text(encoding="utf-8"))
-
-_Key = Callable[[dict], tuple[str, ...]]
-_Cell = Callable[[dict], str]
 
 
 def loops(summaries: list[dict]) -> list[str]:
@@ -26,7 +21,7 @@ def loops(summaries: list[dict]) -> list[str]:
     cell = lambda s: f"{ms(s['rtt_ms']['mean'])} / {s['rate_hz']['mean']:,.0f}"  # noqa: E731
     return [
         "<h2>Loop selection: ms / Hz</h2>",
-        _table(("CPUs", "test", "loop"), found, key, cell),
+        by_rti(("CPUs", "test", "loop"), found, key, cell),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("hosts", "test", "loop", *_SOURCE["loops"]["rtis"]), _SOURCE["loops"]["rows"]),
     ]
@@ -42,17 +37,7 @@ def drops(summaries: list[dict]) -> list[str]:
     cell = lambda s: f"{s['lost']:,} of {s['sent']:,}"  # noqa: E731
     return [
         "<h2>Drops against instances, best effort</h2>",
-        _table(("instances",), found, key, cell),
+        by_rti(("instances",), found, key, cell),
         "<p>Published with RTIBM (machines of 2002):</p>",
         text_table(("instances", *_SOURCE["drops"]["rtis"]), _SOURCE["drops"]["rows"]),
     ]
-
-
-def _table(head: tuple[str, ...], summaries: list[dict], key: _Key, cell: _Cell) -> str:
-    """A row per key, a column per RTI; several tests of one cell stand below each other."""
-    columns = list(dict.fromkeys(on(s) for s in summaries))
-    rows: dict[tuple[str, ...], dict[str, list[str]]] = {}
-    for s in summaries:
-        rows.setdefault(key(s), {}).setdefault(on(s), []).append(cell(s))
-    lines = [(*k, *("; ".join(by.get(c, ["-"])) for c in columns)) for k, by in rows.items()]
-    return text_table((*head, *columns), lines)

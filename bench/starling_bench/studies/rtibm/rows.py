@@ -8,6 +8,7 @@ import numpy as np
 from ... import stats
 from ...differences import WHERE, Question, on
 from ...errors import BenchError
+from ...plan import SWITCHES
 from ...store import Store
 from ...study import Columns
 from ...variables import Variable, Variables
@@ -54,6 +55,7 @@ VARIABLES = Variables(
         Variable(
             "bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off", line=True
         ),
+        *(Variable(switch.replace("_", " "), _setting(switch), line=True) for switch in SWITCHES),
         Variable("loop", lambda s: s["loop"], lambda v: f"V{v}", line=True),
         Variable("pairs", lambda s: s.get("pairs", 1), axis=True),
         Variable("types", lambda s: s["types"], axis=True, always=True),

@@ -1,0 +1,189 @@
+// The way of data, which nearly all of a sample is: send, flush, wait and answer. What is usual,
+// one peer by a link, stands here and takes few instructions; what is rare is called (mesh.cpp).
+#include <cerrno>
+
+#include "mesh.hpp"
+#include "socket.hpp"
+
+namespace bench {
+
+// Counts, unless it is the long way's turn, which counts itself.
+static inline bool notYet(unsigned& turn) {
+    if ((turn + 1) % kTurn == 0) return false;
+    ++turn;
+    return true;
+}
+
+// Data of one receiver, in the order of the items.
+void Mesh::send(std::size_t index, std::uint64_t stamp) {
+    Item& one = *items_[index];
+    Link* const to = one.only;
+    if (to == nullptr || !to->out.follows(one.at)) return sendOtherwise(one, stamp);
+    ++statistics_.sent;
+    one.stampAll(made_.data() + one.at, stamp);
+    to->out.extend(one.size);
+    if (to->out.size() >= kBundle) urge(*to);
+}
+
+// One message of data; where it ends, or `at` if that is something else, or not whole. A size below
+// that of a stamp is more than there can be, too.
+inline unsigned char const* Mesh::dataFrame(Link& from, unsigned char const* at, std::size_t room) {
+    std::size_t const least = sizeof(Header) + 8;  // with a stamp
+    if (room < least) return at;
+    std::size_t const size = get32(at);
+    std::uint32_t const item = get32(at + 4) - kData;  // of another frame: more than any
+    if (item >= from.known || size - 8 > room - least || !from.remotes[item].known) return at;
+    ++statistics_.arrived;
+    unsigned char const* const bytes = at + sizeof(Header);
+    data_->arrived(from.remotes[item].at(bytes, size));
+    return bytes + size;
+}
+
+// The same of many: nothing is looked at twice.
+unsigned char const* Mesh::dataFrames(Link& from, unsigned char const* at, std::size_t room) {
+    std::size_t const least = sizeof(Header) + 8;
+    Remote* const remotes = from.remotes.data();
+    std::size_t const known = from.known;
+    DataEvents& data = *data_;
+    std::uint64_t delivered = 0;
+    while (room >= least) {
+        std::size_t const size = get32(at);
+        std::uint32_t const item = get32(at + 4) - kData;
+        if (item >= known || size - 8 > room - least || !remotes[item].known) break;
+        unsigned char const* const bytes = at + sizeof(Header);
+        at = bytes + size;
+        room -= sizeof(Header) + size;
+        ++delivered;
+        data.arrived(remotes[item].at(bytes, size));
+    }
+    statistics_.arrived += delivered;
+    return at;
+}
+
+std::size_t Mesh::frames(Link& from, bool hand) {
+    std::uint64_t const before = statistics_.arrived;
+    std::size_t others = 0;
+    while (from.socket >= 0) {
+        if (hand && data_ != nullptr) {
+            unsigned char const* const begin = from.in.data();
+            std::size_t const room = from.filled - from.taken;
+            from.taken =
+                static_cast<std::size_t>(dataFrames(from, begin + from.taken, room) - begin);
+        }
+        if (from.filled - from.taken < sizeof(Header)) break;
+        std::size_t const taken = from.taken;
+        std::uint64_t const arrived = statistics_.arrived;
+        bool const handed = otherFrame(from, hand) > 0;
+        if (handed && statistics_.arrived == arrived) ++others;
+        if (from.taken == taken) break;  // it has not come as a whole
+    }
+    if (from.taken == from.filled) from.filled = from.taken = 0;
+    if (from.told < from.heard && from.socket >= 0) tell(from);
+    return statistics_.arrived - before + others;
+}
+
+// There is one peer, from which the kernel waits as long as is asked for, with nothing left of
+// before and nothing queued. Now and then the long way is taken: others may come.
+inline bool Mesh::usual(double seconds) const {
+    return lone_ != nullptr && lone_->filled == 0 && lone_->out.empty() &&
+           lone_->patience == seconds && data_ != nullptr;
+}
+
+// Then: what comes, by one call. True: something was delivered, or the time has passed.
+inline bool Mesh::hearLone(Link& from) {
+    ++statistics_.systemCalls;
+    long const n = receiveNow(from.socket, from.in.data(), kRead, 0);
+    if (n <= 0) return n < 0 && errno == EAGAIN;
+    unsigned char const* const end = from.in.data() + n;
+    std::uint64_t const before = statistics_.arrived;
+    unsigned char const* at = dataFrame(from, from.in.data(), static_cast<std::size_t>(n));
+    if (at == end) return true;
+    at = dataFrames(from, at, static_cast<std::size_t>(end - at));
+    if (at == end) return true;
+    from.taken = static_cast<std::size_t>(at - from.in.data());
+    return hearRest(from, static_cast<std::size_t>(n), before);
+}
+
+// Something was delivered, of what is behind data or with it.
+bool Mesh::hearRest(Link& from, std::size_t bytes, std::uint64_t before) {
+    from.filled = bytes;
+    return frames(from, true) > 0 || statistics_.arrived != before;
+}
+
+inline bool Mesh::hearUsual(double seconds) {
+    return usual(seconds) && notYet(turn_) && hearLone(*lone_);
+}
+
+// A message that is all there is to send leaves from where it is made. False: it is queued, or a
+// part of it.
+inline bool Mesh::sendLone(Link& to, std::size_t index, std::uint64_t stamp) {
+    Item& one = *items_[index];
+    if (one.only != &to || !to.out.empty() || !notYet(flushed_)) {
+        send(index, stamp);
+        return false;
+    }
+    ++statistics_.sent;
+    ++statistics_.systemCalls;
+    unsigned char* const frame = made_.data() + one.at;
+    one.stampAll(frame, stamp);
+    long const n = sendNow(to.socket, frame, one.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (static_cast<std::size_t>(n) == one.size) return true;
+    auto const left = static_cast<std::size_t>(n > 0 ? n : 0);
+    to.out.rest(one.at + left, one.size - left);
+    return false;
+}
+
+// What is queued for the only peer leaves by one call; false: not all of it.
+inline bool Mesh::writeLone() {
+    Link& to = *lone_;
+    if (!to.out.plain() || !notYet(flushed_)) return false;
+    auto const next = to.out.front(made_);
+    ++statistics_.systemCalls;
+    long const n = sendNow(to.socket, next.first, next.second, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n <= 0) return false;
+    to.out.leave(static_cast<std::size_t>(n));
+    return static_cast<std::size_t>(n) == next.second;
+}
+
+void Mesh::flush() {
+    Within const in(service_, "flush");
+    if (lone_ == nullptr || lone_->out.empty() || !writeLone()) flushAll();
+}
+
+void Mesh::wait(double maxSeconds) {
+    Within const in(service_, "wait");
+    if (!hearUsual(maxSeconds)) waitLonger(maxSeconds);
+}
+
+void Mesh::exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
+    Within const in(service_, "exchange");
+    Link* const to = lone_;
+    if (to == nullptr) send(item, stamp);
+    if (to == nullptr || !sendLone(*to, item, stamp)) flush();
+    if (!hearUsual(maxSeconds)) waitLonger(maxSeconds);
+}
+
+void Mesh::answer(Answers& answers, std::size_t rounds, double maxSeconds) {
+    Within const in(service_, "answer");
+    while (rounds > 0 && !answers.enough) {
+        // Nothing of what is usual changes as long as it goes on like that.
+        if (usual(maxSeconds)) {
+            Link& peer = *lone_;
+            for (; rounds > 0 && notYet(turn_) && hearLone(peer); --rounds) {
+                if (answers.empty()) return;
+                if (answers.size() != 1 || answers.enough) break;
+                auto const one = answers[0];
+                answers.clear();
+                if (sendLone(peer, one.item, one.stamp)) continue;
+                flush();
+                break;
+            }
+        }
+        if (answers.empty() && rounds > 0) waitLonger(maxSeconds);
+        if (answers.empty()) return;
+        give(answers);
+        rounds -= rounds > 0 ? 1 : 0;
+    }
+}
+
+}  // namespace bench

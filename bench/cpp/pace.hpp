@@ -1,0 +1,88 @@
+// A thread that is to do something so many times a second: it sleeps until absolute deadlines, so
+// that what one turn takes delays no other, and counts what came of them.
+#pragma once
+
+#include <time.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+
+namespace bench {
+
+// How many times were how long: four buckets for each power of two of nanoseconds, so a value is
+// known to a quarter of itself. Adding allocates nothing.
+class Histogram {
+public:
+    static constexpr unsigned kBuckets = 160;
+    void add(std::uint64_t ns) {
+        ++counts_[bucketOf(ns)];
+        if (ns > largest_) largest_ = ns;
+    }
+    std::array<std::uint64_t, kBuckets> const& counts() const { return counts_; }
+    std::uint64_t largest() const { return largest_; }
+
+    static unsigned bucketOf(std::uint64_t ns) {
+        if (ns < 4) return static_cast<unsigned>(ns);
+        unsigned const power = 63 - static_cast<unsigned>(__builtin_clzll(ns));
+        unsigned const at = 4 * (power - 1) + static_cast<unsigned>((ns >> (power - 2)) & 3);
+        return at < kBuckets ? at : kBuckets - 1;
+    }
+    // The least value of a bucket.
+    static std::uint64_t leastOf(unsigned bucket) {
+        if (bucket < 4) return bucket;
+        return std::uint64_t{4 + bucket % 4} << (bucket / 4 - 1);
+    }
+
+private:
+    std::array<std::uint64_t, kBuckets> counts_{};
+    std::uint64_t largest_ = 0;
+};
+
+// The arithmetic of deadlines; times are those of CLOCK_MONOTONIC, in ns.
+class Deadlines {
+public:
+    // The first of `hz` a second is at `start`.
+    Deadlines(std::uint64_t start, std::uint64_t hz) : start_(start), hz_(hz) {}
+
+    std::uint64_t number() const { return number_; }
+    // Of the next turn. No rounding adds up.
+    std::uint64_t next() const {
+        return start_ + number_ / hz_ * kSecond + number_ % hz_ * kSecond / hz_;
+    }
+    // That turn begins `now`. Deadlines that have passed meanwhile are missed: they get no turn.
+    void begun(std::uint64_t now) {
+        std::uint64_t const due = next();
+        std::uint64_t const late = now > due ? now - due : 0;
+        std::uint64_t const period = kSecond / hz_;
+        lateness_.add(late);
+        ++turns_;
+        if (late > period / 10) ++late_;
+        std::uint64_t const passed = late / period;
+        missed_ += passed;
+        number_ += 1 + passed;
+    }
+
+    std::uint64_t turns() const { return turns_; }
+    // Turns that began over a tenth of the period after their deadline.
+    std::uint64_t late() const { return late_; }
+    std::uint64_t missed() const { return missed_; }
+    Histogram const& lateness() const { return lateness_; }
+
+private:
+    static constexpr std::uint64_t kSecond = 1000000000;
+    std::uint64_t start_, hz_;
+    std::uint64_t number_ = 0, turns_ = 0, late_ = 0, missed_ = 0;
+    Histogram lateness_;
+};
+
+// Sleeps until then by CLOCK_MONOTONIC.
+inline void sleepUntil(std::uint64_t ns) {
+    timespec at;
+    at.tv_sec = static_cast<time_t>(ns / 1000000000);
+    at.tv_nsec = static_cast<long>(ns % 1000000000);
+    while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+    }
+}
+
+}  // namespace bench

@@ -1,0 +1,22 @@
+// What deadlines make of wake-ups, for tests: reads START HZ, then how late each turn begins, in
+// ns. Prints each turn's deadline, then turns, late, missed and the largest.
+#include <cinttypes>
+#include <cstdio>
+
+#include "pace.hpp"
+
+int main() {
+    std::uint64_t start = 0, hz = 0, late = 0;
+    if (std::scanf("%" SCNu64 " %" SCNu64, &start, &hz) != 2 || hz == 0) return 2;
+    bench::Deadlines deadlines(start, hz);
+    while (std::scanf("%" SCNu64, &late) == 1) {
+        std::uint64_t const due = deadlines.next();
+        std::printf("%" PRIu64 "\n", due);
+        deadlines.begun(due + late);
+    }
+    std::uint64_t in = 0;
+    for (auto const count : deadlines.lateness().counts()) in += count;
+    std::printf("%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", deadlines.turns(),
+                deadlines.late(), deadlines.missed(), deadlines.lateness().largest(), in);
+    return 0;
+}

@@ -1,0 +1,37 @@
+// The clock by which hosts date what they send to each other: CLOCK_MONOTONIC where all processes
+// run on one, or CLOCK_REALTIME where a daemon disciplines it. For tests an error may be put into
+// it, which is the host's to all that read it; no clock of the machine is touched.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace bench {
+
+class StationClock {
+public:
+    enum class Kind { monotonic, realtime };
+
+    // BENCH_CLOCK_OFFSET_NS and BENCH_CLOCK_DRIFT_PPM in the environment are its error; with
+    // BENCH_CLOCK_JUMP_NS it jumps by so many at SIGUSR1.
+    explicit StationClock(Kind kind = Kind::monotonic);
+
+    std::uint64_t nowNs() const {
+        timespec now;
+        ::clock_gettime(id_, &now);
+        std::uint64_t const ns = static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+                                 static_cast<std::uint64_t>(now.tv_nsec);
+        return wrong_ ? wrong(ns) : ns;
+    }
+
+private:
+    std::uint64_t wrong(std::uint64_t ns) const;
+
+    clockid_t id_;
+    bool wrong_ = false;
+    std::int64_t offsetNs_ = 0, jumpNs_ = 0;
+    double drift_ = 0;
+};
+
+}  // namespace bench

@@ -1,0 +1,277 @@
+#include "flows.hpp"
+
+#include <sys/resource.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pbom.hpp"
+
+namespace ec1 {
+
+namespace {
+
+// So many records wait for the disk, at most: 24 MB.
+std::uint64_t const kRoom = 1u << 20;
+// A publisher looks so often for what others say, ns.
+std::uint64_t const kLookNs = 20000000;
+// So many updates that are due are sent before it is looked at the clock again.
+int const kAtOnce = 16;
+
+void sleepUntil(std::uint64_t ns) {
+    timespec const at = {static_cast<time_t>(ns / 1000000000), static_cast<long>(ns % 1000000000)};
+    ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr);
+}
+
+}  // namespace
+
+std::uint64_t nowNs() {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+double cpuSeconds() {
+    rusage used;
+    ::getrusage(RUSAGE_SELF, &used);
+    auto const seconds = [](timeval const& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+std::string className(bool reliable, bool conflate) {
+    return std::string(reliable ? "PBOMreliable" : "PBOMbestEffort") + (conflate ? "Latest" : "");
+}
+
+Flows::Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic,
+             std::string const& me, std::string const& directory)
+    : endpoint_(endpoint),
+      test_(test),
+      topic_(topic),
+      me_(me),
+      directory_(directory),
+      byRti_(test.bundling) {
+    for (auto const& pair : test_.pairs) {
+        auto found = std::find(publishers_.begin(), publishers_.end(), pair.first);
+        if (found == publishers_.end()) found = publishers_.insert(found, pair.first);
+        auto const number = static_cast<std::size_t>(found - publishers_.begin());
+        flowOf_.resize(publishers_.size(), -1);
+        if (pair.first == me_) mine_ = static_cast<int>(number);
+        if (pair.second != me_) continue;
+        flowOf_[number] = static_cast<int>(from_.size());
+        from_.emplace_back();
+        from_.back().publisher = pair.first;
+    }
+}
+
+void Flows::declare() {
+    if (publishes()) endpoint_.publish(topic_, 1);
+    if (subscribes()) endpoint_.subscribe(topic_, 1);
+    if (publishes() || subscribes()) endpoint_.deliverTo(this);
+}
+
+void Flows::registerItems() {
+    if (!publishes()) return;
+    for (std::size_t e = 0; e < test_.entities; ++e) {
+        items_.push_back(endpoint_.addItem(topic_, 1, kHeaderBytes + test_.payload));
+    }
+}
+
+void Flows::probe() {
+    if (publishes()) sendOne(0, 0);
+    endpoint_.flush();
+}
+
+std::string Flows::missing() const {
+    for (auto const& flow : from_) {
+        if (!flow.heard) return "no update of '" + flow.publisher + "' has come";
+    }
+    std::size_t const expected = from_.size() * test_.entities;
+    if (discovered_ < expected) {
+        return std::to_string(discovered_) + " of " + std::to_string(expected) +
+               " instances were discovered";
+    }
+    return "";
+}
+
+// ---- publishing
+
+void Flows::begin(int sample, std::uint32_t tag) {
+    tag_ = tag;
+    sentCount_ = lateSends_ = unsent_ = 0;
+    for (auto& flow : from_) {
+        std::string const publisher = flow.publisher;
+        flow = Flow();
+        flow.publisher = publisher;
+        flow.heard = true;
+        flow.seen.assign(test_.entities * test_.updatesEach(), false);
+        flow.newest.assign(test_.entities, 0);
+    }
+    if (subscribes() && !directory_.empty()) {
+        log_.reset();
+        log_.reset(new bench::RecordLog<Record>(directory_ + "/flow_test" +
+                                                    std::to_string(test_.number) + "_" +
+                                                    std::to_string(sample) + "_" + me_ + ".raw",
+                                                kRoom));
+    }
+    lostBefore_ = endpoint_.statistics().lost;
+    cpuBefore_ = cpuSeconds();
+    beganNs_ = heardNs_ = nowNs();
+}
+
+void Flows::sendOne(std::uint64_t index, std::uint32_t tag) {
+    std::size_t const entity = index % test_.entities;
+    Pbom const pbom = {Pbom::identityOf(static_cast<std::size_t>(mine_), entity),
+                       static_cast<std::uint32_t>(index / test_.entities + 1), tag};
+    unsigned char behind[12];
+    pbom.write(behind);
+    endpoint_.fill(items_[entity], behind, sizeof behind);
+    endpoint_.send(items_[entity], nowNs());
+}
+
+void Flows::send(std::function<void()> const& between) {
+    std::uint64_t const each = test_.updatesEach(), total = each * test_.entities;
+    double const period = test_.period() * 1e9;
+    std::uint64_t const start = nowNs();
+    auto const due = [&](std::uint64_t index) {
+        double const turn = static_cast<double>(index / test_.entities);
+        double const share = test_.spread ? static_cast<double>(index % test_.entities) /
+                                                static_cast<double>(test_.entities)
+                                          : 0;
+        return start + static_cast<std::uint64_t>((turn + share) * period);
+    };
+    // Who is behind catches up, until the time is over; what is not sent then is not sent.
+    std::uint64_t const over =
+        start + static_cast<std::uint64_t>((static_cast<double>(each) + 1) * period);
+    std::uint64_t lookedNs = start, next = 0;
+    while (next < total) {
+        std::uint64_t now = nowNs();
+        if (now > over && test_.updates == 0) break;
+        bool const some = due(next) <= now;
+        for (int i = 0; i < kAtOnce && next < total && due(next) <= now; ++i, ++next) {
+            if (now - due(next) > static_cast<std::uint64_t>(period)) ++lateSends_;
+            sendOne(next, tag_);
+        }
+        if (some && !byRti_) endpoint_.flush();
+        now = nowNs();
+        if (now - lookedNs > kLookNs) {
+            lookedNs = now;
+            endpoint_.tick(0, 0);
+            between();
+        }
+        if (next < total && due(next) > nowNs()) {
+            sleepUntil(std::min(due(next), lookedNs + kLookNs + 1000000));
+        }
+    }
+    endpoint_.flush();
+    endedNs_ = nowNs();
+    sentCount_ = next;
+    unsent_ = total - next;
+}
+
+Json Flows::sent() const {
+    double const wall = static_cast<double>(endedNs_ - beganNs_) * 1e-9;
+    return {{"sent", sentCount_},
+            {"unsent", unsent_},
+            {"late_sends", lateSends_},
+            {"send_s", wall},
+            {"cpu", wall > 0 ? (cpuSeconds() - cpuBefore_) / wall : 0}};
+}
+
+// ---- subscribing
+
+void Flows::arrived(bench::Arrival const& arrival) {
+    std::uint64_t const now = nowNs();
+    if (arrival.topic != topic_ || arrival.data == nullptr || arrival.bytes < kHeaderBytes) return;
+    Pbom const pbom = Pbom::read(arrival.data + 8);
+    if (pbom.publisher() >= flowOf_.size() || flowOf_[pbom.publisher()] < 0) return;
+    Flow& flow = from_[static_cast<std::size_t>(flowOf_[pbom.publisher()])];
+    if (pbom.test == 0) {
+        flow.heard = true;
+        return;
+    }
+    if (pbom.test != tag_) {
+        ++flow.late;
+        return;
+    }
+    heardNs_ = now;
+    bool const right = arrival.bytes == kHeaderBytes + test_.payload &&
+                       pbom.entity() < test_.entities && pbom.sequence >= 1 &&
+                       pbom.sequence <= test_.updatesEach();
+    if (!right) {
+        ++flow.wrong;
+        return;
+    }
+    count(flow, pbom.publisher(), pbom.entity(), pbom.sequence, arrival.stamp, now);
+}
+
+void Flows::count(Flow& flow, std::size_t publisher, std::size_t entity, std::uint32_t sequence,
+                  std::uint64_t stamp, std::uint64_t now) {
+    auto const latency = static_cast<std::int64_t>(now - stamp);
+    auto const place = flow.seen.begin() +
+                       static_cast<std::ptrdiff_t>(entity * test_.updatesEach() + sequence - 1);
+    bool const first = !*place;
+    if (first) {
+        *place = true;
+        ++flow.unique;
+        if (sequence < flow.newest[entity]) ++flow.reordered;
+        else flow.newest[entity] = sequence;
+        double const value = static_cast<double>(latency), off = value - flow.mean;
+        flow.mean += off / static_cast<double>(flow.unique);
+        flow.squares += off * (value - flow.mean);
+        if (flow.unique == 1) flow.least = flow.most = latency;
+        flow.least = std::min(flow.least, latency);
+        flow.most = std::max(flow.most, latency);
+        flow.firstStamp = flow.unique == 1 ? stamp : std::min(flow.firstStamp, stamp);
+        flow.lastStamp = std::max(flow.lastStamp, stamp);
+        flow.lastArrival = now;
+    } else {
+        ++flow.duplicates;
+    }
+    if (log_) {
+        log_->put({stamp, latency, sequence, static_cast<std::uint16_t>(entity),
+                   static_cast<std::uint8_t>(publisher), static_cast<std::uint8_t>(first)});
+    }
+}
+
+bool Flows::complete(Json const& sent, double patience) const {
+    bool const all = std::all_of(from_.begin(), from_.end(), [&](Flow const& flow) {
+        return flow.unique >= sent.value(flow.publisher, std::uint64_t{0});
+    });
+    return all || static_cast<double>(nowNs() - heardNs_) * 1e-9 > patience;
+}
+
+Json Flows::received() {
+    std::uint64_t const dropped = log_ ? log_->end() : 0;
+    log_.reset();
+    double const wall = static_cast<double>(nowNs() - beganNs_) * 1e-9;
+    double const cpu = wall > 0 ? (cpuSeconds() - cpuBefore_) / wall : 0;
+    std::uint64_t const lost = endpoint_.statistics().lost - lostBefore_;
+    Json flows = Json::array();
+    for (auto const& flow : from_) {
+        double const n = static_cast<double>(flow.unique);
+        double const took = flow.lastArrival > flow.firstStamp
+                                ? static_cast<double>(flow.lastArrival - flow.firstStamp) * 1e-9
+                                : 0;
+        flows.push_back({{"publisher", flow.publisher},
+                         {"received", flow.unique},
+                         {"duplicates", flow.duplicates},
+                         {"reordered", flow.reordered},
+                         {"late", flow.late},
+                         {"wrong", flow.wrong},
+                         {"lost_on_the_way", lost},
+                         {"took_s", took},
+                         {"mean_ns", flow.mean},
+                         {"sd_ns", flow.unique > 1 ? std::sqrt(flow.squares / (n - 1)) : 0},
+                         {"min_ns", flow.least},
+                         {"max_ns", flow.most},
+                         {"unrecorded", dropped},
+                         {"cpu", cpu}});
+    }
+    return flows;
+}
+
+}  // namespace ec1

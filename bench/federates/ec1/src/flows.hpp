@@ -1,0 +1,96 @@
+// One federate's part in a test: what it publishes, and what came of all that it subscribes to.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "endpoint.hpp"
+#include "record_log.hpp"
+#include "test.hpp"
+
+namespace ec1 {
+
+// An update as it came, in the file of a sample; little-endian.
+struct Record {
+    std::uint64_t stamp;   // of the publisher's clock, ns
+    std::int64_t latency;  // ns
+    std::uint32_t sequence;
+    std::uint16_t entity;
+    std::uint8_t publisher;
+    std::uint8_t first;  // 0: it had come before
+};
+static_assert(sizeof(Record) == 24, "as it stands in files");
+
+// The PBOM's class for a transportation; "Latest" where what is not read is overwritten.
+std::string className(bool reliable, bool conflate);
+
+class Flows final : public bench::DataEvents {
+public:
+    // `topic` is that of the test's class.
+    Flows(bench::Endpoint& endpoint, Test const& test, bench::TopicId topic, std::string const& me,
+          std::string const& directory);
+
+    bool publishes() const { return mine_ >= 0; }
+    bool subscribes() const { return !from_.empty(); }
+    void declare();
+    void registerItems();
+    void discovered(bench::TopicId topic) { discovered_ += topic == topic_ ? 1 : 0; }
+    // An update that is in no sample: who hears it knows that the way is there.
+    void probe();
+    // The publishers whose items or probes have not come; empty: all have.
+    std::string missing() const;
+
+    void begin(int sample, std::uint32_t tag);
+    // Sends all of the sample, at its pace; `between` is called now and then.
+    void send(std::function<void()> const& between);
+    // So much as was sent by each publisher has come, or is not to come any more.
+    bool complete(Json const& sent, double patience) const;
+    // What a publisher did.
+    Json sent() const;
+    // What a subscriber saw, a flow each. Ends the sample.
+    Json received();
+
+private:
+    struct Flow {
+        std::string publisher;
+        bool heard = false;
+        std::vector<bool> seen;             // by entity and sequence number
+        std::vector<std::uint32_t> newest;  // by entity
+        std::uint64_t unique = 0, duplicates = 0, reordered = 0, late = 0, wrong = 0;
+        std::uint64_t firstStamp = 0, lastStamp = 0, lastArrival = 0;
+        double mean = 0, squares = 0;  // of latencies, ns (Welford)
+        std::int64_t least = 0, most = 0;
+    };
+    void arrived(bench::Arrival const& arrival) override;
+    void count(Flow& flow, std::size_t publisher, std::size_t entity, std::uint32_t sequence,
+               std::uint64_t stamp, std::uint64_t now);
+    void sendOne(std::uint64_t index, std::uint32_t tag);
+
+    bench::Endpoint& endpoint_;
+    Test const test_;
+    bench::TopicId const topic_;
+    std::string const me_, directory_;
+    std::vector<std::string> publishers_;  // of the test, in order
+    int mine_ = -1;                        // this one's number among them
+    std::vector<int> flowOf_;              // by publisher; -1: not subscribed to
+    std::vector<Flow> from_;
+    std::size_t discovered_ = 0;
+    std::vector<std::size_t> items_;
+    bool byRti_;  // the RTI decides when what is sent leaves
+
+    std::uint32_t tag_ = 0;
+    std::uint64_t sentCount_ = 0, lateSends_ = 0, unsent_ = 0;
+    std::uint64_t beganNs_ = 0, endedNs_ = 0, heardNs_ = 0;
+    std::uint64_t lostBefore_ = 0;
+    double cpuBefore_ = 0;
+    std::unique_ptr<bench::RecordLog<Record>> log_;
+};
+
+// What the process has used of CPUs, s.
+double cpuSeconds();
+std::uint64_t nowNs();
+
+}  // namespace ec1

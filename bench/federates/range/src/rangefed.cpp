@@ -1,0 +1,314 @@
+// rangefed: the user interface's side of a federate, without a window. It starts the interface,
+// commands it by two events, reads its ring and writes the log; with --lines it is what terminal
+// and web page show. Words at the standard input: start, resign, log on, log off.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "ring_reader.hpp"
+#include "sample_log.hpp"
+
+namespace {
+
+using nlohmann::json;
+using range::Shared;
+
+volatile std::sig_atomic_t stopAsked = 0;
+
+extern "C" void askStop(int signal) { stopAsked = signal; }
+
+struct Failure : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+struct Options {
+    bool lines = false, await = false, elements = false;
+    int attach = 0;  // the process of an interface that runs
+    int everyMs = 200;
+    std::string name = "federate", out;
+    std::vector<std::string> interface;  // its command
+};
+
+std::string besideMe(char const* name) {
+    char path[PATH_MAX];
+    ssize_t const length = ::readlink("/proc/self/exe", path, sizeof path);
+    std::string const me(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+    return me.substr(0, me.rfind('/') + 1) + name;
+}
+
+int numberOf(std::string const& option, std::string const& text) {
+    char* end = nullptr;
+    long const value = std::strtol(text.c_str(), &end, 10);
+    if (end == text.c_str() || *end != 0 || value < 1 || value > INT_MAX) {
+        throw Failure(option + ": '" + text + "' is no number");
+    }
+    return static_cast<int>(value);
+}
+
+// Its own options end at the first that it does not know: those are the interface's.
+Options parse(int argc, char** argv) {
+    Options o;
+    std::vector<std::string> given(argv + 1, argv + argc);
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        auto const value = [&] {
+            if (i + 1 == given.size()) throw Failure(given[i] + " needs a value");
+            return given[++i];
+        };
+        std::string const option = given[i];
+        if (option == "--lines") o.lines = true;
+        else if (option == "--await") o.await = true;
+        else if (option == "--elements") o.elements = true;
+        else if (option == "--every-ms") o.everyMs = numberOf(option, value());
+        else if (option == "--attach") o.attach = numberOf(option, value());
+        else {
+            // What both need to know.
+            if (option == "--name" && i + 1 < given.size()) o.name = given[i + 1];
+            if (option == "--out" && i + 1 < given.size()) o.out = given[i + 1];
+            o.interface.push_back(option);
+            if (i + 1 < given.size() && option.compare(0, 2, "--") == 0 &&
+                given[i + 1].compare(0, 2, "--") != 0) {
+                o.interface.push_back(given[++i]);
+            }
+        }
+    }
+    return o;
+}
+
+Shared* map(int memory) {
+    void* const at = ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (at == MAP_FAILED) throw Failure(std::string("no shared memory: ") + std::strerror(errno));
+    return static_cast<Shared*>(at);
+}
+
+class Reader {
+public:
+    explicit Reader(Options const& options) : o_(options) {
+        o_.attach != 0 ? attach() : start();
+        if (!o_.out.empty()) log_.reset(new range::SampleLog(o_.out, o_.name));
+    }
+
+    // Until the interface has ended; its exit code.
+    int run() {
+        if (!o_.await && o_.attach == 0) shared_->start.store(1);
+        for (bool ended = false; !ended;) {
+            // What it wrote before it ended is read, too.
+            ended = hasEnded();
+            read();
+            if (ended) break;
+            listen();
+            if (stopAsked != 0) forward();
+        }
+        return conclude();
+    }
+
+private:
+    void start() {
+        int const memory = ::memfd_create("range", 0);
+        if (memory < 0 || ::ftruncate(memory, sizeof(Shared)) != 0) {
+            throw Failure(std::string("no memory to share: ") + std::strerror(errno));
+        }
+        shared_ = map(memory);
+        shared_->magic = Shared::kMagic;
+        shared_->logging.store(o_.out.empty() ? 0 : 1);
+        std::vector<std::string> words{besideMe("range-interface"), "--memory",
+                                       std::to_string(memory)};
+        words.insert(words.end(), o_.interface.begin(), o_.interface.end());
+        std::vector<char*> arguments;
+        for (auto& word : words) arguments.push_back(&word[0]);
+        arguments.push_back(nullptr);
+        child_ = ::fork();
+        if (child_ < 0) throw Failure(std::string("can't start: ") + std::strerror(errno));
+        if (child_ == 0) {
+            // What it says is this one's log; lines are for who displays.
+            if (o_.lines) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+            int const none = ::open("/dev/null", O_RDONLY);
+            ::dup2(none, STDIN_FILENO);
+            ::execv(arguments[0], arguments.data());
+            std::cerr << "rangefed: can't start " << words[0] << ": " << std::strerror(errno)
+                      << std::endl;
+            ::_exit(2);
+        }
+        pid_ = child_;
+        ::close(memory);
+        ring_.reset(new range::RingReader(*shared_));
+    }
+
+    // The descriptor of the memory, of the interface's process.
+    void attach() {
+        pid_ = o_.attach;
+        std::string const folder = "/proc/" + std::to_string(pid_) + "/fd/";
+        for (int fd = 3; fd < 1024; ++fd) {
+            char to[PATH_MAX];
+            ssize_t const n = ::readlink((folder + std::to_string(fd)).c_str(), to, sizeof to);
+            if (n < 0 || std::string(to, static_cast<std::size_t>(n)).find("memfd:range") ==
+                             std::string::npos) {
+                continue;
+            }
+            int const memory = ::open((folder + std::to_string(fd)).c_str(), O_RDWR | O_CLOEXEC);
+            if (memory < 0) continue;
+            shared_ = map(memory);
+            ::close(memory);
+            if (shared_->magic != Shared::kMagic) {
+                throw Failure("process " + std::to_string(pid_) + " is of another version");
+            }
+            if (o_.name == "federate" && shared_->name[0] != 0) o_.name = shared_->name;
+            ring_.reset(new range::RingReader(*shared_));
+            return;
+        }
+        throw Failure("process " + std::to_string(pid_) + " is no interface, or another user's");
+    }
+
+    bool hasEnded() {
+        if (child_ > 0) return ::waitpid(child_, &status_, WNOHANG) == child_;
+        // Nobody may have asked yet what became of it.
+        std::ifstream in("/proc/" + std::to_string(pid_) + "/stat");
+        std::string stat;
+        std::getline(in, stat);
+        auto const behind = stat.rfind(") ");
+        return behind == std::string::npos || stat[behind + 2] == 'Z' || stat[behind + 2] == 'X';
+    }
+
+    void read() {
+        std::vector<range::Element> const elements = ring_->read();
+        shared_->read.fetch_add(elements.size());
+        shared_->overrun.fetch_add(ring_->missed() - missed_);
+        bool const logging = log_ && shared_->logging.load() != 0;
+        if (ring_->missed() != missed_) {
+            std::uint64_t const more = ring_->missed() - missed_;
+            missed_ = ring_->missed();
+            std::cerr << "rangefed: overrun: " << more << " elements of the ring were missed"
+                      << std::endl;
+            tell({{"event", "overrun"}, {"missed", more}, {"all", missed_}});
+        }
+        if (logging && o_.elements) log_->keep(elements, shared_->test.load());
+        if (log_) log_->drain(*shared_, logging);
+        else discard();
+        shared_->readTo.store(ring_->until());
+        if (!o_.lines) return;
+        for (auto const& element : elements) show(element);
+        tell({{"event", "state"},
+              {"state", shared_->state.load()},
+              {"logging", logging},
+              {"elements", ring_->count()},
+              {"overrun", ring_->missed()},
+              {"samples", shared_->put.load()},
+              {"dropped", shared_->dropped.load()},
+              {"deadlines_missed", shared_->missed.load()},
+              {"deadlines_late", shared_->late.load()},
+              {"lateness_max_ns", shared_->lateNsMax.load()}});
+    }
+    void discard() {
+        std::uint64_t const put = shared_->put.load(std::memory_order_acquire);
+        shared_->taken.store(put);
+        shared_->written.store(put);
+    }
+
+    void show(range::Element const& element) {
+        json federates = json::array();
+        for (auto const& e : element.entries) {
+            if (e.handle == 0) continue;
+            federates.push_back({e.handle, e.count, e.currentNs, e.deliveryNs});
+        }
+        tell({{"event", "element"},
+              {"number", element.number},
+              {"own", shared_->own.load()},
+              {"at", element.atNs},
+              {"federates", federates}});
+    }
+    void tell(json const& line) {
+        if (o_.lines) std::cout << line.dump() << std::endl;
+    }
+
+    // Waits until it is time to read again, and does what is asked meanwhile.
+    void listen() {
+        bool const words = o_.lines || o_.await;
+        // Who measures tests waits for the log at their ends.
+        pollfd watch{words && !closed_ ? STDIN_FILENO : -1, POLLIN, 0};
+        if (::poll(&watch, 1, o_.everyMs) <= 0 || watch.revents == 0) return;
+        char part[256];
+        ssize_t const n = ::read(STDIN_FILENO, part, sizeof part);
+        if (n <= 0) {
+            closed_ = true;
+            return;
+        }
+        in_.append(part, static_cast<std::size_t>(n));
+        for (std::size_t end; (end = in_.find('\n')) != std::string::npos; in_.erase(0, end + 1)) {
+            obey(in_.substr(0, end));
+        }
+    }
+    void obey(std::string const& word) {
+        if (word == "start") {
+            shared_->start.store(1);
+        } else if (word == "resign") {
+            turns_ = shared_->turns.load();
+            shared_->resign.store(1);
+        } else if (word == "log on" || word == "log off") shared_->logging.store(word == "log on");
+        else tell({{"event", "unknown"}, {"word", word}});
+    }
+    void forward() {
+        if (child_ > 0) ::kill(child_, stopAsked);
+        else stopped_ = true;
+        if (stopped_) std::exit(0);
+    }
+
+    int conclude() {
+        if (child_ <= 0) {
+            tell({{"event", "ended"}, {"why", "the interface has ended"}});
+            return 0;
+        }
+        if (WIFEXITED(status_)) {
+            int const code = WEXITSTATUS(status_);
+            std::uint64_t const turns = turns_ != 0 ? shared_->turns.load() - turns_ : 0;
+            tell({{"event", "ended"},
+                  {"code", code},
+                  {"why", shared_->error},
+                  {"turns_after_resign", turns}});
+            return code;
+        }
+        int const signal = WTERMSIG(status_);
+        std::string const why = "the interface was ended by signal " + std::to_string(signal);
+        tell({{"event", "ended"}, {"code", 1}, {"why", why}});
+        if (stopAsked != 0) {
+            std::signal(stopAsked, SIG_DFL);
+            std::raise(stopAsked);
+        }
+        std::cerr << "rangefed: " << why << std::endl;
+        return 1;
+    }
+
+    Options o_;
+    Shared* shared_ = nullptr;
+    pid_t child_ = 0, pid_ = 0;
+    int status_ = 0;
+    std::unique_ptr<range::RingReader> ring_;
+    std::unique_ptr<range::SampleLog> log_;
+    std::uint64_t missed_ = 0, turns_ = 0;  // turns: of the interface, when it was told to resign
+    std::string in_;
+    bool closed_ = false, stopped_ = false;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::signal(SIGTERM, askStop);
+    std::signal(SIGINT, askStop);
+    std::signal(SIGPIPE, SIG_IGN);
+    try {
+        return Reader(parse(argc, argv)).run();
+    } catch (std::exception const& e) {
+        std::cerr << "rangefed: " << e.what() << std::endl;
+        return 2;
+    }
+}

@@ -1,0 +1,145 @@
+#include "instrument.hpp"
+
+#include <endian.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace bench {
+
+namespace {
+
+// FNV-1a, folded: two records of one exercise are seldom taken for each other.
+std::uint16_t numberOf(std::string const &name) {
+    std::uint32_t hash = 2166136261u;
+    for (unsigned char const c : name) hash = (hash ^ c) * 16777619u;
+    return static_cast<std::uint16_t>(hash ^ (hash >> 16));
+}
+
+std::size_t const kRest = sizeof(RecordHead) - 8;  // of the head behind the time
+
+}  // namespace
+
+Instrument::Instrument(Options options, Events &events, StationClock const &clock)
+    : options_(std::move(options)),
+      events_(events),
+      clock_(clock),
+      endpoint_(loadEndpoint(options_.adapter, *this, &service_)) {}
+
+Instrument::~Instrument() = default;
+
+void Instrument::connect() {
+    endpoint_->connect(options_.localSettings,
+                       options_.immediate ? Callbacks::immediate : Callbacks::evoked);
+}
+
+bool Instrument::join() {
+    if (!endpoint_->join(options_.session, options_.fom, options_.member)) return false;
+    words_ = endpoint_->add({"Word", Topic::Kind::text, true, {"what", "test", "from", "more"}});
+    records_[0] = endpoint_->add({"RecordBestEffort", Topic::Kind::object, false, {"value"}});
+    records_[1] = endpoint_->add({"Record", Topic::Kind::object, true, {"value"}});
+    endpoint_->publish(words_, 4);
+    endpoint_->subscribe(words_, 4);
+    endpoint_->deliverTo(this);
+    return true;
+}
+
+void Instrument::resign() { endpoint_->resign(); }
+
+void Instrument::declare(std::string const &record, std::size_t bytes, bool reliable) {
+    Capabilities const can = endpoint_->capabilities();
+    if (reliable ? !can.reliable : !can.bestEffort) {
+        throw EndpointError(endpoint_->version() + " has no transportation '" +
+                            (reliable ? "reliable'" : "best_effort'"));
+    }
+    if (bytes > can.messageBytesMax) {
+        throw EndpointError("a record has " + std::to_string(bytes) + " bytes; " +
+                            endpoint_->version() + " carries " +
+                            std::to_string(can.messageBytesMax));
+    }
+    others_ = gone_ = 0;
+    head_ = RecordHead{0, 0, static_cast<std::uint16_t>(options_.station), numberOf(record)};
+    out_.assign(bytes - 8, 0x5a);
+    TopicId const topic = records_[reliable];
+    endpoint_->publish(topic, 1);
+    item_ = endpoint_->addItem(topic, 1, bytes);
+    filled_ = true;
+    endpoint_->subscribe(topic, 1);
+}
+
+void Instrument::withdraw() { endpoint_->withdraw(); }
+
+void Instrument::fill(unsigned char const *bytes, std::size_t size) {
+    std::memcpy(out_.data() + kRest, bytes, std::min(size, out_.size() - kRest));
+    filled_ = true;
+}
+
+void Instrument::prime() {
+    send();
+    filled_ = true;
+    endpoint_->flush();
+}
+
+std::uint64_t Instrument::update() {
+    ++head_.count;
+    return send();
+}
+
+std::uint64_t Instrument::send() {
+    std::uint32_t const count = htole32(head_.count);
+    std::uint16_t const station = htole16(head_.station), record = htole16(head_.record);
+    std::memcpy(out_.data(), &count, sizeof count);
+    std::memcpy(out_.data() + 4, &station, sizeof station);
+    std::memcpy(out_.data() + 6, &record, sizeof record);
+    // Padding that has not changed is there.
+    endpoint_->fill(item_, out_.data(), filled_ ? out_.size() : kRest);
+    filled_ = false;
+    head_.sentNs = clock_.nowNs();
+    endpoint_->send(item_, head_.sentNs);
+    return head_.sentNs;
+}
+
+void Instrument::turnUntil(std::uint64_t monotonicNs) {
+    timespec now;
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    std::uint64_t const is = static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+                             static_cast<std::uint64_t>(now.tv_nsec);
+    if (monotonicNs <= is) return endpoint_->tick(0, 0);
+    double const left = static_cast<double>(monotonicNs - is) * 1e-9;
+    endpoint_->tick(left, left);
+}
+
+void Instrument::arrived(Arrival const &arrival) {
+    std::uint64_t const now = clock_.nowNs();
+    RecordHead head;
+    if (arrival.bytes < sizeof head) {
+        ++foreign_;
+        return;
+    }
+    head.sentNs = arrival.stamp;
+    std::memcpy(reinterpret_cast<unsigned char *>(&head) + 8, arrival.data + 8, kRest);
+    head.count = le32toh(head.count);
+    head.station = le16toh(head.station);
+    head.record = le16toh(head.record);
+    if (head.record != head_.record || head.station == 0 || head.station > kStationsMax) {
+        ++foreign_;
+        return;
+    }
+    if (head.station == head_.station && problem_.empty()) {
+        problem_ = "another instrument has the station's number " +
+                   std::to_string(options_.station) + ", too";
+        return;
+    }
+    events_.arrived(head, now, arrival.data + sizeof head,
+                    static_cast<std::size_t>(arrival.bytes) - sizeof head);
+}
+
+void Instrument::said(TopicId topic, std::vector<std::string> const &values) {
+    if (topic == words_ && values.size() == 4) events_.said(values);
+}
+
+void Instrument::connectionLost(std::string const &reason) {
+    if (problem_.empty()) problem_ = "connection to the RTI lost: " + reason;
+}
+
+}  // namespace bench

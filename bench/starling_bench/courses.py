@@ -1,0 +1,69 @@
+"""A series of times, message by message: drawn whole against its budget; what returns in it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import periods, report
+from .oneway import Flow
+from .report import Page, plt
+
+# So many pixels has a figure across; of each, the lowest and the highest are drawn.
+_COLUMNS = 900
+
+
+@dataclass(frozen=True)
+class Course:
+    """One line of a figure."""
+
+    name: str
+    flow: Flow
+    raw: bool = False  # without an RTI: the limit beside one
+    grey: bool = False  # its sender did not hold its rate
+
+
+def figure(page: Page, title: str, caption: str, lines: list[Course], budget_ms: float) -> str:
+    """Delivery time against message count for the whole run, the budget as a line."""
+    drawn, axes = plt.subplots(figsize=(8, 4))
+    for index, line in enumerate(lines):
+        count, ms = seen(line.flow.count, line.flow.ms)
+        look = report.style(index) | {"marker": ""} | ({"color": "#888888"} if line.grey else {})
+        name = f"{line.name} (raw limit)" if line.raw else line.name
+        (made,) = axes.plot(count, ms, lw=0.8, ls="--" if line.raw else "-", label=name, **look)
+        made.set_gid(f"line-{index}")
+    axes.axhline(budget_ms, color="#c92a2a", lw=1.2, label=f"budget {budget_ms:.4g} ms")
+    axes.set(title=title, xlabel="message count", ylabel="delivery time, ms")
+    axes.set_ylim(bottom=min(0, axes.get_ylim()[0]))
+    report.legend(axes, len(lines) + 1)
+    return page.figure(drawn, caption)
+
+
+def seen(count: np.ndarray, ms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is seen of a line: of every pixel the lowest and the highest."""
+    if len(count) <= 2 * _COLUMNS:
+        return count, ms
+    column = (count - count[0]) * _COLUMNS // max(int(count[-1] - count[0]), 1)
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    order = np.lexsort((ms, column))
+    ends = np.append(starts[1:], len(count)) - 1
+    shown = np.unique(np.concatenate([order[starts], order[ends]]))
+    return count[shown], ms[shown]
+
+
+_FOUND_HOW = (
+    "Spikes by their intervals, waves by Lomb and Scargle's periodogram; what noise shows in less "
+    "than 1 % of series. The correlation is that of the series with itself one period later. "
+)
+
+
+def found_periods(lines: list[tuple[str, str, Flow]]) -> list[str]:
+    """What comes back in each flow: on what, which flow, and its times."""
+    found = [
+        (on, what, f"{p.kind} every {p.period_s:.4g} s, {p.size:.3g} ms high",
+         "< 1e-6" if p.p < 1e-6 else f"{p.p:.2g}", f"{p.correlation:.2f}")
+        for on, what, flow in lines for p in periods.find(flow.seconds, flow.ms)
+    ]  # fmt: skip
+    if not found:
+        return ["<h2>Periods</h2>", f"<p>{_FOUND_HOW}None was found.</p>"]
+    head = ("RTI", "flow", "what", "p", "correlation")
+    return ["<h2>Periods</h2>", f"<p>{_FOUND_HOW}</p>", report.text_table(head, found)]

@@ -1,0 +1,119 @@
+"""Estimates with 95 % intervals from samples that were taken in rounds: in each round every test
+has one sample, so what drifts meets all of them, and only differences within a round count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """With its interval; none where there are too few samples."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """The interval does not hold zero."""
+        return self.low is not None and not self.low <= 0 <= self.high
+
+    @property
+    def width(self) -> float | None:
+        """Half of the interval in parts of the value; None if that may be 0."""
+        return (self.high - self.low) / 2 / abs(self.value) if self.known else None
+
+    def text(self, unit: str = "") -> str:
+        if self.low is None:
+            return f"{self.value:.3g}{unit} (no interval: one sample)"
+        return f"{self.value:.3g}{unit} ({self.low:.3g} to {self.high:.3g})"
+
+
+def _estimate(value: float, error: float, freedom: int) -> Estimate:
+    from scipy.special import stdtrit  # takes half a second to load
+
+    if freedom < 1:
+        return Estimate(value)
+    half = float(stdtrit(freedom, 0.975)) * error
+    return Estimate(value, value - half, value + half)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A straight line in several variables: what a step of each makes, and a step of all `weights`
+    together; what the line leaves of each test."""
+
+    base: float  # where all variables are 0, mean of the rounds
+    slopes: tuple[Estimate, ...]
+    residuals: tuple[float, ...]  # mean over the rounds, by test
+    _covariance: np.ndarray
+    _freedom: int
+
+    def combined(self, weights: Sequence[float]) -> Estimate:
+        """What a step of so much of each variable makes."""
+        w = np.asarray(weights, float)
+        value = float(w @ [slope.value for slope in self.slopes])
+        return _estimate(value, float(np.sqrt(w @ self._covariance @ w)), self._freedom)
+
+    def percent(self, weights: Sequence[float]) -> Estimate:
+        """The same of the base."""
+        one = self.combined(weights)
+        ends = (one.value, one.low, one.high)
+        return Estimate(*(None if v is None else 100 * v / self.base for v in ends))
+
+    def words(self, names: Sequence[str], unit: str) -> list[str]:
+        """What a step of each variable costs, or that no cost is found."""
+        return [
+            f"each {name} more costs {one.text(unit)}"
+            if one.known
+            else f"no cost of a further {name} is found: {one.text(unit)}"
+            for name, one in zip(names, self.slopes, strict=True)
+        ]
+
+
+def fit(variables: list[Sequence[float]], samples: list[list[float]]) -> Fit | None:
+    """Least squares over tests: the variables of each, and its samples by round. None: the tests
+    don't differ so that each variable's part can be told from the others'."""
+    rounds = min(map(len, samples), default=0)
+    if rounds == 0:
+        return None
+    x = np.repeat(np.asarray(variables, float), rounds, axis=0)
+    y = np.array([v for own in samples for v in own[:rounds]], float)
+    number = np.tile(np.arange(rounds), len(samples))
+    others = (number[:, None] == np.arange(1, rounds)).astype(float)
+    design = np.c_[np.ones(len(y)), x, others]
+    freedom = len(y) - design.shape[1]
+    if freedom < 1 or np.linalg.matrix_rank(design) < design.shape[1]:
+        return None
+    found, *_ = np.linalg.lstsq(design, y, rcond=None)
+    residual = y - design @ found
+    # Samples of a test err together: what the line leaves of tests is the error.
+    means = residual.reshape(len(samples), rounds).mean(axis=1)
+    tests = len(samples) - x.shape[1] - 1
+    variance = max(residual @ residual / freedom, rounds * (means @ means) / max(tests, 1))
+    covariance = np.linalg.inv(design.T @ design) * variance
+    inner = slice(1, 1 + x.shape[1])
+    freedom = max(tests, 1)
+    slopes = tuple(
+        _estimate(float(found[n]), float(np.sqrt(covariance[n, n])), freedom)
+        for n in range(1, 1 + x.shape[1])
+    )
+    base = float(found[0] + found[1 + x.shape[1] :].sum() / rounds)
+    return Fit(base, slopes, tuple(map(float, means)), covariance[inner, inner], freedom)
+
+
+def more(one: list[list[float]], other: list[list[float]]) -> Estimate | None:
+    """By how many percent the first takes more than the second: samples of like tests, by round.
+    None without any. Counts that repeat have an interval of no width."""
+    rounds = min(map(len, [*one, *other]), default=0)
+    if rounds == 0:
+        return None
+    logs = [np.log([own[:rounds] for own in side]).mean(axis=0) for side in (one, other)]
+    d = logs[0] - logs[1]
+    error = float(d.std(ddof=1) / np.sqrt(rounds)) if rounds > 1 else 0.0
+    found = _estimate(float(d.mean()), error, rounds - 1)
+    ends = (found.value, found.low, found.high)
+    return Estimate(*(None if v is None else 100 * float(np.expm1(v)) for v in ends))

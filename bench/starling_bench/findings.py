@@ -1,0 +1,144 @@
+"""Statements tested against data: each with its numbers, and "can't be said" where these don't
+suffice. What is compared is compared within cells that are alike in all else.
+"""
+
+import math
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A statement, what the data say of it, and from how many configurations."""
+
+    statement: str
+    answer: str  # yes, no, or why nothing can be said
+    numbers: str = ""
+    count: int = 0
+
+
+@dataclass(frozen=True)
+class Slope:
+    """What a step makes, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+    count: int
+
+    @property
+    def different(self) -> bool:
+        return not self.low <= 0 <= self.high
+
+
+def _half(error: float, freedom: int) -> float:
+    from scipy.special import stdtrit  # takes half a second to load
+
+    return float(stdtrit(freedom, 0.975)) * error
+
+
+def slope(
+    points: Iterable[dict], x: Callable[[dict], float], y: Callable[[dict], float | None],
+    alike: Callable[[dict], Hashable],
+) -> Slope | None:  # fmt: skip
+    """Of y by x, within cells of points that are alike; None: too few."""
+    cells: dict[Hashable, list[tuple[float, float]]] = {}
+    for point in points:
+        if (value := y(point)) is not None:
+            cells.setdefault(alike(point), []).append((x(point), value))
+    kept = [np.array(c, float) for c in cells.values() if len({at for at, _ in c}) > 1]
+    if not kept:
+        return None
+    # Each cell has a level of its own.
+    xs = np.concatenate([c[:, 0] - c[:, 0].mean() for c in kept])
+    ys = np.concatenate([c[:, 1] - c[:, 1].mean() for c in kept])
+    freedom = len(xs) - len(kept) - 1
+    if freedom < 2:
+        return None
+    squares = float(xs @ xs)
+    value = float(xs @ ys) / squares
+    rest = ys - value * xs
+    half = _half(math.sqrt(float(rest @ rest) / freedom / squares), freedom)
+    return Slope(value, value - half, value + half, len(xs))
+
+
+def grows(
+    statement: str, points: list[dict], x: Callable[[dict], float],
+    y: Callable[[dict], float | None], alike: Callable[[dict], Hashable], unit: str,
+    expected: bool = True,
+) -> Finding:  # fmt: skip
+    """ "It grows with x", or, with `expected` false, "it does not"."""
+    found = slope(points, x, y, alike)
+    if found is None:
+        return Finding(statement, "can't be said: too few configurations", "", len(points))
+    numbers = f"slope {found.value:.3g} {unit} ({found.low:.3g} to {found.high:.3g})"
+    if not found.different:
+        answer = "no difference found" if expected else "yes: no growth was found"
+    elif found.value > 0:
+        answer = "yes" if expected else "no: it grows"
+    else:
+        answer = "no: it falls" if expected else "yes: it falls"
+    return Finding(statement, answer, numbers, found.count)
+
+
+def ratio(
+    ones: dict[Hashable, float], others: dict[Hashable, float]
+) -> tuple[float, float, float, int] | None:
+    """Of values of the same keys, as a geometric mean with its interval and their number."""
+    both = [k for k in ones if k in others and ones[k] > 0 and others[k] > 0]
+    if len(both) < 3:
+        return None
+    logs = np.log([ones[k] / others[k] for k in both])
+    middle = float(logs.mean())
+    half = _half(float(logs.std(ddof=1)) / math.sqrt(len(both)), len(both) - 1)
+    return math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(both)
+
+
+def alike(
+    statement: str, ones: dict[Hashable, float], others: dict[Hashable, float], margin: float
+) -> Finding:
+    """Both are the same but for a margin (a share of the value): equivalence, not mere silence."""
+    found = ratio(ones, others)
+    if found is None:
+        return Finding(statement, "can't be said: fewer than three configurations in common")
+    value, low, high, count = found
+    numbers = f"ratio {value:.3g} ({low:.3g} to {high:.3g}), margin ± {margin:.0%}"
+    if 1 - margin < low and high < 1 + margin:
+        answer = "yes"
+    elif high < 1 - margin or low > 1 + margin:
+        answer = "no"
+    else:
+        answer = "can't be said: the interval is not within the margin, nor beyond it"
+    return Finding(statement, answer, numbers, count)
+
+
+def compared(
+    what: str, one: str, other: str, ones: dict[Hashable, float], others: dict[Hashable, float]
+) -> Finding:
+    """Which of two has less of something, over all configurations in common."""
+    statement = f"{what}: {one} against {other}"
+    found = ratio(ones, others)
+    if found is None:
+        return Finding(statement, "can't be said: fewer than three configurations in common")
+    value, low, high, count = found
+    if low <= 1 <= high:
+        answer = "no difference found"
+    else:
+        answer = f"{one} has {'less' if value < 1 else 'more'}"
+    return Finding(statement, answer, f"ratio {value:.3g} ({low:.3g} to {high:.3g})", count)
+
+
+def every(
+    statement: str, points: list[dict], holds: Callable[[dict], bool], name: Callable[[dict], str]
+) -> Finding:
+    """It holds in each; else the first that it does not hold in are named."""
+    if not points:
+        return Finding(statement, "can't be said: no configuration", "", 0)
+    bad = [name(p) for p in points if not holds(p)]
+    if not bad:
+        return Finding(statement, "yes", f"in all {len(points)}", len(points))
+    more = f" and {len(bad) - 8} more" if len(bad) > 8 else ""
+    numbers = f"not in {len(bad)} of {len(points)}: {', '.join(bad[:8])}{more}"
+    return Finding(statement, "no", numbers, len(points))

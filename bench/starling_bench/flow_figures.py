@@ -1,0 +1,101 @@
+"""The figures of a set of flows: throughput, reliability, latency and jitter, by configuration and
+by what was varied; what carried them is a line. Points that say more of the machine than of what
+carries them are hollow.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .report import PLAIN, Page, legend, plt, style
+
+Lines = dict[str, list[dict]]  # points by what carried them
+
+
+def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
+    for index, (name, points) in enumerate(lines.items()):
+        look = style(index)
+        known = [p for p in points if y(p) is not None]
+        for hollow in (False, True):
+            some = [p for p in known if p["limited"] == hollow]
+            axes.plot(
+                [x(p) for p in some], [y(p) for p in some], ls="", ms=4, **look,
+                markerfacecolor="none" if hollow else look["color"],
+                label=None if hollow else name,
+            )  # fmt: skip
+        if joined:
+            at: dict[float, list[float]] = {}
+            for p in known:
+                at.setdefault(x(p), []).append(y(p))
+            places = sorted(at)
+            axes.plot(places, [np.median(at[v]) for v in places], color=look["color"])
+    legend(axes, len(lines))
+    axes.yaxis.set_major_formatter(PLAIN)
+
+
+def by_number(
+    page: Page, lines: Lines, title: str, unit: str, y: Callable, log: bool = False, theory=None
+) -> str:
+    """A value of every configuration, along its number."""
+    figure, axes = plt.subplots()
+    if theory:
+        points = {p["configuration"]: theory(p) for points in lines.values() for p in points}
+        numbers = sorted(points)
+        axes.plot(numbers, [points[n] for n in numbers], color="#888", lw=0.8, label="theory")
+    _draw(axes, lines, lambda p: p["configuration"], y, False)
+    axes.set(title=title, xlabel="configuration (even: best effort, odd: reliable)", ylabel=unit)
+    axes.set_xticks(range(0, 121, 20))
+    if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
+        axes.set_yscale("log")
+    hollow = sum(p["limited"] for points in lines.values() for p in points)
+    return page.figure(figure, f"0-39 one entity, 40-79 ten, 80-119 a hundred. {_said(hollow)}")
+
+
+def by_variable(
+    page: Page, lines: Lines, title: str, name: str, unit: str, x: Callable, y: Callable,
+    log: bool = True,
+) -> str:  # fmt: skip
+    """A value of every configuration along one of its variables; lines join medians."""
+    figure, axes = plt.subplots()
+    _draw(axes, lines, x, y, True)
+    axes.set(title=title, xlabel=name, ylabel=unit)
+    axes.set_xscale("log")
+    values = sorted({x(p) for points in lines.values() for p in points})
+    axes.set_xticks(values, [f"{v:g}" for v in values])
+    axes.minorticks_off()
+    if log and any((y(p) or 0) > 0 for points in lines.values() for p in points):
+        axes.set_yscale("log")
+    hollow = sum(p["limited"] for points in lines.values() for p in points)
+    return page.figure(figure, f"Lines join the medians. {_said(hollow)}")
+
+
+def _said(hollow: int) -> str:
+    return f"Hollow: limited by the machine ({hollow} points)." if hollow else ""
+
+
+def nine(page: Page, lines: Lines, where: str) -> list[str]:
+    """The source's figures 2 to 10 for one topology and kind of sites."""
+    ms = "ms"
+    return [
+        by_number(page, lines, f"2. Throughput per flow, {where}", "Mbit/s",
+                  lambda p: p["mbps"], True, lambda p: p["theory_mbps"]),
+        by_number(page, lines, f"3. Reliability, {where}", "unique received / published",
+                  lambda p: p["reliability"]),
+        by_number(page, lines, f"4. Latency, {where}", f"mean of one-way latencies, {ms}",
+                  lambda p: p["mean_ms"], True),
+        by_number(page, lines, f"5. Jitter, {where}", f"standard deviation of latency, {ms}",
+                  lambda p: p["sd_ms"], True),
+        by_variable(page, lines, f"6. Latency by payload, {where}", "payload, bytes",
+                    f"median latency, {ms}", lambda p: p["payload"], lambda p: p["p50_ms"]),
+        by_variable(page, lines, f"7. Latency by rate, {where}", "updates per entity, Hz",
+                    f"median latency, {ms}", lambda p: p["rate"], lambda p: p["p50_ms"]),
+        by_variable(page, lines, f"8. Throughput of theory by payload, {where}",
+                    "payload, bytes", "measured / theory", lambda p: p["payload"],
+                    lambda p: p["of_theory"], False),
+        by_variable(page, lines, f"9. Latency by entities, {where}", "entities per publisher",
+                    f"99 % of latencies are less, {ms}", lambda p: p["entities"],
+                    lambda p: p["p99_ms"]),
+        by_variable(page, lines, f"10. CPU by offered load, {where}", "updates per publisher, Hz",
+                    "CPUs of a publisher", lambda p: p["entities"] * p["rate"],
+                    lambda p: p["sender_cpu"], False),
+    ]  # fmt: skip

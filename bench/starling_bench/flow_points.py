@@ -1,0 +1,162 @@
+"""Flows of a run as points, one for each configuration, topology, carrier and kind of sites; and as
+tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that.
+"""
+
+from html import escape
+from itertools import combinations
+
+from . import findings
+from .findings import Finding
+from .report import ms, text_table
+from .sites import PROFILES
+from .store import Store
+
+# What plain sockets and a CPU must leave for a configuration to say anything of middleware.
+THEORY_MIN, BUSY_MAX = 0.98, 0.95
+SOCKETS = "sockets"  # the carrier that is the limit beside others
+_MARKS = {"limited": "limited by the machine", "not_as_named": "not what its name says"}
+CONFLATING = ("dds", "starling")  # what overwrites what is not read, where that is asked for
+_BETWEEN = "between adapters, through a gateway"
+_SAME = ("configuration", "entities", "rate", "payload", "transport", "theory_mbps", "conflate",
+         "lag_s", "scheduling")  # fmt: skip
+
+
+def place(s: dict) -> tuple[str, str, str]:
+    """Topology, what carried it, and the kind of sites."""
+    topology, carrier, profile, *more = s["sequence"].split(".")
+    more = [m for m in more if m in ("bundled", "unbundled")]
+    more += ["latest"] if s["conflate"] else []
+    more += [s["scheduling"]] if s["scheduling"] != "normal" else []
+    return topology, " ".join([carrier, *more]), profile
+
+
+def points(summaries: list[dict]) -> list[dict]:
+    """One for each configuration, topology, carrier and kind of sites: its flows together."""
+    groups: dict[tuple, list[dict]] = {}
+    for s in summaries:
+        if s["theory_mbps"] is not None:
+            key = (
+                *place(s),
+                s["configuration"],
+                s["entities"],
+                s["rate"],
+                s["payload"],
+                s["transport"],
+            )
+            groups.setdefault(key, []).append(s)
+    found = []
+    for (topology, carrier, profile, *_), flows in groups.items():
+        one = {key: flows[0][key] for key in _SAME}
+        one |= {"topology": topology, "carrier": carrier, "profile": profile, "flows": len(flows)}
+        for name in ("sent", "received", "lost", "conflated", "duplicates", "reordered", "unsent"):
+            one[name] = sum(f[name] for f in flows)
+        for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p99_ms", "sender_cpu", "receiver_cpu",
+                     "cpu_busy", "wake_p50_us", "wake_max_us"):  # fmt: skip
+            values = [f[name] for f in flows if f[name] is not None]
+            one[name] = sum(values) / len(values) if values else None
+        hosts: dict[str, float] = {}
+        for f in flows:
+            hosts[f["receiver"]] = hosts.get(f["receiver"], 0) + (f["mbps"] or 0)
+        one["host_mbps"] = max(hosts.values())
+        one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
+        one["of_theory"] = one["mbps"] / one["theory_mbps"]
+        one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
+        kept = one["conflate"] and carrier.split()[0] not in CONFLATING
+        sure = one["transport"] == "best_effort" and flows[0]["way_reliable"]
+        one["not_as_named"] = bool(kept or sure)
+        found.append(one)
+    _limit(found)
+    return found
+
+
+def _limit(found: list[dict]) -> None:
+    """Marks configurations in which plain sockets miss theory, or a CPU is busy."""
+    missed = {
+        (p["topology"], p["profile"], p["configuration"])
+        for p in found
+        if p["carrier"] == SOCKETS and p["of_theory"] < THEORY_MIN
+        and not PROFILES[p["profile"]].get("rate_mbit")
+    }  # fmt: skip
+    for p in found:
+        key = (p["topology"], p["profile"], p["configuration"])
+        p["limited"] = key in missed or (p["cpu_busy"] or 0) > BUSY_MAX
+
+
+def connectivity(store: Store, summaries: list[dict]) -> list[str]:
+    """One update each: a matrix of sites for each carrier, one of carriers through gateways, and
+    what failed with its reason."""
+    came: dict[str, dict[tuple[str, str], str]] = {}
+    for s in summaries:
+        if s["theory_mbps"] is not None:
+            continue
+        said = f"{s['mean_ms']:.2f} ms" if s["received"] else "NOT: nothing came"
+        topology, carrier, _ = place(s)
+        if topology == "mesh":
+            title = f"{carrier}, {s['transport'].replace('_', ' ')}"
+            came.setdefault(title, {})[s["sender"], s["receiver"]] = said
+        else:
+            cells = came.setdefault(_BETWEEN, {})
+            one, _, other = carrier.partition("-")
+            cells[one, other] = "; ".join(filter(None, (cells.get((one, other)), said)))
+    failed = [
+        (e["sequence"], e["message"]) for e in store.run["executions"] if e["state"] == "failed"
+    ]
+    for sequence, _ in failed:
+        topology, carrier, _ = sequence.split(".")[:3]
+        if topology != "mesh" and "-" in carrier:
+            one, _, other = carrier.partition("-")
+            came.setdefault(_BETWEEN, {})[one, other] = "NOT: see below"
+    body = []
+    for title, cells in came.items():
+        names = list(dict.fromkeys(name for pair in cells for name in pair))
+        lines = [(one, *(cells.get((one, other), "") for other in names)) for one in names]
+        body += [f"<h2>Connectivity: {escape(title)}</h2>", text_table(("from", *names), lines)]
+    if came and failed:
+        body += ["<h2>What failed</h2>", text_table(("sequence", "why"), failed)]
+    return body
+
+
+def tables(found: list[dict]) -> list[str]:
+    """Every configuration."""
+    head = ("topology", "carrier", "sites", "configuration", "entities x Hz x bytes", "delivery",
+            "flow Mbit/s", "theory", "host Mbit/s", "theory", "reliability", "lost", "overwritten",
+            "again", "reordered", "unsent", "mean ms", "sd", "p50", "p99", "CPU", "")  # fmt: skip
+    lines = [
+        (p["topology"], p["carrier"], p["profile"], str(p["configuration"]),
+         f"{p['entities']} x {p['rate']:g} x {p['payload']}", p["transport"].replace("_", " "),
+         f"{p['mbps']:.4g}", f"{p['theory_mbps']:.4g}", f"{p['host_mbps']:.4g}",
+         f"{p['host_theory']:.4g}", f"{p['reliability'] or 0:.4f}",
+         *(str(p[k]) for k in ("lost", "conflated", "duplicates", "reordered", "unsent")),
+         *(ms(p[k]) for k in ("mean_ms", "sd_ms", "p50_ms", "p99_ms")), f"{p['cpu_busy']:.0%}",
+         "; ".join(word for key, word in _MARKS.items() if p[key]))
+        for p in found
+    ]  # fmt: skip
+    return ["<details><summary>Every configuration</summary>", text_table(head, lines),
+            "</details>"]  # fmt: skip
+
+
+def between(good: dict[tuple, list[dict]], margin: float) -> list[tuple[str, Finding]]:
+    """What two sets say of each other: subscribers, sites, adapters."""
+    said = []
+    values = lambda of, key: {p["configuration"]: p[key] or 0 for p in of}  # noqa: E731
+    for (a, mine), (b, others) in combinations(good.items(), 2):
+        differing = [n for n in range(3) if a[n] != b[n]]
+        where = ", ".join(x for n, x in enumerate(a) if n not in differing)
+        if differing == [1]:
+            for key, what in (("p50_ms", "median latency"), ("sd_ms", "jitter"),
+                              ("of_theory", "throughput")):  # fmt: skip
+                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key))
+                said.append((where, f))
+        elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
+            for key in ("of_theory", "reliability"):
+                statement = f"WAN behaves as LAN: {key.replace('_', ' ')}"
+                one, other = (mine, others) if a[2].startswith("wan") else (others, mine)
+                found = findings.alike(statement, values(one, key), values(other, key), margin)
+                said.append((where, found))
+        elif differing == [0] and {a[0], b[0]} == {"1-1", "1-N"}:
+            one, many = (mine, others) if a[0] == "1-1" else (others, mine)
+            for key, what in (("p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
+                f = findings.compared(f"growth of {what} with subscribers", "four", "one",
+                                      values(many, key), values(one, key))  # fmt: skip
+                said.append((where, f))
+    return said

@@ -1,0 +1,51 @@
+"""One-way times of messages between federates, from their logs: on one clock, or on two that echoes
+compare; and what an echo of the same size takes.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from . import clocks, samples
+
+
+@dataclass(frozen=True)
+class Flow:
+    """What came of one sender, in order of sending."""
+
+    count: np.ndarray
+    ms: np.ndarray
+    seconds: np.ndarray  # when it was sent, since the first
+    bound_ms: float  # by how much the clocks may be wrong; 0: there is one clock
+
+
+def flow(directory: Path, test: int, sender: str, receiver: str, estimate: bool) -> Flow:
+    """Of two federates of a test; `estimate`: their hosts' clocks differ. clocks.NoEstimate where
+    they can't be compared."""
+    station = samples.facts(directory, test, sender)["station"]
+    found = samples.heard(directory, test, receiver, station)
+    order = np.argsort(found["count"], kind="stable")
+    count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
+    sent = arrived - delivery
+    took, bound = delivery.astype(float), 0.0
+    if estimate and len(arrived):
+        mine = samples.pings(directory, test, receiver)
+        mine = mine[mine["to"] == station]
+        # The sender's clock less the receiver's, whose pings have both.
+        offset = clocks.estimate(mine["sent"], mine["there"], mine["back"], mine["came"])
+        took += offset.at(arrived)
+        bound = offset.bound_ns(arrived) / 1e6
+    seconds = (sent - sent[0]) / 1e9 if len(sent) else sent.astype(float)
+    return Flow(count, took / 1e6, seconds, bound)
+
+
+def ping_ms(directory: Path, test: int, sender: str, receiver: str) -> float | None:
+    """The shortest echo of the sender's size, one way: half of there and back, less what the
+    partner took. None where nobody was pinged."""
+    mine = samples.pings(directory, test, sender)
+    mine = mine[mine["to"] == samples.facts(directory, test, receiver)["station"]]
+    if not len(mine):
+        return None
+    trips = (mine["came"] - mine["sent"]).astype(float) - (mine["back"] - mine["there"])
+    return float(trips.min() / 2 / 1e6)

@@ -1,0 +1,95 @@
+"""Updates of one class of anybody's FOM, with random values: of its first attributes, or of all;
+beside each the same bytes as one attribute of a class that is given.
+"""
+
+import difflib
+from pathlib import Path
+
+from .errors import USAGE, BenchError
+from .estimates import more
+from .object_model import Class, DataType, ObjectModel
+from .random_values import RandomValues
+
+# So many updates differ; of a class with more attributes not every number of them is taken.
+_POOL, _STEPS = 32, 12
+
+
+def updates(
+    modules: list[Path], name: str, mode_field: str, seed: int, one_attribute: dict[str, str]
+) -> dict:
+    """By key (`own` or `combined`, number of attributes, mode) class, fields and updates, values in
+    hexadecimal. `one_attribute` names the class for each transport, whose attribute is "Value"."""
+    model = ObjectModel([path.resolve() for path in modules])
+    found = model.find(name)
+    if not found.fields:
+        what = f"class '{name}' has neither attributes nor parameters"
+        raise BenchError("STL-FOM-012", what, str(found.place), "take another class", USAGE)
+    every = [model.type_of(one, found.name) for one in found.fields]
+    modes = _enumerators(model, found, every, mode_field) if mode_field else [""]
+    most = len(found.fields)
+    steps = min(most, _STEPS)
+    counts = sorted({1, *(round(most * n / steps) for n in range(1, steps + 1))})
+    best_effort = [f.transportation for f in found.fields].count("HLAbestEffort")
+    transport = "best_effort" if 2 * best_effort > most else "reliable"
+    tests = {}
+    for mode in modes:
+        draw = RandomValues(model, seed, {mode_field: mode} if mode else None)
+        drawn = [[draw.of(f, found.name) for f in found.fields] for _ in range(_POOL)]
+        for n in counts:
+            part = [values[:n] for values in drawn]
+            tests[f"own/{n}/{mode}"] = {
+                "class": found.name, "fields": [f.name for f in found.fields[:n]],
+                "updates": [[v.hex() for v in values] for values in part],
+            }  # fmt: skip
+            tests[f"combined/{n}/{mode}"] = {
+                "class": one_attribute[transport], "fields": ["Value"],
+                "updates": [[b"".join(values).hex()] for values in part],
+            }  # fmt: skip
+    return {
+        "modules": [str(path) for path in model.modules], "transport": transport,
+        "kind": "interaction" if found.interaction else "object", "counts": counts,
+        "modes": modes, "tests": tests,
+    }  # fmt: skip
+
+
+def words(own: dict, combined: dict, samples: str, mode: str, rate_hz: float) -> list[str]:
+    """What all attributes of a class cost beside the same bytes in one (summaries of two tests, and
+    the key of their samples), and what they take at a rate, where times of a call were measured."""
+    where = f"{mode}: " if mode else ""
+    if (found := more([own[samples]], [combined[samples]])) is None:
+        return []
+    said = [
+        f"{where}its {own['fields']} values of {own['bytes']} bytes cost {found.text(' %')} more "
+        "of a call than one of as many bytes"
+    ]
+    if rate_hz and samples == "us":
+        share, kilobytes = own["call_mean_us"]["mean"] * rate_hz / 1e4, own["bytes"] * rate_hz / 1e3
+        said.append(
+            f"{where}at {rate_hz:g} updates/s the calls take {share:.2g} % of a CPU, the values "
+            f"{kilobytes:.3g} kB/s"
+        )
+    return said
+
+
+def _enumerators(model: ObjectModel, found: Class, every: list[DataType], name: str) -> list[str]:
+    """Those of a field of a class, or of a record that one of them holds; of a variant record those
+    of its discriminant."""
+    known: dict[str, DataType] = {}
+
+    def look(field: str, one: DataType) -> None:
+        chosen = model.types[one.of] if one.kind == "variant" else one
+        if chosen.kind == "enumerated":
+            known.setdefault(field, chosen)
+        for part in one.fields:
+            look(part.name, model.types[part.type])
+        for part in model.parts(one):
+            look(part.name, part)
+
+    for field, one in zip(found.fields, every, strict=True):
+        look(field.name, one)
+    if name in known:
+        return list(known[name].enumerators)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0)
+    do = f"did you mean '{near[0]}'?" if near else "no field of it has enumerators"
+    what = f"class '{found.name}' has no enumerated field '{name}'"
+    raise BenchError("STL-FOM-013", what, str(found.place), do, USAGE)

@@ -1,0 +1,101 @@
+"""Test sequence files that a study writes itself: parts of their text."""
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from . import sites
+from .errors import USAGE, BenchError
+from .topologies import Topology
+
+
+@dataclass
+class Wanted:
+    """What a command was asked for."""
+
+    program: str
+    adapters: list[str]
+    topologies: list[str]
+    numbers: list[int]
+    profiles: list[str]
+    seconds: float = 1.0
+    seed: int = 0
+    samples: int = 1
+    rti_root: Path | None = None
+    tables: str = ""  # further [[rti]] tables, as they stand in a file of the user's
+    real_time: bool = False
+    notes: list[str] = field(default_factory=list)  # that a reader must know
+    more: dict[str, object] = field(default_factory=dict)  # fields of every test
+
+
+# What needs no meeting place: its members find each other.
+_ALONE = {"dds": "lo"}
+
+
+class Hybrid(Topology):
+    """Publishers on one adapter, subscribers on another, and a gateway between them, which leads
+    both. An RTI, if there is one, is where the plan's RTI is: `main`; the other side is `away`."""
+
+    def __init__(self, of: Topology, program: str, publish: str, subscribe: str, rtis: set[str]):
+        super().__init__(of.name, of.publishers, of.subscribers, of.shared)
+        theirs = "pub" if publish not in rtis else "sub"
+        main, away = (subscribe, publish) if theirs == "pub" else (publish, subscribe)
+        side = f"{away},{_ALONE.get(away, 'unix:meet')}"
+        object.__setattr__(self, "main", main)
+        commands = {"gateway": [program, "--bridge", side]}
+        commands |= {
+            name: [program, "--instead", side]
+            for name, _ in super().federates()
+            if name.startswith(theirs)
+        }
+        object.__setattr__(self, "commands", commands)
+
+    def federates(self) -> list[tuple[str, int]]:
+        return [*super().federates(), ("gateway", 1)]
+
+    @property
+    def master(self) -> str:
+        return "gateway"
+
+
+def table(head: str, values: dict) -> str:
+    """One table of TOML."""
+    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
+    return f"{head}\n" + "\n".join(lines) + "\n"
+
+
+def sequence(name: str, common: dict, topology: Topology, profile: str, tests: str) -> str:
+    """A sequence over a topology between sites; `tests` are tables of one execution."""
+    federates = topology.federates()
+    head = {"name": name, "master": topology.master, **common}
+    if profile != sites.LOCAL:
+        head["rtiexec_host"] = sites.host(profile, 1)
+    parts = [table("[[sequence]]", head)]
+    commands = getattr(topology, "commands", {})
+    for n, number in federates:
+        fields = {"name": n, "host": sites.host(profile, number)}
+        fields |= {"command": commands[n]} if n in commands else {}
+        parts.append(table("[[sequence.federate]]", fields))
+    parts += [table("[[sequence.pair]]", {"sender": p, "receiver": s}) for p, s in topology.pairs()]
+    return "\n".join([*parts, table("[[sequence.execution]]", {"name": "all"}), tests])
+
+
+def names(tables: str, option: str) -> list[str]:
+    """Of the RTIs in a file of [[rti]] tables."""
+    try:
+        return [rti["name"] for rti in tomllib.loads(tables).get("rti", [])]
+    except (tomllib.TOMLDecodeError, KeyError, TypeError) as e:
+        what = f"no file of [[rti]] tables: {e}"
+        raise BenchError("STL-TSF-002", what, option, "see bench/README.md", USAGE) from None
+
+
+def listed(text: str, known: list[str], option: str) -> list[str]:
+    """Names with commas between them; BenchError for one that is not known."""
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    for name in found:
+        if name not in known:
+            raise BenchError(
+                "STL-TSF-004", f"'{name}' is not known", option, f"known: {', '.join(known)}", USAGE
+            )
+    return found

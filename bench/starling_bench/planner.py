@@ -1,0 +1,169 @@
+"""Whether planned flows would fit their budgets: measured on this machine, or between hosts, under
+several settings, and told in sentences.
+
+The application is the first federate; each flow that it receives comes from another.
+"""
+
+import contextlib
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from . import commands
+from .errors import USAGE, BenchError
+from .store import Store
+from .study import Study
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One flow under one setting."""
+
+    setting: str
+    flow: str  # in words
+    budget_ms: float
+    in_budget: float | None  # share of what was sent
+    high_ms: float | None  # what the wanted share does not exceed; None: it never came
+    held: bool  # its sender held its rate
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a study has for it. The first setting is the usual one; each holds fields of a test and
+    of its sequence, and whether it can be had on an adapter."""
+
+    settings: dict[str, tuple[dict, dict]]
+    test: Callable[[list[str]], dict]  # the fields of a test of these flows; ValueError
+    outcome: Callable[[Store, dict, str, float], Outcome]  # of a summary, a setting and a share
+    fits_adapter: Callable[[str, str, dict], bool]  # setting, adapter, test
+
+
+def command(study: Study, app: typer.Typer, planning: Planning) -> None:
+    """Adds `plan` to a study's commands."""
+
+    @app.command("plan")
+    def plan(
+        send: Annotated[str, typer.Option(help="What the application sends: 2KB@60.")],
+        receive: Annotated[
+            list[str], typer.Option(help="What it receives; once for each federate.")
+        ],
+        program: Annotated[str, typer.Option(f"--{study.program}")] = study.program,
+        adapter: Annotated[str, typer.Option(help="starling, generic, tcp ...")] = "starling",
+        rti_root: commands.RtiRoot = None,
+        from_: Annotated[str, typer.Option("--from", help="A [[host]] of --hosts.")] = "",
+        to: Annotated[str, typer.Option(help="A [[host]] of --hosts.")] = "",
+        hosts: Annotated[Path | None, typer.Option(help="File with [[host]] tables.")] = None,
+        seconds: Annotated[float, typer.Option(help="Of each setting.", min=0.5)] = 20.0,
+        share: Annotated[float, typer.Option(help="Wanted in budget.", min=0, max=1)] = 0.999,
+    ) -> None:
+        """Would it fit? Measures planned sizes and rates, and what other settings would change."""
+
+        def do() -> int:
+            try:
+                fields = planning.test([send, *receive])
+            except ValueError as e:
+                raise BenchError("STL-PLN-001", str(e), "", "correct it", USAGE) from None
+            if bool(from_ or to) != bool(hosts) or bool(from_) != bool(to):
+                what = "--from, --to and --hosts go together"
+                raise BenchError("STL-PLN-002", what, "", "give all of them, or none", USAGE)
+            usual = next(iter(planning.settings))
+            settings = {name: s for name, s in planning.settings.items()
+                        if planning.fits_adapter(name, adapter, fields)}  # fmt: skip
+            federates = [{"name": f"f{n + 1}"} | ({"host": to if n else from_} if hosts else {})
+                         for n in range(1 + len(receive))]  # fmt: skip
+            lines = [f"include = [{json.dumps(str(hosts.resolve()))}]"] if hosts else []
+            fom = str(Path(__file__).resolve().parents[1] / study.fom.removeprefix("bench/"))
+            for n, (test, sequence) in enumerate(settings.values()):
+                whole = {"name": f"s{n}", "fom": fom} | sequence
+                timed = fields | {"duration_s": seconds} | test
+                lines += _tables(whole, adapter, federates, timed)
+            with tempfile.TemporaryDirectory(prefix="plan-") as directory:
+                file, out = Path(directory) / "plan.tsf.toml", Path(directory) / "out"
+                file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+                with contextlib.redirect_stdout(io.StringIO()):
+                    code = commands.conduct(
+                        study, file, out, idle_wait_s=0, program=program, rti_root=rti_root,
+                        report=False,
+                    )  # fmt: skip
+                store, names = Store.load(out, study), list(settings)
+                outcomes = [
+                    planning.outcome(store, s, names[int(s["sequence"].split(".")[0][1:])], share)
+                    for s in store.summaries() if "f1" in (s["sender"], s["receiver"])
+                ]  # fmt: skip
+            if not outcomes:
+                return code or 1
+            typer.echo(f"measured for {seconds:g} s; {usual}:")
+            of = [o for o in outcomes if o.setting == usual]
+            for o in of:
+                typer.echo(f"  {sentence(o, share)}")
+            for line in advice(outcomes, usual, share):
+                typer.echo(f"  with {line}")
+            return 0 if of and all(fits(o, share) for o in of) else 1
+
+        raise typer.Exit(commands.guarded(do))
+
+
+def _tables(sequence: dict, adapter: str, federates: list[dict], test: dict) -> list[str]:
+    """A sequence of one test, as lines of a test sequence file."""
+    parts = [
+        ("[[sequence]]", sequence),
+        ("[sequence.rti]", {"adapter": adapter}),
+        *(("[[sequence.federate]]", f) for f in federates),
+        ("[[sequence.execution]]", {"name": "e"}),
+        ("[[sequence.execution.test]]", test),
+    ]
+    fields = lambda values: (f"{k} = {json.dumps(v)}" for k, v in values.items())  # noqa: E731
+    return [line for head, values in parts for line in (head, *fields(values))]
+
+
+def fits(o: Outcome, share: float) -> bool:
+    """So much of it is in its budget."""
+    return o.held and o.in_budget is not None and o.in_budget >= share
+
+
+def sentence(o: Outcome, share: float) -> str:
+    """Whether it fits, and by how much."""
+    if not o.held:
+        return f"{o.flow}: does not fit, its sender can't hold its rate"
+    if o.in_budget is None or o.high_ms is None:
+        return f"{o.flow}: does not fit, too little of it arrived"
+    rest = o.budget_ms - o.high_ms
+    left = f"{abs(rest):.3g} ms {'to spare' if rest >= 0 else 'too much'}"
+    verdict = "fits" if fits(o, share) else "does not fit"
+    return (
+        f"{o.flow}: {verdict}, {o.in_budget:.3%} within {o.budget_ms:.4g} ms (wanted {share:.3%}); "
+        f"{share:.3%} take at most {o.high_ms:.3g} ms, {left}"
+    )
+
+
+def advice(outcomes: list[Outcome], usual: str, share: float) -> list[str]:
+    """Which of the other settings would help where the usual one does not do, or would do better;
+    what they cost otherwise."""
+    by: dict[str, list[Outcome]] = {}
+    for o in outcomes:
+        by.setdefault(o.setting, []).append(o)
+    worst = {
+        name: max((o.high_ms - o.budget_ms if o.high_ms is not None and o.held else float("inf"))
+                  for o in of)
+        for name, of in by.items()
+    }  # fmt: skip
+    lines = []
+    for name, of in sorted(by.items(), key=lambda item: worst[item[0]]):
+        if name == usual:
+            continue
+        all_fit = all(fits(o, share) for o in of)
+        gain = worst[usual] - worst[name]
+        if all_fit and not all(fits(o, share) for o in by[usual]):
+            lines.append(f"{name}: then all fits")
+        elif gain == gain and abs(gain) != float("inf"):
+            words = "more" if gain >= 0 else "less"
+            lines.append(f"{name}: {abs(gain):.3g} ms {words} to spare in the tightest flow")
+        else:
+            lines.append(f"{name}: {'fits' if all_fit else 'does not fit'}")
+    return lines

@@ -1,0 +1,90 @@
+"""What came, message by message: raw as it was logged, then as a table.
+
+samples_testN_NAME.raw is what federate NAME heard, as its user interface wrote it while it came;
+once the test is over it becomes samples_testN_NAME.parquet. pings_testN_NAME.raw and
+facts_testN_NAME.json are what it pinged and counted.
+"""
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from .errors import BenchError, cannot
+
+RAW = np.dtype([("arrived", "<u8"), ("delivery", "<i8"), ("count", "<u4"), ("sender", "<u2"),
+                ("test", "<u2")])  # fmt: skip
+PING = np.dtype([("to", "<u4"), ("size", "<u4"), *((n, "<u8") for n in
+                 ("sent", "there", "back", "came"))])  # fmt: skip
+
+
+def _path(directory: Path, what: str, test: int, name: str, kind: str) -> Path:
+    return directory / f"{what}_test{test}_{name}.{kind}"
+
+
+def pack(directory: Path, test: int, name: str) -> None:
+    """What was logged, as a table; the log is gone then."""
+    import pyarrow
+    import pyarrow.parquet as parquet
+
+    raw = _path(directory, "samples", test, name, "raw")
+    if not raw.exists():
+        return
+    whole = raw.with_suffix(".parquet")
+    fresh = whole.with_suffix(".tmp")
+    try:
+        found = np.fromfile(raw, dtype=RAW)  # a killed reader may leave half of one: it is cut off
+        schema = {
+            "sender": pyarrow.uint8(), "count": pyarrow.uint32(), "arrived_ns": pyarrow.uint64(),
+            "delivery_ns": pyarrow.int64(),
+        }  # fmt: skip
+        columns = [found["sender"].astype("u1"), found["count"], found["arrived"],
+                   found["delivery"]]  # fmt: skip
+        encodings = {name: "DELTA_BINARY_PACKED" for name in list(schema)[1:]}
+        parquet.write_table(
+            pyarrow.table(columns, schema=pyarrow.schema(list(schema.items()))), fresh,
+            compression="zstd", use_dictionary=["sender"], column_encoding=encodings,
+        )  # fmt: skip
+        fresh.replace(whole)
+        raw.unlink()
+    except OSError as e:
+        raise cannot("write results", e, whole) from None
+
+
+@lru_cache(maxsize=4)
+def _table(path: Path, stamp: int) -> dict[str, np.ndarray]:
+    import pyarrow.parquet as parquet
+
+    found = parquet.read_table(path)
+    return {name: found[name].to_numpy() for name in found.column_names}
+
+
+def heard(directory: Path, test: int, receiver: str, sender: int) -> dict[str, np.ndarray]:
+    """What came of one sender, in order of arrival: count, arrived_ns, delivery_ns."""
+    pack(directory, test, receiver)
+    path = _path(directory, "samples", test, receiver, "parquet")
+    try:
+        all_ = _table(path, path.stat().st_mtime_ns)
+    except FileNotFoundError:
+        return {n: np.empty(0, dtype="i8") for n in ("count", "arrived_ns", "delivery_ns")}
+    except OSError as e:
+        raise cannot("read samples", e, path) from None
+    mine = all_["sender"] == sender
+    return {name: all_[name][mine].astype("i8") for name in ("count", "arrived_ns", "delivery_ns")}
+
+
+def facts(directory: Path, test: int, name: str) -> dict:
+    """What a federate counted."""
+    path = _path(directory, "facts", test, name, "json")
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as e:
+        what = f"what federate '{name}' counted can't be read: {e}"
+        raise BenchError("STL-SMP-001", what, str(path), "read the federates' logs there") from None
+
+
+def pings(directory: Path, test: int, name: str) -> np.ndarray:
+    """The echoes that a federate heard; none if nobody was pinged."""
+    path = _path(directory, "pings", test, name, "raw")
+    return np.fromfile(path, dtype=PING) if path.exists() else np.empty(0, dtype=PING)

@@ -1,0 +1,56 @@
+"""Sites by profile: what links them, in a word. A profile is the fields of a [[host]]."""
+
+from pathlib import Path
+
+from . import tunnels
+from .errors import USAGE, BenchError
+
+LOCAL = "local"  # no sites: all on this host
+PROFILES: dict[str, dict[str, object]] = {
+    LOCAL: {},
+    "unlimited": {},
+    "lan": {"rate_mbit": 100},
+    "lan-9000": {"rate_mbit": 100, "mtu": 9000},
+    "wan": {"rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001},
+    "gre": {"rate_mbit": 100, "tunnel": "gre"},
+    "vxlan": {"rate_mbit": 100, "tunnel": "vxlan"},
+    "wireguard": {"rate_mbit": 100, "tunnel": "wireguard"},
+    "wan-gre": {"rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "gre"},
+    "wan-wireguard": {
+        "rate_mbit": 10, "delay_ms": 20, "jitter_ms": 2, "loss": 0.001, "tunnel": "wireguard",
+    },
+}  # fmt: skip
+SITES_MAX = 20
+
+
+def hosts(profile: str, count: int) -> str:
+    """So many [[host]] tables, "lan-1" and so on, in TOML; none for "local"."""
+    if profile not in PROFILES:
+        raise BenchError(
+            "STL-SIT-001", f"there are no sites '{profile}'", "--sites",
+            f"known: {', '.join(PROFILES)}", USAGE,
+        )  # fmt: skip
+    if profile == LOCAL:
+        return ""
+    fields = "".join(
+        f'{key} = "{value}"\n' if isinstance(value, str) else f"{key} = {value}\n"
+        for key, value in PROFILES[profile].items()
+    )
+    return "".join(f'[[host]]\nname = "{profile}-{n}"\n{fields}\n' for n in range(1, count + 1))
+
+
+def host(profile: str, number: int) -> str:
+    """The name of the nth."""
+    return "localhost" if profile == LOCAL else f"{profile}-{number}"
+
+
+def usable(profiles: list[str], program: str) -> tuple[list[str], list[str]]:
+    """Those that this machine can make, and a notice for those that it can't."""
+    kinds = {p: PROFILES[p].get("tunnel") for p in profiles}
+    why = {p: tunnels.lacking(kind, Path(program)) for p, kind in kinds.items()}
+    skipped = [f"{p}: {said}" for p, said in why.items() if said]
+    notes = [f"{len(skipped)} kinds of sites skipped: {'; '.join(skipped)}"] if skipped else []
+    found = [p for p in profiles if not why[p]]
+    if not found:
+        raise BenchError("STL-SIT-002", notes[0], "--sites", "take others", USAGE)
+    return found, notes

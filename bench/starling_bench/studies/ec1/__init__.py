@@ -1,0 +1,194 @@
+"""EC1: what a network and middleware can carry for real-time simulations."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ... import flows, planned, sites
+from ...commands import IdleWait, RtiRoot, commands, conduct, guarded
+from ...errors import USAGE, BenchError
+from ...fields import Faults, Loc
+from ...plan import Sequence, Spec
+from ...store import Store
+from ...study import Study
+from ...topologies import TOPOLOGIES
+from . import fields, plans, rows
+from .configurations import chosen
+
+
+class Ec1(Study):
+    """Throughput, reliability, latency and jitter of the PBOM over any middleware."""
+
+    name = "ec1"
+    manager = "starling-bench ec1"
+    program = "ec1fed"
+    fom = "bench/foms/pbom.xml"
+    spec = fields.TestSpec
+    connection_by = "real_time"
+    connections = {True: "real-time"}  # noqa: RUF012
+    columns = flows.COLUMNS
+    variables = rows.VARIABLES
+    questions = rows.QUESTIONS
+
+    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
+        return fields.faults(at, spec, sequence)
+
+    def classes(self, sequence: Sequence) -> list[str]:
+        return fields.classes(sequence)
+
+    def arguments(self, tests: list[fields.Test]) -> list[str]:
+        return ["--real-time"] if any(test.real_time for test in tests) else []
+
+    def enlarge(self, spec: Spec, scale: float) -> None:
+        fields.enlarge(spec, scale)
+
+    def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
+        setting = store.record(sequence, execution)["tests"][str(event["test"])]
+        return flows.row(store, sequence, execution, fields.settled(setting), event)
+
+    def figures(self, store: Store, row: dict, trips: dict) -> dict:
+        return flows.figures(store, row)
+
+    def value(self, row: dict) -> float | None:
+        return row["mean_ms"]
+
+    def more_is_faster(self, s: dict) -> bool:
+        return False
+
+    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
+        return {}
+
+    def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
+        return flows.summarize(of)
+
+    def progress(self, row: dict) -> str:
+        mean = "-" if row["mean_ms"] is None else f"{row['mean_ms']:.3f} ms"
+        return f"{rows.label(row)}, {row['sender']} → {row['receiver']}: {mean}"
+
+    def show(self, console: Console, summaries: list[dict]) -> None:
+        flows.show(console, summaries)
+
+    def report(self, store: Store, summaries: list[dict]) -> None:
+        from . import figures  # the libraries for figures take a second to load
+
+        figures.write(store, summaries)
+
+    def shortfall(self, summaries: list[dict]) -> str:
+        bad = [s for s in summaries if s["transport"] == "reliable" and s["lost"]]
+        if not bad:
+            return ""
+        where = ", ".join(dict.fromkeys(f"{s['sequence']} {rows.label(s)}" for s in bad[:5]))
+        return f"{sum(s['lost'] for s in bad)} reliable updates were lost: {where}"
+
+
+STUDY = Ec1()
+app = commands(STUDY, "What a network and middleware can carry for real-time simulations.")
+
+Out = Annotated[Path, typer.Option(help="Directory for results, new or empty.")]
+Program = Annotated[str, typer.Option("--ec1fed", help="The federates' program.")]
+Adapters = Annotated[
+    str, typer.Option(help=f"Of {', '.join(plans.ADAPTERS)}, RTIs of --rtis, hybrids A+B.")
+]
+Sites = Annotated[str, typer.Option(help=f"Of {', '.join(sites.PROFILES)}.")]
+Topologies = Annotated[str, typer.Option(help=f"Of {', '.join(TOPOLOGIES)}.")]
+Only = Annotated[str, typer.Option(help="Configurations, such as 40-79 or 3,5.")]
+Seconds = Annotated[float, typer.Option(min=0.05, help="That each configuration sends.")]
+Samples = Annotated[int, typer.Option(min=1, help="Of each configuration.")]
+Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
+RealTime = Annotated[bool, typer.Option(help="SCHED_FIFO and locked memory, where allowed.")]
+Rtis = Annotated[Path | None, typer.Option(help="A file of [[rti]] tables: other RTIs.")]
+Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
+Lag = Annotated[float, typer.Option(min=0, help="Subscribers look only so often, in s.")]
+Conflate = Annotated[bool, typer.Option(help="What is not read yet is overwritten.")]
+
+
+def _conduct(wanted: planned.Wanted, text: str, out: Path, idle_wait_s: float) -> int:
+    """Runs a plan, which is kept beside the results."""
+    file = out.with_name(out.name + ".tsf.toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return conduct(STUDY, file, out, 1.0, idle_wait_s, wanted.notes)
+
+
+def _wanted(
+    program: str, adapters: str, topology: str, only: str, profile: str, seconds: float, seed: int,
+    samples: int, rti_root: Path | None, rtis: Path | None, real_time: bool, more: dict,
+) -> planned.Wanted:  # fmt: skip
+    found = shutil.which(program)
+    if not found:
+        raise BenchError(
+            "STL-RUN-002", f"there is no program '{program}'", "--ec1fed", "make ec1", USAGE
+        )
+    tables = rtis.read_text(encoding="utf-8") if rtis else ""
+    every = [*plans.ADAPTERS, *plans.HYBRIDS, *planned.names(tables, "--rtis")]
+    program = str(Path(found).resolve())
+    kinds = planned.listed(profile, list(sites.PROFILES), "--sites")
+    usable, notes = sites.usable(kinds, program)
+    return planned.Wanted(
+        program, planned.listed(adapters, every, "--adapters"),
+        planned.listed(topology, list(TOPOLOGIES), "--topology"), chosen(only),
+        usable, seconds, seed, samples,
+        rti_root.resolve() if rti_root else None, tables, real_time, notes, more,
+    )  # fmt: skip
+
+
+@app.command()
+def phase0(
+    out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
+    only: Only = "", sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
+    seed: Seed = 1, samples: Samples = 1, real_time: RealTime = False, idle_wait_s: IdleWait = 60,
+) -> None:  # fmt: skip
+    """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
+
+    def work() -> int:
+        wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
+                         seed, samples, None, None, real_time, {})  # fmt: skip
+        return _conduct(wanted, plans.configurations(wanted), out, idle_wait_s)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def phase1(
+    out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling,dds",
+    sites: Sites = "local", count: Annotated[int, typer.Option(min=2, max=20)] = 4,
+    rti_root: RtiRoot = None, rtis: Rtis = None, seed: Seed = 1, idle_wait_s: IdleWait = 60,
+    between: Annotated[str, typer.Option(help="Hybrids of these, every two of them.")] = "",
+) -> None:  # fmt: skip
+    """Phase I: connectivity, one update from every site to every other."""
+
+    def work() -> int:
+        hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
+        every = ",".join([adapters, *hybrids])
+        wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, False, {})
+        return _conduct(wanted, plans.connectivity(wanted, count), out, idle_wait_s)
+
+    raise typer.Exit(guarded(work))
+
+
+@app.command()
+def phase2(
+    out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling",
+    topology: Topologies = "1-1,1-N,N-1,N-N", only: Only = "", sites: Sites = "local",
+    seconds_per_configuration: Seconds = 1.0, seed: Seed = 1, samples: Samples = 1,
+    rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = False,
+    bundling: Bundling = "off", lag_s: Lag = 0.0, conflate: Conflate = False,
+    idle_wait_s: IdleWait = 60,
+) -> None:  # fmt: skip
+    """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
+
+    def work() -> int:
+        if bundling not in ("on", "off", "both"):
+            raise BenchError("STL-EC1-004", f"bundling is not '{bundling}'", "--bundling",
+                             "give on, off or both", USAGE)  # fmt: skip
+        more: dict = {"bundling": {"on": True, "off": False, "both": [True, False]}[bundling]}
+        more |= {"lag_s": lag_s} if lag_s else {}
+        more |= {"conflate": True} if conflate else {}
+        wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
+                         seed, samples, rti_root, rtis, real_time, more)  # fmt: skip
+        return _conduct(wanted, plans.configurations(wanted), out, idle_wait_s)
+
+    raise typer.Exit(guarded(work))

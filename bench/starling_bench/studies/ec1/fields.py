@@ -1,0 +1,81 @@
+"""A test: one configuration over one topology."""
+
+import json
+from dataclasses import asdict
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ...fields import Faults, Loc, Seconds
+from ...plan import Place, Sequence, Spec, spec_of
+from .configurations import COUNT, configuration
+
+Natural = Annotated[int, Field(ge=0)]
+
+
+class Test(Place):
+    """One test after expansion. `configuration` stands for entities, rate, payload, transport."""
+
+    topology: str = ""
+    configuration: Annotated[int, Field(ge=0, lt=COUNT)] | None = None
+    entities: Annotated[int, Field(ge=1, le=65536)] = 1
+    rate: Annotated[float, Field(gt=0, le=1e5)] = 10.0
+    payload: Annotated[int, Field(ge=0, le=1 << 30)] = 128
+    transport: Literal["reliable", "best_effort"] = "reliable"
+    seconds: Seconds = 1.0
+    updates: Natural = 0  # of each entity, whatever the seconds: 1 is a test of connectivity
+    samples: Annotated[int, Field(ge=1, le=4000)] = 1
+    spread: bool = True  # the entities' updates over the period; else all at once
+    lag_s: Annotated[float, Field(ge=0, le=60)] = 0.0  # subscribers look only so often
+    conflate: bool = False  # what a subscriber has not read is overwritten
+    real_time: bool = False
+
+    def argument(self, number: int) -> str:
+        """The test as the federate's --test wants it."""
+        f = settled(self.model_dump())
+        same = ("entities", "rate", "payload", "seconds", "updates", "samples", "spread", "lag_s",
+                "conflate")  # fmt: skip
+        # Without a word of the sequence's, the RTI bundles.
+        more = {"number": number, "reliable": f["transport"] == "reliable",
+                "bundling": self.bundling is not False}  # fmt: skip
+        return json.dumps({key: f[key] for key in same} | more)
+
+
+def settled(test: dict) -> dict:
+    """A test's fields, those of its configuration in place."""
+    if test["configuration"] is None:
+        return test
+    one = asdict(configuration(test["configuration"]))
+    del one["number"]
+    return test | one
+
+
+TestSpec = spec_of(Test)
+
+
+def enlarge(test: Spec, scale: float) -> None:
+    """So many times as many seconds in every sample."""
+    test.seconds = [s * scale for s in test.lists()["seconds"]]
+
+
+def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
+    """What is wrong between a test's fields."""
+    fields = test.lists()
+    own = {"entities", "rate", "payload", "transport"} & test.model_fields_set
+    if own and fields["configuration"] != [None]:
+        field = min(own)
+        what = f"a configuration has its own {field}"
+        yield (*at, field), what, "remove it, or 'configuration'"
+    if max(fields["updates"]) * max(fields["entities"]) > 1e9:
+        yield (*at, "updates"), "these are too many updates", "take fewer"
+
+
+def classes(sequence: Sequence) -> list[str]:
+    """The classes of the FOM that a sequence's tests use."""
+    needed = dict.fromkeys(["PBOMcall", "PBOManswer"])
+    for spec in (spec for e in sequence.execution for spec in e.test):
+        for test in spec.expand():
+            latest = "Latest" if test.conflate else ""
+            reliable = settled(test.model_dump())["transport"] == "reliable"
+            needed[("PBOMreliable" if reliable else "PBOMbestEffort") + latest] = None
+    return list(needed)

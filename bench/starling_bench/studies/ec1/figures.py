@@ -1,0 +1,105 @@
+"""The report: points per configuration, the source's figures, its findings tested against them."""
+
+from html import escape
+from operator import itemgetter
+
+from ... import findings, flow_figures, report
+from ...findings import Finding
+from ...flow_points import THEORY_MIN, between, connectivity, points, tables
+from ...sites import PROFILES
+from ...store import Store
+
+MARGIN = 0.2  # within which WAN behaves as LAN
+
+
+def _name(p: dict) -> str:
+    return f"{p['topology']} {p['configuration']}"
+
+
+def stated(found: list[dict]) -> list[tuple[str, Finding]]:
+    """The source's findings, for every topology, carrier and kind of sites; no point that is
+    limited by the machine is used."""
+    said = []
+    sets: dict[tuple, list[dict]] = {}
+    for p in found:
+        sets.setdefault((p["topology"], p["carrier"], p["profile"]), []).append(p)
+    good = {key: [p for p in of if not p["limited"]] for key, of in sets.items()}
+    for (topology, carrier, profile), mine in good.items():
+        where = f"{topology}, {carrier}, {profile}"
+        kb, p50 = (lambda p: p["payload"] / 1000), itemgetter("p50_ms")
+        nine_k = [p for p in mine if p["payload"] == 9000 and p["entities"] == 10]
+        all_reliable = [p for p in sets[topology, carrier, profile]
+                        if p["transport"] == "reliable" and not p["conflate"]]  # fmt: skip
+        said += [
+            (where, f) for f in (
+                findings.every("throughput meets theory", mine,
+                               lambda p: p["of_theory"] >= THEORY_MIN, _name),
+                findings.every("reliability is at least 99.9 %", mine,
+                               lambda p: (p["reliability"] or 0) >= 0.999, _name),
+                findings.every("nothing is lost under reliable delivery", all_reliable,
+                               lambda p: p["lost"] == 0, _name),
+                findings.every("9000-byte reliable payloads of ten entities meet theory",
+                               [p for p in nine_k if p["transport"] == "reliable"],
+                               lambda p: p["of_theory"] >= THEORY_MIN, _name),
+                findings.grows("latency grows with payload", mine, kb, p50,
+                               itemgetter("entities", "rate", "transport"), "ms per 1000 bytes"),
+                findings.grows("latency does not grow with rate", mine, lambda p: p["rate"] / 10,
+                               p50, itemgetter("entities", "payload", "transport"), "ms per 10 Hz",
+                               expected=False),
+                findings.grows("latency grows with entities", mine, lambda p: p["entities"] / 10,
+                               p50, itemgetter("rate", "payload", "transport"), "ms per ten"),
+                findings.grows("a publisher's CPU grows with entities", mine,
+                               lambda p: p["entities"] / 10, lambda p: p["sender_cpu"],
+                               itemgetter("rate", "payload", "transport"), "CPUs per ten"),
+            )
+        ]  # fmt: skip
+        if (rate := PROFILES[profile].get("rate_mbit")) is not None:
+            over = [p for p in sets[topology, carrier, profile] if p["host_theory"] > rate]
+            said.append((where, findings.every(
+                f"beyond {rate} Mbit/s of a host the link's limit is seen", over,
+                lambda p, r=rate: p["host_mbps"] <= 1.02 * r, _name)))  # fmt: skip
+    return said + between(good, MARGIN)
+
+
+def write(store: Store, summaries: list[dict]) -> None:
+    """Writes report.html."""
+    page, found = report.Page(store), points(summaries)
+    lost = sum(p["lost"] for p in found if p["transport"] == "reliable")
+    limited = sum(p["limited"] for p in found)
+    text = (
+        f"{len(found)} configurations of {sum(p['flows'] for p in found)} flows; "
+        f"{sum(p['received'] for p in found):,} of {sum(p['sent'] for p in found):,} updates "
+        f"received; {lost} lost under reliable delivery. {limited} configurations are limited by "
+        "the machine: no finding is computed from them."
+    )
+    body = [report.verdict(store, text, lost > 0), *report.notes(store)]
+    if any(p["not_as_named"] for p in found):
+        what = ("Not what its name says (best effort on a reliable link, or nothing overwritten): "
+                + ", ".join(sorted({f"{p['topology']} {p['carrier']}" for p in found
+                                    if p["not_as_named"]})))  # fmt: skip
+        body.append(f'<p class="note">{escape(what)}.</p>')
+    body += connectivity(store, summaries)
+    if found:
+        body += _findings(found)
+        for topology, profile in dict.fromkeys((p["topology"], p["profile"]) for p in found):
+            lines: flow_figures.Lines = {}
+            for p in sorted(found, key=lambda p: p["configuration"]):
+                if (p["topology"], p["profile"]) == (topology, profile):
+                    lines.setdefault(p["carrier"], []).append(p)
+            where = f"{topology}, {profile}"
+            body += [f"<h2>{escape(where)}</h2>",
+                     report.plots(flow_figures.nine(page, lines, where))]  # fmt: skip
+        body += tables(found)
+    report.write(store, "EC1: what carries the PBOM", body)
+
+
+def _findings(found: list[dict]) -> list[str]:
+    head = ("where", "statement", "answer", "numbers", "configurations")
+    lines = [(w, f.statement, f.answer, f.numbers, str(f.count)) for w, f in stated(found)]
+    return [
+        "<h2>Findings</h2>",
+        "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
+        "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
+        "means over configurations in common.</p>",
+        report.text_table(head, lines),
+    ]

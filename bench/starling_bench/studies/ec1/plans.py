@@ -1,0 +1,139 @@
+"""The phases as test sequence files: 0 plain sockets, I connectivity, II all configurations."""
+
+import random
+from itertools import product
+from pathlib import Path
+
+from ... import sites
+from ...planned import Hybrid, Wanted, sequence, table
+from ...rti import RAW
+from ...topologies import TOPOLOGIES, Mesh, Topology
+from .configurations import configuration
+
+FOM = Path(__file__).resolve().parents[3] / "foms" / "pbom.xml"
+# What can carry the PBOM, and for each what carries its reliable and its best-effort tests.
+ADAPTERS: dict[str, tuple[str, ...]] = {
+    "sockets": ("tcp", "multicast"), "unicast": ("tcp", "udp"), "starling": ("starling",),
+    "dds": ("dds",), "dis": ("dis",),
+}  # fmt: skip
+BUNDLED = {"STARLING_BUNDLE_AGE_US": "5000", "STARLING_BUNDLE_IDLE_US": "0"}
+CONFLATED = ("STARLING_CONFLATE_RELIABLE", "STARLING_CONFLATE_BEST_EFFORT")
+DIS_MAX = 3800  # bytes of an Entity State PDU's variable records
+# What carries one side of a hybrid, and which of these carry what is reliable.
+SIDES = ("tcp", "multicast", "dis", "dds", "starling")
+HYBRIDS = [f"{a}+{b}" for a in SIDES for b in SIDES if a != b]
+_RELIABLE = {"tcp", "dds", "starling"}
+
+
+def rtis(wanted: Wanted) -> str:
+    """A table for each that is used."""
+    found = []
+    known = {n for names in ADAPTERS.values() for n in names}
+    for name in dict.fromkeys(n for a in wanted.adapters for n in _names(a) if n in known):
+        values: dict[str, object] = {"name": name, "adapter": name}
+        if name == "starling":
+            values |= {"root": str(wanted.rti_root)} if wanted.rti_root else {}
+            env = dict(BUNDLED) if wanted.more.get("bundling") else {}
+            env |= dict.fromkeys(CONFLATED, "HLAobjectRoot") if wanted.more.get("conflate") else {}
+            found.append(table("[[rti]]", values) + table("[rti.env]", env))
+        else:
+            found.append(table("[[rti]]", values))
+    return "\n".join([*found, wanted.tables])
+
+
+def _names(adapter: str) -> tuple[str, ...]:
+    if "+" in adapter:
+        return (_hybrid(TOPOLOGIES["1-1"], "", adapter).main,)
+    return ADAPTERS.get(adapter, (adapter,))
+
+
+def _hybrid(topology: Topology, program: str, adapter: str) -> Hybrid:
+    return Hybrid(topology, program, *adapter.split("+"), {"starling"})
+
+
+def _transports(adapter: str) -> list[str]:
+    """That it has."""
+    unreliable = not set(adapter.split("+")) <= _RELIABLE | {"sockets", "unicast"}
+    known = adapter in ADAPTERS or "+" in adapter
+    return ["best_effort"] if known and unreliable else ["reliable", "best_effort"]
+
+
+def _common(wanted: Wanted, adapter: str) -> dict[str, object]:
+    """Fields of a sequence."""
+    return {
+        "fom": str(FOM), "command": [wanted.program], "rti": list(_names(adapter)),
+        "join_timeout_s": 60.0, "data_timeout_s": 30.0, "loss_timeout_s": 0.5,
+    }  # fmt: skip
+
+
+def _carriers(adapter: str, number: int) -> str:
+    """What carries a configuration."""
+    return _names(adapter)[0 if configuration(number).transport == "reliable" else -1]
+
+
+def _plainly(carrier: str, fields: dict) -> dict:
+    """Fields of a test: only RTIs bundle."""
+    plain = carrier in RAW or carrier == "dds"
+    return {key: value for key, value in fields.items() if key != "bundling" or not plain}
+
+
+def _able(adapter: str, number: int) -> bool:
+    one = configuration(number)
+    small = "dis" not in adapter.split("+") or one.payload <= DIS_MAX
+    return small and one.transport in _transports(adapter)
+
+
+def configurations(wanted: Wanted) -> str:
+    """Every configuration over every topology, adapter and kind of sites, in random order."""
+    order = random.Random(wanted.seed)
+    parts = [_head(wanted)]
+    named = [TOPOLOGIES[name] for name in wanted.topologies]
+    for profile, topology, adapter in product(wanted.profiles, named, wanted.adapters):
+        numbers = [n for n in wanted.numbers if _able(adapter, n)]
+        order.shuffle(numbers)
+        by: dict[str, list[int]] = {}
+        for number in numbers:
+            by.setdefault(_carriers(adapter, number), []).append(number)
+        if not by:
+            continue
+        common = {"topology": topology.name, "seconds": wanted.seconds,
+                  "samples": wanted.samples, **wanted.more}  # fmt: skip
+        if wanted.real_time:
+            common["real_time"] = True
+        tests = "\n".join(
+            table(
+                "[[sequence.execution.test]]",
+                {"rti": carrier, "configuration": mine, **_plainly(carrier, common)},
+            )
+            for carrier, mine in by.items()
+        )
+        name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
+        over = _hybrid(topology, wanted.program, adapter) if "+" in adapter else topology
+        parts.append(sequence(name, _common(wanted, adapter), over, profile, tests))
+    return "\n".join(parts)
+
+
+def _head(wanted: Wanted, count: int = 0) -> str:
+    about = f"# Made by starling-bench, seed {wanted.seed}.\n"
+    count = count or max(TOPOLOGIES[t].hosts for t in wanted.topologies)
+    return about + "".join(sites.hosts(p, count) for p in wanted.profiles) + "\n" + rtis(wanted)
+
+
+def connectivity(wanted: Wanted, count: int) -> str:
+    """Every site to every site, and every adapter to every other: one update each way."""
+    parts = [_head(wanted, count)]
+    for profile, adapter in product(wanted.profiles, wanted.adapters):
+        topology: Topology = Mesh("mesh", count, count, True)
+        if "+" in adapter:
+            topology = _hybrid(TOPOLOGIES["1-1"], wanted.program, adapter)
+        tests = "\n".join(
+            table(
+                "[[sequence.execution.test]]",
+                {"rti": _names(adapter)[0 if t == "reliable" else -1], "updates": 1,
+                 "topology": topology.name, "transport": t},
+            )
+            for t in _transports(adapter)
+        )  # fmt: skip
+        name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
+        parts.append(sequence(name, _common(wanted, adapter), topology, profile, tests))
+    return "\n".join(parts)

@@ -1,0 +1,30 @@
+"""How a test is called, and the variables by which tests differ."""
+
+from ...differences import WHERE, Question, on
+from ...variables import Variable, Variables
+
+
+def label(s: dict) -> str:
+    """Configuration and topology."""
+    number = f"{s['configuration']}: " if s["configuration"] >= 0 else ""
+    return (
+        f"{s['topology']} {number}{s['entities']} x {s['rate']:g} Hz x {s['payload']} B, "
+        f"{s['transport'].replace('_', ' ')}"
+    )
+
+
+VARIABLES = Variables(
+    (
+        Variable("sequence", lambda s: s["sequence"], line=True),
+        Variable("RTI", lambda s: s.get("rti", ""), line=True),
+        Variable("topology", lambda s: s["topology"], line=True, always=True),
+        Variable("transport", lambda s: s["transport"].replace("_", " "), line=True),
+        Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True),
+        Variable("entities", lambda s: s["entities"], axis=True, always=True),
+        Variable("rate", lambda s: s["rate"], axis=True, always=True),
+        Variable("payload", lambda s: s["payload"], axis=True, always=True),
+    ),
+    WHERE,
+    label,
+)
+QUESTIONS = (Question(on),)

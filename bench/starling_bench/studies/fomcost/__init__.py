@@ -1,0 +1,116 @@
+"""FOM cost: what an attribute costs, in the update call and on the wire; which layout to take."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ... import capture
+from ...commands import commands, conduct, guarded
+from ...errors import USAGE, BenchError
+from ...fields import Faults, Loc
+from ...plan import Sequence, Spec
+from ...store import Store
+from ...study import Study
+from . import fields, plans, rows
+
+
+class FomCost(Study):
+    """Five layouts of the same data, or the attributes of anybody's class."""
+
+    name = "fomcost"
+    manager = "starling-bench fomcost"
+    program = "fomcost"
+    fom = "bench/foms/fomcost.xml"
+    spec = fields.TestSpec
+    columns = rows.COLUMNS
+    variables = rows.VARIABLES
+    questions = rows.QUESTIONS
+    row = staticmethod(rows.row)
+    progress = staticmethod(rows.progress)
+
+    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
+        yield from fields.faults(at, spec)
+        if len(sequence.pair) > 1 or sequence.pair[0].sender != sequence.master:
+            what = "there is one pair, whose sender is the master"
+            yield at, what, "correct [[sequence.pair]] or 'master'"
+
+    def classes(self, sequence: Sequence) -> list[str]:
+        every = (c for e in sequence.execution for s in e.test for c in fields.classes(s))
+        return list(dict.fromkeys(["FomCostTalk", *every]))
+
+    def arguments(self, tests: list[fields.Test]) -> list[str]:
+        values = [t.values for t in tests if t.values]
+        return [*(["--values", values[0]] if values else []), "--seed", str(tests[0].seed)]
+
+    def enlarge(self, spec: Spec, scale: float) -> None:
+        spec.multiply("repetitions", scale)
+
+    def figures(self, store: Store, row: dict, trips: dict) -> dict:
+        return rows.figures(row, trips)
+
+    def value(self, row: dict) -> float | None:
+        return row["call_instructions"] or row["call_p50_us"]
+
+    def more_is_faster(self, s: dict) -> bool:
+        return False
+
+    def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
+        return rows.summarize(of)
+
+    def afterwards(self, store: Store, summary: dict, over: bool) -> dict:
+        directory = store.directory / summary["sequence"] / summary["execution"]
+        return rows.seen(summary, capture.wires(directory) if over else {})
+
+    def show(self, console: Console, summaries: list[dict]) -> None:
+        from .analysis import sentences
+
+        for line in sentences(summaries):
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+    def report(self, store: Store, summaries: list[dict]) -> None:
+        from . import figures  # the libraries for figures take a second to load
+
+        figures.write(store, summaries)
+
+    def shortfall(self, summaries: list[dict]) -> str:
+        lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
+        said = {f"best effort of {s['sequence']} went by a reliable link": 1
+                for s in summaries if rows.misnamed(s)}  # fmt: skip
+        return "; ".join([*([f"{lost} reliable updates were lost"] if lost else []), *said])
+
+
+STUDY = FomCost()
+app = commands(STUDY, __doc__)
+
+
+@app.callback(invoke_without_command=True)
+def whole(
+    context: typer.Context,
+    rti_root: Annotated[Path | None, typer.Option(help="Install tree of Starling.")] = None,
+    program: Annotated[Path | None, typer.Option(help="The federates' program.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Directory for results, new.")] = None,
+    rtis: Annotated[Path | None, typer.Option(help="File with [[rti]]: others beside it.")] = None,
+    scale: Annotated[float, typer.Option(min=0.001, help="So many times as many updates.")] = 1.0,
+    idle_wait_s: Annotated[float, typer.Option(help="Wait so long for an idle machine.")] = 60,
+    fom: Annotated[list[Path], typer.Option(help="Modules of a FOM of your own.")] = [],  # noqa: B006
+    class_name: Annotated[str, typer.Option("--class", help="Its class to measure.")] = "",
+    rate: Annotated[float, typer.Option(min=0, help="At which it is updated, Hz.")] = 0,
+    mode_field: Annotated[str, typer.Option(help="A field that has all its enumerators.")] = "",
+    seed: Annotated[int, typer.Option(min=0, help="Of all values and orders.")] = 1,
+) -> None:
+    """Without a command: all of the study, or one class of your FOM (its plan stands beside)."""
+
+    def work() -> int:
+        if out is None or rti_root is None or program is None or bool(fom) != bool(class_name):
+            what = "--rti-root, --program and --out are needed, and --fom and --class together"
+            raise BenchError("STL-FOM-010", what, do="see --help", exit_code=USAGE)
+        own = plans.own_class(fom, class_name, mode_field, seed) if fom else None
+        places = rti_root.resolve(), program.resolve()
+        file, left_out = plans.write(out, *places, rtis, seed, own, rate)
+        notes = [f"left out: {what}" for what in left_out]
+        return conduct(STUDY, file, out, scale=scale, idle_wait_s=idle_wait_s, notes=notes)
+
+    if not context.invoked_subcommand:
+        raise typer.Exit(guarded(work))

@@ -1,0 +1,113 @@
+"""What the samples say: cost per attribute and per byte, what several attributes cost beside one,
+and which layout to take.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from ...choice import Evidence, recommend
+from ...estimates import Estimate, Fit, fit, more
+from ...own_class import words
+from ...source import Ease, ease
+from .fields import COMBINED, MODES
+
+TWELVE = (1, 12)  # an attribute, with its bytes
+
+
+def groups(summaries: list[dict]) -> dict[tuple[str, str, str], list[dict]]:
+    """The tests of a way: sequence, kind, transport; first those whose packets were found."""
+    found: dict[tuple[str, str, str], list[dict]] = {}
+    for s in sorted(summaries, key=lambda s: not s["wire"]):
+        found.setdefault((s["sequence"], s["kind"], s["transport"]), []).append(s)
+    return found
+
+
+def measured(group: list[dict]) -> str:
+    """By which samples the tests of a group are compared, and their unit: instructions where these
+    were counted."""
+    return "instructions" if all(s["instructions"] for s in group) else "us"
+
+
+def series(group: list[dict], name: str) -> list[dict]:
+    """In order; of the series of parts those that every layout has."""
+    order = {mode: n for n, mode in enumerate(MODES)}
+    found = [s for s in group if s["series"] == name]
+    found.sort(key=lambda s: (s["attributes"], order.get(s["mode"], 0)))
+    return [s for s in found if s["attributes"] <= 5] if name == "attributes" else found
+
+
+def costs(group: list[dict]) -> tuple[list[dict], Fit] | None:
+    """The tests, and cost per attribute and per byte; the base is one attribute of 28 bytes."""
+    key = measured(group)
+    tests = series(group, "own") or series(group, "attributes")
+    found = fit([(s["fields"] - 1, s["bytes"] - 28) for s in tests], [s[key] for s in tests])
+    return (tests, found) if found else None
+
+
+def penalty(group: list[dict], layout: str, modes: list[str]) -> Estimate | None:
+    """What the attributes of these modes cost more, in percent, than one of a layout."""
+    at = {(s["layout"], s["mode"]): s for s in series(group, "modes")}
+    both = [(at.get(("multiple", m)), at.get((layout, m))) for m in modes]
+    if not all(one and other for one, other in both):
+        return None
+    key = measured(group)
+    return more([one[key] for one, _ in both], [other[key] for _, other in both])
+
+
+def ease_of(layout: str) -> Ease:
+    """Of the codec that was measured."""
+    codecs = Path(__file__).resolve().parents[3] / "federates" / "fomcost" / "src" / "codec"
+    return ease(codecs / f"{layout}.cpp")
+
+
+def evidence(group: list[dict], wire: list[dict]) -> tuple[dict[str, Evidence], tuple[float, Ease]]:
+    """What a group's samples say of each layout, and of several attributes; bytes are the mean over
+    the modes of `wire`."""
+    sizes: dict[str, list[int]] = {}
+    for s in series(wire, "modes") or series(group, "modes"):
+        sizes.setdefault(s["layout"], []).append(s["length"])
+    mean = {layout: float(np.mean(each)) for layout, each in sizes.items()}
+    saves = {layout: penalty(group, layout, list(MODES)) for layout in COMBINED}
+    found = {x: Evidence(s, mean.get(x, 0), ease_of(x)) for x, s in saves.items() if s}
+    return found, (mean.get("multiple", 0), ease_of("multiple"))
+
+
+def captured(summaries: list[dict], group: list[dict]) -> list[dict]:
+    """Like tests whose packets were seen, by the same way if there are such; else the group."""
+    way = lambda s: (s["kind"], s["transport"], s.get("way"))  # noqa: E731
+    seen = [s for s in summaries if s["wire"] and way(s)[:2] == way(group[0])[:2]]
+    seen = [s for s in seen if way(s) == way(group[0])] or seen
+    return [s for s in seen if s["sequence"] == seen[0]["sequence"]] or group
+
+
+def sentences(summaries: list[dict]) -> list[str]:
+    """What a run says, way by way. Where packets were captured, few updates were sent."""
+    out = []
+    for (sequence, kind, transport), group in groups(summaries).items():
+        if group[0]["wire"]:
+            continue
+        unit, said = f" {measured(group)}", []
+        if found := costs(group):
+            told = found[1].percent(TWELVE).text(" %")
+            said += found[1].words(("attribute", "byte"), unit)
+            said.append(f"an attribute of 12 bytes more costs {told} of an update of one "
+                        "(published: 7.5 and 6.5 %)")  # fmt: skip
+        layouts, several = evidence(group, captured(summaries, group))
+        said += recommend(layouts, several) if layouts else []
+        said += own(series(group, "own"))
+        title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "
+        out += [f"{title}{text}." for text in said]
+    return out
+
+
+def own(group: list[dict]) -> list[str]:
+    """Of a class of somebody's own: all its attributes beside the same bytes in one."""
+    said = []
+    most = max((s["attributes"] for s in group), default=0)
+    for mode in dict.fromkeys(s["mode"] for s in group):
+        at = {s["layout"]: s for s in group if (s["attributes"], s["mode"]) == (most, mode)}
+        if len(at) == 2:
+            rate = at["own"]["setting"].get("rate_hz", 0)
+            said += words(at["own"], at["combined"], measured(group), mode, rate)
+    return said

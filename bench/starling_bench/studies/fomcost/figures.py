@@ -1,0 +1,123 @@
+"""The study's report."""
+
+import tomllib
+from html import escape
+from pathlib import Path
+
+from ... import charts, report
+from ...report import Page, plots, text_table
+from ...store import Store
+from . import analysis
+from .fields import COMBINED, MODES
+from .rows import misnamed
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+_EASE = ("layout", "lines of codec", "branches", "forms in memory")
+_SERIES = {"attributes": ("attributes", "parts"), "modes": ("mode", "mode"),
+           "own": ("attributes", "attributes")}  # fmt: skip
+
+
+def write(store: Store, summaries: list[dict]) -> None:
+    """Writes report.html and the figures into the store's directory."""
+    page = Page(store)
+    sent, lost = (sum(s[k] for s in summaries) for k in ("sent", "lost"))
+    bad = any((s["lost"] and s["transport"] == "reliable") or misnamed(s) for s in summaries)
+    text = f"{len(summaries)} tests, {sent:,} updates sent, {lost:,} lost."
+    words = "".join(f"<li>{escape(line)}</li>" for line in analysis.sentences(summaries))
+    body = [report.verdict(store, text, bad=bad), f"<h2>In words</h2><ul>{words}</ul>",
+            *report.notes(store)]  # fmt: skip
+    for (sequence, kind, transport), group in analysis.groups(summaries).items():
+        wrong = ", not what its name says: by a reliable link" if misnamed(group[0]) else ""
+        way = f"{sequence} ({group[0]['rti']}): {kind}s, {transport.replace('_', ' ')}{wrong}"
+        drawn = _charts(page, group, analysis.captured(summaries, group), wrong)
+        body += [f"<h2>{escape(way)}</h2>", plots(drawn)]
+        body += [] if group[0]["wire"] else [*_costs(page, group), *_penalties(group)]
+    body += _wire([s for s in summaries if s["wire"]])
+    rows = [(layout, *map(str, (e.lines, e.branches, e.forms)))
+            for layout in ("multiple", *COMBINED) for e in (analysis.ease_of(layout),)]  # fmt: skip
+    body += ["<h2>Ease of use</h2>", text_table(_EASE, rows), *_every(store, summaries)]
+    body += report.ways(summaries, lambda s: s["transport"] == "best_effort")
+    body += report.comparisons(store, summaries)
+    body += ["<h2>How this was measured</h2>", f"<p>{escape(_TEXTS['report']['method'])}</p>"]
+    report.write(store, "FOM cost report", body)
+
+
+def _charts(page: Page, group: list[dict], seen: list[dict], wrong: str) -> list[str]:
+    """Time and bytes, of the series of parts, of the modes, and of a class of somebody's own."""
+    drawn = []
+    for name, (x, axis) in _SERIES.items():
+        lines: dict[str, list[charts.Point]] = {}
+        lengths: dict[str, list[charts.Point]] = {}
+        shown, sized = (analysis.series(of, name) for of in (group, seen))
+        for of, into in ((shown, lines), (sized or shown, lengths)):
+            for s in of:
+                line = s["layout"] + (f" {s['mode']}" if name == "own" and s["mode"] else "")
+                y = s["call_instructions"] if s["instructions"] else s["call_p50_us"]
+                point = (y["mean"], y["low"], y["high"])
+                point = point if into is lines else (s["length"], None, None)
+                into.setdefault(line, []).append((s[x], *point))
+        if name == "attributes" and (first := lines.get("multiple")):
+            for rti, share in _TEXTS["per_attribute"].items():
+                at = [(n, first[0][1] * (1 + share / 100 * (n - 1))) for n in range(1, 6)]
+                lines[f"published, {rti}"] = [(*point, None, None) for point in at]
+        unit, title = analysis.measured(group), f"by {axis}{wrong}"
+        published = [line for line in lines if line.startswith("published")]
+        if lines and not group[0]["wire"]:
+            drawn.append(charts.lines(page, f"Update call {title}", axis, unit, lines, published,
+                                      _TEXTS["report"]["broken"] if published else ""))  # fmt: skip
+        caught = bool(sized and seen[0]["wire"])
+        if lengths:
+            drawn.append(charts.lines(page, f"Bytes of an update {title}", axis, "bytes", lengths,
+                                      caption=_TEXTS["bytes"][str(caught).lower()]))  # fmt: skip
+    return drawn
+
+
+def _costs(page: Page, group: list[dict]) -> list[str]:
+    if not (costs := analysis.costs(group)):
+        return []
+    tests, found = costs
+    points = [(s["layout"], s["bytes"]) for s in tests]
+    share = ("an attribute of 12 bytes more, of an update of one", found.percent(analysis.TWELVE))
+    names = ("an attribute more", "a byte more")
+    return charts.fit(page, found, names, analysis.measured(group), [share], points, "bytes")
+
+
+def _penalties(group: list[dict]) -> list[str]:
+    rows = []
+    for mode in MODES:
+        each = [analysis.penalty(group, layout, [mode]) for layout in COMBINED]
+        if any(each):
+            cells = [one.text(" %") if one else "-" for one in each]
+            rows.append((mode, *cells, f"{_TEXTS['penalty'][mode]:g} %"))
+    head = ("several cost more", *(f"than {layout}" for layout in COMBINED), "published")
+    return [text_table(head, rows)] if rows else []
+
+
+def _wire(seen: list[dict]) -> list[str]:
+    if not seen:
+        return []
+    own = ("kind", "series", "attributes")
+    at = [s for s in seen if tuple(s[k] for k in own) == ("object", "attributes", 5)]
+    five = {(s["layout"], s["transport"]): s["wire"]["bytes"] for s in at}
+    said = ""
+    for by in dict.fromkeys(transport for _, transport in five):
+        if {("multiple", by), ("fixed", by)} <= set(five):
+            more = 100 * (five["multiple", by] / five["fixed", by] - 1)
+            text = _TEXTS["report"]["five"].format(transport=by.replace("_", " "), more=more)
+            said += f"<li>{escape(text)}</li>"
+    keys = ("sequence", "kind", "layout", "attributes", "mode")
+    tests = [(tuple(str(s[k]) for k in keys), s) for s in seen]
+    return ["<h2>On the wire</h2>", f"<ul>{said}</ul>", charts.wire_table(keys, tests)]
+
+
+def _every(store: Store, summaries: list[dict]) -> list[str]:
+    """The call in full, the receiver's side, and coding; counted tests have no times."""
+    cells, counts = [], ("sent", "lost", "waited")
+    for s in summaries:
+        hidden = "us" if s["instructions"] else "instructions"
+        shown = [s[n] if not n.endswith(("ns", hidden)) or not s["instructions"] else None
+                 for n in _TEXTS["columns"]]  # fmt: skip
+        cells.append([*("-" if v is None else f"{v['mean']:,.4g}" for v in shown),
+                      *(f"{s[n]:,}" for n in counts)])  # fmt: skip
+    head = [*_TEXTS["columns"].values(), *counts]
+    return ["<h2>Every test</h2>", report.with_setup(store.study.variables, summaries, head, cells)]

@@ -1,0 +1,53 @@
+"""The test sequence file of one command, made of the shipped ones."""
+
+import functools
+import json
+import os
+import shutil
+from pathlib import Path
+
+from ... import tables
+from ...own_class import updates
+
+_EXPERIMENTS = Path(__file__).resolve().parents[3] / "experiments" / "fomcost"
+_ONE = {"reliable": "FomCostReliable.Combined", "best_effort": "FomCostBestEffort.Combined"}
+_KEPT = ("repetitions", "warm_up", "samples", "gap_ms")
+# Updates of a class, beside each the same bytes in one attribute of ours.
+own_class = functools.partial(updates, one_attribute=_ONE)
+
+
+def write(
+    out: Path, root: Path, program: Path, rtis: Path | None, seed: int, own: dict | None,
+    rate: float,
+) -> tuple[Path, list[str]]:  # fmt: skip
+    """The file, in a directory beside the results, and what of the study is left out here, why.
+    `own` are the updates of a class; None: the five layouts."""
+    directory = out.resolve().with_name(f"{out.name}.plan")
+    plan, left_out = tables.read(_EXPERIMENTS / "fomcost.tsf.toml"), []
+    if os.geteuid() == 0 and shutil.which("ip"):
+        more = tables.read(_EXPERIMENTS / "fomcost-root.tsf.toml")
+        plan |= {"host": more["host"], "sequence": plan["sequence"] + more["sequence"]}
+    else:
+        left_out.append("best effort by UDP, and packets: they need root and ip")
+    if not shutil.which("valgrind"):
+        plan["sequence"] = [s for s in plan["sequence"] if not s["name"].startswith("counted")]
+        left_out.append("instructions: there is no valgrind")
+    for rti in plan["rti"]:
+        rti["root"] = str(root)
+    for s in plan["sequence"]:
+        s |= {"fom": str((_EXPERIMENTS / s["fom"]).resolve()), "command": [str(program)]}
+        tests = s["execution"][0]["test"]
+        if own:
+            tests[:] = [{k: tests[0][k] for k in _KEPT if k in tests[0]} | {
+                "series": "own", "layout": ["own", "combined"], "attributes": own["counts"],
+                "mode": own["modes"], "values": str(directory / "values.json"), "rate_hz": rate,
+                "kind": own["kind"], "transport": own["transport"]}]  # fmt: skip
+        for test in tests:
+            test["seed"] = seed
+    if rtis:
+        plan["include"] = [str(rtis.resolve())]
+        plan["sequence"][0]["rti"] += [rti["name"] for rti in tables.read(rtis).get("rti", [])]
+    tables.write(directory / "fomcost.tsf.toml", plan)
+    if own:
+        (directory / "values.json").write_text(json.dumps(own), encoding="utf-8")
+    return directory / "fomcost.tsf.toml", left_out

@@ -1,0 +1,125 @@
+"""The study's rows and summaries, and the variables that tell its tests apart."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from ... import callgrind, stats
+from ...capture import Wire
+from ...differences import WHERE, Question, on
+from ...errors import BenchError
+from ...store import Store
+from ...study import Columns
+from ...variables import Variable, Variables
+
+_SETTING = ("kind", "transport", "series", "layout", "attributes", "mode")
+_COUNTS = ("bytes", "sent", "received", "lost", "doubled", "waited", "values", "came_reliably")
+# The first four are made of the call's times, which are all kept.
+_CALL = ("call_mean_us", "call_p50_us", "call_sd_us", "call_min_us")
+_TICKS = ("flush", "tick", "tick_p50", "to_callback", "to_callback_p50")
+_COUNTED = ("call", "encode", "decode")
+FIGURES = (*_CALL, *(f"{name}_us" for name in _TICKS), "encode_ns", "decode_ns",
+           *(f"{name}_instructions" for name in _COUNTED))  # fmt: skip
+_KEYS = ("sequence", "execution", "test", *_SETTING, "pair", "sender", "receiver")
+COLUMNS = Columns(
+    (*_KEYS, "sample", *_COUNTS, *FIGURES, "others_cpu"),
+    frozenset({*_KEYS, *_SETTING} - {"test", "pair", "attributes"}),
+    frozenset({*FIGURES, "others_cpu"}),
+)
+
+
+def label(s: dict) -> str:
+    """What is updated how."""
+    return f"{s['kind']}, {s['transport'].replace('_', ' ')}, {s['layout']}"
+
+
+def _key(name: str) -> Callable[[dict], object]:
+    return lambda s: s.get(name, "")
+
+
+VARIABLES = Variables(
+    (
+        *(Variable(name, _key(name), line=True) for name in ("sequence", "execution")),
+        Variable("RTI", _key("rti"), line=True),
+        Variable("test", label, line=True, always=True),
+        Variable("series", _key("series"), line=True, always=True),
+        Variable("hosts", lambda s: s.get("hosts") or "one system", line=True),
+        Variable("mode", _key("mode"), line=True, always=True),
+        Variable("parts", _key("attributes"), axis=True, always=True),
+        Variable("bytes", _key("bytes"), always=True),
+    ),
+    WHERE,
+    label,
+)
+QUESTIONS = (Question(on),)
+
+
+def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
+    """A sample as the sender told it, with the figures of its calls."""
+    setting = store.record(sequence, execution)["tests"][str(event["test"])]
+    found = {"sequence": sequence, "execution": execution} | {k: setting[k] for k in _SETTING}
+    found |= {"others_cpu": None} | event
+    found |= {f"{name}_us": found[f"{name}_ns"] / 1e3 for name in _TICKS}
+    found |= {name: found[name] or None for name in ("encode_ns", "decode_ns")}
+    found |= figures(found, store.raw(sequence, execution, event["test"], 1))
+    found |= _counted(store.execution_directory(sequence, execution), found)
+    return found
+
+
+def figures(row: dict, calls: dict[int, np.ndarray]) -> dict:
+    """Those of a sample's calls; BenchError if one is missing."""
+    mine = calls.get(row["sample"], np.empty(0))
+    if len(mine) != row["sent"]:
+        what = f"sample {row['sample']} of test {row['test']} has {row['sent']} calls, but "
+        raise BenchError("STL-RUN-009", what + f"{len(mine)} times are saved")
+    us = np.sort(mine).astype(float) / 1e3
+    values = (us.mean(), stats.percentile(us, 50), us.std(), us[0])
+    return dict(zip(_CALL, (round(float(v), 6) for v in values), strict=True))
+
+
+def _counted(directory: Path, row: dict) -> dict:
+    """Instructions of the sample, where they were counted: of a call, and of coding a value."""
+    found: dict[str, float | None] = {f"{name}_instructions": None for name in _COUNTED}
+    for said, count in callgrind.saved(directory):
+        what, *number = said.split()
+        if number == [str(row["test"]), str(row["sample"])]:
+            times = row["sent"] if what == "call" else row["counted"]
+            found[f"{what}_instructions"] = count / times
+    if row["counted"] and found["call_instructions"] is None:
+        what = f"callgrind counted nothing of sample {row['sample']} of test {row['test']}"
+        raise BenchError("STL-RUN-010", what, str(directory), "read the sender's log there")
+    return found
+
+
+def summarize(rows: list[dict]) -> dict:
+    """One test: figures over its samples."""
+    # By round, as drift meets all tests of a round alike.
+    rows = sorted(rows, key=lambda r: r["sample"])
+    out = {key: rows[0][key] for key in (*_KEYS, "bytes")} | {"samples": len(rows)}
+    out |= {key: sum(r[key] or 0 for r in rows) for key in _COUNTS[1:]}
+    out["fields"] = round(out["values"] / out["received"]) if out["received"] else 0
+    for key in FIGURES:
+        values = [r[key] for r in rows if r[key] is not None]
+        out[key] = asdict(stats.spread(values)) if values else None
+    out["us"] = [r["call_p50_us"] for r in rows]
+    out["instructions"] = [v for r in rows if (v := r["call_instructions"]) is not None]
+    return out
+
+
+def seen(summary: dict, wires: dict[int, Wire]) -> dict:
+    """What one update of a test was on the wire."""
+    wire = wires.get(summary["test"])
+    return {"wire": wire and asdict(wire), "length": wire.bytes if wire else summary["bytes"]}
+
+
+def misnamed(s: dict) -> bool:
+    """It is not what its name says: best effort that can't be lost."""
+    return s["transport"] == "best_effort" and bool(s["way_reliable"])
+
+
+def progress(r: dict) -> str:
+    """A sample in a few words."""
+    setting = f"({label(r)} {r['series']} {r['attributes']} {r['mode']})"
+    return f"{setting}, sample {r['sample']}: {r['call_p50_us']:.2f} us"

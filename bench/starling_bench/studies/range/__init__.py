@@ -1,0 +1,100 @@
+"""The range test bed: one-way delivery times of instruments' updates against their budget."""
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from ... import byhand, planner
+from ...commands import commands
+from ...fields import Faults, Loc
+from ...plan import Sequence, Spec
+from ...store import Store
+from ...study import Study
+from . import fields, rows
+
+
+class Range(Study):
+    """Does every sample arrive within its period?"""
+
+    name = "range"
+    manager = "starling-bench range"
+    program = "rangefed"
+    fom = "bench/foms/records.xml"
+    spec = fields.TestSpec
+    connection_by = "threaded"
+    connections = {True: "threaded"}  # noqa: RUF012
+    columns = rows.COLUMNS
+    variables = rows.VARIABLES
+    questions = rows.QUESTIONS
+
+    def complete(self, data: dict) -> None:
+        fields.complete(data)
+
+    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
+        return fields.faults(at, spec, sequence)
+
+    def classes(self, sequence: Sequence) -> list[str]:
+        return fields.classes(sequence)
+
+    def arguments(self, tests: list[fields.Test]) -> list[str]:
+        return ["--threaded"] if any(test.threaded for test in tests) else []
+
+    def enlarge(self, spec: Spec, scale: float) -> None:
+        fields.enlarge(spec, scale)
+
+    def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
+        return rows.row(store, sequence, execution, event)
+
+    def figures(self, store: Store, row: dict, trips: dict) -> dict:
+        return rows.figures(store, row)
+
+    def value(self, row: dict) -> float | None:
+        return row["mean_ms"]
+
+    def more_is_faster(self, s: dict) -> bool:
+        return False
+
+    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
+        return {}
+
+    def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
+        return rows.summarize(of, store, setting)
+
+    def progress(self, row: dict) -> str:
+        share = "-" if row["in_budget"] is None else f"{row['in_budget']:.2%} in budget"
+        return f"{row['sender']} → {row['receiver']} ({rows.label(row)}): {share}"
+
+    def show(self, console: Console, summaries: list[dict]) -> None:
+        table = Table(title="Delivery times in ms", title_justify="left", box=box.SIMPLE_HEAD)
+        heads = ("test", "pair", "flow", "budget", "in budget", "min", "p50", "p99", "max", "sent",
+                 "lost")  # fmt: skip
+        for head in heads:
+            table.add_column(head, justify="left" if head in heads[:3] else "right")
+        for s in summaries:
+            figures = (s[k] for k in ("min_ms", "p50_ms", "p99_ms", "max_ms"))
+            share = "-" if s["in_budget"] is None else f"{s['in_budget']:.2%}"
+            table.add_row(
+                f"{s['sequence']}/{s['execution']} {s['test']}",
+                f"{s['sender']} → {s['receiver']}", rows.label(s), f"{s['budget_ms']:g}", share,
+                *("-" if v is None else f"{v:.3f}" for v in figures), f"{s['sent']:,}",
+                f"{s['lost']:,}",
+            )  # fmt: skip
+        console.print(table)
+
+    def report(self, store: Store, summaries: list[dict]) -> None:
+        from . import figures  # the libraries for figures take a second to load
+
+        figures.write(store, summaries)
+
+    def shortfall(self, summaries: list[dict]) -> str:
+        lost = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
+        if lost:
+            return f"{lost} reliable messages were lost"
+        missed = sum(s["elements_missed"] + s["dropped"] for s in summaries)
+        return f"{missed} elements or samples were missed by the reader" if missed else ""
+
+
+STUDY = Range()
+app = commands(STUDY, "One-way delivery times against a time budget, as on a test range.")
+byhand.command(STUDY, app)
+planner.command(STUDY, app, rows.PLANNING)

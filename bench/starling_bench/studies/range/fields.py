@@ -1,0 +1,139 @@
+"""A test of the range test bed: its fields, and what is wrong between them."""
+
+import json
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from ...fields import Faults, Loc, Seconds
+from ...plan import Place, Sequence, Spec, spec_of
+
+FEDERATES_MAX = 10
+HEAD_BYTES, BYTES_MAX = 16, 1 << 24
+Bytes = Annotated[int, Field(ge=HEAD_BYTES, le=BYTES_MAX)]
+Hertz = Annotated[float, Field(gt=0, le=10_000)]
+# Size and rate: "64B@50", "20KB@10".
+_FLOW = r"(\d+(?:\.\d+)?)(B|KB)@(\d+(?:\.\d+)?)"
+
+
+def flow(text: str) -> dict:
+    """Its bytes and Hz; ValueError if it is none."""
+    if not (match := re.fullmatch(_FLOW, text)):
+        raise ValueError(f"'{text}' is no flow, such as 2KB@60")
+    size, unit, hz = match.groups()
+    return {"bytes": round(float(size) * (1024 if unit == "KB" else 1)), "hz": float(hz)}
+
+
+class Test(Place):
+    """One test after expansion: every federate sends at its rate and hears all others."""
+
+    federates: Annotated[int, Field(ge=2, le=FEDERATES_MAX)] = 2
+    bytes: Bytes = 1024
+    hz: Hertz = 10.0
+    # Of each federate, instead: "64B@50 20KB@10".
+    flows: Annotated[str, Field(pattern=rf"^$|^{_FLOW}( {_FLOW})*$")] = ""
+    transport: Literal["reliable", "best_effort"] = "reliable"
+    duration_s: Seconds = 10.0
+    budget_ms: Seconds | None = None  # the period of whoever sends
+    tick_hz: Annotated[int, Field(ge=1, le=10_000)] = 500
+    threaded: bool = False  # callbacks by a thread of the RTI, not polled
+    scheduling: Literal["realtime", "normal"] = "realtime"
+    clock: Literal["same", "estimate"] = "same"  # of the hosts: one, or estimated from echoes
+    ping_hz: Annotated[float, Field(ge=0, le=1000)] = 20.0
+    floor_s: Annotated[float, Field(ge=0, le=60)] = 0.5  # how long bare wake-ups are measured
+    samples: Literal[1] = 1
+
+    @model_validator(mode="after")
+    def _every_pair(self) -> "Test":
+        object.__setattr__(self, "pairs", self.federates * (self.federates - 1))
+        return self
+
+    def argument(self, number: int) -> str:
+        """The test as the interface's --test wants it."""
+        kept = self.model_dump(exclude={*Place.model_fields, "budget_ms", "samples", "clock"})
+        given = {k: v for k, v in kept.items() if v is not None}
+        given |= {"number": number, "flows": [flow(text) for text in self.flows.split()]}
+        return json.dumps(given)
+
+
+TestSpec = spec_of(Test)
+
+
+def setting_of(setting: dict, station: int) -> dict[str, Any]:
+    """Size, rate and budget of a sender, by its number."""
+    flows = setting.get("flows", "").split()
+    own = flow(flows[station - 1]) if flows else {k: setting[k] for k in ("bytes", "hz")}
+    return own | {"budget_ms": setting.get("budget_ms") or 1000 / own["hz"]}
+
+
+def fastest(test: dict) -> float:
+    """The highest rate of its flows."""
+    return max(flow(text)["hz"] for text in test["flows"].split())
+
+
+def planned(flows: list[str]) -> dict:
+    """The fields of a test of these; ValueError if they are none."""
+    if len(flows) > FEDERATES_MAX:
+        raise ValueError(f"{len(flows)} flows; {FEDERATES_MAX} are possible")
+    test = {"federates": len(flows), "flows": " ".join(flows)}
+    if (most := fastest(test)) > 500:
+        raise ValueError(f"{most:g} updates a second; 500 are possible")
+    return test
+
+
+def complete(data: dict) -> None:
+    """Every federate hears every other: pairs in the order in which federates come."""
+    for sequence in data.get("sequence") or ():
+        if not isinstance(sequence, dict) or "pair" in sequence:
+            continue
+        federates = sequence.get("federate")
+        names = [f.get("name") for f in federates or () if isinstance(f, dict)]
+        sequence["pair"] = [
+            {"sender": one, "receiver": other}
+            for later, name in enumerate(names)
+            for earlier in names[:later]
+            for one, other in ((earlier, name), (name, earlier))
+        ]
+        if names and "master" not in sequence:
+            sequence["master"] = names[0]
+
+
+def enlarge(test: Spec, scale: float) -> None:
+    """So many times as long."""
+    many = test.duration_s if isinstance(test.duration_s, list) else [test.duration_s]
+    scaled = [seconds * scale for seconds in many]
+    test.duration_s = scaled if isinstance(test.duration_s, list) else scaled[0]
+
+
+def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
+    """What is wrong between a test's fields."""
+    fields = test.lists()
+    if "pairs" in test.model_fields_set:
+        yield (*at, "pairs"), "every federate hears every other", "give 'federates' instead"
+    there = len(sequence.federate)
+    if (most := max(fields["federates"])) > there:
+        what = f"a test of {most} federates, and the sequence has {there}"
+        yield (*at, "federates"), what, "add a [[sequence.federate]], or take fewer"
+    slowest = min(fields["tick_hz"])
+    for each in fields["flows"]:
+        own = [flow(text) for text in each.split()]
+        if own and len(own) < most:
+            what = f"{len(own)} flows for {most} federates"
+            yield (*at, "flows"), what, "give one for each, or take fewer federates"
+        if any(not HEAD_BYTES <= f["bytes"] <= BYTES_MAX for f in own):
+            what = f"a record has {HEAD_BYTES} to {BYTES_MAX} bytes"
+            yield (*at, "flows"), what, "correct the size"
+        rates = [f["hz"] for f in own] or fields["hz"]
+        if slowest < max(rates):
+            what = f"{max(rates):g} updates a second, and the timer has {slowest} turns"
+            yield (*at, "tick_hz"), what, "raise tick_hz, or lower the rate"
+        if min(rates) * min(fields["duration_s"]) < 1:
+            yield (*at, "duration_s"), "no update falls into the test", "make it longer"
+
+
+def classes(sequence: Sequence) -> list[str]:
+    """The classes of the FOM that a sequence's tests use."""
+    used = {t for e in sequence.execution for s in e.test for t in s.lists()["transport"]}
+    kinds = {"reliable": "Record", "best_effort": "RecordBestEffort"}
+    return ["Word", *(kinds[kind] for kind in sorted(used))]

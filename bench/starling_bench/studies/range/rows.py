@@ -1,0 +1,173 @@
+"""Rows and summaries of the range test bed, and the variables that tests differ in."""
+
+from pathlib import Path
+
+import numpy as np
+
+from ... import clocks, oneway, samples, stats
+from ...differences import WHERE, Question, on
+from ...errors import BenchError
+from ...planner import Outcome, Planning
+from ...rti import RAW
+from ...store import Store
+from ...study import Columns
+from ...variables import Variable, Variables
+from .fields import fastest, planned, setting_of
+
+_TEXTS = ("sequence", "execution", "transport", "scheduling", "sender", "receiver", "clock",
+          "held")  # fmt: skip
+_FIGURES = ("hz", "budget_ms", "in_budget", "min_ms", "mean_ms", "p50_ms", "p90_ms", "p99_ms",
+            "p999_ms", "max_ms", "ping_ms", "lrc_ms", "bound_ms", "late_share",
+            "others_cpu")  # fmt: skip
+_NAMES = (
+    "sequence", "execution", "test", "federates", "bytes", "hz", "transport", "tick_hz",
+    "scheduling", "pair", "sender", "receiver", "sample", "planned", "sent", "received", "lost",
+    "doubled", "disordered", "elements_missed", "dropped", "budget_ms", "in_budget", "min_ms",
+    "mean_ms", "p50_ms", "p90_ms", "p99_ms", "p999_ms", "max_ms", "ping_ms", "lrc_ms", "clock",
+    "bound_ms", "held", "late_share", "others_cpu",
+)  # fmt: skip
+COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
+# A sender that sends less of what was planned does not hold its rate.
+HELD = 0.999
+
+
+def _setting(key: str):
+    return lambda s: s.get("setting", {}).get(key)
+
+
+def label(s: dict) -> str:
+    """Size, rate and transportation of a flow."""
+    size = f"{s['bytes'] / 1024:g} KB" if s["bytes"] % 1024 == 0 else f"{s['bytes']} B"
+    return f"{size} at {s['hz']:g} Hz, {s['transport'].replace('_', ' ')}"
+
+
+VARIABLES = Variables(
+    (
+        Variable("sequence", lambda s: s["sequence"], line=True),
+        Variable("execution", lambda s: s["execution"], line=True),
+        Variable("RTI", lambda s: s.get("rti", ""), line=True),
+        Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True),
+        Variable("hosts", lambda s: s.get("hosts") or "one system", line=True),
+        Variable("CPUs", lambda s: s.get("cpus", ""), line=True),
+        Variable("bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off",
+                 line=True),
+        Variable("transport", lambda s: s["transport"], line=True, always=True),
+        Variable("callbacks", _setting("threaded"), lambda v: "threaded" if v else "polled",
+                 line=True),
+        Variable("scheduling", lambda s: s["scheduling"], line=True),
+        Variable("federates", lambda s: s["federates"], axis=True, always=True),
+        Variable("bytes", lambda s: s["bytes"], axis=True, always=True),
+        Variable("Hz", lambda s: s["hz"], lambda v: f"{v:g}", axis=True, always=True),
+        Variable("turns a second", lambda s: s["tick_hz"], axis=True),
+        Variable("test", lambda s: s["test"], line=True),
+    ),
+    WHERE,
+    label,
+)  # fmt: skip
+QUESTIONS = (Question(on),)
+
+
+def directory(store: Store, of: dict) -> Path:
+    """Where the federates of a row wrote."""
+    return store.directory / of["sequence"] / of["execution"]
+
+
+def flow(store: Store, row: dict, setting: dict) -> oneway.Flow:
+    """Its times; clocks.NoEstimate where hosts' clocks can't be told."""
+    estimate = setting.get("clock", "same") == "estimate"
+    return oneway.flow(directory(store, row), row["test"], row["sender"], row["receiver"], estimate)
+
+
+def figures(store: Store, row: dict) -> dict:
+    """Those of a row that follow from what was logged."""
+    record = store.record(row["sequence"], row["execution"])
+    setting = record["tests"][str(row["test"])]
+    try:
+        found = flow(store, row, setting)
+    except clocks.NoEstimate as e:
+        return _nothing() | {"clock": f"not known: {e}"}
+    ms = found.ms
+    if len(ms) != row["received"] - row["dropped"]:
+        raise BenchError(
+            "STL-RNG-002",
+            f"'{row['receiver']}' counted {row['received']} messages of '{row['sender']}' in test "
+            f"{row['test']}, and {len(ms)} are in its log",
+            str(directory(store, row)), "read the federates' logs there",
+        )  # fmt: skip
+    if not len(ms):
+        return _nothing() | {"clock": setting["clock"]}
+    sorted_ms = np.sort(ms)
+    ping = oneway.ping_ms(directory(store, row), row["test"], row["sender"], row["receiver"])
+    known = lambda p: stats.percentile_if_known(sorted_ms, p)  # noqa: E731
+    # What never came is not in budget.
+    inside = float(np.count_nonzero(ms <= row["budget_ms"]) / max(row["sent"], 1))
+    return {
+        "in_budget": inside, "min_ms": float(sorted_ms[0]), "mean_ms": float(ms.mean()),
+        "p50_ms": known(50), "p90_ms": known(90), "p99_ms": known(99), "p999_ms": known(99.9),
+        "max_ms": float(sorted_ms[-1]), "ping_ms": ping,
+        "lrc_ms": None if ping is None else (float(sorted_ms[0]) - ping) / 2,
+        "bound_ms": found.bound_ms, "clock": setting["clock"],
+    }  # fmt: skip
+
+
+def _nothing() -> dict:
+    return {k: None for k in _FIGURES if k.endswith("_ms") and k != "budget_ms"} | {
+        "in_budget": None
+    }
+
+
+def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
+    """What came of a pair, as the master told it and as it was logged."""
+    found = {"sequence": sequence, "execution": execution, **event}
+    record = store.record(sequence, execution)
+    setting = record["tests"][str(found["test"])]
+    at = directory(store, found)
+    told = samples.facts(at, found["test"], found["sender"])
+    own = setting_of(setting, told["station"])
+    found |= {k: setting[k] for k in ("federates", "transport", "tick_hz", "scheduling")} | own
+    held = found["sent"] >= HELD * found["planned"]
+    turns = told["deadlines"]["turns"]
+    found |= {
+        "held": "yes" if held else "no",
+        "late_share": (told["deadlines"]["late"] + told["deadlines"]["missed"]) / max(turns, 1),
+    }
+    found |= figures(store, found)
+    if missing := [c for c in _NAMES if c not in found]:
+        raise BenchError("STL-RUN-007", f"the master sent a row without {missing[0]}")
+    return found
+
+
+# What a summary has of its rows as it is.
+_KEYS = tuple(n for n in _NAMES if n not in ("sample", "others_cpu"))
+
+
+def summarize(of: list[dict], store: Store, setting: dict) -> dict:
+    """One test and pair: there is one row of it."""
+    return {key: of[-1][key] for key in _KEYS} | {"samples": len(of)}
+
+
+def _outcome(store: Store, s: dict, setting: str, share: float) -> Outcome:
+    high = None
+    if s["mean_ms"] is not None:
+        ms, rank = np.sort(flow(store, s, s["setting"]).ms), int(np.ceil(share * s["sent"]))
+        high = float(ms[rank - 1]) if rank <= len(ms) else None
+    words = f"{label(s)}, {'sent' if s['sender'] == 'f1' else 'received'}"
+    return Outcome(setting, words, s["budget_ms"], s["in_budget"], high, s["held"] == "yes")
+
+
+_UNBUNDLED = {"bundling": False}
+PLANNING = Planning(
+    {
+        "500 turns a second, polled, unbundled, real-time": ({}, _UNBUNDLED),
+        "100 turns a second": ({"tick_hz": 100}, _UNBUNDLED),
+        "bundling": ({}, {"bundling": True}),
+        "callbacks by a thread": ({"threaded": True}, _UNBUNDLED),
+        "normal scheduling": ({"scheduling": "normal"}, _UNBUNDLED),
+    },
+    planned,
+    _outcome,
+    lambda setting, adapter, test: (
+        (adapter not in RAW or setting not in ("bundling", "callbacks by a thread"))
+        and (setting != "100 turns a second" or fastest(test) <= 100)
+    ),
+)

@@ -1,0 +1,187 @@
+"""Packets of a host: captured, put together again, and matched to updates; and the wire format's
+own count of them.
+"""
+
+import asyncio
+import json
+import os
+import struct
+from pathlib import Path
+
+import pytest
+from runs import BMFED, RTI_ROOT
+from runs import run as run  # the fixture
+from test_network import TRIPS, possible, two
+
+from starling_bench import capture, frames
+from starling_bench.errors import BenchError
+
+A, B = ("10.0.0.1", 1111), ("10.0.0.2", 2222)
+
+
+def packet(data: bytes, source=A, destination=B, sequence: int | None = None, flags: int = 16):
+    """An Ethernet frame with TCP, or UDP where there is no sequence number."""
+    ports = struct.pack("!HH", source[1], destination[1])
+    if sequence is None:
+        body, protocol = ports + struct.pack("!HH", 8 + len(data), 0) + data, 17
+    else:
+        more = struct.pack("!IIBBHHH", sequence % (1 << 32), 0, 5 << 4, flags, 100, 0, 0)
+        body, protocol = ports + more + data, 6
+    ends = b"".join(bytes(map(int, end[0].split("."))) for end in (source, destination))
+    head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(body), 1, 0, 64, protocol, 0) + ends
+    return bytes(12) + b"\x08\x00" + head + body
+
+
+def pcap(path: Path, packets: list[bytes], cut: int = 0) -> Path:
+    out = struct.pack("<IHHIIII", 0xA1B23C4D, 2, 4, 0, 0, 1 << 18, 1)
+    for n, one in enumerate(packets):
+        out += struct.pack("<4I", 1, n, len(one), len(one)) + one
+    path.write_bytes(out[: len(out) - cut])
+    return path
+
+
+def flow(tmp_path: Path, packets: list[bytes], cut: int = 0) -> capture.Flow:
+    found = capture.flows(capture.packets(pcap(tmp_path / "x.pcap", packets, cut)))
+    return found[("tcp", A, B)] if ("tcp", A, B) in found else found[("udp", A, B)]
+
+
+def test_what_a_stream_carried_is_told_from_what_was_sent_again(tmp_path):
+    first = (1 << 32) - 10  # its numbers go round
+    found = flow(tmp_path, [
+        packet(b"", sequence=first - 1, flags=2),
+        packet(b"hello", sequence=first),
+        packet(b"", sequence=first + 5),
+        packet(b"hello", sequence=first),  # lost on the way, or believed to be
+        packet(b"lo, you", sequence=first + 3),  # the half of it is new
+        packet(b"all", sequence=first + 10),
+    ])  # fmt: skip
+    assert b"".join(found.chunks) == b"hello, youall"
+    assert (found.repeated, found.repeated_bytes, found.empty, found.gap_bytes) == (2, 7, 2, 0)
+    assert found.carried == 13
+
+
+def test_a_capture_that_begins_late_or_misses_something_says_so(tmp_path):
+    found = flow(tmp_path, [packet(b"abc", sequence=100), packet(b"xyz", sequence=110)])
+    assert (found.gap_bytes, b"".join(found.chunks)) == (7, b"abcxyz")
+
+
+def test_segments_that_overtake_others_are_put_in_order(tmp_path):
+    at = {0: b"one ", 4: b"two ", 8: b"three"}
+    sent = [packet(b"", sequence=9, flags=2)]
+    sent += [packet(at[n], sequence=10 + n) for n in (8, 0, 8, 4)]
+    found = flow(tmp_path, sent)
+    assert b"".join(found.chunks) == b"one two three"
+    assert (found.gap_bytes, found.repeated) == (0, 1)
+
+
+def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):
+    found = flow(tmp_path, [packet(b"one"), packet(b"two")], cut=1)
+    assert found.chunks == [b"one"]
+    path = tmp_path / "no.pcap"
+    path.write_bytes(b"nothing")
+    with pytest.raises(BenchError):
+        list(capture.packets(path))
+
+
+def test_updates_are_found_by_their_values(tmp_path):
+    needles = capture.Needles()
+    assert needles.add("a", [b"AAAA1111", b"x"])
+    assert needles.add("b", [b"AAAA2222"])
+    assert not needles.add("short", [b"abc"])
+    sent = [b"<AAAA1111x>", b"<AAAA2222>", b"other", b"<AAAA1111x><AAAA2222>", b"AAAA3333"]
+    found = needles.find(flow(tmp_path, [packet(data) for data in sent]))
+    assert {k: (dict(v.bytes), v.shared) for k, v in found.items()} == {
+        "a": ({11: 1}, 1), "b": ({10: 1}, 1),
+    }  # fmt: skip
+
+
+def test_an_update_in_several_segments_is_one(tmp_path):
+    needles = capture.Needles()
+    needles.add("a", [b"0123456789"])
+    parts = [b"<<0123", b"45", b"6789>>"]
+    packets, at = [], 50
+    for part in parts:
+        packets.append(packet(part, sequence=at))
+        at += len(part)
+    (found,) = needles.find(flow(tmp_path, packets)).values()
+    assert (dict(found.bytes), found.split) == ({14: 1}, 1)
+
+
+def update(values: dict[int, bytes], tag: bytes = b"") -> bytes:
+    """A frame by docs/wire-format.md: update, best effort; sender 2, after 5 requests and entry
+    300, instance 2 7."""
+    body = bytes([24, 2, 5, 0xAC, 0x02, 2, 7, len(tag)]) + tag
+    for slot, value in values.items():
+        body += bytes([slot, len(value)]) + value
+    return struct.pack("<I", len(body)) + body
+
+
+def test_the_formats_own_count():
+    frame = update({1: b"x" * 24, 2: b"y" * 12})
+    (found,) = frames.data_frames(frame, datagram=False)
+    assert (found.length, found.value_bytes, found.per_value) == (len(frame), 36, 4)
+    assert (found.interaction, found.best_effort) == (False, True)
+    heartbeat = struct.pack("<IB", 1, 3)
+    datagram = b"\x01\x01" + bytes(32) + frame + heartbeat + frame
+    assert [f.length for f in frames.data_frames(datagram, datagram=True)] == [len(frame)] * 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\x05\0\0\0\x18", b"\0\0\0\0", struct.pack("<IB", 1, 99), update({1: b"xy"})[:-1],
+     struct.pack("<I", 9) + update({1: b"x"})[4:13]],
+)  # fmt: skip
+def test_what_is_not_the_format_is_refused(content):
+    with pytest.raises(frames.NotAFrame):
+        frames.data_frames(content, datagram=False)
+
+
+FOMCOST = os.environ.get("FOMCOST")
+needed = pytest.mark.skipif(
+    not FOMCOST and os.environ.get("REQUIRE_ALL") != "1", reason="FOMCOST is needed"
+)
+
+
+@needed
+def test_without_the_right_a_capture_says_so():
+    async def run() -> tuple[int, str]:
+        program = Path(FOMCOST).with_name("bench-capture")
+        process = await asyncio.create_subprocess_exec(
+            program, "--interface", "no-such-interface", "--out", "/dev/null",
+            stderr=asyncio.subprocess.PIPE,
+        )  # fmt: skip
+        _, said = await process.communicate()
+        return process.returncode, said.decode()
+
+    code, said = asyncio.run(run())
+    assert code == 1
+    assert "no interface 'no-such-interface'" in said or "can't capture packets" in said
+
+
+def test_a_log_says_what_was_dropped(tmp_path):
+    log = tmp_path / "a.capture.log"
+    log.write_text("ready\n" + json.dumps({"packets": 7, "dropped": 2}) + "\n")
+    assert capture.dropped(log) == 2
+    log.write_text("ready\n")
+    assert capture.dropped(log) is None
+
+
+@pytest.mark.skipif(
+    not (BMFED and RTI_ROOT and possible()) and os.environ.get("REQUIRE_ALL") != "1",
+    reason="BMFED, RTI_ROOT, iproute2 and root are needed",
+)
+def test_what_a_lossy_link_makes_tcp_send_again_is_told_apart(run):
+    """At the sender's interface nothing is missing, and what it had to repeat is no data."""
+    test = TRIPS.format(transport="reliable", updates=400)
+    tsf = two(test, "capture = true\nloss = 0.05", rti='adapter = "tcp"')
+    code, _, err = run.start(tsf).end()
+    assert (code, err) == (0, "")
+    (path,) = (run.directory / "out" / "s" / "e").glob("a.*.pcap")
+    found = capture.flows(capture.packets(path)).values()
+    there = [f for f in found if f.protocol == "tcp" and f.source[0] == "10.77.0.2"]
+    data = max(there, key=lambda f: f.carried)
+    back = next(f for f in found if f.source == data.destination and f.destination == data.source)
+    # The same loop both ways: as many bytes, whatever was lost on the way there.
+    assert data.gap_bytes == back.gap_bytes == 0
+    assert data.repeated > 0 and data.carried >= 400 * 8
+    assert capture.dropped(path.with_name("a.capture.log")) == 0

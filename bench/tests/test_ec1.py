@@ -1,0 +1,267 @@
+"""EC1: its configurations, plans, and what small runs of its phases give."""
+
+import socket
+import struct
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from ec1_runs import EC1FED, FOM, NEEDED, RTI_ROOT, ec1, rows, run_of
+
+from starling_bench.errors import BenchError
+from starling_bench.planned import Wanted
+from starling_bench.studies.ec1 import plans
+from starling_bench.studies.ec1.configurations import COUNT, chosen, configuration
+from starling_bench.topologies import TOPOLOGIES
+
+
+def test_configurations_are_numbered_as_in_the_source():
+    every = [configuration(n) for n in range(COUNT)]
+    assert COUNT == 120
+    assert {c.entities for c in every[:40]} == {1} and {c.entities for c in every[40:80]} == {10}
+    assert {c.entities for c in every[80:]} == {100}
+    # Ten of each rate, two of each payload; even ones are best effort.
+    assert [c.rate for c in every[::10]] == [10, 20, 60, 120] * 3
+    assert [c.payload for c in every[:10:2]] == [128, 512, 1024, 2048, 9000]
+    assert all((c.transport == "best_effort") == (c.number % 2 == 0) for c in every)
+    assert len({(c.entities, c.rate, c.payload, c.transport) for c in every}) == COUNT
+
+
+def test_topologies_have_their_flows_and_hosts():
+    flows = {name: len(t.pairs()) for name, t in TOPOLOGIES.items()}
+    assert flows == {"1-1": 1, "1-N": 4, "N-1": 4, "N-N": 25}
+    assert {name: t.hosts for name, t in TOPOLOGIES.items()} == {
+        "1-1": 2, "1-N": 5, "N-1": 5, "N-N": 5
+    }  # fmt: skip
+    # Publisher and subscriber are two processes of one host.
+    assert Counter(host for _, host in TOPOLOGIES["N-N"].federates()) == {n: 2 for n in range(1, 6)}
+
+
+def test_what_only_names():
+    assert chosen("40-42,3,41") == [40, 41, 42, 3]
+    assert chosen("") == list(range(120))
+    for wrong in ("120", "3-", "x", "9-130"):
+        with pytest.raises(BenchError, match="is no range of configurations"):
+            chosen(wrong)
+
+
+def test_the_committed_fom_is_the_scripts_output():
+    made = subprocess.run(
+        [sys.executable, FOM.with_name("make_pbom.py")], text=True, capture_output=True, check=True
+    )
+    assert FOM.read_text() == made.stdout
+
+
+def wanted(**more) -> Wanted:
+    usual = {
+        "program": "/bin/true",
+        "adapters": ["sockets", "starling"],
+        "topologies": list(TOPOLOGIES),
+        "numbers": chosen(""),
+        "profiles": ["local"],
+        "seed": 7,
+    }
+    return Wanted(**usual | more)
+
+
+def test_a_plan_has_every_configuration_in_an_order_of_its_seed():
+    text = plans.configurations(wanted())
+    assert plans.configurations(wanted()) == text != plans.configurations(wanted(seed=8))
+    found = tomllib.loads(text)
+    assert len(found["sequence"]) == 8
+    for sequence in found["sequence"]:
+        tests = sequence["execution"][0]["test"]
+        numbers = [n for t in tests for n in t["configuration"]]
+        assert sorted(numbers) == list(range(120)) and numbers != sorted(numbers)
+        if "sockets" in sequence["name"]:
+            carried = {t["rti"]: {n % 2 for n in t["configuration"]} for t in tests}
+            assert carried == {"multicast": {0}, "tcp": {1}}
+
+
+@pytest.mark.parametrize("more", [{"adapters": ["dis"]}, {"profiles": ["lan"]}])
+def test_what_can_not_be_carried_is_not_planned(more):
+    found = tomllib.loads(plans.configurations(wanted(**more)))
+    numbers = {n for s in found["sequence"] for t in s["execution"][0]["test"]
+               for n in t["configuration"]}  # fmt: skip
+    if "adapters" in more:
+        assert numbers == {n for n in range(0, 120, 2) if configuration(n).payload < 9000}
+    else:
+        assert len(found["host"]) == 5 and found["host"][0]["rate_mbit"] == 100
+
+
+@NEEDED
+def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
+    """Two topologies over plain sockets and Starling; then the report is made anew."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--only", "0,1,40,43", "--topology", "1-1,N-1", "--seed", "3",
+        "--seconds-per-configuration", "0.4")  # fmt: skip
+    found = rows(out)
+    assert len(found) == 2 * 4 * (1 + 4)
+    for row in found:
+        one = configuration(int(row["configuration"]))
+        counts = {k: int(row[k]) for k in ("sent", "received", "lost", "conflated", "wrong")}
+        assert counts["sent"] == counts["received"] + counts["lost"] + counts["conflated"]
+        assert counts["sent"] + int(row["unsent"]) == one.entities * one.rate * 0.4
+        assert (int(row["entities"]), int(row["payload"])) == (one.entities, one.payload)
+        assert row["transport"] == one.transport and counts["wrong"] == 0
+        if one.transport == "reliable":
+            assert counts["lost"] == 0
+        if counts["received"]:
+            assert 0 < float(row["min_ms"]) <= float(row["p50_ms"]) <= float(row["max_ms"])
+    before = (out / "results.csv").read_text()
+    assert not list(out.rglob("*.raw")) and len(list(out.rglob("*.parquet"))) == 4 * 4
+    ec1("report", out)
+    assert (out / "results.csv").read_text() == before
+    page = (out / "report.html").read_text()
+    # The source's nine figures for each topology, and its statements.
+    assert page.count("<figure>") == 2 * 9
+    for text in ("2. Throughput per flow", "10. CPU by offered load", "latency grows with payload",
+                 "limited by the machine", "Not what its name says"):  # fmt: skip
+        assert text in page, text
+
+
+@NEEDED
+def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_path):
+    """On DDS with keep-last 1, for a subscriber that lags; without it all comes, later."""
+    if not Path(EC1FED).with_name("libbench-dds.so").exists():
+        pytest.skip("Cyclone DDS is not here")
+    common = ("--adapters", "dds", "--topology", "1-1", "--only", "70,71", "--lag-s", "0.2",
+              "--seconds-per-configuration", "1")  # fmt: skip
+    ec1("phase2", tmp_path / "newest", *common, "--conflate")
+    ec1("phase2", tmp_path / "all", *common)
+    newest, every = rows(tmp_path / "newest"), rows(tmp_path / "all")
+    for row in newest:
+        assert int(row["sent"]) == int(row["received"]) + int(row["lost"]) + int(row["conflated"])
+        assert int(row["conflated"]) > int(row["received"])
+    reliable = {r["transport"]: r for r in every}["reliable"]
+    assert reliable["received"] == reliable["sent"] and reliable["conflated"] == "0"
+    fresh = {r["transport"]: r for r in newest}["reliable"]
+    assert float(fresh["reliability"]) < 0.5
+    assert float(fresh["p50_ms"]) < float(reliable["p50_ms"])
+
+
+@NEEDED
+def test_phase_one_reaches_every_site_from_every_site(tmp_path):
+    out = tmp_path / "out"
+    ec1("phase1", out, "--count", "3", "--adapters", "sockets,starling")
+    ways = Counter((r["sequence"].split(".")[1], r["transport"]) for r in rows(out))
+    assert ways == {(a, t): 6 for a in ("sockets", "starling") for t in ("reliable", "best_effort")}
+    assert all(int(r["received"]) == 1 for r in rows(out) if r["transport"] == "reliable")
+
+
+@NEEDED
+def test_phase_one_goes_from_every_adapter_to_every_other(tmp_path):
+    """Through gateways, one update each; the report has one matrix of them."""
+    out = tmp_path / "out"
+    ec1("phase1", out, "--count", "2", "--adapters", "dis", "--between", "tcp,dis,starling")
+    ways = {r["sequence"].split(".")[1]: int(r["received"]) for r in rows(out)}
+    assert ways == dict.fromkeys(
+        ("dis", "tcp-dis", "tcp-starling", "dis-tcp", "dis-starling", "starling-tcp",
+         "starling-dis"), 1
+    )  # fmt: skip
+    page = (out / "report.html").read_text()
+    assert "Connectivity: between adapters, through a gateway" in page and "NOT" not in page
+
+
+@NEEDED
+def test_a_hybrid_of_dis_and_hla_is_measured_as_any_other(tmp_path):
+    """Time stamps are those of the publisher, on the other side of the gateway."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--only", "40,41,48", "--topology", "1-N", "--adapters", "dis+starling",
+        "--seconds-per-configuration", "0.4")  # fmt: skip
+    found = rows(out)
+    # What a PDU can't carry, or DIS not reliably, is not planned.
+    assert {r["configuration"] for r in found} == {"40"} and len(found) == 4
+    for row in found:
+        assert int(row["sent"]) == int(row["received"]) + int(row["lost"]) > 0
+        assert 0 < float(row["min_ms"]) < 10_000
+
+
+@NEEDED
+def test_a_site_that_never_comes_is_named_with_the_reason(tmp_path):
+    """The other adapters go on, and the table says what failed and why."""
+    out = tmp_path / "out"
+    rtis = tmp_path / "rtis.toml"
+    rtis.write_text(
+        '[[rti]]\nname = "other"\nadapter = "generic"\n'
+        f'root = "{RTI_ROOT}"\n[rti.env]\nSTARLING_CONNECT_ADDRESS = "127.0.0.1:1"\n'
+        'STARLING_CONNECT_TIMEOUT_S = "1"\n'
+    )
+    said = ec1("phase1", out, "--count", "2", "--adapters", "other,sockets", "--rtis", str(rtis),
+               code=3)  # fmt: skip
+    assert "STL-RUN-003" in said and "can't be reached" in said
+    assert {r["sequence"].split(".")[1] for r in rows(out)} == {"sockets"}
+    page = (out / "report.html").read_text()
+    assert "What failed" in page and "mesh.other.local" in page
+
+
+@NEEDED
+def test_an_independent_library_parses_the_pdus(tmp_path):
+    """Entity State PDUs of DIS 7, one for each update, each carrying the PBOM."""
+    dis7 = pytest.importorskip("opendis.dis7")
+    from io import BytesIO
+
+    from opendis.DataInputStream import DataInputStream
+
+    hashed = 2166136261
+    for char in b"ec1-1-1.dis.local-all":
+        hashed = (hashed ^ char) * 16777619 % 2**32
+    group = socket.inet_ntoa(struct.pack(">I", 0xEFC00000 | hashed & 0x3FFFF))
+    listener = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    listener.bind((group, 20000 + (hashed >> 18) % 10000))
+    where = struct.pack("=4s4si", socket.inet_aton(group), socket.inet_aton("127.0.0.1"), 0)
+    listener.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, where)
+    listener.setblocking(False)
+    ec1("phase2", tmp_path / "out", "--only", "42", "--topology", "1-1", "--adapters", "dis",
+        "--seconds-per-configuration", "0.4")  # fmt: skip
+    seen = Counter()
+    while True:
+        try:
+            data = listener.recv(65536)
+        except BlockingIOError:
+            break
+        pdu = dis7.EntityStatePdu()
+        pdu.parse(DataInputStream(BytesIO(data)))
+        assert (pdu.protocolVersion, pdu.pduType, pdu.protocolFamily) == (7, 1, 1)
+        assert pdu.length == len(data) == 144 + 16 * pdu.numberOfVariableParameters
+        assert len(pdu.variableParameters) == pdu.numberOfVariableParameters
+        assert bytes(pdu.marking.characters[:4]) == b"PBOM"
+        carried = b"".join(data[at + 1 : at + 16] for at in range(144, len(data), 16))
+        size, what, stamp, identity, sequence, test = struct.unpack("<IIQIII", carried[:28])
+        assert (
+            size == 20 + 512 and pdu.entityID.entityID == what - 16 + 1 == (identity & 0xFFFF) + 1
+        )
+        # The PDU's own time stamp is the same moment of the hour.
+        hour = stamp % 3_600_000_000_000 / 3600e9
+        assert abs((pdu.timestamp >> 1) / 2**31 - hour) < 1e-9
+        if test:
+            seen[identity & 0xFFFF, sequence] += 1
+    (row,) = rows(tmp_path / "out")
+    assert len(seen) == int(row["sent"]) and set(seen.values()) == {1}
+
+
+@NEEDED
+def test_phase_zero_needs_no_rti(tmp_path):
+    out = tmp_path / "out"
+    ec1("phase0", out, "--only", "2,3", "--topology", "1-1", "--seconds-per-configuration", "0.3")
+    assert {e["rti"] for e in run_of(out)["executions"]} == {"UDP multicast 1", "plain TCP 1"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--topology", "2-2"], "STL-TSF-004: '2-2' is not known"),
+        (["--only", "120"], "STL-EC1-001: '120' is no range"),
+        (["--adapters", "pigeon"], "known: sockets, unicast, starling"),
+        (["--bundling", "maybe"], "STL-EC1-004"),
+    ],
+)
+@NEEDED
+def test_what_a_command_is_asked_wrongly(options, said, tmp_path):
+    assert said in ec1("phase2", tmp_path / "out", *options, code=2)
+    assert not Path(tmp_path / "out").exists()

@@ -1,0 +1,77 @@
+"""kill -9 after a random number of rows, then resume: nothing stays behind, and every flow of every
+test is there once. KILLS says how often for each victim.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ec1_runs import EC1FED, LIMIT_S, NEEDED, RTI_ROOT, ec1, rows
+
+SEED = int(os.environ.get("SEED", "1"))
+VICTIMS = {"publisher": "--name pub1 ", "subscriber": "--name sub1 ", "manager": ""}
+NUMBERS = (1, 3, 40, 41, 43)
+
+
+def processes(out: Path) -> dict[int, str]:
+    """The federates of a run, by process."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if command.startswith(EC1FED) and str(out) in command:
+                found[int(entry.name)] = command
+    return found
+
+
+def taken(out: Path) -> int:
+    path = out / "results.csv"
+    return max(0, path.read_text().count("\n") - 1) if path.exists() else 0
+
+
+@NEEDED
+@pytest.mark.parametrize("number", range(int(os.environ.get("KILLS", "1"))))
+@pytest.mark.parametrize("victim", VICTIMS)
+def test_whoever_is_killed_the_campaign_is_resumed(tmp_path, victim, number):
+    wanted = random.Random(f"{SEED} {victim} {number}").randrange(8)
+    print(f"seed {SEED}, after {wanted} rows")
+    out = tmp_path / "out"
+    command = [
+        sys.executable, "-m", "starling_bench", "ec1", "phase2", "--out", str(out), "--ec1fed",
+        EC1FED, "--rti-root", RTI_ROOT, "--idle-wait-s", "0", "--topology", "1-N", "--only",
+        ",".join(map(str, NUMBERS)), "--seconds-per-configuration", "0.2",
+    ]  # fmt: skip
+    manager = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while manager.poll() is None and taken(out) < wanted:
+        time.sleep(0.005)
+    while manager.poll() is None:
+        if victim == "manager":
+            if not (out / "run.json").exists():
+                time.sleep(0.005)
+                continue
+            manager.kill()
+            break
+        pids = [pid for pid, line in processes(out).items() if VICTIMS[victim] in line]
+        if pids:
+            os.kill(pids[0], signal.SIGKILL)
+            break
+        time.sleep(0.005)
+    _, err = manager.communicate(timeout=LIMIT_S)
+    assert "Traceback" not in err, err
+    ec1("resume", out, "--idle-wait-s", "0")
+    found = sorted((r["sequence"], int(r["configuration"]), r["receiver"]) for r in rows(out))
+    carriers = [("1-N.sockets.local.tcp", [n for n in NUMBERS if n % 2]),
+                ("1-N.sockets.local.multicast", [n for n in NUMBERS if n % 2 == 0]),
+                ("1-N.starling.local", list(NUMBERS))]  # fmt: skip
+    assert found == sorted(
+        (name, n, f"sub{s}") for name, numbers in carriers for n in numbers for s in range(1, 5)
+    )
+    assert processes(out) == {} and not list(out.rglob("*.raw"))

@@ -1,0 +1,117 @@
+"""Statements tested against made-up data: what is there is found, what is not is not."""
+
+import numpy as np
+import pytest
+
+from starling_bench import findings
+from starling_bench.studies.ec1.figures import stated
+
+
+def points(seed: int, slope: float, count: int = 5, noise: float = 0.02) -> list[dict]:
+    """Latencies that grow with payload by so much per 1000 bytes, at a level of each rate."""
+    draw = np.random.default_rng(seed)
+    return [
+        {"payload": p, "rate": r, "ms": 0.3 * r / 10 + slope * p / 1000 + draw.normal(0, noise)}
+        for p in (128, 512, 1024, 2048, 9000) for r in (10, 20, 60, 120) for _ in range(count)
+    ]  # fmt: skip
+
+
+def grows(of: list[dict], expected: bool = True) -> findings.Finding:
+    return findings.grows("it grows", of, lambda p: p["payload"] / 1000, lambda p: p["ms"],
+                          lambda p: p["rate"], "ms per 1000 bytes", expected)  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_slope_is_found_beside_levels_that_differ_more(seed):
+    found = findings.slope(points(seed, 0.15), lambda p: p["payload"] / 1000, lambda p: p["ms"],
+                           lambda p: p["rate"])  # fmt: skip
+    assert found.low <= 0.155 and found.high >= 0.145 and found.high - found.low < 0.01
+    assert grows(points(seed, 0.15)).answer == "yes"
+    assert grows(points(seed, 0.15), expected=False).answer == "no: it grows"
+
+
+def test_the_interval_misses_the_slope_as_often_as_it_says():
+    missed = 0
+    for seed in range(400):
+        found = findings.slope(points(seed, 0.1, 1), lambda p: p["payload"] / 1000,
+                               lambda p: p["ms"], lambda p: p["rate"])  # fmt: skip
+        missed += not found.low <= 0.1 <= found.high
+    # Binomial of 5 %, four deviations.
+    assert abs(missed - 20) < 4 * 4.4
+
+
+def test_nothing_is_found_where_nothing_is_said():
+    assert grows(points(1, 0.0)).answer == "no difference found"
+    assert grows([]).answer == "can't be said: too few configurations"
+    one = [{"payload": 128, "rate": 10, "ms": 1.0}]
+    assert grows(one * 20).answer == "can't be said: too few configurations"
+
+
+def test_equivalence_is_said_only_within_the_margin():
+    keys = range(20)
+    draw = np.random.default_rng(3)
+    base = {k: 1 + 0.01 * draw.random() for k in keys}
+    near = {k: v * 1.02 for k, v in base.items()}
+    far = {k: v * 2 for k, v in base.items()}
+    wide = {k: v * (0.5 if k % 2 else 1.9) for k, v in base.items()}
+    assert findings.alike("alike", near, base, 0.1).answer == "yes"
+    assert findings.alike("alike", far, base, 0.1).answer == "no"
+    assert findings.alike("alike", wide, base, 0.1).answer.startswith("can't be said: the interval")
+    assert findings.alike("alike", {}, base, 0.1).answer.startswith("can't be said: fewer")
+    assert findings.compared("latency", "A", "B", near, far).answer == "A has less"
+    assert findings.compared("latency", "A", "B", wide, base).answer == "no difference found"
+
+
+def test_each_exception_is_named():
+    found = findings.every("all", [{"n": n} for n in range(12)], lambda p: p["n"] > 9,
+                           lambda p: str(p["n"]))  # fmt: skip
+    assert found.answer == "no" and found.numbers.startswith("not in 10 of 12: 0, 1, 2")
+    assert "and 2 more" in found.numbers
+
+
+def made(limited: bool = False, grows_with_rate: float = 0.0, lost: int = 0) -> list[dict]:
+    from starling_bench.studies.ec1.configurations import configuration
+
+    every = []
+    for topology in ("1-1", "1-N"):
+        for n in range(120):
+            c = configuration(n)
+            theory = c.entities * c.rate * c.payload * 8e-6
+            every.append(
+                {"configuration": n, "entities": c.entities, "rate": c.rate, "payload": c.payload,
+                 "transport": c.transport, "topology": topology, "carrier": "starling",
+                 "profile": "local", "limited": limited, "conflate": 0, "of_theory": 1.0,
+                 "reliability": 1.0, "lost": lost, "p50_ms": 0.2 + c.payload / 6000
+                 + grows_with_rate * c.rate / 10 + n % 7 / 1000, "sd_ms": 0.1, "mbps": theory,
+                 "host_theory": theory, "host_mbps": theory,
+                 "sender_cpu": c.entities * c.rate / 12_000 * (1 if topology == "1-1" else 3)}
+            )  # fmt: skip
+    return every
+
+
+def answers(of: list[dict], where: str) -> dict[str, str]:
+    return {f.statement: f.answer for w, f in stated(of) if w == where}
+
+
+def test_the_sources_statements_hold_where_the_data_say_so_and_not_where_not():
+    said = answers(made(), "1-1, starling, local")
+    assert said["throughput meets theory"] == "yes"
+    assert said["latency grows with payload"] == "yes"
+    assert said["latency does not grow with rate"] == "yes: no growth was found"
+    assert said["nothing is lost under reliable delivery"] == "yes"
+    other = answers(made(grows_with_rate=0.05, lost=1), "1-1, starling, local")
+    assert other["latency does not grow with rate"] == "no: it grows"
+    assert other["nothing is lost under reliable delivery"] == "no"
+    between = answers(made(), "starling, local")
+    assert between["growth of a publisher's CPU with subscribers: four against one"] == (
+        "four has more"
+    )
+
+
+def test_no_finding_is_computed_from_what_the_machine_limits():
+    said = answers(made(limited=True), "1-1, starling, local")
+    assert said["throughput meets theory"] == "can't be said: no configuration"
+    assert said["latency grows with payload"].startswith("can't be said")
+    # What was lost is said all the same.
+    assert answers(made(True, lost=3), "1-1, starling, local")[
+        "nothing is lost under reliable delivery"] == "no"  # fmt: skip

@@ -1,0 +1,289 @@
+"""The FOM cost study end to end: real federates, packets, instructions, somebody's own FOM."""
+
+import csv
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from runs import LIMIT_S, RTI_ROOT, STANDIN_ROOT, Run
+from runs import run as run  # the fixture
+from test_network import possible
+from test_standin import server as server  # the fixture
+
+from starling_bench import capture, frames, tables
+
+FOMCOST = os.environ.get("FOMCOST")
+if os.environ.get("REQUIRE_ALL") != "1":
+    pytestmark = pytest.mark.skipif(
+        not (FOMCOST and RTI_ROOT and STANDIN_ROOT), reason="FOMCOST, RTI_ROOT are needed"
+    )
+spaces = pytest.mark.skipif(
+    not possible() and os.environ.get("REQUIRE_ALL") != "1", reason="root and ip are needed"
+)
+counts = pytest.mark.skipif(
+    not shutil.which("valgrind") and os.environ.get("REQUIRE_ALL") != "1",
+    reason="valgrind is needed",
+)
+FOM = Path(__file__).parents[1] / "foms" / "fomcost.xml"
+RPR = sorted((Path(__file__).parents[2] / "tests" / "data" / "fom" / "rpr").glob("*.xml"))
+FEW = {"repetitions": 20, "warm_up": 5, "samples": 2, "gap_ms": 0.5}
+
+
+@pytest.fixture
+def fomcost(run: Run) -> Run:
+    run.command = lambda: [sys.executable, "-m", "starling_bench", "fomcost"]
+    # The option that names the program is the study's.
+    run.start = lambda tsf, *options: start(run, tsf, *options)
+    return run
+
+
+def start(run: Run, tsf: dict, *options: str) -> Run:
+    tables.write(run.directory / "t.tsf.toml", tsf)
+    return popen(run, "run", "t.tsf.toml", "--fomcost", FOMCOST, "--rti-root", run.rti_root,
+                 *([] if run.report else ["--no-report"]), *options)  # fmt: skip
+
+
+def popen(run: Run, *options: object) -> Run:
+    run.manager = subprocess.Popen(
+        [*run.command(), *map(str, options), "--out", run.out, "--idle-wait-s", "0"],
+        cwd=run.directory, env=run.environment(), text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    return run
+
+
+def plan(*tests: dict, rti: dict | None = None, hosts: bool = False, **federate: object) -> dict:
+    """A file with these tests, whose sender has more fields."""
+    host = (lambda name: {"host": name}) if hosts else lambda name: {}
+    sequence = {
+        "name": "s", "fom": str(FOM), "master": "sender", "rti": rti or {},
+        "join_timeout_s": 100.0, "data_timeout_s": 100.0, "loss_timeout_s": 100.0,
+        "federate": [{"name": "sender", **host("a"), **federate},
+                     {"name": "receiver", **host("b")}],
+        "pair": [{"sender": "sender", "receiver": "receiver"}],
+        "execution": [{"name": "e", "test": [FEW | test for test in tests]}],
+    }  # fmt: skip
+    if not hosts:
+        return {"sequence": [sequence]}
+    sequence["rtiexec_host"] = "c"
+    named = [{"name": "a", "capture": True}, {"name": "b"}, {"name": "c"}]
+    return {"host": named, "sequence": [sequence]}
+
+
+def summaries(run: Run) -> list[dict]:
+    return json.loads((run.directory / run.out / "summary.json").read_text())
+
+
+def rows(run: Run) -> list[dict]:
+    with (run.directory / run.out / "results.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+ALL = ({"transport": "reliable", "layout": ["multiple", "fixed"], "attributes": [1, 5]},
+       {"transport": "reliable", "series": "modes", "mode": ["static", "FVB"],
+        "layout": ["multiple", "fixed", "variable", "variant", "standard"]},
+       {"transport": "reliable", "kind": "interaction", "layout": ["multiple", "variant"],
+        "attributes": 3})  # fmt: skip
+
+
+def check(found: list[dict], helpers: bool = True) -> None:
+    """Every update came with all its values, and each call was timed."""
+    assert found
+    for r in found:
+        assert (r["sent"], r["received"], r["lost"], r["doubled"]) == ("20", "20", "0", "0")
+        fields = 1
+        if r["layout"] == "multiple":
+            fields = int(r["attributes"])
+            if r["series"] == "modes":
+                fields = {"static": 2, "FVB": 4}[r["mode"]]
+        assert int(r["values"]) == 20 * fields
+        assert 0 < float(r["call_min_us"]) <= float(r["call_p50_us"])
+        coded = [r["encode_ns"], r["decode_ns"]]
+        if helpers or r["layout"] != "multiple":
+            assert all(float(ns) > 0 for ns in coded)
+        else:
+            assert coded == ["", ""]
+        assert 0 < float(r["to_callback_us"]) <= float(r["tick_us"])
+
+
+def test_all_layouts_in_one_execution(fomcost):
+    code, out, err = fomcost.start(plan(*ALL)).end()
+    assert (code, err) == (0, ""), out + err
+    check(rows(fomcost))
+    assert len(rows(fomcost)) == 2 * (4 + 10 + 2)
+    # Samples are taken in rounds.
+    assert [r["sample"] for r in rows(fomcost)] == ["1"] * 16 + ["2"] * 16
+    order = [[r["test"] for r in rows(fomcost) if r["sample"] == n] for n in ("1", "2")]
+    assert order[0] != order[1] and sorted(order[0]) == sorted(order[1])
+    assert "of an update of one (published" in out
+
+
+def test_any_rti_with_the_api(fomcost, server):
+    """The stand-in has but the services that are needed, copies values early and returns from
+    evokeMultipleCallbacks after one."""
+    fomcost.rti_root = STANDIN_ROOT
+    rti = {"adapter": "generic", "local_settings": f"standin://{server.at}"}
+    # It has no encoding helpers: what needs them is made by hand and not timed, or refused.
+    layouts = ["multiple", "fixed", "variable", "variant"]
+    tests = (ALL[0], ALL[1] | {"layout": layouts}, ALL[2])
+    code, out, err = fomcost.start(plan(*tests, rti=rti)).end()
+    assert (code, err) == (0, ""), out + err
+    check(rows(fomcost), helpers=False)
+    fomcost.out = "again"
+    fomcost.start(plan({"layout": "standard", "transport": "reliable"}, rti=rti))
+    fomcost.fails(1, "layout 'standard' needs the standard's encoding helpers", "this RTI lacks")
+
+
+@spaces
+@pytest.mark.parametrize(
+    "transport, env, to",
+    [
+        ("reliable", {}, "10.77.0.4"),
+        ("best_effort", {"STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}, "10.77.0.4"),
+        ("reliable", {"STARLING_TRANSPORT_PATH": "direct"}, "10.77.0.3"),
+    ],
+    ids=["tcp", "udp", "direct"],
+)
+def test_captured_bytes_are_the_formats_own_count(fomcost, transport, env, to):
+    """Of every update the packet above UDP or TCP, to the byte, to rtiexec or the receiver."""
+    rti = {"env": env}
+    test = {"transport": transport, "layout": ["multiple", "fixed", "standard"], "samples": 1,
+            "attributes": [1, 5], "warm_up": 0}  # fmt: skip
+    interaction = test | {"kind": "interaction", "layout": "multiple"}
+    code, out, err = fomcost.start(plan(test, interaction, rti=rti, hosts=True)).end()
+    assert (code, err) == (0, ""), out + err
+    found = summaries(fomcost)
+    assert len(found) == 8
+    for s in found:
+        w = s["wire"]
+        assert w["protocol"] == {"reliable": "tcp", "best_effort": "udp"}[transport]
+        # Each was sent once; a heartbeat of the RTI may travel with one.
+        assert w["updates"] + w["shared"] == 20 and w["shared"] == 0
+        assert w["others"] <= 2
+        assert w["bytes"] == w["by_format"], w["why"]
+        assert (w["dropped"], w["to"]) == (0, to)
+        # Two bytes beside each small value; the rest is the update's head.
+        head = w["bytes"] - s["bytes"] - 2 * s["fields"]
+        assert 10 <= head <= (30 if transport == "reliable" else 30 + frames.DATAGRAM_HEAD)
+    five = {s["layout"]: s["wire"]["bytes"] for s in found
+            if (s["kind"], s["attributes"]) == ("object", 5)}  # fmt: skip
+    # Five attributes have 72 bytes and 10 beside them, one has 76 and 2.
+    assert five["multiple"] - five["fixed"] == (72 + 10) - (76 + 2)
+    if transport == "best_effort":
+        assert all(not s["way_reliable"] for s in found)
+    (path,) = (fomcost.directory / "out" / "s" / "e").glob("a.*.pcap")
+    flows = capture.flows(capture.packets(path))
+    assert all(f.gap_bytes == 0 for f in flows.values())
+
+
+@counts
+def test_instructions_of_the_call_do_not_depend_on_the_machines_other_work(fomcost):
+    test = {"transport": "reliable", "layout": ["multiple", "fixed"], "attributes": [1, 5],
+            "repetitions": 64, "warm_up": 32, "gap_ms": 2.0}  # fmt: skip
+    functions = ["fomcost_call_object", "fomcost_call_interaction", "fomcost_encode",
+                 "fomcost_decode"]  # fmt: skip
+    code, out, err = fomcost.start(plan(test, count=functions)).end()
+    assert (code, err) == (0, ""), out + err
+    found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
+    for s in found.values():
+        one, other = s["instructions"]
+        assert abs(one - other) < 0.1 * one
+        assert 100 < one < 20_000
+        assert s["encode_instructions"]["mean"] > 20
+    assert found["multiple", 5]["instructions"] > found["multiple", 1]["instructions"]
+    # The helpers take more than octets that are written by hand.
+    by_helpers, by_hand = (
+        found[x, 5]["encode_instructions"]["mean"] for x in ("multiple", "fixed")
+    )
+    assert by_helpers > by_hand
+    assert list((fomcost.directory / "out").rglob("callgrind.out.*")) == []
+
+
+def test_best_effort_by_a_reliable_link_is_marked_and_fails(fomcost):
+    """It runs, and neither its name nor the exit code hides what it was."""
+    fomcost.report = True
+    fomcost.start(plan({"transport": "best_effort", "layout": "fixed", "attributes": [1, 2]}))
+    fomcost.fails(1, "best effort of s went by a reliable link")
+    page = (fomcost.directory / "out" / "report.html").read_text()
+    assert "not what its name says: by a reliable link" in page
+    assert 'class="verdict bad"' in page
+
+
+def test_a_class_of_ones_own_fom(fomcost):
+    """RPR FOM 2.0 in its 14 modules, with all modes of a field, by one command."""
+    modules = [part for path in RPR for part in ("--fom", path)]
+    popen(fomcost, "--rti-root", RTI_ROOT, "--program", FOMCOST, *modules, "--class",
+          "BaseEntity.PhysicalEntity", "--rate", 60, "--scale", 0.005)  # fmt: skip
+    # Only the plan: to run all of it takes minutes.
+    while not (fomcost.directory / "out" / "run.json").exists():
+        assert fomcost.manager.poll() is None, fomcost.manager.communicate()
+    fomcost.manager.send_signal(signal.SIGINT)
+    fomcost.manager.communicate(timeout=LIMIT_S)
+    made = tables.read(fomcost.directory / "out.plan" / "fomcost.tsf.toml")
+    own = [s for s in made["sequence"] if s["name"] == "time"]
+    own[0]["rti"] = {}
+    (test,) = own[0]["execution"][0]["test"]
+    test |= FEW | {"attributes": [1, 30]}
+    fomcost.out = "own"
+    code, out, err = fomcost.start({"sequence": own}).end()
+    # On one host best effort is none.
+    assert test["transport"] == "best_effort"
+    assert (code, err.split("\n")[0]) == (
+        1,
+        "STL-RUN-005: best effort of time went by a reliable link",
+    )
+    found = {(s["layout"], s["attributes"]): s for s in summaries(fomcost)}
+    assert {k: s["fields"] for k, s in found.items()} == {
+        ("own", 1): 1, ("own", 30): 30, ("combined", 1): 1, ("combined", 30): 1,
+    }  # fmt: skip
+    assert found["own", 30]["bytes"] == found["combined", 30]["bytes"]
+    assert "more of a call than one of as many bytes" in out
+    assert "at 60 updates/s the calls take" in out
+
+
+@pytest.mark.parametrize("name", ["receiver", "sender"])
+def test_a_federate_that_is_killed_is_named(fomcost, name):
+    test = {"transport": "reliable", "layout": "fixed", "samples": 1000}
+    fomcost.start(plan(test))
+    fomcost.halfway()
+    os.kill(fomcost.pid(f"fomcost --name {name}"), signal.SIGKILL)
+    fomcost.fails(1, f"federate '{name}' was ended by SIGKILL during test 1 of 1")
+
+
+@pytest.mark.parametrize(
+    "test, words",
+    [
+        ({"layout": "fixed", "attributes": 6}, ("there are 5 parts", "take at most 5")),
+        ({"mode": "FPX"}, ("there is no mode 'FPX'", "static, FPW")),
+        ({"layout": "combined"}, ("'combined' is of the series \"own\" only",)),
+        ({"series": "own", "values": "nowhere.json"}, ("there is no such file",)),
+    ],
+)
+def test_bad_tests_are_told(fomcost, test, words):
+    fomcost.start(plan(test)).fails(2, "t.tsf.toml:", *words)
+
+
+def test_the_shipped_plans_are_whole():
+    shipped = Path(__file__).parents[1] / "experiments" / "fomcost"
+    for name in ("fomcost", "fomcost-root"):
+        said = subprocess.run(
+            [sys.executable, "-m", "starling_bench", "fomcost", "check",
+             str(shipped / f"{name}.tsf.toml")], capture_output=True, text=True, timeout=LIMIT_S,
+        )  # fmt: skip
+        assert said.returncode == 0, said.stderr
+        assert "time.unix/all: 134 tests, 670 samples" in said.stdout
+
+
+def test_the_committed_fom_is_the_scripts_output():
+    script = FOM.with_name("make_fomcost.py")
+    sys.path.insert(0, str(script.parent))
+    try:
+        import make_fomcost
+    finally:
+        sys.path.pop(0)
+    assert make_fomcost.module() == FOM.read_text(encoding="utf-8")

@@ -1,0 +1,160 @@
+"""What the FOM cost study makes of samples: intervals, regression, recommendation."""
+
+import numpy as np
+import pytest
+
+from starling_bench.choice import Evidence, recommend
+from starling_bench.estimates import Estimate, fit, more
+from starling_bench.source import Ease, ease
+from starling_bench.studies.fomcost import analysis
+from starling_bench.studies.fomcost.fields import COMBINED, MODES
+
+SEVERAL = (100.0, Ease(30, 70, 1))
+EASY, HARD = Ease(5, 40, 1), Ease(40, 200, 2)
+
+
+def summary(layout: str, series: str, parts: int, mode: str, fields: int, size: int, us) -> dict:
+    return {
+        "sequence": "s", "kind": "object", "transport": "reliable", "layout": layout, "wire": None,
+        "series": series, "attributes": parts, "mode": mode, "fields": fields, "bytes": size,
+        "length": size, "us": list(us), "instructions": [], "setting": {},
+    }  # fmt: skip
+
+
+def made(attribute: float, byte: float, noise: float, seed: int = 1, rounds: int = 5) -> list[dict]:
+    """A run in which a call costs so much, with a drift that all tests of a round share."""
+    r = np.random.default_rng(seed)
+    drift = r.uniform(0, 3, rounds)
+
+    def us(fields: int, size: int):
+        exact = 10 + attribute * (fields - 1) + byte * (size - 28)
+        return exact + drift + r.normal(0, noise, rounds)
+
+    found = []
+    for n in range(1, 6):
+        found.append(summary("multiple", "attributes", n, "static", n, 12 + 12 * n,
+                             us(n, 12 + 12 * n)))  # fmt: skip
+        for layout in ("fixed", "variant"):
+            size = 16 + 12 * n
+            found.append(summary(layout, "attributes", n, "static", 1, size, us(1, size)))
+    for mode in MODES:
+        fields = 5 if mode[:2] == "RV" else 2 if mode == "static" else 3 if mode[:2] == "FP" else 4
+        found.append(summary("multiple", "modes", 1, mode, fields, 12 + 12 * fields,
+                             us(fields, 12 + 12 * fields)))  # fmt: skip
+        for layout in COMBINED:
+            size = 76 if layout == "fixed" else 16 + 12 * fields
+            found.append(summary(layout, "modes", 1, mode, 1, size, us(1, size)))
+    return found
+
+
+@pytest.mark.parametrize("attribute, byte", [(0.7, 0.0), (0.0, 0.01), (0.5, 0.02)])
+def test_cost_per_attribute_and_per_byte_are_told_apart(attribute, byte):
+    """Over many made runs the intervals hold the truth about as often as they say."""
+    held = np.zeros(2)
+    runs = 60
+    for seed in range(runs):
+        _, found = analysis.costs(made(attribute, byte, 0.2, seed))
+        for n, truth in enumerate((attribute, byte)):
+            held[n] += found.slopes[n].low <= truth <= found.slopes[n].high
+    # 95 %: of 60, at least 51 with all but a thousandth.
+    assert (held >= 51).all(), held
+    assert len(found.residuals) == 15 and max(map(abs, found.residuals)) < 1
+
+
+def test_drift_that_all_tests_share_does_not_count():
+    _, found = analysis.costs(made(0.5, 0.01, 1e-9))
+    assert found.slopes[0].value == pytest.approx(0.5) and found.slopes[0].width < 1e-6
+    assert found.slopes[1].value == pytest.approx(0.01)
+    share = found.percent(analysis.TWELVE)
+    assert share.value == pytest.approx(100 * (0.5 + 0.12) / found.base)
+
+
+def test_no_difference_is_called_so():
+    lines = "\n".join(analysis.sentences(made(0.0, 0.0, 0.3)))
+    assert "no cost of a further attribute is found" in lines
+    assert "no cost of a further byte is found" in lines
+    assert "Recommendation: several attributes" in lines
+
+
+def test_tests_that_can_not_tell_attributes_from_bytes_have_no_fit():
+    only = [s for s in made(0.5, 0.01, 0.1) if s["layout"] == "multiple"]
+    assert analysis.costs([s for s in only if s["series"] == "attributes"]) is None
+    assert fit([], []) is None
+    assert fit([(1.0,), (2.0,)], [[1.0], [2.0]]) is None  # nothing is left for an error
+
+
+def test_penalty_by_mode():
+    run = made(1.0, 0.0, 1e-9)
+    for mode, extra in (("static", 1), ("FPW", 2), ("RPB", 3), ("FVW", 3), ("RVW", 4)):
+        found = analysis.penalty(run, "fixed", [mode])
+        calls = [s["us"] for s in run if s["series"] == "modes" and s["mode"] == mode
+                 and s["layout"] == "fixed"]  # fmt: skip
+        expected = np.exp(np.log1p(extra / np.array(calls[0])).mean()) - 1
+        assert found.value == pytest.approx(100 * expected)
+    assert analysis.penalty(run[:3], "fixed", list(MODES)) is None
+
+
+def test_percent_more_with_its_interval():
+    found = more([[11.0, 22.0, 33.0]], [[10.0, 20.0, 30.0]])
+    assert found.value == pytest.approx(10) and found.low == pytest.approx(10)
+    assert more([[11.0]], [[10.0]]) == Estimate(pytest.approx(10), None, None)
+    assert more([[]], [[1.0]]) is None
+    assert not more([[1.0, 3.0, 2.0]], [[2.0, 1.0, 3.0]]).known
+
+
+def of(saves: float, half: float, size: float, one: Ease) -> Evidence:
+    return Evidence(Estimate(saves, saves - half, saves + half), size, one)
+
+
+def test_the_fixed_form_wins_where_bytes_do_not_matter():
+    found = {"fixed": of(20, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
+    said = recommend(found, SEVERAL)
+    assert "Recommendation: one attribute, fixed." in said[-1]
+    assert "variant is as good, but more to write" in said[0]
+
+
+def test_the_fixed_form_loses_where_it_is_slower():
+    found = {"fixed": of(8, 2, 100, EASY), "variant": of(21, 2, 95, HARD)}
+    said = recommend(found, SEVERAL)
+    assert said[0].startswith("fixed is slower than variant")
+    assert "one attribute, variant." in said[-1]
+
+
+def test_the_fixed_form_loses_where_its_bytes_are_many():
+    found = {"fixed": of(20, 2, 160, EASY), "variant": of(21, 2, 95, HARD)}
+    said = recommend(found, SEVERAL)
+    assert "fixed sends 68 % more bytes than the shortest" in said[0]
+    assert "one attribute, variant." in said[-1]
+
+
+def test_several_attributes_win_where_no_single_one_is_known_to_be_faster():
+    found = {"fixed": of(-10, 2, 100, EASY), "variant": of(1, 3, 95, HARD)}
+    said = recommend(found, SEVERAL)
+    assert said[0].startswith("several attributes are faster than fixed")
+    assert said[1].startswith("variant: no difference found")
+    assert said[-1].startswith("Recommendation: several attributes.")
+
+
+def test_the_recommendation_of_a_whole_run_follows_its_data():
+    cheap = analysis.sentences(made(0.7, 0.0, 0.05))
+    assert any("Recommendation: one attribute" in line for line in cheap)
+    dear = analysis.sentences(made(-0.7, 0.0, 0.05))
+    assert any("Recommendation: several attributes" in line for line in dear)
+
+
+def test_of_a_class_of_ones_own_rate_and_cost_are_told():
+    mine = [
+        summary("own", "own", 4, "", 4, 60, [12.0, 12.0, 12.0]),
+        summary("combined", "own", 4, "", 1, 60, [10.0, 10.0, 10.0]),
+    ]
+    mine[0]["setting"] = {"rate_hz": 1000.0}
+    mine[0]["call_mean_us"] = {"mean": 12.5}
+    said = analysis.own(mine)
+    assert said[0].startswith("its 4 values of 60 bytes cost 20 % (20 to 20) more of a call")
+    assert said[1] == ("at 1000 updates/s the calls take 1.2 % of a CPU, the values 60 kB/s")
+
+
+def test_branches_and_lines_are_counted_without_comments(tmp_path):
+    path = tmp_path / "x.cpp"
+    path.write_text("// if for while\nint f(int x) {\n    if (x && 1) return x ? 1 : 2;\n\n}\n")
+    assert ease(path) == Ease(3, 3, 1)

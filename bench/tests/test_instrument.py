@@ -1,0 +1,89 @@
+"""starling-instrument: an instrument program that knows no HLA, built outside the tree."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from ranges import NEEDED, RANGEFED
+from runs import LIMIT_S, RTI_ROOT
+from test_range_ring import meet as meet  # the fixture
+
+pytestmark = NEEDED
+ROOT = Path(__file__).parents[2]
+HEADER = ROOT / "bench" / "instrument" / "starling_instrument.h"
+
+
+@pytest.fixture(scope="module")
+def radar(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example, built from a copy with nothing but the header and the library."""
+    there = tmp_path_factory.mktemp("outside")
+    shutil.copy(ROOT / "examples" / "instrument" / "radar.c", there)
+    shutil.copy(HEADER, there)
+    library = Path(RANGEFED).parent
+    subprocess.run(
+        ["cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "radar.c",
+         "-o", "radar", "-I.", f"-L{library}", f"-Wl,-rpath,{library}", "-lstarling-instrument",
+         "-lm"],
+        cwd=there, check=True,
+    )  # fmt: skip
+    return there / "radar"
+
+
+def test_the_interface_has_ten_functions_or_fewer_and_no_word_of_hla():
+    text = HEADER.read_text()
+    names = {line.split("(")[0].split()[-1].lstrip("*") for line in text.splitlines()
+             if line.startswith("STARLING_INSTRUMENT_API")}  # fmt: skip
+    assert len(names) == 9
+    # The name of an adapter, and a word of the compiler's.
+    said = text.lower().replace("hla1516e", "").replace("__attribute__", "")
+    for word in ("hla", "federat", "ambassador", "attribute", "reflect", "rti"):
+        assert word not in said, word
+
+
+def pair(radar: Path, settings: str, env: dict[str, str]) -> list[dict]:
+    both = [
+        subprocess.Popen([radar, f"exercise=x;station={n};{settings}", "4"], env=env, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for n in (1, 2)
+    ]  # fmt: skip
+    told = []
+    for one in both:
+        out, err = one.communicate(timeout=LIMIT_S)
+        assert one.returncode == 0, err
+        told.append(json.loads(out))
+    return told
+
+
+def test_two_radars_see_each_other_without_an_rti(radar, meet):
+    at = meet[meet.index("--local-settings") + 1]
+    for told in pair(radar, f"adapter=tcp;connect={at}", dict(os.environ)):
+        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+
+
+def test_two_radars_see_each_other_on_an_rti(radar, tmp_path):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("STARLING_")}
+    env |= {
+        "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
+        "STARLING_START_PROGRAM": f"{RTI_ROOT}/bin/starling", "STARLING_START_IDLE_EXIT_S": "1",
+    }  # fmt: skip
+    for told in pair(radar, "", env):
+        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("station=1", "the setting 'exercise' is missing"),
+        ("exercise=x", "the setting 'station' is missing"),
+        ("exercise=x;station=11", "the setting 'station' is '11'; it is a number from 1"),
+        ("exercise=x;station=1;colour=red", "there is no setting 'colour'; known are"),
+        ("exercise=x;station=1;adapter=none", "the adapter 'none' can't be loaded"),
+        ("exercise", "'exercise' is no name=value"),
+    ],
+)
+def test_wrong_settings_are_told(radar, settings, said):
+    done = subprocess.run([radar, settings, "1"], capture_output=True, text=True, timeout=LIMIT_S)
+    assert done.returncode == 1 and said in done.stderr

@@ -1,0 +1,164 @@
+"""The user interface with a real federate: terminal, web page, neither."""
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from browser import PROGRAM, browser
+from ranges import FOM, NEEDED, RANGEFED
+from runs import LIMIT_S
+from test_range_ring import ended, measuring, started
+from test_range_ring import meet as meet  # the fixture
+
+from starling_bench import live
+
+pytestmark = NEEDED
+
+
+def words(meet: list[str], station: int) -> list[str]:
+    """The command of a federate that others show."""
+    return [RANGEFED, "--lines", "--await", "--every-ms", "100", *meet, "--name", f"f{station}",
+            "--station", str(station), "--hz", "30"]  # fmt: skip
+
+
+async def until(condition) -> None:
+    """Waits for what comes."""
+    deadline = time.monotonic() + LIMIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.02)
+
+
+def test_the_terminal_shows_what_the_reader_says(meet):
+    other = measuring(started(meet, 2))
+
+    async def look() -> None:
+        reader = live.Reader(words(meet, 1))
+        app = live.made(reader, 33.0)
+        async with app.run_test(size=(100, 30)) as pilot:
+            await until(lambda: reader.state.get("state") == 1)
+            await pilot.press("s")
+            await until(lambda: 2 in reader.points)
+            await pilot.pause(0.3)
+            table = app.query_one("#federates")
+            rows = [table.get_row_at(n) for n in range(table.row_count)]
+            assert [row[0] for row in rows] == ["1", "2"]
+            assert rows[0][3] == "own" and float(rows[1][3]) > 0
+            assert "measuring" in str(app.query_one("#state").render())
+            await pilot.press("r")
+            await until(lambda: reader.ended is not None)
+        assert reader.ended["code"] == 0
+
+    asyncio.run(look())
+    ended(other)
+
+
+def words_of(process: Path) -> str:
+    """Its command line."""
+    with contextlib.suppress(OSError):
+        return process.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    return ""
+
+
+def get(address: str, path: str, method: str = "GET") -> tuple[int, bytes]:
+    """What the page's server answers, without reading streams."""
+    base, _, key = address.partition("/?")
+    try:
+        with urlopen(Request(f"{base}{path}{key}", method=method), timeout=LIMIT_S) as said:
+            return said.status, said.read()
+    except OSError as e:
+        return getattr(e, "code", 0), b""
+
+
+def test_the_web_page_draws_ten_times_a_second_without_a_network(meet):
+    if not PROGRAM:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("there is no Chromium")
+    other = measuring(started(meet, 2))
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--show", "web"]
+    at = meet[meet.index("--local-settings") + 1]
+    command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED,
+                "--hz", "30", "--normal", "--fom", str(FOM)]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        address = shown.stdout.readline().strip()
+        with browser() as page:
+            page.events.clear()
+            page.call("Page.navigate", url=address)
+            ask = page.ask
+            deadline = time.monotonic() + LIMIT_S
+
+            def wait(expression: str) -> None:
+                while not ask(expression):
+                    assert time.monotonic() < deadline, expression
+                    time.sleep(0.05)
+
+            wait("document.querySelector('button') && document.body.dataset.drawn > 0")
+            ask("document.querySelector('[data-word=start]').click()")
+            wait("Object.keys(points).includes('2') && points[2].length > 20")
+            # The plot is not empty, and the table has both.
+            assert ask("document.querySelectorAll('#federates tr').length") == 2
+            assert ask("""(() => {const c = canvas.getContext('2d'), d =
+                c.getImageData(0, 0, canvas.width, canvas.height).data; let n = 0;
+                for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n > 500;})()""")
+            counts = ask("points[2].map(p => p[0])")
+            assert counts == sorted(set(counts))
+            # Nothing is fetched from elsewhere.
+            asked = [e["params"]["request"]["url"] for e in page.events
+                     if e["method"] == "Network.requestWillBeSent"]  # fmt: skip
+            assert asked and all(url.startswith(address.partition("/?")[0]) for url in asked)
+            ask("document.querySelector('[data-word=resign]').click()")
+            wait("document.getElementById('state').textContent.startsWith('ended')")
+        assert shown.wait(LIMIT_S) == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            shown.kill()
+        shown.communicate()
+    ended(other)
+
+
+def test_the_page_needs_its_key():
+    async def look() -> None:
+        reader = live.Reader(["true"])
+        async with live.Web(reader, 10.0) as web:
+            loop = asyncio.get_running_loop()
+            at = web.address.partition("key=")[0]
+            for path, method in (("/?key=", "GET"), ("/say?word=resign&key=", "POST")):
+                without = await loop.run_in_executor(None, get, at + "/?x", path, method)
+                assert without[0] == 403
+            status, body = await loop.run_in_executor(
+                None, get, web.address.replace("/?key=", "/?"), "/?key=", "GET"
+            )
+            assert status == 200 and b"budget = 10.0" in body and b"http" not in body
+
+    asyncio.run(look())
+
+
+def test_without_a_window_there_are_lines(meet, tmp_path):
+    other = measuring(started(meet, 2))
+    at = meet[meet.index("--local-settings") + 1]
+    command = [sys.executable, "-m", "starling_bench", "range", "live", "--show", "none"]
+    command += ["--adapter", "tcp", "--connect", at, "--federation", "x", "--rangefed", RANGEFED,
+                "--hz", "30", "--normal", "--out", str(tmp_path / "log")]  # fmt: skip
+    shown = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines = []
+    while not any("2" in line["federates"] for line in lines if line["event"] == "state"):
+        line = shown.stdout.readline()
+        assert line, shown.communicate()
+        lines.append(json.loads(line))
+    shown.terminate()
+    _, err = shown.communicate(timeout=LIMIT_S)
+    # It has left in good order, and nothing stays behind.
+    assert shown.returncode == 0, err
+    mine = [p for p in Path("/proc").glob("[0-9]*/cmdline") if str(tmp_path) in words_of(p)]
+    assert mine == []
+    assert (tmp_path / "log" / "samples_test0_federate.raw").stat().st_size > 0
+    assert (tmp_path / "log" / "elements_test0_federate.raw").stat().st_size > 0
+    ended(other)

@@ -1,0 +1,275 @@
+"""The interface and its user interface: events, the ring's proof, who outlives whom."""
+
+import contextlib
+import json
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from ranges import FOM, NEEDED, RANGEFED
+from runs import LIMIT_S
+
+pytestmark = NEEDED
+# Where the counter of elements stands in the shared memory (shared.hpp).
+ELEMENTS_AT = 384
+RING = 60
+
+
+# What a test has started: nothing of it stays behind.
+STARTED: list["Live"] = []
+
+
+class Live:
+    """A rangefed that measures by itself, and the lines that it says."""
+
+    def __init__(
+        self, *options: str, attach: int = 0, program: Path | str = RANGEFED or ""
+    ) -> None:
+        command = [program, "--lines"]
+        command += ["--attach", str(attach)] if attach else ["--await", *options]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True,
+        )  # fmt: skip
+        self.lines: list[dict] = []
+        self._rest = b""
+        STARTED.append(self)
+
+    def say(self, word: str) -> None:
+        self.process.stdin.write(word + "\n")
+        self.process.stdin.flush()
+
+    def until(self, wanted) -> dict:
+        """The next line that is wanted."""
+        deadline = time.monotonic() + LIMIT_S
+        while True:
+            line = self._line(deadline)
+            self.lines.append(json.loads(line))
+            if wanted(self.lines[-1]):
+                return self.lines[-1]
+
+    def _line(self, deadline: float) -> bytes:
+        """The next line, past Python's buffers, into which nobody can look."""
+        out = self.process.stdout.fileno()
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            assert left > 0 and select.select([out], [], [], left)[0], self.lines[-3:]
+            part = os.read(out, 1 << 16)
+            assert part, (self.process.wait(LIMIT_S), self.process.stderr.read(), self.lines[-3:])
+            self._rest += part
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def rest(self) -> tuple[int, str]:
+        """Its exit code and errors; what else it says is read, too."""
+        out, err = self.process.communicate(timeout=LIMIT_S)
+        whole = self._rest + out.encode()
+        self.lines += [json.loads(line) for line in whole.splitlines()]
+        return self.process.returncode, err
+
+    @property
+    def interface(self) -> int:
+        """The process that it started."""
+        at = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return int((at.read_text().split() or ["0"])[0])
+
+    def kill(self) -> None:
+        """It, and the interface that it started."""
+        for pid in (*self._children(), self.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+    def _children(self) -> list[int]:
+        with contextlib.suppress(OSError):
+            if self.process.poll() is None and self.interface:
+                return [self.interface]
+        return []
+
+    def elements(self) -> list[int]:
+        return [line["number"] for line in self.lines if line["event"] == "element"]
+
+
+def written(interface: int) -> int:
+    """How many elements an interface has made."""
+    for fd in Path(f"/proc/{interface}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            if "memfd:range" in os.readlink(fd):
+                with (
+                    fd.open("rb") as memory,
+                    mmap.mmap(memory.fileno(), 4096, prot=mmap.PROT_READ) as shared,
+                ):
+                    return struct.unpack_from("<Q", shared, ELEMENTS_AT)[0]
+    raise AssertionError("there is no shared memory")
+
+
+def runs(pid: int) -> bool:
+    """Whether a process has not ended; nobody may have taken note of that yet."""
+    stat = Path(f"/proc/{pid}/stat")
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@pytest.fixture
+def meet() -> Iterator[list[str]]:
+    """The options of federates that meet each other."""
+    with tempfile.TemporaryDirectory(prefix="rg-") as directory:
+        at = f"unix:{directory}/meet"
+        program = Path(RANGEFED).with_name("bench-meet")
+        server = subprocess.Popen([program, at], stdout=subprocess.PIPE, text=True)
+        assert server.stdout.readline().startswith("ready")
+        yield ["--adapter", "tcp", "--local-settings", at, "--federation", "x", "--fom", str(FOM),
+               "--live", "--normal"]  # fmt: skip
+        server.kill()
+        server.communicate()
+        while STARTED:
+            STARTED.pop().kill()
+
+
+def started(meet: list[str], station: int, *options: str) -> Live:
+    more = ["--name", f"f{station}", "--station", str(station), "--hz", "60", *options]
+    live = Live(*meet, *more)
+    live.until(lambda line: line["event"] == "state" and line["state"] == 1)
+    return live
+
+
+def measuring(live: Live) -> Live:
+    live.say("start")
+    live.until(lambda line: line["event"] == "element")
+    return live
+
+
+def ended(live: Live) -> dict:
+    live.say("resign")
+    code, err = live.rest()
+    assert code == 0, err
+    (end,) = [line for line in live.lines if line["event"] == "ended"]
+    return end
+
+
+def test_two_federates_show_each_other(meet):
+    one, other = measuring(started(meet, 1)), measuring(started(meet, 2))
+    seen = one.until(lambda line: line["event"] == "element" and len(line["federates"]) == 2)
+    (handle, count, _, delivery) = next(f for f in seen["federates"] if f[0] == 2)
+    assert handle == 2 and count >= 1 and delivery > 0
+    for live in (one, other):
+        ended(live)
+
+
+def test_elements_come_once_and_in_order(meet):
+    live = measuring(started(meet, 1))
+    live.until(lambda line: line["event"] == "element" and line["number"] >= 60)
+    ended(live)
+    numbers = live.elements()
+    state = [line for line in live.lines if line["event"] == "state"][-1]
+    # All of them, but for those that a busy machine made it miss, which it counted.
+    assert numbers == sorted(set(numbers))
+    assert len(numbers) == state["elements"] == numbers[-1] - state["overrun"]
+
+
+def test_a_reader_that_was_stopped_says_what_it_missed(meet):
+    live = measuring(started(meet, 1))
+    os.kill(live.process.pid, signal.SIGSTOP)
+    interface = live.interface
+    before = written(interface)
+    deadline = time.monotonic() + LIMIT_S
+    # Two seconds at 60 Hz, and however long a busy machine takes for as many.
+    while written(interface) < before + 120:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(live.process.pid, signal.SIGCONT)
+    told = live.until(lambda line: line["event"] == "overrun")
+    assert told["missed"] >= 120 - RING
+    ended(live)
+    numbers = live.elements()
+    missing = set(range(1, numbers[-1] + 1)) - set(numbers)
+    state = [line for line in live.lines if line["event"] == "state"][-1]
+    # The number is exact: what is no line was counted.
+    assert len(missing) == state["overrun"]
+
+
+def test_an_interface_that_is_killed_is_told(meet):
+    live = measuring(started(meet, 1))
+    os.kill(live.interface, signal.SIGKILL)
+    code, err = live.rest()
+    assert code == 1 and "the interface was ended by signal 9" in err
+    assert live.lines[-1]["event"] == "ended"
+
+
+def test_a_reader_that_is_killed_is_replaced(meet):
+    live = measuring(started(meet, 1))
+    interface = live.interface
+    live.process.kill()
+    live.process.wait()  # its pipes are the interface's, too
+    before = written(interface)
+    deadline = time.monotonic() + LIMIT_S
+    # It measures on.
+    while written(interface) < before + 2 * RING:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    again = Live(attach=interface)
+    first = again.until(lambda line: line["event"] == "element")["number"]
+    assert first > before
+    again.until(lambda line: line["event"] == "element" and line["number"] >= first + 10)
+    again.say("resign")
+    code, err = again.rest()
+    assert code == 0, err
+    assert again.lines[-1]["event"] == "ended"
+    while runs(interface):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_events_are_obeyed_where_everything_has_one_cpu(meet):
+    """Also with SCHED_FIFO: within 200 ms, 100 turns of its timer."""
+    meet.remove("--normal")
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    try:
+        live = started(meet, 1, "--tick-hz", "500")
+    finally:
+        os.sched_setaffinity(0, cpus)
+    measuring(live)
+    live.until(lambda line: line["event"] == "element" and line["number"] >= 30)
+    assert ended(live)["turns_after_resign"] <= 100
+
+
+def test_logging_is_switched(meet, tmp_path):
+    one = measuring(started(meet, 1, "--out", str(tmp_path)))
+    other = measuring(started(meet, 2))
+    log = tmp_path / "samples_test0_f1.raw"
+    one.until(lambda _: log.exists() and log.stat().st_size > 24 * 20)
+    one.say("log off")
+    one.until(lambda line: line["event"] == "state" and not line["logging"])
+    size, samples = log.stat().st_size, one.lines[-1]["samples"]
+    one.until(lambda line: line["event"] == "state" and line["samples"] > samples + 20)
+    assert log.stat().st_size == size
+    one.say("log on")
+    one.until(lambda line: line["event"] == "state" and log.stat().st_size > size)
+    for live in (one, other):
+        ended(live)
+
+
+def test_a_number_that_another_has_is_told(meet):
+    one = measuring(started(meet, 1))
+    other = Live(*meet, "--name", "other", "--station", "1", "--hz", "60")
+    code, err = other.rest()
+    assert code == 1 and "another instrument has the station's number 1" in err
+    assert one.process.poll() is None or one.process.returncode == 1
+
+
+def test_a_process_that_is_no_interface_is_told():
+    done = subprocess.run(
+        [RANGEFED, "--attach", str(os.getpid())], capture_output=True, text=True, timeout=LIMIT_S
+    )
+    assert done.returncode == 2 and "is no interface" in done.stderr

@@ -1,0 +1,297 @@
+"""The range test bed's runs: whoever dies is named, nothing stays behind, what is missing is run
+again; clocks that differ; the report."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from browser import PROGRAM, browser
+from ranges import NEEDED, RANGEFED, text
+from ranges import run as run  # the fixture
+from runs import LIMIT_S
+from test_browser import WIDE
+from test_network import possible
+
+pytestmark = NEEDED
+network_needed = pytest.mark.skipif(
+    os.environ.get("REQUIRE_ALL") != "1" and not possible(),
+    reason="root and iproute2 are needed",
+)
+TEST = "bytes = 1024\nhz = 20.0\nduration_s = {seconds}\nfloor_s = 0.1"
+LONG = TEST.format(seconds=300)
+SEVERAL = TEST.format(seconds=[0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+
+
+def measuring(run) -> None:
+    """Waits until messages are logged."""
+    deadline = time.monotonic() + LIMIT_S
+    while not any(f.stat().st_size > 2400 for f in run.results.glob("samples_*.raw")):
+        assert run.manager.poll() is None, run.manager.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def interface_of(run, name: str) -> int:
+    """The process that measures."""
+    return next(pid for pid, words in run.processes().items()
+                if "range-interface" in words and f"--name {name}" in words)  # fmt: skip
+
+
+@pytest.mark.parametrize("adapter", ["tcp", "starling"])
+def test_a_federate_that_is_killed_is_named(run, adapter):
+    run.start(text(LONG, adapter=adapter))
+    measuring(run)
+    os.kill(run.pid("rangefed --name f2"), signal.SIGKILL)
+    run.fails(1, "federate 'f2' was ended by SIGKILL during test 1 of 1")
+
+
+def test_an_interface_that_is_killed_is_named(run):
+    run.start(text(LONG))
+    measuring(run)
+    interface = interface_of(run, "f2")
+    os.kill(interface, signal.SIGKILL)
+    run.fails(1, "the interface was ended by signal 9")
+
+
+def test_an_rti_that_is_killed_is_named(run):
+    run.start(text(LONG, adapter="starling"))
+    measuring(run)
+    os.kill(run.pid("rtiexec"), signal.SIGKILL)
+    run.fails(1)
+
+
+def test_an_interrupt_keeps_what_there_is(run):
+    run.start(text(SEVERAL))
+    run.halfway()
+    run.manager.send_signal(signal.SIGINT)
+    run.fails(1, "interrupted; the results so far are kept", "starling-bench range resume")
+    assert len(run.rows()) >= 3
+
+
+def test_a_run_whose_manager_was_killed_is_resumed(run):
+    run.start(text(SEVERAL))
+    run.halfway()
+    run.manager.send_signal(signal.SIGKILL)
+    run.manager.communicate(timeout=LIMIT_S)
+    before = run.rows()
+    done = subprocess.run(
+        [*run.command(), "resume", run.out, "--idle-wait-s", "0"], cwd=run.directory,
+        env=run.environment(), capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    rows = run.rows()
+    assert sorted({int(r["test"]) for r in rows}) == [1, 2, 3, 4, 5, 6]
+    assert len(rows) == 12 == len({(r["test"], r["pair"]) for r in rows})
+    # What was whole is as it was.
+    whole = [r for r in before if sum(b["test"] == r["test"] for b in before) == 2]
+    assert whole and all(r in rows for r in whole)
+    assert run.processes() == {}
+
+
+def other_clock(*wrong: str) -> str:
+    """A test sequence file whose second federate reads a clock of its own."""
+    command = json.dumps(["env", *wrong, RANGEFED])
+    test = TEST.format(seconds=12) + '\nclock = "estimate"\nping_hz = 60.0'
+    return text(test).replace('name = "f2"\n', f'name = "f2"\ncommand = {command}\n', 1)
+
+
+def test_a_clock_that_is_off_and_drifts_is_corrected_within_the_bound(run):
+    offset, drift = 3_000_000, 20e-6
+    run.start(other_clock(f"BENCH_CLOCK_OFFSET_NS={offset}", "BENCH_CLOCK_DRIFT_PPM=20"))
+    code, _, err = run.end()
+    assert code == 0, err
+    rows = {(r["sender"], r["receiver"]): r for r in run.rows()}
+    for (sender, receiver), row in rows.items():
+        table = parquet.read_table(run.results / f"samples_test1_{receiver}.parquet")
+        arrived = table["arrived_ns"].to_numpy().astype(float)
+        sent = arrived - table["delivery_ns"].to_numpy()
+        right = lambda t: (t - offset) / (1 + drift)  # noqa: E731
+        # What the one clock of this machine would have said.
+        true = (arrived - right(sent) if sender == "f2" else right(arrived) - sent) / 1e6
+        bound = float(row["bound_ms"])
+        assert 0 < bound < 50
+        for name, here in (
+            ("min_ms", true.min()),
+            ("mean_ms", true.mean()),
+            ("max_ms", true.max()),
+        ):
+            assert abs(float(row[name]) - here) <= bound + 0.001, (name, receiver, row[name], here)
+        # Uncorrected it would be far off.
+        raw = np.abs(table["delivery_ns"].to_numpy() / 1e6 - true)
+        assert raw.min() > 1 and row["clock"] == "estimate"
+
+
+def test_a_clock_that_jumps_is_told_and_nothing_is_guessed(run):
+    run.report = True
+    run.start(other_clock("BENCH_CLOCK_JUMP_NS=40000000"))
+    measuring(run)
+    os.kill(interface_of(run, "f2"), signal.SIGUSR1)
+    code, _, err = run.end()
+    assert code == 0, err
+    for row in run.rows():
+        assert row["clock"].startswith("not known") and "jumped" in row["clock"]
+        assert row["mean_ms"] == row["in_budget"] == ""
+    report = (run.directory / "out" / "report.html").read_text()
+    assert "the clocks are not known" in report
+
+
+def test_who_cannot_hold_its_rate_is_named(run):
+    """A federate that is stopped for a while leaves updates out, and is grey."""
+    run.report = True
+    run.start(text(TEST.format(seconds=8), extra="data_timeout_s = 100"))
+    measuring(run)
+    interface = interface_of(run, "f2")
+    os.kill(interface, signal.SIGSTOP)
+    time.sleep(1.5)  # thirty updates
+    os.kill(interface, signal.SIGCONT)
+    code, _, err = run.end()
+    assert code == 0, err
+    (row,) = [r for r in run.rows() if r["sender"] == "f2"]
+    assert row["held"] == "no" and int(row["sent"]) < int(row["planned"]) == 160
+    assert int(row["lost"]) == 0
+    facts = json.loads((run.results / "facts_test1_f2.json").read_text())
+    assert facts["deadlines"]["missed"] > 500
+    report = (run.directory / "out" / "report.html").read_text()
+    assert "did not hold its rate in test 1" in report
+
+
+def test_flows_of_each_federate_are_its_own(run):
+    test = 'federates = 3\nflows = "64B@50 4KB@10 2KB@20"\nduration_s = 2\nfloor_s = 0.1'
+    code, _, err = run.start(text(test, 3)).end()
+    assert code == 0, err
+    planned = {r["sender"]: (int(r["planned"]), int(r["bytes"]), float(r["budget_ms"]))
+               for r in run.rows()}  # fmt: skip
+    assert planned == {"f1": (100, 64, 20.0), "f2": (20, 4096, 100.0), "f3": (40, 2048, 50.0)}
+
+
+def test_callbacks_by_a_thread_deliver_everything(run):
+    test = TEST.format(seconds=2) + "\nthreaded = [false, true]"
+    code, _, err = run.start(text(test, adapter="starling")).end()
+    assert code == 0, err
+    rows = run.rows()
+    assert {r["execution"] for r in rows} == {"e", "e.threaded"}
+    assert all(r["lost"] == "0" and int(r["received"]) > 0 for r in rows)
+
+
+def test_the_report_in_a_browser(run):
+    if not PROGRAM:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("there is no Chromium")
+    run.report = True
+    test = (
+        TEST.format(seconds=3) + '\ntransport = ["reliable", "best_effort"]\ntick_hz = [500, 100]'
+    )
+    code, _, err = run.start(text(test, adapter="starling")).end()
+    assert code == 0, err
+    report = run.directory / "out" / "report.html"
+    with browser() as page:
+        for width in (1280, 390):
+            page.look(width)
+            page.open(report)
+            assert page.ask("document.documentElement.scrollWidth <= innerWidth")
+            assert page.ask(WIDE) == []
+            assert page.complaints() == []
+        said = page.ask("document.body.innerText")
+        for words in ("In budget", "100 Hz baseline", "500 turns a second", "Timing error",
+                      "not measured in this run", "one clock"):  # fmt: skip
+            assert words in said, words
+        lines = page.ask("document.querySelectorAll('figure svg g[id*=\"line-\"]').length")
+        assert lines >= 4
+    assert report.stat().st_size < 3 << 20
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("hz = 600.0", "600 updates a second, and the timer has 500 turns"),
+        ("federates = 3", "a test of 3 federates, and the sequence has 2"),
+        ("pairs = 1", "every federate hears every other"),
+        ('flows = "2KB@60"', "1 flows for 2 federates"),
+        ('flows = "2KB"', "flows"),
+        ("hz = 0.01\nduration_s = 10", "no update falls into the test"),
+        ("bytes = 8", "bytes: 8 is too small"),
+    ],
+)
+def test_faults_of_a_test_are_told(run, test, said):
+    run.start(text(test)).fails(2, said)
+
+
+def test_the_planner_says_whether_it_fits(run):
+    """A flow that takes no time to speak of fits, one whose budget nothing meets does not."""
+    command = [*run.command(), "plan", "--rangefed", RANGEFED, "--adapter", "tcp", "--seconds", "2"]
+    said = subprocess.run(
+        [*command, "--send", "64B@1", "--receive", "64B@1", "--share", "0.5"],
+        cwd=run.directory, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert said.returncode == 0, said.stderr
+    assert "64 B at 1 Hz, reliable, sent: fits" in said.stdout and "to spare" in said.stdout
+    assert "with normal scheduling" in said.stdout
+    wrong = subprocess.run([*command, "--send", "2KB", "--receive", "1KB@10"], text=True,
+                           capture_output=True, timeout=LIMIT_S)  # fmt: skip
+    assert wrong.returncode == 2 and "'2KB' is no flow, such as 2KB@60" in wrong.stderr
+
+
+def test_rights_that_are_not_given_are_told(run):
+    """One federate without them, on the same host."""
+    if os.geteuid() != 0:
+        assert os.environ.get("REQUIRE_ALL") != "1"
+        pytest.skip("who takes rights away is root")
+    run.report = True
+    without = ["setpriv", "--bounding-set=-sys_nice,-ipc_lock", "--inh-caps=-sys_nice,-ipc_lock"]
+    tsf = text(TEST.format(seconds=1)).replace(
+        'name = "f2"\n', f'name = "f2"\ncommand = {json.dumps([*without, RANGEFED])}\n', 1
+    )
+    code, _, err = run.start(tsf).end()
+    assert code == 0, err
+    facts = json.loads((run.results / "facts_test1_f2.json").read_text())
+    assert facts["scheduling"].startswith("SCHED_OTHER")
+    assert facts["notice"].startswith("SCHED_FIFO is not allowed: ")
+    # One clear notice, in the log, too.
+    assert (run.results / "f2.log").read_text().count("notice: ") == 1
+    assert (
+        "Not real-time: SCHED_FIFO is not allowed"
+        in (run.directory / "out" / "report.html").read_text()
+    )
+
+
+HOSTS = '[[host]]\nname = "a"\ndelay_ms = 5.0\n[[host]]\nname = "b"\ndelay_ms = 15.0\n'
+
+
+@network_needed
+@pytest.mark.parametrize("adapter", ["tcp", "starling"])
+def test_two_hosts_whose_links_delay(run, adapter):
+    """The network's share is in the delivery times and in the echoes, not in the LRC's."""
+    tsf = text(TEST.format(seconds=3), adapter=adapter)
+    for name, host in (("f1", "a"), ("f2", "b")):
+        tsf = tsf.replace(f'name = "{name}"\n', f'name = "{name}"\nhost = "{host}"\n', 1)
+    code, _, err = run.start(HOSTS + tsf).end()
+    assert code == 0, err
+    for row in run.rows():
+        least = 5 if row["sender"] == "f1" else 15
+        assert float(row["min_ms"]) >= least and int(row["lost"]) == 0
+        # There and back, halved.
+        assert float(row["ping_ms"]) >= 10
+
+
+@network_needed
+def test_the_planner_between_two_hosts(run):
+    (run.directory / "hosts.toml").write_text(HOSTS)
+    said = subprocess.run(
+        [*run.command(), "plan", "--rangefed", RANGEFED, "--adapter", "tcp", "--seconds", "2",
+         "--send", "64B@20", "--receive", "64B@2", "--from", "a", "--to", "b", "--hosts",
+         "hosts.toml", "--share", "0.5"],
+        cwd=run.directory, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert said.returncode in (0, 1), said.stderr
+    lines = [line for line in said.stdout.splitlines() if line.startswith("  64 B")]
+    assert len(lines) == 2, said.stdout
+    # What half of the messages take at most is no less than the link's delay.
+    least = {"sent": 5, "received": 15}
+    for line in lines:
+        words = line.split(" take at most ")[1]
+        assert float(words.split(" ms")[0]) >= least[line.split(", ")[2].split(":")[0]]
