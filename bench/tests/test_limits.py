@@ -76,6 +76,9 @@ def test_raw(do, bench):
         for relay, batch in ((0, 0), (1, 16384)):
             told = do(runs.raw(bench, "stream", relay=relay, batch=batch, **common))
             assert list(told) == ["received", "seconds", "per_s"] and told["received"] == 1000
+        for ends in (2, 5):
+            told = do(runs.raw(bench, "round", warm_up=10, ends=ends, **common))
+            assert told["p50_us"] > 0
     for size in (100, 5000):
         common = {"socket": "ring", "bytes": size, "count": 1000}
         assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
@@ -96,6 +99,8 @@ def test_figures_of_round_trips_are_made_of_each():
         "bench-raw stream --socket ring --bytes 8 --count 9 --relay 1",
         "bench-raw round-trip --socket tcp --bytes 7 --count 9",
         "bench-raw round-trip --socket pigeon --bytes 8 --count 9",
+        "bench-raw round --socket ring --bytes 8 --count 9",
+        "bench-raw round --socket unix --bytes 8 --count 9 --ends 1",
         "limits-federate",
         "limits-federate ping --fom f --timeout 9 --bytes 8 --count 9",
         "limits-federate ping --fom f --timeout 9 --bytes 8 --count nine --warm-up 0",
@@ -157,7 +162,7 @@ def test_the_figures_of_time_management(bench, tmp_path):
     assert "round of 16, 100 messages: per federate x " in said.stdout and said.stderr == ""
     with (tmp_path / "out" / "limits.csv").open() as file:
         rows = list(csv.DictReader(file))
-    assert len(rows) == 10
+    assert len(rows) == 11
     for row in rows:
         ratio = float(row["starling"]) / float(row["raw"])
         assert float(row["ratio"]) == pytest.approx(ratio)

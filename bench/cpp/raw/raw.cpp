@@ -4,10 +4,12 @@
 //             [--each 0|1]
 //   bench-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
 //             [--stamps 0|1]
+//   bench-raw round --socket tcp|unix --bytes N --warm-up N --count N --ends N
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
 // message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
-// memory, without a relay.
+// memory, without a relay. round: each end, a process each, sends one message to a relay and waits;
+// the relay answers all when it has one of each; the first end says what each round took.
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -232,6 +234,58 @@ void roundTripByRings(std::size_t bytes, std::size_t warmUp, std::size_t count, 
         [&](char *message) { back.takeAll(message, bytes); });
 }
 
+// Answers all ends with what the last one sent, once each has sent a message; until one ends.
+void answerRounds(std::vector<int> const &ends, std::size_t bytes) {
+    std::vector<char> message(bytes);
+    std::vector<pollfd> watch;
+    for (int end : ends) watch.push_back({end, POLLIN, 0});
+    for (std::size_t there = 0;;) {
+        checked(poll(watch.data(), watch.size(), -1), "poll");
+        for (pollfd const &one : watch) {
+            if (one.revents == 0) continue;
+            if (!readAll(one.fd, message.data(), bytes)) return;
+            ++there;
+        }
+        if (there < ends.size()) continue;
+        for (int end : ends) writeAll(end, message.data(), bytes);
+        there = 0;
+    }
+}
+
+void rounds(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, std::size_t ends) {
+    std::vector<int> here, there;
+    for (std::size_t i = 0; i < ends; ++i) {
+        Pair const pair(tcp);
+        here.push_back(pair.ends[0]);
+        there.push_back(pair.ends[1]);
+    }
+    apart(here, [&] { answerRounds(there, bytes); });
+    for (std::size_t i = 1; i < ends; ++i) {
+        apart(there, [&] {
+            std::vector<char> message(bytes, 'x');
+            for (std::size_t n = 0; n < warmUp + count; ++n) {
+                writeAll(here[i], message.data(), bytes);
+                if (!readAll(here[i], message.data(), bytes)) return;
+            }
+        });
+    }
+    for (int end : there) close(end);
+    int const mine = here.front();
+    std::uint64_t sent = 0;
+    trips(
+        bytes, warmUp, count, true,
+        [&](char const *message) {
+            std::memcpy(&sent, message, sizeof sent);
+            writeAll(mine, message, bytes);
+        },
+        [&](char *message) {
+            if (!readAll(mine, message, bytes)) throw std::runtime_error("the relay has ended");
+            // What comes back is the last end's.
+            std::memcpy(message, &sent, sizeof sent);
+        });
+    for (int end : here) close(end);
+}
+
 // In front of a message that goes one way: its number, and above it the time if that is asked for.
 unsigned const kNumberBits = 24;
 std::uint64_t const kNumberMask = (1u << kNumberBits) - 1;
@@ -311,7 +365,7 @@ void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool 
 
 int main(int argc, char **argv) {
     std::string socket;
-    std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0;
+    std::size_t bytes = 0, count = 0, warmUp = 0, batch = 0, ends = 2;
     bool relayed = false, stamped = false, each = true;
     CLI::App app("The raw limit: plain sockets and memory.");
     app.require_subcommand(1);
@@ -331,11 +385,16 @@ int main(int argc, char **argv) {
     CLI::App *const oneWay = command("stream", "messages one way");
     oneWay->add_option("--batch", batch, "bytes sent at once");
     oneWay->add_option("--stamps", stamped, "the time is read for each message, and sent in it");
+    CLI::App *const round = command("round", "messages of all ends, answered together");
+    round->add_option("--warm-up", warmUp, "before those that are counted");
+    round->add_option("--ends", ends)->check(CLI::Range(2, 1000));
     try {
         app.parse(argc, argv);
         bool const ring = socket == "ring", tcp = socket == "tcp";
         if (ring && relayed) throw CLI::ValidationError("--relay", "a ring has none");
-        if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
+        if (ring && *round) throw CLI::ValidationError("--socket", "a round has sockets");
+        if (*round) rounds(tcp, bytes, warmUp, count, ends);
+        else if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
         else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed, each);
         else if (ring) streamByRing(bytes, count, batch, stamped);
         else stream(tcp, bytes, count, relayed, batch, stamped);

@@ -169,6 +169,8 @@ def direct_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list
 
 CROWDS = (2, 4, 8, 16)
 PER_STEP = (0, 100)
+#: As many plain ends as there are federates, each of which sends one message and gets one.
+RAW_ROUND = "raw round"
 
 
 def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -> list[Figure]:
@@ -185,23 +187,30 @@ def time_figures(bench: Bench, trips: int, updates: int, socket: str = "unix") -
     async def of(who: int, *arguments: int) -> dict:
         return (await runs.advance(bench, socket, *arguments))[who]
 
-    found = []
+    def rounds(federates: int) -> Awaitable[dict]:
+        return runs.raw(
+            bench, "round",
+            socket=socket, bytes=runs.BYTES, count=max(trips // federates, 2),
+            warm_up=warm_up // federates, ends=federates,
+        )  # fmt: skip
+
+    def of_all(federates: int, messages: int) -> Callable[[], Awaitable[dict]]:
+        return lambda: of(0, federates, messages, max(trips // federates, 2))
+
+    found = [
+        Figure(
+            round_of(2, 0), f"raw relay, {socket}", "us", "p50_us", "<= 1.5", lambda x: x <= 1.5,
+            of_all(2, 0), relay,
+        )
+    ]  # fmt: skip
     for messages in PER_STEP:
         for federates in CROWDS:
-            steps = max(trips // federates, 2)
-            target = federates == 2 and messages == 0
             found.append(
                 Figure(
-                    round_of(federates, messages),
-                    f"raw relay, {socket}",
-                    "us",
-                    "p50_us",
-                    "<= 1.5" if target else "",
-                    (lambda x: x <= 1.5) if target else None,
-                    lambda f=federates, m=messages, s=steps: of(0, f, m, s),
-                    relay,
+                    round_of(federates, messages), f"{RAW_ROUND} of {federates}, {socket}", "us",
+                    "p50_us", "", None, of_all(federates, messages), lambda n=federates: rounds(n),
                 )
-            )
+            )  # fmt: skip
     found.append(
         Figure(
             "grant, one regulating, one constrained", f"raw relay, {socket}", "us", "p50_us",
@@ -226,8 +235,9 @@ def round_of(federates: int, messages: int) -> str:
 
 
 def per_federate(measured: list[Figure]) -> list[str]:
-    """What a round costs for each federate, beside a round of two: a line for each number."""
-    by_name = {f.name: f for f in measured}
+    """What a round costs for each federate, beside a round of two, and the same of plain ends: a line
+    for each number."""
+    by_name = {f.name: f for f in measured if f.raw_name.startswith(RAW_ROUND)}
     lines = []
     for messages in PER_STEP:
         two = by_name.get(round_of(2, messages))
@@ -235,12 +245,15 @@ def per_federate(measured: list[Figure]) -> list[str]:
             many = by_name.get(round_of(federates, messages))
             if not two or not many:
                 continue
-            pairs = zip(many.ours, two.ours, strict=True)
-            ratios = [(a / federates) / (b / 2) for a, b in pairs]
+
+            def beside(ours: list[float], of_two: list[float], n: int = federates) -> list[float]:
+                return [(a / n) / (b / 2) for a, b in zip(ours, of_two, strict=True)]
+
+            ratios, raw = beside(many.ours, two.ours), beside(many.theirs, two.theirs)
             met = "met" if statistics.median(ratios) <= 1.2 else "missed"
             lines.append(
                 f"{many.name}: per federate x {spread(ratios, '.2f')} of a round of 2 "
-                f"(target <= 1.2: {met})"
+                f"(target <= 1.2: {met}); plain ends x {spread(raw, '.2f')}"
             )
     return lines
 
