@@ -116,6 +116,7 @@ def test_a_response_surface_has_corners_and_faces():
     assert sorted((p["buffer_bytes"], p["instances"]) for p in points) == sorted(corners + faces)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -92,6 +92,7 @@ def test_what_can_not_be_carried_is_not_planned(more):
         assert len(found["host"]) == 5 and found["host"][0]["rate_mbit"] == 100
 
 
+@pytest.mark.long
 @NEEDED
 def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
     """Two topologies over plain sockets and Starling; then the report is made anew."""
@@ -123,6 +124,7 @@ def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
         assert text in page, text
 
 
+@pytest.mark.long
 @NEEDED
 def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_path):
     """On DDS with keep-last 1, for a subscriber that lags; without it all comes, later."""
@@ -166,6 +168,7 @@ def test_phase_one_goes_from_every_adapter_to_every_other(tmp_path):
     assert "Connectivity: between adapters, through a gateway" in page and "NOT" not in page
 
 
+@pytest.mark.long
 @NEEDED
 def test_a_hybrid_of_dis_and_hla_is_measured_as_any_other(tmp_path):
     """Time stamps are those of the publisher, on the other side of the gateway."""
@@ -245,6 +248,7 @@ def test_an_independent_library_parses_the_pdus(tmp_path):
     assert len(seen) == int(row["sent"]) and set(seen.values()) == {1}
 
 
+@pytest.mark.long
 @NEEDED
 def test_phase_zero_needs_no_rti(tmp_path):
     out = tmp_path / "out"

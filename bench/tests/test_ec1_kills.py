@@ -37,6 +37,7 @@ def taken(out: Path) -> int:
     return max(0, path.read_text().count("\n") - 1) if path.exists() else 0
 
 
+@pytest.mark.long
 @NEEDED
 @pytest.mark.parametrize("number", range(int(os.environ.get("KILLS", "1"))))
 @pytest.mark.parametrize("victim", VICTIMS)

@@ -113,6 +113,7 @@ def test_two_peers_get_everything_in_order(name, event, tmp_path):
         whole(told, options)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bytes_", [8, 100, 5000, 65_000, 1 << 20])
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_every_size(name, bytes_, tmp_path):

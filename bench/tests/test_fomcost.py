@@ -139,6 +139,7 @@ def test_any_rti_with_the_api(fomcost, server):
     fomcost.fails(1, "layout 'standard' needs the standard's encoding helpers", "this RTI lacks")
 
 
+@pytest.mark.long
 @spaces
 @pytest.mark.parametrize(
     "transport, env, to",
@@ -181,6 +182,7 @@ def test_captured_bytes_are_the_formats_own_count(fomcost, transport, env, to):
     assert all(f.gap_bytes == 0 for f in flows.values())
 
 
+@pytest.mark.long
 @counts
 def test_instructions_of_the_call_do_not_depend_on_the_machines_other_work(fomcost):
     test = {"transport": "reliable", "layout": ["multiple", "fixed"], "attributes": [1, 5],
@@ -246,6 +248,7 @@ def test_a_class_of_ones_own_fom(fomcost):
     assert "at 60 updates/s the calls take" in out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["receiver", "sender"])
 def test_a_federate_that_is_killed_is_named(fomcost, name):
     test = {"transport": "reliable", "layout": "fixed", "samples": 1000}

@@ -22,6 +22,7 @@ VICTIMS = {"sender": "--name sender ", "receiver": "--name receiver ",
            "rtiexec": "starling rtiexec", "manager": ""}  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", range(int(os.environ.get("KILLS", "1"))))
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_whoever_is_killed_the_study_is_resumed(fomcost, victim, number):

@@ -52,6 +52,7 @@ def test_whoever_is_killed_the_rest_is_resumed(run, victim, number):
     assert left == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.environ.get("REQUIRE_ALL") != "1" and not possible(), reason=REASON)
 @pytest.mark.parametrize("number", range(int(os.environ.get("KILLS", "1"))))
 @pytest.mark.parametrize("host", [0, 1], ids=["master", "subordinate"])

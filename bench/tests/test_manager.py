@@ -166,6 +166,7 @@ def report(tmp_path: Path) -> tuple[int, str]:
     return done.returncode, done.stderr
 
 
+@pytest.mark.long
 def test_a_failed_runs_round_trips_are_a_table(tmp_path):
     assert manage(tmp_path, sequence("killed", test=ROUND_TRIPS), "--no-report")[0] == 1
     assert saved(tmp_path) == ["rtt_test1_pair1.parquet"]
@@ -173,6 +174,7 @@ def test_a_failed_runs_round_trips_are_a_table(tmp_path):
     assert report(tmp_path) == (0, "") and rows(tmp_path) == before and len(before) == 3
 
 
+@pytest.mark.long
 def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
     """And nobody speaks of it: the failure is what is told."""
     manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS), "--no-report")
@@ -185,6 +187,7 @@ def test_round_trips_that_cannot_be_a_table_stay(tmp_path):
     assert "rtt_test1_pair1.raw" in saved(tmp_path) and report(tmp_path) == (0, "")
 
 
+@pytest.mark.long
 def test_a_killed_managers_round_trips_are_a_table_with_its_report(tmp_path):
     manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
@@ -237,6 +240,7 @@ def test_a_failed_execution_does_not_keep_the_next_from_running(tmp_path):
     assert {r["sequence"] for r in rows(tmp_path)} >= {"s2"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupt_keeps_results_and_leaves_nothing(tmp_path, sig):
     manager = start(tmp_path, sequence("hangs"))
@@ -421,6 +425,7 @@ def status(tmp_path: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_status_says_how_far_a_run_is(tmp_path):
     """While it runs, when its manager has died, and when it is done."""
     manager = start(tmp_path, sequence("hangs", test=SMALL.replace("OWOT", "RTOL")), "--no-report")
@@ -502,6 +507,7 @@ def test_a_missing_directory_is_told_as_such(tmp_path):
     assert "STL-RUN-008: the directory of sequence 's' is missing" in err and "nowhere" in err
 
 
+@pytest.mark.long
 def test_two_rtis_are_two_lines(tmp_path):
     """The sequence and the RTI stand in tables and figures; no line joins unlike points."""
     named = '[[rti]]\nname = "this"\nadapter = "generic"\n[[rti]]\nname = "other"\n'
@@ -522,6 +528,7 @@ def test_two_rtis_are_two_lines(tmp_path):
     assert 'class="scroll"' in html and html.index(">lost<") < html.index(">mean<")
 
 
+@pytest.mark.long
 def test_the_report_says_what_differs_and_what_does_not(tmp_path):
     """The same federate under two names, and half as fast as a third: all as it is, in words."""
     named = "".join(
@@ -548,6 +555,7 @@ def test_the_report_says_what_differs_and_what_does_not(tmp_path):
     assert first[1] == "sequence" and float(first[2]) > 90
 
 
+@pytest.mark.long
 def test_in_rounds_rtis_take_turns(tmp_path):
     """A B, B A: what drifts meets both, and the report says so."""
     named = "".join(f'[[rti]]\nname = "{name}"\nadapter = "generic"\n' for name in ("a", "b"))
@@ -562,6 +570,7 @@ def test_in_rounds_rtis_take_turns(tmp_path):
     assert "too few samples" not in html[html.index("<h2>Comparisons</h2>") :]
 
 
+@pytest.mark.long
 def test_loops_and_drops_are_tables_as_in_the_source(tmp_path):
     text = sequence("good", test=WHOLE.replace("buffer_bytes = [8, 100]", "loop_version = [1, 2]"))
     text += """
@@ -610,6 +619,7 @@ def test_a_run_is_as_large_as_asked(tmp_path):
     assert {r["sent"] for r in rows(tmp_path)} == {"100"}
 
 
+@pytest.mark.long
 def test_two_runs_are_compared(tmp_path):
     for name, factor in (("one", "1"), ("two", "3")):
         (tmp_path / name).mkdir()
@@ -633,6 +643,7 @@ def test_two_runs_are_compared(tmp_path):
     assert said.returncode == 2 and said.stderr.startswith("STL-OUT-003: there is no run")
 
 
+@pytest.mark.long
 def test_every_write_that_fails_ends_with_one_clear_message(tmp_path):
     """A full disk at any moment: no traceback, the first cause is told, nothing stays behind."""
     library = tmp_path / "failing_writes.so"

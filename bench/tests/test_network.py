@@ -45,6 +45,7 @@ def spaces(run: Run) -> list[str]:
     return [path.name for path in SPACES.glob(f"starling-bench-{run.manager.pid}-*")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["starling", "tcp", "udp", "multicast"])
 def test_federates_on_two_hosts(run, name):
     transport = "best_effort" if name in ("udp", "multicast") else "reliable"
@@ -77,6 +78,7 @@ def test_a_links_delay_is_in_every_round_trip(run):
     assert [float(r["rtt_min_ms"]) >= 20 for r in run.rows()] == [True]
 
 
+@pytest.mark.long
 def test_a_links_loss_is_measured_as_such(run):
     # Few enough in a sample for every queue on the way, so that nothing else loses any. What comes
     # after the time-out would be lost, too: each sample waits for it once.

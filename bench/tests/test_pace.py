@@ -123,6 +123,7 @@ def test_a_turn_calls_the_system_for_nothing_but_sleep(null, monkeypatch, tmp_pa
     assert set(calls) <= {"clock_nanosleep", "restart_syscall"} and calls["clock_nanosleep"] > 100
 
 
+@pytest.mark.long
 def test_an_update_costs_the_measuring_side_at_most_10000_instructions(null, monkeypatch, tmp_path):
     """With all turns between two updates, five at 500 a second; beside it the adapter and its RTI.
     Those are 3 us of a CPU of 3 GHz, and at 60 Hz 0.02 % of it."""

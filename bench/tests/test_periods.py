@@ -6,6 +6,7 @@ import pytest
 from starling_bench import periods
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(10))
 def test_a_stall_now_and_then_and_a_short_wave_are_both_found(seed):
     """As was published: 13 s every 70 s and 1 ms every 200 ms; periods and sizes drawn."""

@@ -10,6 +10,7 @@ pytestmark = NEEDED
 QUICK = "federates = {federates}\nbytes = {bytes}\nhz = {hz}\nduration_s = {seconds}\nfloor_s = 0.1"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("adapter", ["starling", "tcp", "udp", "multicast", "shm"])
 def test_every_message_arrives_and_is_in_the_log(run, adapter):
     transport = "best_effort" if adapter in ("udp", "multicast") else "reliable"

@@ -42,6 +42,7 @@ def interface_of(run, name: str) -> int:
                 if "range-interface" in words and f"--name {name}" in words)  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("adapter", ["tcp", "starling"])
 def test_a_federate_that_is_killed_is_named(run, adapter):
     run.start(text(LONG, adapter=adapter))
@@ -50,6 +51,7 @@ def test_a_federate_that_is_killed_is_named(run, adapter):
     run.fails(1, "federate 'f2' was ended by SIGKILL during test 1 of 1")
 
 
+@pytest.mark.long
 def test_an_interface_that_is_killed_is_named(run):
     run.start(text(LONG))
     measuring(run)
@@ -73,6 +75,7 @@ def test_an_interrupt_keeps_what_there_is(run):
     assert len(run.rows()) >= 3
 
 
+@pytest.mark.long
 def test_a_run_whose_manager_was_killed_is_resumed(run):
     run.start(text(SEVERAL))
     run.halfway()
@@ -100,6 +103,7 @@ def other_clock(*wrong: str) -> str:
     return text(test).replace('name = "f2"\n', f'name = "f2"\ncommand = {command}\n', 1)
 
 
+@pytest.mark.long
 def test_a_clock_that_is_off_and_drifts_is_corrected_within_the_bound(run):
     offset, drift = 3_000_000, 20e-6
     run.start(other_clock(f"BENCH_CLOCK_OFFSET_NS={offset}", "BENCH_CLOCK_DRIFT_PPM=20"))
@@ -126,6 +130,7 @@ def test_a_clock_that_is_off_and_drifts_is_corrected_within_the_bound(run):
         assert raw.min() > 1 and row["clock"] == "estimate"
 
 
+@pytest.mark.long
 def test_a_clock_that_jumps_is_told_and_nothing_is_guessed(run):
     run.report = True
     run.start(other_clock("BENCH_CLOCK_JUMP_NS=40000000"))
@@ -140,6 +145,7 @@ def test_a_clock_that_jumps_is_told_and_nothing_is_guessed(run):
     assert "the clocks are not known" in report
 
 
+@pytest.mark.long
 def test_who_cannot_hold_its_rate_is_named(run):
     """A federate that is stopped for a while leaves updates out, and is grey."""
     run.report = True
@@ -169,6 +175,7 @@ def test_flows_of_each_federate_are_its_own(run):
     assert planned == {"f1": (100, 64, 20.0), "f2": (20, 4096, 100.0), "f3": (40, 2048, 50.0)}
 
 
+@pytest.mark.long
 def test_callbacks_by_a_thread_deliver_everything(run):
     test = TEST.format(seconds=2) + "\nthreaded = [false, true]"
     code, _, err = run.start(text(test, adapter="starling")).end()
@@ -178,6 +185,7 @@ def test_callbacks_by_a_thread_deliver_everything(run):
     assert all(r["lost"] == "0" and int(r["received"]) > 0 for r in rows)
 
 
+@pytest.mark.long
 def test_the_report_in_a_browser(run):
     if not PROGRAM:
         assert os.environ.get("REQUIRE_ALL") != "1"
@@ -221,6 +229,7 @@ def test_faults_of_a_test_are_told(run, test, said):
     run.start(text(test)).fails(2, said)
 
 
+@pytest.mark.long
 def test_the_planner_says_whether_it_fits(run):
     """A flow that takes no time to speak of fits, one whose budget nothing meets does not."""
     command = [*run.command(), "plan", "--rangefed", RANGEFED, "--adapter", "tcp", "--seconds", "2"]
@@ -262,6 +271,7 @@ def test_rights_that_are_not_given_are_told(run):
 HOSTS = '[[host]]\nname = "a"\ndelay_ms = 5.0\n[[host]]\nname = "b"\ndelay_ms = 15.0\n'
 
 
+@pytest.mark.long
 @network_needed
 @pytest.mark.parametrize("adapter", ["tcp", "starling"])
 def test_two_hosts_whose_links_delay(run, adapter):
@@ -278,6 +288,7 @@ def test_two_hosts_whose_links_delay(run, adapter):
         assert float(row["ping_ms"]) >= 10
 
 
+@pytest.mark.long
 @network_needed
 def test_the_planner_between_two_hosts(run):
     (run.directory / "hosts.toml").write_text(HOSTS)

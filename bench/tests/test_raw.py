@@ -80,6 +80,7 @@ def report(directory: Path) -> subprocess.CompletedProcess:
     return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
 
 
+@pytest.mark.long
 def test_every_figure_is_made_anew_from_a_copied_directory(tmp_path):
     assert manage(tmp_path, sequence("good", test=WHOLE))[0] == 0
     there, copy = tmp_path / "out", tmp_path / "elsewhere" / "copy"
@@ -110,6 +111,7 @@ def test_every_figure_is_made_anew_from_a_copied_directory(tmp_path):
     assert done.returncode == 1 and "STL-RUN-009" in done.stderr and "0 are saved" in done.stderr
 
 
+@pytest.mark.long
 def test_the_whole_campaigns_report_is_small(tmp_path, monkeypatch):
     """5 MB, and 6 with the summaries; its tables have every test."""
     save_figure = Figure.savefig

@@ -31,6 +31,7 @@ def test_all_four_tests_in_one_execution(run):
     assert "travels the same links as reliable data" in " ".join(out.split())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("settings", "by"),
     [
@@ -90,6 +91,7 @@ samples = 1"""
     assert {s["setting"]["preset"] for s in summaries} == {"fastest"}
 
 
+@pytest.mark.long
 def test_best_effort_by_datagrams_is_no_reliable_way(run):
     run.report = True
     tsf = text(
@@ -107,6 +109,7 @@ def test_best_effort_by_datagrams_is_no_reliable_way(run):
     assert "best effort by a reliable link" not in report
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", ["3600", "-3600", "-0.05", "0.5"])
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_clock_that_jumps(run, name, seconds):
@@ -272,6 +275,7 @@ def test_a_federate_is_killed(run, name, test):
     run.kept()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("test", [ENDLESS, ENDLESS_ONE_WAY], ids=["round trip", "one way"])
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_federate_is_stopped(run, name, test):
@@ -288,6 +292,7 @@ def test_rtiexec_is_killed(run):
     run.kept()
 
 
+@pytest.mark.long
 def test_rtiexec_is_stopped(run):
     run.start(text(ENDLESS, extra=SHORT)).halfway()
     os.kill(run.pid("starling rtiexec"), signal.SIGSTOP)

@@ -49,6 +49,7 @@ def test_federates_on_hosts_that_ssh_reaches(run, net, name):
     nothing_stays(run, net)
 
 
+@pytest.mark.long
 def test_what_is_there_is_copied_once_and_compared(run, net):
     test = QUICK.replace("samples = 2", "samples = 1")
     assert run.start(two(net, test, rti='adapter = "tcp"')).end()[0] == 0
@@ -78,6 +79,7 @@ def test_results_come_home_between_samples(run, net):
     nothing_stays(run, net)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("host", [0, 1], ids=["master", "subordinate"])
 def test_a_lost_connection(run, net, host):
     """It is told, what ran there has ended, and the run is resumed."""
@@ -92,6 +94,7 @@ def test_a_lost_connection(run, net, host):
     assert [r["sample"] for r in run.rows()] == [str(n) for n in range(1, 13)]
 
 
+@pytest.mark.long
 def test_a_host_that_vanishes(run, net):
     run.start(two(net, ENDLESS.format(samples=10000), extra="data_timeout_s = 2")).halfway()
     net.machines[1].plug("down")
@@ -103,6 +106,7 @@ def test_a_host_that_vanishes(run, net):
     nothing_stays(run, net)
 
 
+@pytest.mark.long
 def test_a_host_that_was_lost_is_cleaned_before_the_next_run(run, net):
     """It has not heard that the manager is gone."""
     run.start(two(net, ENDLESS.format(samples=10000), extra="data_timeout_s = 2")).halfway()
@@ -121,6 +125,7 @@ def test_a_host_that_was_lost_is_cleaned_before_the_next_run(run, net):
     assert list(run.directory.glob("starling-bench-*")) == []
 
 
+@pytest.mark.long
 def test_a_host_that_was_lost_is_cleaned_before_the_next_execution(run, net):
     test = ENDLESS.format(samples=10000)
     more = f'[[sequence.execution]]\nname = "f"\n[[sequence.execution.test]]\n{ENDLESS}'
@@ -146,6 +151,7 @@ def test_a_host_that_was_lost_is_cleaned_before_the_next_execution(run, net):
     nothing_stays(run, net)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_federate_is_killed_there(run, net, name):
     run.start(two(net, ENDLESS.format(samples=10000))).halfway()
@@ -188,6 +194,7 @@ esac
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["ends", "dies"])
 def test_services_are_stopped_for_the_run(run, net, how):
     """And started again, whatever happens; what did not run stays so."""

@@ -72,12 +72,14 @@ def test_results_that_are_overtaken_are_waited_for(run, server):
     assert {(r["sent"], r["received"]) for r in run.rows()} == {("300", "300")}
 
 
+@pytest.mark.long
 def test_results_that_never_come_leave_no_row(run, server):
     start(run, server, ROUND_TRIPS, "lose=testResults:1", extra=SHORT)
     run.fails(1, "federate 'subordinate' has finished sample 1.1 but its results did not come")
     assert run.rows() == []
 
 
+@pytest.mark.long
 def test_who_left_says_why_though_its_leaving_is_seen_first(run, server):
     start(run, server, ROUND_TRIPS, "lose=testResults:1,late=endFedex:0.5", extra=SHORT)
     run.fails(1, "federate 'subordinate' has finished sample 1.1 but its results did not come")
@@ -100,6 +102,7 @@ receiver = "third"
     assert sorted(server.log()) == [f"resigning: {n}" for n in ("master", "subordinate", "third")]
 
 
+@pytest.mark.long
 def test_a_reliable_test_that_gets_nothing_ends_at_once(run, server):
     """One silent time-out, not one per update; the next test runs."""
     # The first test's data is lost, the others' is not.
@@ -136,6 +139,7 @@ def test_doubled_best_effort_counts_once(run, server):
     assert doubled["reliable"] == 0 < doubled["best_effort"]
 
 
+@pytest.mark.long
 def test_lost_best_effort_is_counted_exactly(run, server):
     test = """kind = ["OWOT", "RTIL"]
 transport = "best_effort"
@@ -151,6 +155,7 @@ samples = 1"""
     assert abs(rows["OWOT"] - 20) < 5 * 4.5 and abs(rows["RTIL"] - 40) < 5 * 6.3
 
 
+@pytest.mark.long
 def test_a_server_that_cannot_have_its_port_is_never_ready(run, server):
     """Another RTI holds it and would answer."""
     run.rti_root = STANDIN_ROOT

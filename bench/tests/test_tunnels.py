@@ -26,6 +26,7 @@ def spaces() -> set[str]:
     return {line.split()[0] for line in said.splitlines() if line}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["gre", "vxlan", "wireguard"])
 def test_every_carrier_goes_through_a_tunnel(kind, tmp_path):
     if why := tunnels.lacking(kind, sites.Path(EC1FED)):
@@ -55,6 +56,7 @@ def test_the_links_limit_is_seen(tmp_path):
     assert 0 < float(row["mbps"]) <= 102 and row["lost"] == "0"
 
 
+@pytest.mark.long
 def test_a_wans_delay_is_in_every_latency_and_its_mtu_may_be_larger(tmp_path):
     wan, large = tmp_path / "wan", tmp_path / "large"
     ec1("phase2", wan, "--only", "0,1", "--adapters", "sockets", "--sites", "wan", *COMMON)
@@ -66,6 +68,7 @@ def test_a_wans_delay_is_in_every_latency_and_its_mtu_may_be_larger(tmp_path):
     assert all(int(r["received"]) > 0 for r in rows(large))
 
 
+@pytest.mark.long
 def test_twenty_sites_reach_each_other(tmp_path):
     out = tmp_path / "out"
     ec1("phase1", out, "--count", "20", "--adapters", "unicast", "--sites", "unlimited")

@@ -235,8 +235,8 @@ def round_of(federates: int, messages: int) -> str:
 
 
 def per_federate(measured: list[Figure]) -> list[str]:
-    """What a round costs for each federate, beside a round of two, and the same of plain ends: a line
-    for each number."""
+    """What a round costs for each federate, beside a round of two, and the same of plain ends: a
+    line for each number."""
     by_name = {f.name: f for f in measured if f.raw_name.startswith(RAW_ROUND)}
     lines = []
     for messages in PER_STEP:
