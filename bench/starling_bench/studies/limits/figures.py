@@ -41,12 +41,8 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
     for socket, one_cpu in (("unix", True), ("unix", False), ("tcp", True), ("tcp", False)):
         found.append(
             Figure(
-                f"round trip, {socket}{', one CPU' if one_cpu else ''}",
-                f"raw relay, {socket}",
-                "us",
-                "p50_us",
-                "<= 1.6",
-                lambda x: x <= 1.6,
+                f"round trip, {socket}{', one CPU' if one_cpu else ''}", f"raw relay, {socket}",
+                "us", "p50_us", "<= 1.6", lambda x: x <= 1.6,
                 lambda s=socket: runs.round_trip(bench, s, trips, warm_up),
                 lambda s=socket: runs.raw(
                     bench, "round-trip",
@@ -58,23 +54,19 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
     limits = (("tcp", 0, 0, "raw tcp, send() each"), ("unix", 1, 16384, "raw relay, 16 KB"))
     for socket in ("unix", "tcp"):
         for raw_socket, relay, batch, name in limits:
-            target = relay == 0
+            target = not relay or None
             raw_socket = socket if relay else raw_socket
             found.append(
                 Figure(
-                    f"updates, {socket}",
-                    f"{name}, {raw_socket}" if relay else name,
-                    "k/s",
-                    "per_s",
-                    ">= 1" if target else "",
-                    (lambda x: x >= 1) if target else None,
+                    f"updates, {socket}", f"{name}, {raw_socket}" if relay else name,
+                    "k/s", "per_s", ">= 1" if target else "", target and (lambda x: x >= 1),
                     lambda s=socket: runs.stream(bench, s, updates),
                     lambda s=raw_socket, r=relay, b=batch: runs.raw(
                         bench, "stream", socket=s, bytes=runs.BYTES, count=updates, relay=r, batch=b
                     ),
                     1e-3,
                 )
-            )
+            )  # fmt: skip
     found += memory_figures(bench, trips, warm_up, updates)
     return found + direct_figures(bench, trips, warm_up, updates)
 
@@ -267,15 +259,10 @@ def show(console: Console, measured: list[Figure], rounds: int) -> None:
     for f in measured:
         ratio = statistics.median(f.ratios())
         table.add_row(
-            f.name,
-            f.unit,
-            spread(f.ours),
-            f.raw_name,
-            spread(f.theirs),
-            f"x {spread(f.ratios(), '.2f')}",
-            f.target,
+            f.name, f.unit, spread(f.ours), f.raw_name, spread(f.theirs),
+            f"x {spread(f.ratios(), '.2f')}", f.target,
             "" if f.met is None else "met" if f.met(ratio) else "missed",
-        )
+        )  # fmt: skip
     console.print(table)
 
 
