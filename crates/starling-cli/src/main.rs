@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod columns;
 mod config;
 mod document;
 mod fom;
@@ -11,6 +12,7 @@ mod manage;
 mod ps;
 mod rtiexec;
 mod saves;
+mod stats;
 mod top;
 mod why;
 
@@ -53,6 +55,8 @@ enum Command {
     Ps(ps::Arguments),
     /// Show, again and again, what the federates do: rates, queues, time, who waits
     Top(top::Arguments),
+    /// Show what federates measure of themselves: data by class, sender and way, how long calls take
+    Stats(stats::Arguments),
     /// Say why a federate gets no updates or interactions: walks the chain, names the link that fails
     Why(why::Arguments),
     /// Destroy a federation execution that has no joined federates
@@ -101,6 +105,7 @@ fn main() -> ExitCode {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
+        Command::Stats(arguments) => stats::run(&arguments),
         Command::Why(arguments) => why::run(&arguments),
         Command::Destroy(arguments) => manage::destroy(&arguments),
         Command::Resign(arguments) => manage::resign(&arguments),

@@ -1,5 +1,6 @@
 //! `starling ps`: what an rtiexec holds.
 
+use crate::columns::lay_out;
 use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
 use serde_json::{Value, json};
@@ -103,16 +104,7 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 format!("{} via rtiexec", peer.path),
             ]);
         }
-        let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..heading.len()).map(width).collect();
-        for row in &rows {
-            let cells = row
-                .iter()
-                .zip(&widths)
-                .map(|(cell, w)| format!("{cell:w$}"));
-            let line = cells.collect::<Vec<_>>().join("  ");
-            let _ = writeln!(out, "  {}", line.trim_end());
-        }
+        lay_out(&mut out, "  ", &rows);
         let names = federation.federates.iter();
         let names = names.map(|f| (f.federate.handle, printable(&f.federate.name)));
         let names: BTreeMap<_, _> = names.collect();

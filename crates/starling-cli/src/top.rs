@@ -1,5 +1,6 @@
 //! `starling top`: what the federates of an rtiexec do, again and again.
 
+use crate::columns::lay_out;
 use crate::{UNREACHABLE, fail, print, query};
 use clap::Args;
 use starling::Reply;
@@ -138,14 +139,7 @@ fn text(list: &[FederationStatus], since: Option<(f64, &Totals)>) -> String {
                 state(of, &federation.federates),
             ]);
         }
-        let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-        let widths: Vec<usize> = (0..heading.len()).map(width).collect();
-        for row in &rows {
-            let cells = row.iter().zip(&widths);
-            let cells = cells.map(|(cell, w)| format!("{cell:w$}"));
-            let line = cells.collect::<Vec<_>>().join("  ");
-            let _ = writeln!(out, "  {}", line.trim_end());
-        }
+        lay_out(&mut out, "  ", &rows);
     }
     out
 }

@@ -32,6 +32,7 @@ use crate::ownership::federate::Ownership;
 use crate::saved;
 use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
+use crate::traffic::Traffic;
 use crate::{
     Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services, ValuesOut,
 };
@@ -80,6 +81,8 @@ pub struct Federate {
     pub(crate) delivery: Delivery,
     pub(crate) counters: Counters,
     pub(crate) mom: FederateMom,
+    /// None: not counted.
+    pub(crate) traffic: Option<Box<Traffic>>,
     pub(crate) services: Services,
     /// For whoever runs the federate.
     note: Option<String>,
@@ -126,6 +129,7 @@ impl Federate {
             delivery: Delivery::default(),
             counters: Counters::default(),
             mom,
+            traffic: None,
             services: snapshot.services,
             note: (snapshot.handle == FIRST)
                 .then(|| doubtful(&doubts))

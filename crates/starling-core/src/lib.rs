@@ -37,6 +37,7 @@ pub mod saved;
 mod support;
 mod switches;
 mod time;
+mod traffic;
 mod values;
 mod why;
 

@@ -25,6 +25,7 @@ mod service_reports;
 mod switched_off;
 mod synchronization;
 mod time;
+mod traffic;
 mod transportation;
 mod under_way;
 mod unjoined;

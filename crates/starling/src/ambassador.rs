@@ -5,6 +5,7 @@ use crate::delivery::{Evocation, FederateAmbassador};
 use crate::handshake::OpenError;
 use crate::link::Link;
 use crate::links::Links;
+use crate::statistics::Calls;
 use parking_lot::Mutex;
 use starling_core::{Exception, ExceptionKind, Lrc, Preconditions, Service};
 use starling_net::{Waiter, process_stamp, reach};
@@ -215,6 +216,7 @@ impl RtiAmbassador {
             Some(connected) => connected.links.clone(),
             None => return false,
         };
+        let begun = Calls::begin(links.calls());
         let mut state = links.lock();
         if !links.has_room(&mut state) || state.lrc.wants_time() || !work(&mut state.lrc) {
             return false;
@@ -222,6 +224,7 @@ impl RtiAmbassador {
         state.lrc.enter(service, false);
         fault!(state, "service");
         links.sent_data(state);
+        begun.end(service.name());
         true
     }
 
@@ -410,6 +413,19 @@ impl Now {
     /// See [`RtiAmbassador::serve`].
     #[inline]
     pub(crate) fn serve<T>(
+        &self,
+        service: Service,
+        work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
+    ) -> Result<T, Exception> {
+        let begun = Calls::begin(self.links.calls());
+        let result = self.serve_unmeasured(service, work);
+        begun.end(service.name());
+        result
+    }
+
+    /// The same for a part of a service, whose time counts as a whole.
+    #[inline(always)]
+    pub(crate) fn serve_unmeasured<T>(
         &self,
         service: Service,
         work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,

@@ -1,6 +1,7 @@
 //! Callbacks to the federate, one after another.
 
 use crate::links::{Links, Locked};
+use crate::statistics::Calls;
 use parking_lot::{Mutex, MutexGuard};
 use starling_core::{Callback, PlainCallback};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -85,8 +86,11 @@ impl Evocation {
         };
         drop(state);
         let _inside = self.enter();
+        let begun = Calls::begin(links.calls());
         let deliver = || federate.ambassador.deliver_plain(&plain);
-        match catch_unwind(AssertUnwindSafe(deliver)) {
+        let done = catch_unwind(AssertUnwindSafe(deliver));
+        begun.end_of_callback(plain.name());
+        match done {
             Ok(Ok(())) => {}
             failed => end_badly(failed, &mut federate, links),
         }
@@ -107,7 +111,10 @@ impl Evocation {
         state.show_note();
         drop(state);
         let _inside = self.enter();
-        match catch_unwind(AssertUnwindSafe(|| federate.ambassador.deliver(callback))) {
+        let (name, begun) = (callback.name(), Calls::begin(links.calls()));
+        let done = catch_unwind(AssertUnwindSafe(|| federate.ambassador.deliver(callback)));
+        begun.end_of_callback(name);
+        match done {
             Ok(Ok(())) => {}
             failed => end_badly(failed, &mut federate, links),
         }

@@ -4,12 +4,14 @@
 use crate::datagrams::Sending;
 use crate::direct::Direct;
 use crate::shared::Shared;
+use crate::statistics::{Way, Ways};
 use starling_core::message::{Data, DataSent, RequestBody, ToExecutive, federation};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
 use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
 use starling_rid::{BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
 use starling_wire::{
-    LinkRequest, is_best_effort, put_data, put_heartbeat, put_link_request, put_to_executive,
+    DataFrame, LinkRequest, is_best_effort, put_data, put_heartbeat, put_link_request,
+    put_to_executive,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -40,6 +42,8 @@ pub(crate) struct Link {
     /// How large a bundle of it is.
     pub(crate) datagram_bytes: usize,
     reminder: Reminder,
+    /// By which ways data has gone, if that is counted.
+    pub(crate) ways: Option<Box<Ways>>,
 }
 
 impl Link {
@@ -70,6 +74,7 @@ impl Link {
                 settings.get(BUNDLE_UDP_BYTES) as usize
             },
             reminder: Reminder::default(),
+            ways: None,
         }
     }
 
@@ -382,6 +387,21 @@ impl Link {
         }
     }
 
+    /// Counts by which way it goes.
+    #[cold]
+    fn count_way(&mut self, frame: &DataOut<'_>) {
+        let way = match frame.path {
+            DataPath::Direct => Way::Direct,
+            DataPath::Executive if self.datagrams.is_some() && is_best_effort(frame.data) => {
+                Way::Datagrams
+            }
+            DataPath::Executive => Way::Stream,
+        };
+        if let Some(ways) = &mut self.ways {
+            ways.add(way, DataFrame::new(frame.data).bytes());
+        }
+    }
+
     /// Sends data that may go by a datagram.
     #[inline(never)]
     fn put_beside_datagrams(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
@@ -482,6 +502,9 @@ impl Outbox for Link {
     // Where it is sent, so that a frame need not stand in memory before it stands in the bundle.
     #[inline(always)]
     fn data(&mut self, frame: DataOut<'_>) {
+        if self.ways.is_some() {
+            self.count_way(&frame);
+        }
         match (frame.path, &mut self.shared) {
             (DataPath::Executive, _) if self.datagrams.is_none() => {
                 put_data(self.writer.out(), frame.data);

@@ -8,8 +8,9 @@ use crate::link::Link;
 use crate::patience::Patience;
 use crate::peers::Peers;
 use crate::rings::Rings;
+use crate::statistics::{self, Calls};
 use crate::turns::{self, Ends, Task, Turns, Wake};
-use starling_core::message::ToExecutive;
+use starling_core::message::{Statistics, ToExecutive};
 use starling_core::{
     Batch, Conflated, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
 };
@@ -17,8 +18,8 @@ use starling_net::{Alarm, Challenge, Endpoint, Fill, LinkReader, Stream, Waiter,
 use starling_rid::{
     CALLBACKS_SPIN_US, CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, CONNECT_TIMEOUT_S,
     LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_WITHHELD_BYTES, MULTICAST_GROUP,
-    Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN, TRANSPORT_PATH, TRANSPORT_RING_BYTES,
-    TRANSPORT_SHARED_MEMORY,
+    STATISTICS_ENABLED, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN, TRANSPORT_PATH,
+    TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
 };
 use starling_wire::FRAME_BYTES_MAX;
 use std::io;
@@ -29,6 +30,8 @@ use std::time::{Duration, Instant};
 /// What the state lock guards.
 pub(crate) struct State {
     pub(crate) lrc: Lrc<Link>,
+    /// Where calls are measured, and what rtiexec was told of all that last.
+    measured: Option<(Arc<Calls>, Statistics)>,
     /// Data that was read together last.
     pub(crate) batch: Batch,
     /// How large a ring to offer; 0: none.
@@ -102,6 +105,8 @@ pub(crate) struct Links {
     send_queue: usize,
     /// There is no background thread: services read, too.
     alone: bool,
+    /// Where services and callbacks are measured.
+    calls: Option<Arc<Calls>>,
     /// For a forked child, which must not take locks that another thread of its parent held.
     stream: Arc<Stream>,
 }
@@ -145,8 +150,16 @@ impl Links {
             best_effort: classes(settings.get(CONFLATE_BEST_EFFORT)),
             reliable: classes(settings.get(CONFLATE_RELIABLE)),
         });
+        let calls = settings
+            .get(STATISTICS_ENABLED)
+            .then(|| Arc::new(Calls::default()));
+        if calls.is_some() {
+            lrc.measure_traffic();
+            lrc.outbox().ways = Some(Box::default());
+        }
         let state = State {
             lrc,
+            measured: calls.clone().map(|calls| (calls, Statistics::default())),
             batch: Batch::default(),
             ring_bytes: match settings.get(TRANSPORT_SHARED_MEMORY).as_str() {
                 "off" => 0,
@@ -195,12 +208,19 @@ impl Links {
             looked: now,
         };
         Ok(Links {
+            calls,
             stream,
             turns: Turns::new(state, read, waker, reader_waker),
             alarm,
             send_queue: size(settings.get(LIMITS_SEND_QUEUE_BYTES)),
             alone,
         })
+    }
+
+    /// Where services and callbacks are measured, if they are.
+    #[inline(always)]
+    pub(crate) fn calls(&self) -> Option<&Calls> {
+        self.calls.as_deref()
     }
 
     #[inline]
@@ -604,10 +624,29 @@ impl State {
         let now = Instant::now();
         if now.duration_since(self.reported) >= PAUSE {
             self.reported = now;
-            if self.lrc.report() {
+            let told = self.lrc.report();
+            if self.tell_statistics() || told {
                 self.flush();
             }
         }
+    }
+
+    /// Tells rtiexec what is measured, if that has changed.
+    fn tell_statistics(&mut self) -> bool {
+        let Some((calls, told)) = &mut self.measured else {
+            return false;
+        };
+        let Some(traffic) = self.lrc.federate().and_then(Federate::traffic) else {
+            return false;
+        };
+        let link = self.lrc.outbox();
+        let now = statistics::complete(traffic, link.ways.as_deref(), calls);
+        if now == *told {
+            return false;
+        }
+        told.clone_from(&now);
+        link.to_executive(ToExecutive::Measured(Box::new(now)));
+        true
     }
 
     /// Writes what waits; returns what the link did not take.

@@ -5,6 +5,7 @@ use crate::ambassador::{Now, RtiAmbassador};
 use crate::link::Link;
 use crate::links::Links;
 use crate::modules;
+use crate::statistics::Calls;
 use starling_core::message::{RequestNumber, ResignAction};
 use starling_core::{
     Answer, AttributeHandle, Bounds, Exception, ExceptionKind, FederateHandle,
@@ -64,7 +65,7 @@ impl RtiAmbassador {
     ) -> Result<FederateHandle, Exception> {
         let service = Service::JoinFederationExecution;
         let now = self.past_resignation(service)?;
-        now.serve(service, |lrc| lrc.require_not_joined())?;
+        now.serve_unmeasured(service, |lrc| lrc.require_not_joined())?;
         let modules = modules::read_all(modules).map_err(|e| e.in_service(service))?;
         let answer = self.ask(service, |lrc| {
             lrc.join_federation_execution(name, kind, federation, modules)
@@ -255,7 +256,8 @@ impl RtiAmbassador {
 
     /// Throws what a service throws here and now before it looks at its arguments.
     pub fn require(&self, service: Service) -> Result<(), Exception> {
-        self.serve(service, |lrc| lrc.require(service))
+        self.now(service)?
+            .serve_unmeasured(service, |lrc| lrc.require(service))
     }
 
     /// Divests what others want, and waits to hear what that was. Also within callbacks.
@@ -295,7 +297,8 @@ impl RtiAmbassador {
             let room = now.links.lock().require_room(0);
             room.map_err(|e| e.in_service(service))?;
         }
-        let started = now.serve(service, start)?;
+        let begun = Calls::begin(now.links.calls());
+        let started = now.serve_unmeasured(service, start)?;
         now.links.lock().flush();
         let mut answer = None;
         now.links.pump(None, |state| {
@@ -304,6 +307,7 @@ impl RtiAmbassador {
             }
             answer.is_some()
         });
+        begun.end(service.name());
         answer.unwrap_or_else(|| Err(ended(&now.links, service)))
     }
 }

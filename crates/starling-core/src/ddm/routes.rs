@@ -6,6 +6,7 @@ use super::address::AddressBuf;
 use crate::handles::HandleMap;
 use crate::message::{DataBody, Payload, Range, RegionSpecification, Stamp};
 use crate::object::known::Instance;
+use crate::traffic::note;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
     LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, ParameterHandle,
@@ -133,6 +134,12 @@ impl Federate {
     ) {
         let class = self.objects.get(instance).map(Instance::registered_class);
         for passel in passels.0 {
+            if let Some(class) = class {
+                let bytes = passel.values.bytes() + tag.len();
+                note(&mut self.traffic, |t| {
+                    t.updated(class, passel.transportation, bytes)
+                });
+            }
             let mut to = passel.to.to_vec();
             if let (Transportation::BestEffort, Some(class)) = (passel.transportation, class)
                 && stamp.is_none_or(|s| s.retraction.is_none())
@@ -265,6 +272,8 @@ impl Federate {
         };
         self.send_data(&to, DataBody::Interaction { class, payload }, send);
         self.mom.tally.sent(class, transportation);
+        let bytes = buffer.bytes() + tag.len();
+        note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
         if self.mom.serves(class) {
             self.send_to_rti(class, buffer.values());
         }

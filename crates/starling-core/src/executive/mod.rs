@@ -310,6 +310,10 @@ impl Executive {
                 let status = FromExecutive::Status(self.status());
                 self.out.push_back((peer, status));
             }
+            ToExecutive::QueryStatistics => {
+                let statistics = FromExecutive::Statistics(self.statistics());
+                self.out.push_back((peer, statistics));
+            }
             ToExecutive::QueryWhy(question) => {
                 let findings = self.why(&question).findings;
                 self.out.push_back((peer, FromExecutive::Why(findings)));
@@ -341,6 +345,15 @@ impl Executive {
                     self.contained(id, |execution| {
                         let member = execution.federation.member_mut(federate);
                         member.map(|m| m.set_told(*counters, doing))
+                    })??;
+                }
+            }
+            ToExecutive::Measured(measured) => {
+                measured.require_bounded()?;
+                if let Ok((id, federate)) = self.membership(peer) {
+                    self.contained(id, |execution| {
+                        let member = execution.federation.member_mut(federate);
+                        member.map(|m| m.set_measured(measured))
                     })??;
                 }
             }

@@ -3,6 +3,7 @@
 
 use super::Executive;
 use crate::execution::Execution;
+use crate::message::statistics::{FederateStatistics, Statistics};
 use crate::message::{
     FederationInformation, FederationStatus, Finding, Question, TimeStatus, WHICH_FEDERATION,
 };
@@ -156,6 +157,20 @@ impl Executive {
         self.tell_time();
         let all = self.executions.values();
         all.map(Execution::status).collect()
+    }
+
+    /// What all joined federates measure, for `starling stats`; of very many federates those that were told
+    /// of first.
+    pub(super) fn statistics(&self) -> Vec<FederateStatistics> {
+        let all = self.executions.values().map(|e| &e.federation);
+        let all = all.flat_map(|f| f.members().iter().map(|(n, m)| m.statistics(f.name(), *n)));
+        let mut bytes = 0;
+        all.map(|mut of| {
+            bytes += of.told.as_ref().map_or(0, Statistics::bytes);
+            of.told.take_if(|_| bytes > Statistics::ANSWER_BYTES_MAX);
+            of
+        })
+        .collect()
     }
 }
 

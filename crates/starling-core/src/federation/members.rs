@@ -5,6 +5,7 @@ use super::restore::Restoring;
 use super::save::{Saves, Stages};
 use super::under_way::Begun;
 use crate::kept::Kept;
+use crate::message::statistics::{FederateStatistics, Statistics};
 use crate::message::{
     BestEffort, Doing, FederateInformation, FederateStatus, LogIndex, ModuleSource, PeerInfo,
     ResignAction, TimeStatus,
@@ -24,6 +25,8 @@ pub(crate) struct Member {
     /// What became of its data, as it has told last.
     pub(super) counters: Counters,
     pub(super) doing: Doing,
+    /// What it has told last of what it measures.
+    pub(super) measured: Option<Box<Statistics>>,
 }
 
 impl Member {
@@ -35,12 +38,17 @@ impl Member {
             resign_directive: fdd_directive(model),
             counters: Counters::default(),
             doing: Doing::default(),
+            measured: None,
         }
     }
 
     pub(crate) fn set_told(&mut self, counters: Counters, doing: Doing) {
         self.counters = counters;
         self.doing = doing;
+    }
+
+    pub(crate) fn set_measured(&mut self, measured: Box<Statistics>) {
+        self.measured = Some(measured);
     }
 
     pub(crate) fn status(&self, handle: FederateHandle, time: TimeStatus) -> FederateStatus {
@@ -52,6 +60,20 @@ impl Member {
             time,
             paths: Vec::new(),
             best_effort: BestEffort::default(),
+        }
+    }
+
+    /// For `starling stats`.
+    pub(crate) fn statistics(
+        &self,
+        federation: &str,
+        handle: FederateHandle,
+    ) -> FederateStatistics {
+        FederateStatistics {
+            federation: federation.to_owned(),
+            handle,
+            name: self.name.clone(),
+            told: self.measured.as_deref().cloned(),
         }
     }
 

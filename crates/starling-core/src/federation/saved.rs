@@ -50,6 +50,7 @@ impl Federation {
                 resign_directive: m.resign_directive,
                 counters: Counters::default(),
                 doing: Doing::default(),
+                measured: None,
             };
             (handle, member)
         });

@@ -68,6 +68,8 @@ pub struct Lrc<O> {
     frame_bytes_max: usize,
     withheld_bytes_max: usize,
     conflated: Conflated,
+    /// Whether its federates count data by class and sender.
+    measures: bool,
     /// Where the executive is, for messages.
     executive: String,
     /// Callbacks that are not the joined federate's.
@@ -131,6 +133,7 @@ impl<O: Outbox> Lrc<O> {
             frame_bytes_max: usize::MAX,
             withheld_bytes_max: usize::MAX,
             conflated: Conflated::default(),
+            measures: false,
             executive: "rtiexec".to_owned(),
             own: VecDeque::new(),
             own_bytes: 0,
@@ -167,6 +170,12 @@ impl<O: Outbox> Lrc<O> {
         if let Some(federate) = self.member() {
             federate.set_conflated(conflated);
         }
+    }
+
+    /// Counts data by class and sender from the next joining on, for [`Federate::traffic`]; before this is
+    /// called, not.
+    pub fn measure_traffic(&mut self) {
+        self.measures = true;
     }
 
     /// Says where the executive is (`rtiexec at host:port`), for messages.
@@ -373,6 +382,9 @@ impl<O: Outbox> Lrc<O> {
                 federate.set_withheld_bytes_max(self.withheld_bytes_max);
                 federate.doubt_conflated(&self.conflated);
                 federate.set_conflated(self.conflated.clone());
+                if self.measures {
+                    federate.measure_traffic();
+                }
                 self.told = Default::default();
                 self.live(Life::Joined(Box::new(federate)));
                 self.answer = Some(Ok(Answer::Joined(handle)));
@@ -380,7 +392,7 @@ impl<O: Outbox> Lrc<O> {
             FromExecutive::Restored(restored) => self.restored(*restored)?,
             FromExecutive::Federations(list) => self.list(list),
             FromExecutive::Removed(why) => self.lose(&format!("it says: {why}")),
-            FromExecutive::Status(_) | FromExecutive::Why(_) => {}
+            FromExecutive::Status(_) | FromExecutive::Why(_) | FromExecutive::Statistics(_) => {}
             log @ (FromExecutive::Entry(_)
             | FromExecutive::Watermark(_)
             | FromExecutive::Time(_)) => {
@@ -566,6 +578,9 @@ impl<O: Outbox> Lrc<O> {
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
         federate.set_conflated(self.conflated.clone());
+        if self.measures {
+            federate.measure_traffic();
+        }
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();

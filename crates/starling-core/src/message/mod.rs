@@ -15,6 +15,7 @@ pub mod object;
 pub mod ownership;
 pub mod save;
 mod sets;
+pub mod statistics;
 pub mod time;
 
 use crate::held::holds;
@@ -26,6 +27,8 @@ pub use federation::{FederateInformation, ModuleSource, ResignAction};
 pub use object::{Discovery, default_instance_name};
 pub(crate) use sets::{Sets, require_pairs};
 pub use time::{Stamp, TimeRequest};
+
+pub use statistics::{FederateStatistics, Statistics};
 
 use crate::saved;
 use crate::{
@@ -167,6 +170,10 @@ pub enum ToExecutive {
         /// What it does.
         doing: Doing,
     },
+    /// What a joined federate measures of itself, once in a while, for `starling stats`.
+    Measured(Box<Statistics>),
+    /// What the joined federates measure, for `starling stats`.
+    QueryStatistics,
 }
 
 /// A request to the control log; numbered by the order of sending.
@@ -226,6 +233,8 @@ pub enum FromExecutive {
     Status(Vec<FederationStatus>),
     /// Answer to QueryWhy: the links of the chain up to the first that fails.
     Why(Vec<Finding>),
+    /// Answer to QueryStatistics.
+    Statistics(Vec<FederateStatistics>),
 }
 
 /// One federation execution in List Federation Executions.

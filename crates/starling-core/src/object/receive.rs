@@ -16,6 +16,7 @@ use crate::message::{
     Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, PlainData, Stamp,
     default_instance_name,
 };
+use crate::traffic::note;
 use crate::{
     AttributeHandle, Batch, DataPath, Federate, FederateHandle, InteractionClassHandle,
     ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, ProtocolError, Transportation,
@@ -571,6 +572,10 @@ impl Federate {
             self.mom
                 .tally
                 .reflected(known.registered_class, transportation);
+            let class = known.registered_class;
+            note(&mut self.traffic, |t| {
+                t.reflected(class, plain.sender, transportation, plain.piece.bytes())
+            });
             let handles = ready.map.clone();
             let content = self.delivery.take_plain()?.piece.into();
             return Some(PlainCallback::ReflectAttributeValues {
@@ -585,6 +590,9 @@ impl Federate {
         let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
         let (class, handles) = (*class, handles.clone());
         self.mom.tally.received(sent, transportation);
+        note(&mut self.traffic, |t| {
+            t.received(sent, plain.sender, transportation, plain.piece.bytes())
+        });
         let content = self.delivery.take_plain()?.piece.into();
         Some(PlainCallback::ReceiveInteraction {
             class,
@@ -747,6 +755,10 @@ impl Federate {
         let regions = self.conveyed_regions(sender, has_dimensions, with);
         let time = self.delivered_at(sender, payload.time, order);
         self.mom.tally.reflected(classes.0, transportation);
+        let bytes = payload.content.bytes();
+        note(&mut self.traffic, |t| {
+            t.reflected(classes.0, sender, transportation, bytes)
+        });
         if first {
             self.reflected_first(instance, classes.0);
         }
@@ -810,6 +822,10 @@ impl Federate {
         let regions = self.conveyed_regions(sender, has_dimensions, with);
         let time = self.delivered_at(sender, payload.time, order);
         self.mom.tally.received(class, transportation);
+        let bytes = payload.content.bytes();
+        note(&mut self.traffic, |t| {
+            t.received(class, sender, transportation, bytes)
+        });
         let content = payload.content;
         Some(Callback::ReceiveInteraction {
             class: received,

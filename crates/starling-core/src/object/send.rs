@@ -8,6 +8,7 @@ use crate::exception::throw;
 use crate::federate::hand_out;
 use crate::message::{DataBody, Payload, Stamp};
 use crate::support::federate::not_in_fdd;
+use crate::traffic::note;
 use crate::values::value_bytes;
 use crate::{
     AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
@@ -100,6 +101,9 @@ impl Federate {
         }
         let transportation = Transportation::Reliable;
         self.mom.tally.updated(registered, transportation);
+        note(&mut self.traffic, |t| {
+            t.updated(registered, transportation, bytes + tag.len())
+        });
         let sender = (self.me, self.log.applied());
         let routes = self.declarations.routes();
         let to = match routes.decided_update(sender, registered, sent) {
@@ -209,6 +213,10 @@ impl Federate {
         let of = (instance, class);
         let to = &mut scratch.to;
         if !scratch.reliable.is_empty() {
+            note(&mut self.traffic, |t| {
+                let bytes = scratch.reliable.bytes() + tag.len();
+                t.updated(class, Transportation::Reliable, bytes);
+            });
             self.route_update(class, scratch.reliable.values(), to);
             let payload = Payload {
                 transportation: Transportation::Reliable,
@@ -220,6 +228,10 @@ impl Federate {
             self.send_data(to, DataBody::Update { instance, payload }, send);
         }
         if !scratch.best_effort.is_empty() {
+            note(&mut self.traffic, |t| {
+                let bytes = scratch.best_effort.bytes() + tag.len();
+                t.updated(class, Transportation::BestEffort, bytes);
+            });
             let values = scratch.best_effort.values();
             self.update_best_effort(of, values, to, (tag, stamp), send);
         }
@@ -412,6 +424,9 @@ impl Federate {
             return None;
         }
         self.mom.tally.sent(class, transportation);
+        note(&mut self.traffic, |t| {
+            t.sent(class, transportation, bytes + tag.len())
+        });
         let payload = Payload {
             transportation,
             values: ValuesOut::Parameters(&Listed::new(&self.slots, values, bytes)),
@@ -458,6 +473,9 @@ impl Federate {
         let (transportation, bytes) = self.line_up(class, values)?;
         self.require_fits(bytes + tag.len())?;
         self.mom.tally.sent(class, transportation);
+        note(&mut self.traffic, |t| {
+            t.sent(class, transportation, bytes + tag.len())
+        });
         let list = Listed::new(&self.slots, values, bytes);
         let payload = Payload {
             transportation,

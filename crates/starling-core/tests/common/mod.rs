@@ -6,8 +6,9 @@
 pub use starling_bed::Sent;
 use starling_bed::{Bed, Link, Message};
 use starling_core::message::{
-    After, Data, DataBody, FederationStatus, Finding, FromExecutive, ModuleSource, OwnedData,
-    Question, Request, RequestBody, ResignAction, TimeRequest, ToExecutive, time,
+    After, Data, DataBody, FederateStatistics, FederationStatus, Finding, FromExecutive,
+    ModuleSource, OwnedData, Question, Request, RequestBody, ResignAction, Statistics, TimeRequest,
+    ToExecutive, time,
 };
 use starling_core::{
     Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
@@ -443,6 +444,13 @@ impl Federation {
         taken.map_err(|e| e.0)
     }
 
+    /// A federate tells this of what it measures.
+    pub fn forge_measured(&mut self, name: &str, measured: Statistics) -> Result<(), String> {
+        let measured = ToExecutive::Measured(Box::new(measured));
+        let taken = self.bed.executive.receive(self.names[name], measured);
+        taken.map_err(|e| e.0)
+    }
+
     /// Sends a data frame as it is, past the federate's own checks; returns who gets it.
     pub fn forge(&mut self, name: &str, body: DataBody<'_>) -> Vec<PeerId> {
         let (peer, data) = self.forged(name, body);
@@ -491,15 +499,28 @@ impl Federation {
 
     /// What `starling ps` is told.
     pub fn status(&mut self) -> FederationStatus {
-        let peer = self.bed.connect();
-        self.bed.members.remove(&peer);
-        self.bed
-            .executive
-            .receive(peer, ToExecutive::QueryStatus)
-            .unwrap();
+        match self.question(ToExecutive::QueryStatus) {
+            FromExecutive::Status(mut list) => list.remove(0),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What `starling stats` is told.
+    pub fn statistics(&mut self) -> Vec<FederateStatistics> {
+        match self.question(ToExecutive::QueryStatistics) {
+            FromExecutive::Statistics(list) => list,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The answer to who asks without having joined.
+    fn question(&mut self, question: ToExecutive) -> FromExecutive {
+        let asks = self.bed.connect();
+        self.bed.members.remove(&asks);
+        self.bed.executive.receive(asks, question).unwrap();
         loop {
             match self.bed.executive.poll_output() {
-                Some((_, FromExecutive::Status(mut list))) => return list.remove(0),
+                Some((peer, answer)) if peer == asks => return answer,
                 Some(_) => {}
                 None => panic!("no answer"),
             }

@@ -2,6 +2,9 @@
 //! here the envelopes, in each other file what is one room's.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_number};
+use starling_core::message::statistics::{
+    CallTimes, ClassTraffic, SenderTraffic, Volume, WayTraffic,
+};
 use starling_core::message::*;
 use starling_core::{
     AttributeHandle, Counters, DimensionHandle, Exception, ExceptionKind, FederateHandle,
@@ -221,6 +224,13 @@ fields! {
         time, galt, galt_passed, lits, lookahead, constrained, asked, advancing_to, in_state_ms, queued,
         waits_for
     }
+    Statistics { classes, senders, ways, calls }
+    Volume { messages, bytes }
+    ClassTraffic { class, is_interaction, transportation, sent, received }
+    SenderTraffic { sender, transportation, received }
+    WayTraffic { way, sent }
+    CallTimes { name, is_callback, total_ns, longest_ns, buckets }
+    FederateStatistics { federation, handle, name, told }
     Cause { sender, request }
     Entry { index, cause, body }
     Watermark { index, requests }
@@ -286,6 +296,8 @@ variants! {
         12 Part(part),
         13 PartTooLarge { applied, bytes },
         14 Leaves { why },
+        15 Measured(statistics),
+        16 QueryStatistics,
     }
     RequestBody "room of requests" {
         1 PathChanged,
@@ -308,6 +320,7 @@ variants! {
         9 Why(findings),
         10 Time(notice),
         11 Restored(restored),
+        12 Statistics(list),
     }
     EntryBody "room of entries" {
         1 Fenced,

@@ -289,6 +289,13 @@ structs! {
     Request { applied, fenced, body }
     TimeRequest { applied, body }
     Doing { calls, service, callback }
+    Statistics { classes, senders, ways, calls }
+    statistics::Volume { messages, bytes }
+    statistics::ClassTraffic { class, is_interaction, transportation, sent, received }
+    statistics::SenderTraffic { sender, transportation, received }
+    statistics::WayTraffic { way, sent }
+    statistics::CallTimes { name, is_callback, total_ns, longest_ns, buckets }
+    FederateStatistics { federation, handle, name, told }
     Question { federation, federate, subject }
     Finding { link, holds, detail }
     FederationInformation { name, time_implementation }
@@ -342,6 +349,8 @@ enums! {
         ResignFederate { federation, federate },
         Stop { force },
         QueryWhy(question),
+        Measured(statistics),
+        QueryStatistics,
         Counted { counters, doing }
     }
     FromExecutive {
@@ -355,7 +364,8 @@ enums! {
         Removed(why),
         Restored(restored),
         Status(list),
-        Why(findings)
+        Why(findings),
+        Statistics(list)
     }
     LinkRequest {
         Offer { number },

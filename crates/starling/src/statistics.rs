@@ -1,0 +1,159 @@
+//! What a federate measures of itself where `statistics.enabled` is on, for `starling stats`: how long services
+//! and callbacks take, and by which ways its data goes. What data that is, the core counts.
+
+use parking_lot::Mutex;
+use starling_core::message::Statistics;
+use starling_core::message::statistics::{CallTimes, Volume, WayTraffic};
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// Longer than any call that ends: 2^39 ns are nine minutes.
+const BUCKETS: usize = 40;
+
+/// How long calls have taken. Of whatever thread; each locks it for a moment, when its call has ended.
+#[derive(Default)]
+pub(crate) struct Calls(Mutex<BTreeMap<(bool, &'static str), Times>>);
+
+#[derive(Clone, Copy)]
+struct Times {
+    total_ns: u64,
+    longest_ns: u64,
+    buckets: [u64; BUCKETS],
+}
+
+/// A call that has begun, if calls are measured.
+#[must_use]
+pub(crate) struct Begun<'a>(Option<(&'a Calls, Instant)>);
+
+impl Calls {
+    /// A call begins.
+    #[inline(always)]
+    pub(crate) fn begin(calls: Option<&Self>) -> Begun<'_> {
+        Begun(calls.map(|calls| (calls, Instant::now())))
+    }
+
+    fn add(&self, is_callback: bool, name: &'static str, took: Duration) {
+        let ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        let mut calls = self.0.lock();
+        let times = calls.entry((is_callback, name)).or_insert(Times {
+            total_ns: 0,
+            longest_ns: 0,
+            buckets: [0; BUCKETS],
+        });
+        times.total_ns = times.total_ns.saturating_add(ns);
+        times.longest_ns = times.longest_ns.max(ns);
+        times.buckets[bucket(ns)] += 1;
+    }
+
+    /// As it is told: up to the last bucket that has any.
+    fn told(&self) -> Vec<CallTimes> {
+        let calls = self.0.lock();
+        let all = calls.iter().map(|((is_callback, name), times)| {
+            let used = times.buckets.iter().rposition(|n| *n > 0);
+            CallTimes {
+                name: (*name).to_owned(),
+                is_callback: *is_callback,
+                total_ns: times.total_ns,
+                longest_ns: times.longest_ns,
+                buckets: times.buckets[..used.map_or(0, |last| last + 1)].to_vec(),
+            }
+        });
+        all.collect()
+    }
+}
+
+/// The first power of two above it.
+fn bucket(ns: u64) -> usize {
+    ((u64::BITS - ns.leading_zeros()) as usize).min(BUCKETS - 1)
+}
+
+impl Begun<'_> {
+    /// The service has returned, or thrown.
+    #[inline(always)]
+    pub(crate) fn end(self, service: &'static str) {
+        if let Some((calls, since)) = self.0 {
+            calls.add(false, service, since.elapsed());
+        }
+    }
+
+    /// The callback has returned, or thrown.
+    #[inline(always)]
+    pub(crate) fn end_of_callback(self, callback: &'static str) {
+        if let Some((calls, since)) = self.0 {
+            calls.add(true, callback, since.elapsed());
+        }
+    }
+}
+
+/// By which ways data has gone: whole frames.
+#[derive(Default)]
+pub(crate) struct Ways([Volume; 3]);
+
+/// One of them.
+#[derive(Clone, Copy)]
+pub(crate) enum Way {
+    Stream,
+    Datagrams,
+    Direct,
+}
+
+impl Ways {
+    pub(crate) fn add(&mut self, way: Way, bytes: usize) {
+        self.0[way as usize].add(bytes);
+    }
+
+    fn told(&self) -> Vec<WayTraffic> {
+        let names = [
+            "to rtiexec",
+            "to rtiexec by datagrams",
+            "to other federates",
+        ];
+        let all = names.into_iter().zip(self.0);
+        let used = all.filter(|(_, sent)| sent.messages > 0);
+        used.map(|(way, sent)| WayTraffic {
+            way: way.to_owned(),
+            sent,
+        })
+        .collect()
+    }
+}
+
+/// Adds what is measured here to what the core has counted.
+pub(crate) fn complete(mut traffic: Statistics, ways: Option<&Ways>, calls: &Calls) -> Statistics {
+    traffic.ways = ways.map(Ways::told).unwrap_or_default();
+    traffic.calls = calls.told();
+    traffic
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_call_is_in_the_bucket_that_its_time_says() {
+        let calls = Calls::default();
+        for ns in [0, 1, 2, 3, 4, 1023, 1024, u64::MAX] {
+            calls.add(false, "updateAttributeValues", Duration::from_nanos(ns));
+        }
+        calls.add(true, "reflectAttributeValues", Duration::from_nanos(7));
+        let told = calls.told();
+        assert_eq!(told.len(), 2);
+        let (service, callback) = (&told[0], &told[1]);
+        let mut expected = vec![0; BUCKETS];
+        // Less than 1, 2, 4, 8, 1024 and 2048 ns, and longer than all.
+        for (bucket, n) in [(0, 1), (1, 1), (2, 2), (3, 1), (10, 1), (11, 1), (39, 1)] {
+            expected[bucket] = n;
+        }
+        assert_eq!(service.buckets, expected);
+        assert_eq!((service.calls(), service.longest_ns), (8, u64::MAX));
+        assert_eq!(service.quantile_ns(0.5), 4);
+        assert_eq!(callback.buckets, [0, 0, 0, 1]);
+        assert!(callback.is_callback && callback.quantile_ns(0.99) == 7);
+    }
+
+    #[test]
+    fn calls_that_are_not_measured_take_no_time() {
+        let begun = Calls::begin(None);
+        assert!(begun.0.is_none());
+    }
+}
