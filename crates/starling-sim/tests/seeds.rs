@@ -44,6 +44,13 @@ fn seeds_of_saves_whose_end_came_too_early() {
     }
 }
 
+/// An update below the time of a deletion, whose sender had the removal waiting since it had flushed its queue, was
+/// dropped.
+#[test]
+fn seed_of_an_update_before_a_deletion_that_was_flushed() {
+    starling_sim::time::run(1_009_659, 300);
+}
+
 /// What a former owner sent by the executive came behind what the next owner did, since it waited for a discovery; and
 /// what waits otherwise until then is to wait for it, too.
 #[test]

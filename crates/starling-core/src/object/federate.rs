@@ -142,6 +142,7 @@ impl Federate {
             orders: BTreeMap::new(),
             discovered: true,
             removed: false,
+            gone: false,
         };
         self.objects.put(instance, known);
         self.mom.tally.instances.registered += 1;

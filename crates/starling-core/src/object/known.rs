@@ -35,6 +35,9 @@ pub(crate) struct Instance {
     pub(super) discovered: bool,
     /// The log has removed it; the removal is not delivered yet.
     pub(super) removed: bool,
+    /// It was removed in receive order, so that nobody gets updates of it any more. One in time-stamp order may
+    /// come here before others come to its time.
+    pub(super) gone: bool,
 }
 
 impl Instance {

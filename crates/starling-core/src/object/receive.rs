@@ -301,6 +301,7 @@ impl Federate {
             orders: BTreeMap::new(),
             discovered: false,
             removed: false,
+            gone: false,
         };
         if let Some(kept) = self.time.take_kept(d.instance) {
             // Its deletion was retracted.
@@ -330,7 +331,8 @@ impl Federate {
     ) -> Result<(), ProtocolError> {
         let order = self.time.received_order(stamp.as_ref());
         // If it can be retracted, the instance may come to be discovered here.
-        if stamp.is_none_or(|s| s.retraction.is_none()) {
+        let stamped = stamp.is_some_and(|s| s.retraction.is_some());
+        if !stamped {
             self.objects.forget_deletion(instance);
         }
         let removal = QueuedObject::Remove {
@@ -349,6 +351,7 @@ impl Federate {
                 Some(stamp) => self.delivery.push_in_time_order(stamp.time, removal),
                 None => {
                     known.removed = true;
+                    known.gone = !stamped;
                     self.delivery.push(removal);
                 }
             }

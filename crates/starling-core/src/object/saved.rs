@@ -223,6 +223,7 @@ impl known::Instance {
             reflected: self.reflected,
             discovered: self.discovered,
             removed: self.removed,
+            gone: self.gone,
         }
     }
 
@@ -240,6 +241,7 @@ impl known::Instance {
             reflected: saved.reflected,
             discovered: saved.discovered,
             removed: saved.removed,
+            gone: saved.gone,
         }
     }
 }

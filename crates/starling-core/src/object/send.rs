@@ -193,8 +193,8 @@ impl Federate {
         (tag, stamp): (&[u8], Option<Stamp>),
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
-        let (class, removed, first) = self.fill(scratch, instance, values, tag)?;
-        if removed {
+        let (class, gone, first) = self.fill(scratch, instance, values, tag)?;
+        if gone {
             self.counters.of_deleted += 1;
             return Ok(());
         }
@@ -253,19 +253,19 @@ impl Federate {
         tag: &[u8],
     ) -> Result<(ObjectClassHandle, bool, bool), Exception> {
         let with_regions = self.regions.are_associated(instance);
-        let (class, removed, first) = if with_regions {
+        let (class, gone, first) = if with_regions {
             self.fill_passels(scratch, instance, values)?
         } else {
             self.fill_update(scratch, instance, values)?
         };
-        if !removed {
+        if !gone {
             let mut largest = scratch.reliable.bytes().max(scratch.best_effort.bytes());
             if with_regions {
                 largest = largest.max(self.largest_passel(&scratch.passels));
             }
             self.require_fits(largest + tag.len())?;
         }
-        Ok((class, removed, first))
+        Ok((class, gone, first))
     }
 
     /// Who gets these values.
@@ -311,7 +311,7 @@ impl Federate {
     }
 
     /// Checks an update and sorts its values by transportation type; returns the registered
-    /// class, whether the log has removed the instance, and whether it was never updated before.
+    /// class, whether the instance is gone for all, and whether it was never updated before.
     fn fill_update(
         &self,
         scratch: &mut Scratch,
@@ -325,7 +325,7 @@ impl Federate {
                 self.owned_attribute((instance, known, class), *attribute, values)?;
             scratch.buffer(transportation).push(slot, value);
         }
-        Ok((known.registered_class, known.removed, !known.updated))
+        Ok((known.registered_class, known.gone, !known.updated))
     }
 
     /// As [`Self::fill_update`], where attributes of the instance are updated with regions.
@@ -344,7 +344,7 @@ impl Federate {
                 self.owned_attribute((instance, known, class), *attribute, values)?;
             all.push((transportation, (*attribute, slot, *value)));
         }
-        let (class, removed, first) = (known.registered_class, known.removed, !known.updated);
+        let (class, gone, first) = (known.registered_class, known.gone, !known.updated);
         for (transportation, one) in all {
             let passels = &mut scratch.passels;
             if !self.add_to_passel(passels, instance, class, transportation, one) {
@@ -352,7 +352,7 @@ impl Federate {
                 scratch.buffer(transportation).push(slot, value);
             }
         }
-        Ok((class, removed, first))
+        Ok((class, gone, first))
     }
 
     #[cold]

@@ -101,6 +101,8 @@ pub struct KnownInstance {
     pub discovered: bool,
     /// The log has removed it; the removal is not delivered yet.
     pub removed: bool,
+    /// It was removed in receive order.
+    pub gone: bool,
 }
 
 /// Transportation types that are not the FDD's.

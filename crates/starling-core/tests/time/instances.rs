@@ -132,6 +132,72 @@ fn a_deletion_that_has_come_to_all_may_still_be_retracted() {
     assert_eq!(f.status().instances, 0, "it can't be taken back any more");
 }
 
+/// The one who hears of the deletion before its time may own what it updates until it takes the removal.
+#[test]
+fn updates_up_to_the_time_of_a_deletion_come_though_their_sender_has_its_removal_waiting() {
+    for is_constrained in [true, false] {
+        let mut f = federation(&["a", "b", "c"]);
+        let class = f.class("A");
+        let (x, y) = (f.attributes(&["x"]), f.attributes(&["y"]));
+        for name in ["b", "c"] {
+            f.call(name, |f| {
+                f.publish_object_class_attributes(class, &y)?;
+                f.subscribe_object_class_attributes(class, &[x[0], y[0]], true, "")
+            })
+            .unwrap();
+        }
+        let instance = f.call("a", |f| {
+            f.publish_object_class_attributes(class, &x).unwrap();
+            f.register_object_instance(class, None).unwrap()
+        });
+        for name in ["b", "c"] {
+            assert_eq!(
+                f.told(name),
+                "discover, requestAttributeOwnershipAssumption"
+            );
+        }
+        f.call("b", |f| {
+            f.attribute_ownership_acquisition_if_available(instance, &y, b"")
+        })
+        .unwrap();
+        assert_eq!(f.told("b"), "attributeOwnershipAcquisitionNotification");
+        f.call("b", |f| {
+            f.change_attribute_order_type(instance, &y, Order::TimeStamp)
+        })
+        .unwrap();
+        for name in ["a", "b"] {
+            f.regulate(name, 1.0);
+        }
+        f.constrain("c");
+        if is_constrained {
+            f.constrain("b");
+        }
+        f.call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(9.0))
+        })
+        .unwrap();
+        if is_constrained {
+            f.call("b", |f| f.flush_queue_request(at(3.0))).unwrap();
+        }
+        f.run();
+        for (tag, time) in [(&b"before"[..], 5.0), (b"after", 12.0)] {
+            f.call("b", |f| {
+                f.update_attribute_values_at(instance, &[(y[0], b"1")], tag, at(time))
+            })
+            .unwrap();
+        }
+        let removed = ["remove d@9TR", "remove d@9TT, grant 1"];
+        assert_eq!(f.told("b"), removed[usize::from(is_constrained)]);
+        f.tar("c", 9.0);
+        for name in ["a", "b"] {
+            f.tar(name, 20.0);
+        }
+        assert_eq!(f.told("c"), "before@5TT, remove d@9TT, grant 9");
+        f.tar("c", 12.0);
+        assert_eq!(f.told("c"), "grant 12");
+    }
+}
+
 #[test]
 fn a_deletion_outlives_its_federate_and_its_receivers() {
     let (mut f, instance, _) = known_instance();

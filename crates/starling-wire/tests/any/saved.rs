@@ -141,7 +141,7 @@ mod object_room {
         Told { switches, scope, relevance, touched }
         Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted }
         KnownInstance {
-            registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed
+            registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed, gone
         }
         Wanted { instance, tag, acquisitions }
     }

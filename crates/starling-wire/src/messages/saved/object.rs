@@ -10,7 +10,7 @@ fields! {
     Instance { class, name, owners, updates, known, locally_deleted, transportations }
     Told { switches, scope, relevance, touched }
     Federate { instances, reserved, last_instance, wanted, transportations, switches, locally_deleted }
-    KnownInstance { registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed }
+    KnownInstance { registered_class, known_class, name, owned, transportations, orders, updated, reflected, discovered, removed, gone }
     Wanted { instance, tag, acquisitions }
 }
 
