@@ -389,6 +389,7 @@ fn fault_told(watcher: &Federate, report: InteractionClassHandle) -> String {
     }
 }
 
+/// Shows settings: limits.withheld_bytes.
 #[test]
 fn who_is_cut_off_for_what_is_withheld_learns_it_and_so_do_others() {
     const LIMIT: &str = "limits.withheld_bytes=100000";
@@ -797,6 +798,7 @@ fn sends_only() {
     }
 }
 
+/// Shows settings: limits.frame_bytes.
 #[test]
 fn what_is_too_large_for_rtiexec_throws_and_the_federate_goes_on() {
     const MOST: usize = 1 << 20;

@@ -287,6 +287,7 @@ fn a_killed_federate_is_resigned(run_dir: &Path) {
     }
 }
 
+/// Shows settings: fault.timeout_s.
 fn a_stopped_federate_is_resigned_and_finds_out(run_dir: &Path) {
     let times = [
         ("STARLING_FAULT_TIMEOUT_S", "0.5"),
@@ -311,6 +312,7 @@ fn a_stopped_federate_is_resigned_and_finds_out(run_dir: &Path) {
     assert!(child.wait().unwrap().success());
 }
 
+/// Shows settings: fault.paused.
 fn a_stopped_federate_is_kept_by_setting(run_dir: &Path) {
     let settings = [
         ("STARLING_FAULT_TIMEOUT_S", "0.3"),
@@ -406,6 +408,7 @@ impl Drop for Timed {
     }
 }
 
+/// Shows settings: log.wait_s.
 fn why_tells_whose_turn_it_is(run_dir: &Path) {
     let settings = [
         ("STARLING_LOG_WAIT_S", "0.2"),
@@ -804,6 +807,7 @@ fn a_signal_ends_it_in_good_order(run_dir: &Path) {
     }
 }
 
+/// Shows settings: log.file_bytes.
 fn federates_start_one_by_themselves(run_dir: &Path) {
     for _ in 0..3 {
         let own = std::env::current_exe().unwrap();

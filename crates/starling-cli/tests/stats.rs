@@ -35,6 +35,7 @@ fn join(rtiexec: &Rtiexec, name: &str, settings: &str) -> (RtiAmbassador, Receiv
     (rti, heard)
 }
 
+/// Shows settings: statistics.enabled.
 #[test]
 fn federates_tell_what_they_send_get_and_take() {
     let rtiexec = Rtiexec::start("", &[]);

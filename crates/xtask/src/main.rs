@@ -15,6 +15,7 @@ mod messages;
 mod players;
 mod rust_tables;
 mod service_pages;
+mod settings_tests;
 mod types;
 
 use anyhow::{Context, Result, bail};
@@ -96,6 +97,7 @@ fn main() -> Result<()> {
     files.push(c_header::generate()?);
     files.push(messages::generate());
     files.extend(service_pages::generate()?);
+    files.push(settings_tests::generate()?);
     settle(files, check, &mut stale)?;
     if !stale.is_empty() {
         bail!(

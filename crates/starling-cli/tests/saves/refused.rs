@@ -186,6 +186,7 @@ fn reserve_much_more(federate: &Federate) {
     federate.expect("multipleObjectInstanceNameReservationSucceeded");
 }
 
+/// Shows settings: saves.bytes.
 #[test]
 fn saves_bytes_bounds_all_saves_together() {
     let directory = tempfile::tempdir().unwrap();
@@ -216,6 +217,7 @@ fn saves_bytes_bounds_all_saves_together() {
     restore(&[&a], "Two");
 }
 
+/// Shows settings: saves.keep.
 #[test]
 fn saves_keep_keeps_the_latest_of_each_federation_execution() {
     let directory = tempfile::tempdir().unwrap();

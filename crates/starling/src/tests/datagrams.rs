@@ -67,6 +67,14 @@ impl Member {
             .is_some_and(|s| s.is_open())
     }
 
+    /// How many others hear what it sends to groups.
+    fn heard(&self) -> usize {
+        let links = self.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_ref();
+        direct.map_or(0, |direct| direct.heard())
+    }
+
     fn written(&self) -> u64 {
         self.links().lock().lrc.outbox().counts().0
     }
@@ -229,6 +237,7 @@ fn who_reads_nothing_loses_best_effort_data_alone_and_it_is_counted() {
     assert!(came < COUNT.into(), "the test sends too little to lose any");
 }
 
+/// Shows settings: transport.best_effort.
 #[test]
 fn without_datagrams_best_effort_goes_by_the_stream_and_status_says_why() {
     let unix_only = Rtiexec::start();
@@ -309,25 +318,56 @@ fn a_session_is_of_one_membership() {
     }
 }
 
+const MULTICAST: &str = "transport.best_effort=multicast;transport.path=direct";
+
+/// An rtiexec whose federates may have links to each other, too.
+fn linking() -> Rtiexec {
+    Rtiexec::with(|config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.links = starling_rtiexec::Links::All;
+    })
+}
+
+/// Whether this host listens to a group.
+fn is_joined(group: std::net::Ipv4Addr) -> bool {
+    let number = u32::from_ne_bytes(group.octets());
+    let joined = std::fs::read_to_string("/proc/net/igmp").unwrap();
+    joined.contains(&format!("{number:08X}"))
+}
+
+/// Shows settings: multicast.group.
+#[test]
+fn the_group_is_the_one_that_is_set() {
+    let group = std::net::Ipv4Addr::new(239, 193, 201, 77);
+    for set in [false, true] {
+        let rtiexec = linking();
+        let settings = if set {
+            format!("{MULTICAST};multicast.group={group}:15199")
+        } else {
+            MULTICAST.to_owned()
+        };
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        let receiver = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
+        receiver.subscribe();
+        until("it is heard", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            sender.heard() == 1
+        });
+        assert_eq!(is_joined(group), set);
+    }
+}
+
 #[test]
 fn by_multicast_one_datagram_is_for_all_who_hear_it() {
     const COUNT: u32 = 3000;
     const RECEIVERS: usize = 3;
-    const MULTICAST: &str = "transport.best_effort=multicast;transport.path=direct";
-    let rtiexec = Rtiexec::with(|config| {
-        config.listen.push(Endpoint::loopback(0));
-        config.links = starling_rtiexec::Links::All;
-    });
+    let rtiexec = linking();
     let sender = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
     let receivers =
         [(); RECEIVERS].map(|()| Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST));
     receivers.iter().for_each(Member::subscribe);
-    let heard = || {
-        let links = sender.links();
-        let mut state = links.lock();
-        let direct = state.lrc.outbox().direct.as_ref();
-        direct.map_or(0, |direct| direct.heard())
-    };
     // It tells of its group with the first data that it has for each.
     until("all hear it", || {
         sender.evoke();
@@ -335,7 +375,7 @@ fn by_multicast_one_datagram_is_for_all_who_hear_it() {
         for receiver in &receivers {
             while receiver.next().is_some() {}
         }
-        heard() == RECEIVERS
+        sender.heard() == RECEIVERS
     });
     // Behind this all that was sent before has come, or is counted.
     sender.send(1, 7, 4);

@@ -55,6 +55,7 @@ fn data_takes_the_link_and_no_stream() {
     }
 }
 
+/// Shows settings: transport.path.
 #[test]
 fn without_links_data_takes_the_stream() {
     let off = "transport.path=forwarder";
@@ -233,6 +234,26 @@ fn a_receiver_that_does_not_read_holds_up_no_other() {
             sender.evoke();
             sender.direct() == 2
         });
+    }
+}
+
+/// Who does not read keeps its link as long as what waits for it may be kept.
+///
+/// Shows settings: transport.ring_bytes.
+#[test]
+fn a_link_keeps_as_much_as_is_set() {
+    const LARGE: &str = "transport.path=direct;transport.ring_bytes=16777216";
+    for (settings, links) in [(LARGE, 1), (SMALL, 0)] {
+        let rtiexec = linking();
+        let sender = Member::evoked(&rtiexec, settings);
+        let stopped = format!("{settings};limits.callback_queue_bytes=4096;log.level=off");
+        let receiver = Member::evoked(&rtiexec, &stopped);
+        subscribe(&sender, &[&receiver]);
+        sender.until_direct(1);
+        // Less than rtiexec keeps for one before it holds up its senders.
+        (0..3_000).for_each(|number| sender.send(number, 1000));
+        assert_eq!(sender.direct(), links);
+        receiver.hears_all(0..3_000);
     }
 }
 
@@ -500,6 +521,8 @@ fn many_have_links_to_each_other() {
 }
 
 /// Who can't be connected to connects; where neither can, rtiexec forwards.
+///
+/// Shows settings: transport.listen.
 #[test]
 fn one_that_can_be_reached_is_enough() {
     let nowhere = "transport.listen=192.0.2.1:1";

@@ -180,6 +180,7 @@ fn data_takes_shared_memory_and_no_stream() {
     }
 }
 
+/// Shows settings: transport.shared_memory.
 #[test]
 fn without_shared_memory_data_takes_the_stream() {
     let off = "transport.shared_memory=off";
