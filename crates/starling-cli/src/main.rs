@@ -8,6 +8,7 @@ mod columns;
 mod config;
 mod document;
 mod fom;
+mod forwarder;
 mod manage;
 mod ps;
 mod rtiexec;
@@ -51,6 +52,8 @@ struct Arguments {
 enum Command {
     /// Run the server that federates connect to
     Rtiexec(rtiexec::Arguments),
+    /// Run a forwarder: hands on what the federates of a site say to each other and to an rtiexec elsewhere
+    Forwarder(forwarder::Arguments),
     /// List federation executions, their federates, and how these are connected
     Ps(ps::Arguments),
     /// Show, again and again, what the federates do: rates, queues, time, who waits
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
     match arguments.command {
         Command::Rtiexec(arguments) => rtiexec::run(&arguments),
+        Command::Forwarder(arguments) => forwarder::run(&arguments),
         Command::Ps(arguments) => ps::run(&arguments),
         Command::Top(arguments) => top::run(&arguments),
         Command::Stats(arguments) => stats::run(&arguments),

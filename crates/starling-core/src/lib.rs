@@ -47,7 +47,7 @@ pub use content::Batch;
 pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};
 pub use exception::{Exception, NAME_BYTES_MAX, ProtocolError};
-pub use executive::Executive;
+pub use executive::{BY_FORWARDER, Executive};
 pub use federate::{DataOut, Federate};
 pub use federation::modules::{MergedModules, ModuleMerge};
 pub use federation::{

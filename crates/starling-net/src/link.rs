@@ -55,6 +55,8 @@ pub struct LinkReader {
     calls: u64,
     /// Descriptors that came, for frames that are still to be taken; none: they are not wanted.
     descriptors: Option<VecDeque<Came>>,
+    /// It is a part of the stream, which its owner gives it.
+    is_part: bool,
 }
 
 impl LinkReader {
@@ -68,7 +70,33 @@ impl LinkReader {
             consumed: 0,
             calls: 0,
             descriptors: None,
+            is_part: false,
         }
+    }
+
+    /// What comes of one that is a part of a stream.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn feed(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let kept = self.end - self.start;
+        if self.buffer.len() - self.end < bytes.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, kept);
+            let wanted = kept + bytes.len();
+            if wanted > self.buffer.len() {
+                // Twice as much, so that what is long is not copied for each piece of it.
+                let more = (2 * wanted).saturating_sub(self.buffer.len());
+                if self.buffer.try_reserve_exact(more).is_err() {
+                    return Err(no_memory(wanted));
+                }
+                self.buffer.resize(2 * wanted, 0);
+            }
+        }
+        self.buffer[self.end..self.end + bytes.len()].copy_from_slice(bytes);
+        self.end += bytes.len();
+        self.bytes += bytes.len() as u64;
+        Ok(())
     }
 
     /// From now on descriptors are taken that come along, if the stream passes any; before, they are
@@ -97,6 +125,9 @@ impl LinkReader {
     /// What the system says; `OutOfMemory` if there is no room for what has come of a frame;
     /// `InvalidData` if other descriptors came than frames can take.
     pub fn fill(&mut self) -> io::Result<Fill> {
+        if self.is_part {
+            return Ok(Fill::Nothing);
+        }
         self.make_room()?;
         self.calls += 1;
         let room = self.buffer.len() - self.end;
@@ -208,13 +239,17 @@ impl LinkReader {
                 .try_reserve_exact(wanted - self.buffer.len())
                 .is_err()
             {
-                let why = format!("no memory for a frame of more than {kept} bytes");
-                return Err(io::Error::new(io::ErrorKind::OutOfMemory, why));
+                return Err(no_memory(kept));
             }
             self.buffer.resize(wanted, 0);
         }
         Ok(())
     }
+}
+
+fn no_memory(kept: usize) -> io::Error {
+    let why = format!("no memory for a frame of more than {kept} bytes");
+    io::Error::new(io::ErrorKind::OutOfMemory, why)
 }
 
 /// The outgoing half of a link.
@@ -374,6 +409,31 @@ impl LinkWriter {
         Ok(true)
     }
 
+    /// Takes out whole frames, none of which begins behind the first `room` bytes; how many bytes they are.
+    /// For a link that is a part of a stream.
+    pub fn take_frames(&mut self, room: usize, take: impl FnOnce(&[u8])) -> usize {
+        if !self.before.is_empty() {
+            // A frame may stand in several of these.
+            let mut all = Vec::with_capacity(self.pending());
+            for chunk in self.before.drain(..) {
+                all.extend_from_slice(&chunk.bytes()[std::mem::take(&mut self.written)..]);
+            }
+            all.extend_from_slice(&self.buffer);
+            (self.buffer, self.before_bytes) = (all, 0);
+        }
+        let waiting = &self.buffer[self.written..];
+        let mut end = 0;
+        while end < waiting.len().min(room) {
+            end = next_frame(waiting, end, end + 1).min(waiting.len());
+        }
+        take(&waiting[..end]);
+        self.written += end;
+        self.bytes += end as u64;
+        self.boundary = self.written;
+        self.forget_written();
+        end
+    }
+
     /// Drops what waits; for a link that has failed.
     pub fn discard(&mut self) {
         self.before.clear();
@@ -493,6 +553,16 @@ impl Link {
         }
     }
 
+    /// A link that is a part of a stream: its owner gives it what comes, and takes what goes.
+    pub fn part(of: &Arc<Stream>) -> Self {
+        let mut reader = LinkReader::new(of.clone());
+        reader.is_part = true;
+        Self {
+            reader,
+            writer: LinkWriter::new(of.clone()),
+        }
+    }
+
     /// The halves, for a thread each.
     pub fn split(self) -> (LinkReader, LinkWriter) {
         (self.reader, self.writer)
@@ -608,6 +678,58 @@ mod tests {
             }
             assert_eq!(all, frame(5, 2), "a part of a frame of {length}");
         }
+    }
+
+    #[test]
+    fn a_part_of_a_stream_gives_whole_frames_and_keeps_what_it_is_fed() {
+        let (a, _b) = Stream::pair().unwrap();
+        let mut part = Link::part(&Arc::new(a));
+        let large: Arc<[u8]> = vec![7; SHARED_BYTES].into();
+        let length = u32::try_from(1 + large.len()).unwrap().to_le_bytes();
+        let head = [&length[..], &[6]].concat();
+        let all = [
+            frame(3, 1),
+            frame(3, 2),
+            [&head[..], &large].concat(),
+            frame(1, 3),
+        ];
+        let writer = &mut part.writer;
+        writer.append(&all[0]);
+        writer.append(&all[1]);
+        writer.append(&head);
+        writer.share(&large);
+        writer.append(&all[3]);
+        let mut taken = Vec::new();
+        let mut take = |room| {
+            let mut frames = Vec::new();
+            let count = writer.take_frames(room, |bytes| frames.extend_from_slice(bytes));
+            assert_eq!(count, frames.len());
+            taken.extend_from_slice(&frames);
+            count
+        };
+        assert_eq!(take(0), 0);
+        assert_eq!(take(1), 7);
+        assert_eq!(take(7), 7);
+        assert_eq!(take(8), all[2].len());
+        assert_eq!(take(100), 5);
+        assert_eq!(take(100), 0);
+        assert!(taken == all.concat(), "other frames, or in another order");
+        assert_eq!(
+            (writer.pending(), writer.position()),
+            (0, taken.len() as u64)
+        );
+
+        let reader = &mut part.reader;
+        for piece in taken.chunks(1000) {
+            reader.feed(piece).unwrap();
+            assert_eq!(reader.fill().unwrap(), Fill::Nothing);
+        }
+        reader.consume(14);
+        reader.feed(&[9]).unwrap();
+        assert!(
+            reader.inbox() == [&taken[14..], &[9]].concat(),
+            "something else"
+        );
     }
 
     #[test]

@@ -24,7 +24,7 @@ unknown `STARLING_*` variable is refused if it resembles a setting, else noted.
 
 A file is refused if others than its user or the superuser can have written it, or put it into its
 directory. `./starling.toml`, and a file named without its whole path, can't set `start.program`,
-`log.file`, `rtiexec.listen`, `transport.listen`, `net.run_dir` and `saves.dir`. A program that has more rights than its user reads
+`log.file`, `rtiexec.listen`, `forwarder.listen`, `forwarder.upstream`, `transport.listen`, `net.run_dir` and `saves.dir`. A program that has more rights than its user reads
 neither variables nor files.
 
 In a file, `connect.address` is

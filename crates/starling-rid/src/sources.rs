@@ -142,6 +142,8 @@ const NOT_FROM_WORKING_DIRECTORY: &[&str] = &[
     "start.program",
     "log.file",
     "rtiexec.listen",
+    "forwarder.listen",
+    "forwarder.upstream",
     "transport.listen",
     "net.run_dir",
     "saves.dir",

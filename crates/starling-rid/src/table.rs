@@ -79,6 +79,12 @@ settings! {
         "Where rtiexec listens. 0.0.0.0:15160 lets other hosts connect.";
     RTIEXEC_IDLE_EXIT_S: f64 = "rtiexec.idle_exit_s", Kind::Number(0.0, DAY_S), "s", "0",
         "rtiexec ends after this long without connection and federation execution; 0: never.";
+    FORWARDER_UPSTREAM: Option<Endpoint> = "forwarder.upstream", Kind::Address, "", "",
+        "Where a forwarder (starling forwarder) hands on to what its federates send: an rtiexec, or another forwarder. Port 15160 if none is given.";
+    FORWARDER_LISTEN: Vec<Endpoint> = "forwarder.listen", Kind::Addresses, "", "127.0.0.1:15161",
+        "Where a forwarder listens, for federates and other forwarders. 0.0.0.0:15161 lets other hosts connect.";
+    FORWARDER_WINDOW_BYTES: u64 = "forwarder.window_bytes", Kind::Integer(1 << 16, 1 << 30), "bytes", "1048576",
+        "Of the stream of each federate behind a forwarder at most so many bytes, and one message, are on their way between the forwarder and the process that it hands on to, or wait in the one that receives them; so much can go in one round trip. For both processes, each for what it receives.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 30), "bytes", "268435456",
         "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
     LIMITS_HELLO_TIMEOUT_S: f64 = "limits.hello_timeout_s", Kind::Number(0.1, DAY_S), "s", "15",

@@ -7,11 +7,12 @@ use starling_core::{Check, Services};
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK,
-    LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES, LIMITS_FRAME_TIMEOUT_S,
-    LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES, LIMITS_SEND_QUEUE_BYTES,
-    LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX, RTIEXEC_IDLE_EXIT_S,
-    RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, SERVICES_DDM, SERVICES_MOM, SERVICES_RATES,
-    SERVICES_TIME, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_PATH, TRANSPORT_SHARED_MEMORY,
+    FORWARDER_WINDOW_BYTES, LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES,
+    LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES,
+    LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX,
+    RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, SERVICES_DDM,
+    SERVICES_MOM, SERVICES_RATES, SERVICES_TIME, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_PATH,
+    TRANSPORT_SHARED_MEMORY,
 };
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -64,6 +65,8 @@ pub struct Config {
     pub frame_timeout: Option<Duration>,
     /// Bytes that may wait for a receiver before its senders are held up.
     pub send_queue_bytes: usize,
+    /// Bytes of one federate that may be on their way from or to a forwarder, in either direction.
+    pub window_bytes: u64,
     /// A receiver that holds up its senders for this long is resigned.
     pub send_stall: Option<Duration>,
     /// A federate whose time waits for longer than this is named in the log.
@@ -112,6 +115,7 @@ impl Config {
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
+            window_bytes: settings.get(FORWARDER_WINDOW_BYTES),
             send_stall: some(time(LIMITS_SEND_STALL_S)),
             log_wait: some(time(LOG_WAIT_S)),
             saves: save_store(settings),

@@ -1,6 +1,8 @@
 //! One peer's connection.
 
 use crate::datagrams::Session;
+use crate::trunk::{Channel, Trunk};
+use crate::upstream::Relay;
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use starling_core::Counters;
@@ -88,6 +90,14 @@ pub(crate) struct Connection {
     pub sent: Instant,
     /// Why it is kept though silent, once that was logged.
     pub kept: Option<&'static str>,
+    /// It is a forwarder's, with the streams of its federates.
+    pub trunk: Option<Box<Trunk>>,
+    /// It is one of those, as long as it is there.
+    pub channel: Option<Channel>,
+    /// It was one from its beginning.
+    pub is_part: bool,
+    /// This process is a forwarder, and hands the stream on.
+    pub relay: Option<Box<Relay>>,
     registry: Arc<Registry>,
     token: Token,
 }
@@ -111,12 +121,34 @@ impl Connection {
         registry: &Arc<Registry>,
         now: Instant,
     ) -> io::Result<Self> {
-        let descriptor = &stream.as_raw_fd();
+        Self::over(Link::new(stream), token, registry, now)
+    }
+
+    /// The same of a link over which something was said already.
+    pub fn over(
+        link: Link,
+        token: Token,
+        registry: &Arc<Registry>,
+        now: Instant,
+    ) -> io::Result<Self> {
+        let descriptor = &link.stream().as_raw_fd();
         registry.register(&mut SourceFd(descriptor), token, Interest::READABLE)?;
-        let peer = stream.peer();
-        let (mut reader, writer) = Link::new(stream).split();
-        reader.admit_descriptors();
-        Ok(Self {
+        Ok(Self::of(link, token, registry, now))
+    }
+
+    /// A channel of a trunk.
+    pub fn part(trunk: &Self, channel: Channel, path: String, now: Instant) -> Self {
+        let link = Link::part(trunk.writer.stream());
+        let mut part = Self::of(link, trunk.token, &trunk.registry, now);
+        (part.path, part.local_pid, part.own_user) = (path, None, false);
+        (part.user, part.channel, part.is_part) = (None, Some(channel), true);
+        part
+    }
+
+    fn of(link: Link, token: Token, registry: &Arc<Registry>, now: Instant) -> Self {
+        let peer = link.stream().peer();
+        let (reader, writer) = link.split();
+        Self {
             reader: Some(reader),
             writer,
             listener: 0,
@@ -157,9 +189,13 @@ impl Connection {
             heard: now,
             sent: now,
             kept: None,
+            trunk: None,
+            channel: None,
+            is_part: false,
+            relay: None,
             registry: registry.clone(),
             token,
-        })
+        }
     }
 
     /// The state of its process, if that is known to run on this host.
@@ -172,9 +208,26 @@ impl Connection {
         self.local_pid.map(process_state)
     }
 
+    /// Bytes that were ever put on its stream, and how many of these have left.
+    pub fn written(&self) -> (u64, u64) {
+        let waits = self.writer.pending() as u64;
+        match &self.channel {
+            Some(channel) => (channel.sent() + waits, channel.taken()),
+            None => (self.writer.position(), self.writer.position() - waits),
+        }
+    }
+
+    /// Whether so much waits for it that who sends to it is to be held up; `most`: bytes, if it has a stream of its own.
+    pub fn is_full(&self, most: usize) -> bool {
+        match &self.channel {
+            Some(channel) => !channel.has_room() || self.writer.pending() > 0,
+            None => self.writer.pending() > most,
+        }
+    }
+
     /// Whether what it sends is to wait.
     pub fn must_wait(&self) -> bool {
-        self.in_work || self.held_by.is_some()
+        self.in_work || self.held_by.is_some() || self.relay.as_ref().is_some_and(|r| r.is_full())
     }
 
     /// What it tells of itself, once a second at most, where something has changed.
@@ -222,7 +275,8 @@ impl Connection {
 
     /// Writes what waits. What can't be written any more is dropped.
     pub fn flush(&mut self, now: Instant) {
-        if self.writer.pending() == 0 {
+        // What goes to a channel goes on its trunk, as its server puts it there.
+        if self.writer.pending() == 0 || self.is_part {
             return;
         }
         if self.write_failed.is_some() {
@@ -262,6 +316,9 @@ impl Connection {
 
     /// Ends the connection and the watching.
     pub fn end(&self) {
+        if self.is_part {
+            return;
+        }
         let stream = self.writer.stream();
         // An error means that it is not watched any more.
         let _ = self.registry.deregister(&mut SourceFd(&stream.as_raw_fd()));

@@ -10,6 +10,7 @@
 
 use crate::listening;
 use crate::server::Server;
+use crate::trunk::BY_A_FORWARDER;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 use starling_core::PeerId;
@@ -84,6 +85,9 @@ impl Server {
     fn new_session(&mut self, n: usize, now: Instant) -> Result<(u16, Secret), String> {
         if !self.config.datagrams {
             return Err("transport.best_effort = stream at rtiexec".into());
+        }
+        if self.connection(n).is_some_and(|c| c.is_part) {
+            return Err(BY_A_FORWARDER.into());
         }
         let listener = self.listener_for(n)?;
         let failed = |e: io::Error| format!("rtiexec has no socket for datagrams: {e}");
@@ -273,6 +277,7 @@ impl Server {
             for PeerId(receiver) in &receivers {
                 self.forward_best_effort(None, *receiver as usize, whole, now);
             }
+            self.deliver(None, whole, now);
         }
         self.receivers = receivers;
     }
@@ -305,6 +310,9 @@ impl Server {
         };
         if to.write_failed.is_some() {
             return;
+        }
+        if to.is_part {
+            return self.forward_to_channel(sender, receiver, frame, now);
         }
         let by_datagram = |s: &Session| s.open && s.outgoing.takes(frame.len());
         if to.session.as_deref().is_some_and(by_datagram) {

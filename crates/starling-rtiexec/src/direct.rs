@@ -11,6 +11,7 @@
 
 use crate::connection::Connection;
 use crate::server::{Ending, Server};
+use crate::trunk::BY_A_FORWARDER;
 use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
 use starling_net::{Endpoint, random_secret};
 use starling_wire::{LinkNotice, LinkRequest};
@@ -181,6 +182,9 @@ impl Server {
         self.end_links(n);
         if self.config.links == Links::None {
             return Err("transport.path = forwarder at rtiexec".into());
+        }
+        if self.connection(n).is_some_and(|c| c.is_part) {
+            return Err(BY_A_FORWARDER.into());
         }
         // It may have been resigned while this was on its way.
         let member = self.executive.member_of(PeerId(n as u64));

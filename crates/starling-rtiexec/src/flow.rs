@@ -5,7 +5,7 @@
 //! Invariants: bytes waiting for one receiver stay below `limits.send_queue_bytes` plus one
 //! message, or 16 KiB of messages, of each sender, with control messages below 16 times that plus what one request leads
 //! to; nothing reliable is dropped while the receiver lives. A sender whose own message found a full receiver is not
-//! read until that receiver's queue is half empty; the links' own buffers then slow it down. A federate reads its links
+//! read until that receiver's queue is half empty (of one behind a forwarder: until its channel has room); the links' own buffers then slow it down. A federate reads its links
 //! while it waits to send, so two senders can't hold each other up for ever. Who is held is not
 //! judged for its silence, because it is this process that doesn't listen.
 
@@ -54,6 +54,14 @@ impl Server {
                 return;
             }
         }
+        self.hold(sender, receiver, now);
+    }
+
+    /// A sender is not read until a receiver has room again.
+    pub(crate) fn hold(&mut self, sender: usize, receiver: usize, now: Instant) {
+        let Some(to) = self.connection(receiver) else {
+            return;
+        };
         to.full_since.get_or_insert(now);
         if !to.holds.contains(&sender) {
             to.holds.push(sender);
@@ -65,9 +73,10 @@ impl Server {
 
     /// Lets the senders go that `receiver` has held, if there is room again or it is gone.
     pub(crate) fn release(&mut self, receiver: usize) {
+        self.acknowledge(receiver);
         let half = self.config.send_queue_bytes / 2;
         let held = match self.connection(receiver) {
-            Some(to) if to.holds.is_empty() || to.writer.pending() > half => return,
+            Some(to) if to.holds.is_empty() || to.is_full(half) => return,
             Some(to) => {
                 to.full_since = None;
                 if std::mem::take(&mut to.slow_told) {

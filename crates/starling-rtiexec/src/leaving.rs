@@ -32,6 +32,10 @@ impl Drop for Leaving {
 impl Server {
     /// Ends a connection when its peer has been told why.
     pub(crate) fn let_leave(&mut self, n: usize, connection: Box<Connection>) {
+        if connection.is_part {
+            // Its forwarder tells it.
+            return;
+        }
         let now = Instant::now();
         let told = connection.writer.pending() == 0;
         // A stranger has nothing to lose that would have to be explained.

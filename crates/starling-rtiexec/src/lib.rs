@@ -26,7 +26,9 @@ mod seats;
 mod server;
 mod slots;
 mod timers;
+mod trunk;
 mod turns;
+mod upstream;
 mod waits;
 
 pub use config::{Config, save_store};

@@ -10,7 +10,7 @@ use starling_core::{
 };
 use starling_net::LinkReader;
 use starling_wire::{
-    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, is_best_effort,
+    EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, is_best_effort, is_on_trunk,
     may_bring_modules, may_relay, put_from_executive, put_welcome, read_data, split_frame,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,13 +19,13 @@ use std::time::Instant;
 use tracing::{debug, info, warn};
 
 /// A buffer this large is written while the round goes on, so that its receiver can start.
-const EAGER_BYTES: usize = 256 * 1024;
+pub(crate) const EAGER_BYTES: usize = 256 * 1024;
 /// So much of data is forwarded at once, or one message.
 const RUN_BYTES: usize = 16 * 1024;
 /// More than a frame takes that is relayed within another.
 const RELAY_HEAD_BYTES: usize = 64;
 /// Before a peer has joined its messages are small, but for those with modules.
-const SMALL_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const SMALL_BYTES_MAX: usize = 64 * 1024;
 
 impl Server {
     /// Handles what has come, as far as it is whole and the turn is not over.
@@ -36,6 +36,12 @@ impl Server {
         turn: &mut Turn,
         now: Instant,
     ) -> Result<(), Ending> {
+        if self.is_upstream(n) {
+            return self.take_down(reader, now);
+        }
+        if self.upstream.is_some() && self.connection(n).is_some_and(|c| c.trunk.is_none()) {
+            return self.hand_on(n, reader, now);
+        }
         let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
         while let Some(connection) = self.connection(n) {
             if connection.must_wait() || turn.is_over() {
@@ -83,6 +89,7 @@ impl Server {
                 break;
             };
             match read_data(frame).filter(|_| known) {
+                None if known && is_on_trunk(frame) => self.trunk_frame(n, frame, now)?,
                 Some(data) => {
                     let data = data.map_err(|e| fault(e.to_string()))?;
                     let mut receivers = std::mem::take(&mut self.receivers);
@@ -93,11 +100,12 @@ impl Server {
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
                         if !best_effort {
-                            self.forward(n, to, frame, now)
+                            self.forward(Some(n), to, frame, now)
                         } else {
                             self.forward_best_effort(Some(n), to, frame, now)
                         }
                     }
+                    self.deliver(Some(n), &reader.inbox()[..size], now);
                     if best_effort {
                         self.note_streamed(n, reader.position() + size as u64);
                     }
@@ -169,8 +177,9 @@ impl Server {
         self.take_outputs();
         let run = run.map_err(|e| Ending::Fault(e.to_string()))?;
         for PeerId(receiver) in &receivers {
-            self.forward(n, *receiver as usize, &inbox[..run], now);
+            self.forward(Some(n), *receiver as usize, &inbox[..run], now);
         }
+        self.deliver(Some(n), &inbox[..run], now);
         self.receivers = receivers;
         if run == 0 {
             return Ok(false);
@@ -210,19 +219,31 @@ impl Server {
         Ok(())
     }
 
-    fn forward(&mut self, sender: usize, receiver: usize, bytes: &[u8], now: Instant) {
+    /// Puts frames on a receiver's stream. When that was done for all that they go to, [`Server::deliver`] is to be called.
+    pub(crate) fn forward(
+        &mut self,
+        sender: Option<usize>,
+        receiver: usize,
+        bytes: &[u8],
+        now: Instant,
+    ) {
         let Some(to) = self.connection(receiver) else {
             return;
         };
         if to.write_failed.is_some() {
             return;
         }
+        if to.is_part {
+            return self.forward_to_channel(sender, receiver, bytes, now);
+        }
         to.writer.append(bytes);
         if to.writer.pending() >= EAGER_BYTES && to.writable {
             to.flush(now);
         }
         self.mark_dirty(receiver);
-        self.check_room(sender, receiver, now);
+        if let Some(sender) = sender {
+            self.check_room(sender, receiver, now);
+        }
     }
 
     pub(crate) fn mark_dirty(&mut self, n: usize) {
@@ -252,7 +273,10 @@ impl Server {
         match connection.local_pid {
             // The system knows better than the peer.
             Some(pid) => info.pid = pid,
-            None if info.host == about.host && is_loopback(&connection.path) => {
+            None if !connection.is_part
+                && info.host == about.host
+                && is_loopback(&connection.path) =>
+            {
                 connection.claimed_pid = Some(info.pid);
             }
             None => {}

@@ -12,6 +12,7 @@
 use crate::connection::Connection;
 use crate::direct::DIRECT;
 use crate::server::{Ending, Server};
+use crate::trunk::BY_A_FORWARDER;
 use starling_core::message::{FederationStatus, Path};
 use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
 use starling_net::{Descriptors, LinkReader};
@@ -63,6 +64,14 @@ impl Server {
         now: Instant,
     ) -> Result<(), Ending> {
         match request {
+            LinkRequest::Offer { number } if self.connection(n).is_some_and(|c| c.is_part) => {
+                // Its forwarder passes no descriptors.
+                let why = BY_A_FORWARDER.to_owned();
+                if let Some(connection) = self.connection(n) {
+                    connection.unshared.clone_from(&why);
+                }
+                self.tell(n, &LinkNotice::Refused { number, why }, None);
+            }
             LinkRequest::Offer { number } => {
                 let Some(descriptors) = reader.take_descriptors() else {
                     let why = "malformed message: it offers memory without the descriptors";

@@ -15,6 +15,7 @@ use crate::modules::Workshop;
 use crate::seats::Seats;
 use crate::slots::Slots;
 use crate::turns::{Turn, is_round_over};
+use crate::upstream::Upstream;
 use mio::{Events, Interest, Poll, Registry};
 use starling_core::message::{FromExecutive, PeerInfo};
 use starling_core::{Executive, PeerId};
@@ -48,6 +49,8 @@ pub enum Ended {
     Stopped(String),
     /// Nobody needed it; the lock is to be held until the process is gone.
     Idle(Option<Lock>),
+    /// It is a forwarder, and whom it handed on to is gone, for this reason.
+    Lost(String),
 }
 
 /// Ends a server from another thread.
@@ -147,6 +150,12 @@ pub struct Server {
     /// Those on whose streams something was put by the message in hand.
     pub(crate) written: Vec<usize>,
     pub(crate) about: PeerInfo,
+    /// Trunks that the data in hand goes to.
+    pub(crate) trunks: Vec<usize>,
+    /// Frames on their way from one connection's buffer to another's; kept for its memory.
+    pub(crate) in_hand: Vec<u8>,
+    /// Where what comes is handed on; none: here is the executive.
+    pub(crate) upstream: Option<Upstream>,
 }
 
 /// Why a connection ends.
@@ -217,6 +226,9 @@ impl Server {
                 version: env!("CARGO_PKG_VERSION").into(),
                 path: String::new(),
             },
+            trunks: Vec::new(),
+            in_hand: Vec::new(),
+            upstream: None,
         })
     }
 
@@ -318,14 +330,19 @@ impl Server {
                     mio::Token(n) => self.note(n, event, now),
                 }
             }
+            if stop.is_none() {
+                self.round(now);
+                stop = self.stopping.take();
+            }
             if let Some(by) = stop {
-                self.say_farewell(&by);
+                info!("ended by {by}");
+                let program = self.about.program.clone();
+                self.say_farewell(format!("{program} was ended by {by}"));
                 return Ok(Ended::Stopped(by));
             }
-            self.round(now);
-            if let Some(by) = self.stopping.take() {
-                self.say_farewell(&by);
-                return Ok(Ended::Stopped(by));
+            if let Some(why) = self.upstream.as_mut().and_then(|up| up.lost.take()) {
+                self.say_farewell(format!("the forwarder has lost its way to rtiexec: {why}"));
+                return Ok(Ended::Lost(why));
             }
             if self.starved && (std::mem::take(&mut self.freed) || now >= next_tick) {
                 self.accept(now);
@@ -352,7 +369,7 @@ impl Server {
             return Vec::new();
         };
         match self.listeners.get(connection.listener) {
-            Some((_, Some(token))) if !challenge.is_empty() => {
+            Some((_, Some(token))) if !connection.is_part && !challenge.is_empty() => {
                 let answer = token.answer(challenge, connection.writer.stream());
                 answer.unwrap_or_default()
             }
@@ -402,6 +419,10 @@ impl Server {
                 match Connection::new(stream, mio::Token(n), &self.registry, now) {
                     Ok(mut connection) => {
                         connection.listener = i;
+                        // A forwarder can't hand them on.
+                        if let (None, Some(reader)) = (&self.upstream, &mut connection.reader) {
+                            reader.admit_descriptors();
+                        }
                         debug!("connected: {}", connection.path);
                         self.connections.put(connection);
                         self.queue(n);
@@ -458,11 +479,22 @@ impl Server {
     }
 
     fn write_all(&mut self, now: Instant) {
+        // What goes to channels is put on their trunks.
+        for at in 0.. {
+            let Some(&n) = self.dirty.get(at) else { break };
+            if self.connection(n).is_some_and(|c| c.is_part) {
+                self.flush_channel(n, now);
+                self.release(n);
+            }
+        }
         for n in std::mem::take(&mut self.dirty) {
             let Some(connection) = self.connection(n) else {
                 continue;
             };
             connection.dirty = false;
+            if connection.is_part {
+                continue;
+            }
             if connection.session.is_some() {
                 self.send_bundled(n);
             }
@@ -501,8 +533,12 @@ impl Server {
             // It is this process that does not listen.
             connection.heard = now;
         }
+        let is_part = connection.is_part;
         if connection.session.is_some() && result.is_ok() {
             self.take_kept(n, now);
+        }
+        if is_part {
+            self.grant(n);
         }
         let Some(connection) = self.connection(n) else {
             return;
@@ -594,25 +630,29 @@ impl Server {
             return;
         };
         warn!("cut off: {}: {why}", connection.name());
-        if connection.info.is_some() {
+        let is_part = connection.is_part;
+        if connection.info.is_some() && !is_part {
             let told = FromExecutive::Removed(why.to_owned());
             connection.writer.discard_unbegun();
             put_from_executive(connection.writer.out(), &told);
             connection.flush(Instant::now());
         }
-        if let Some(connection) = self.take(n, why) {
+        if let Some(connection) = self.take(n, why, why) {
             self.let_leave(n, connection);
         }
     }
 
     fn end(&mut self, n: usize, why: &str) {
-        if let Some(connection) = self.take(n, why) {
+        if let Some(connection) = self.take(n, why, "") {
             connection.end();
         }
     }
 
-    /// Takes a connection out; for everybody else it has ended.
-    fn take(&mut self, n: usize, why: &str) -> Option<Box<Connection>> {
+    /// Takes a connection out; for everybody else it has ended. `told`: what its federate is to be told of it, if it is
+    /// a channel of a trunk.
+    pub(crate) fn take(&mut self, n: usize, why: &str, told: &str) -> Option<Box<Connection>> {
+        self.end_parts(n, why, told);
+        self.end_relay(n, why);
         self.unseat(n);
         self.end_links(n);
         self.close_session(n);
@@ -638,12 +678,15 @@ impl Server {
     }
 
     /// Tells every federate that this is the end, and gives what waits a moment to leave.
-    fn say_farewell(&mut self, by: &str) {
-        info!("ended by {by}");
+    fn say_farewell(&mut self, why: String) {
         self.listeners.clear();
-        let told = FromExecutive::Removed(format!("rtiexec was ended by {by}"));
+        if let Some(up) = self.upstream.as_ref().map(|up| up.n) {
+            self.end(up, "it has ended");
+        }
+        let told = FromExecutive::Removed(why);
         let end = Instant::now() + FAREWELL;
-        for connection in self.connections.iter_mut() {
+        // Federates behind a trunk are told by their forwarder.
+        for connection in self.connections.iter_mut().filter(|c| !c.is_part) {
             if connection.info.is_some() && connection.write_failed.is_none() {
                 put_from_executive(connection.writer.out(), &told);
             }
@@ -651,7 +694,8 @@ impl Server {
         }
         let mut events = Events::with_capacity(64);
         loop {
-            let waits = |c: &Connection| c.write_failed.is_none() && c.writer.pending() > 0;
+            let waits =
+                |c: &Connection| !c.is_part && c.write_failed.is_none() && c.writer.pending() > 0;
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.connections.iter_mut().any(|c| waits(c)) {
                 break;

@@ -1,7 +1,7 @@
 //! What happens by the clock: heartbeats, judgement of the silent, ending when idle.
 
 use crate::connection::Connection;
-use crate::liveness::{Signs, Verdict, judge};
+use crate::liveness::{Paused, Signs, Verdict, judge};
 use crate::server::{Ended, Server};
 use starling_net::Lock;
 use starling_wire::put_heartbeat;
@@ -22,7 +22,9 @@ impl Server {
         let pause = self.tick_interval() + self.config.heartbeat;
         self.attention.look(now, pause);
         for n in self.connections.numbers().collect::<Vec<_>>() {
-            if let Some(reason) = self.check_stall(n, now) {
+            if !self.is_upstream(n)
+                && let Some(reason) = self.check_stall(n, now)
+            {
                 self.remove(n, &reason);
                 continue;
             }
@@ -68,9 +70,14 @@ impl Server {
 
     fn beat(&mut self, n: usize, now: Instant) {
         let heartbeat = self.config.heartbeat;
+        let by_rtiexec = self.upstream.is_some() && !self.is_upstream(n);
         let Some(connection) = self.connection(n) else {
             return;
         };
+        // That of a federate comes from rtiexec: it is to learn whether that one is there.
+        if by_rtiexec && connection.trunk.is_none() {
+            return;
+        }
         let quiet = now.duration_since(connection.sent) >= heartbeat;
         if connection.info.is_some() && quiet && connection.writer.pending() == 0 {
             put_heartbeat(connection.writer.out());
@@ -80,7 +87,13 @@ impl Server {
 
     fn silence(&mut self, n: usize, now: Instant) -> Option<Verdict> {
         let (timeout, heartbeat) = (self.config.timeout, self.config.heartbeat);
-        let (hello_timeout, paused) = (self.config.hello_timeout, self.config.paused);
+        let hello_timeout = self.config.hello_timeout;
+        // As federates do with rtiexec: one that is only stopped may go on.
+        let paused = if self.is_upstream(n) {
+            Paused::Keep
+        } else {
+            self.config.paused
+        };
         let heard = self.connection(n)?.heard;
         let silent = now.duration_since(self.attention.from(heard));
         let connection = self.connection(n)?;
@@ -88,7 +101,13 @@ impl Server {
             Some(_) => timeout,
             None => hello_timeout,
         };
-        if silent < limit || connection.must_wait() || connection.readable || connection.queued {
+        // That of a channel is its forwarder's to judge.
+        if connection.is_part
+            || silent < limit
+            || connection.must_wait()
+            || connection.readable
+            || connection.queued
+        {
             return None;
         }
         if connection.info.is_none() {
@@ -116,7 +135,8 @@ impl Server {
         let (true, Some(limit)) = (self.config.by_itself, self.config.idle_exit) else {
             return;
         };
-        let undecided = |c: &Connection| c.info.is_some() && c.member.is_none();
+        let undecided =
+            |c: &Connection| c.info.is_some() && c.member.is_none() && c.trunk.is_none();
         if self.connections.iter_mut().any(|c| undecided(c)) {
             self.empty_since.clear();
             return;

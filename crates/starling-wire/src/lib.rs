@@ -15,6 +15,7 @@ mod greeting;
 #[macro_use]
 mod messages;
 mod peers;
+mod trunk;
 
 pub use codec::WireError;
 pub use data::{DataFrame, PlainFrames, put_data, read_data, read_plain, run_of_data};
@@ -34,3 +35,4 @@ pub use messages::saved::{
 pub use peers::{
     LinkNotice, LinkRequest, OnLink, put_link_notice, put_link_request, put_on_link, read_on_link,
 };
+pub use trunk::{FIRST_ROOM, OnTrunk, is_on_trunk, put_deliver, put_on_trunk, read_on_trunk};

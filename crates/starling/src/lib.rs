@@ -50,7 +50,7 @@ mod window;
 pub use ambassador::{CallbackModel, RtiAmbassador};
 pub use delivery::FederateAmbassador;
 pub use notes::note;
-pub use query::{Reply, query};
+pub use query::{Reply, greet, query};
 pub use starling_core::message::{AttributeRegions, FederationInformation, ResignAction};
 pub use starling_core::{
     AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,

@@ -2,7 +2,7 @@
 
 use crate::handshake::{OpenError, Opening};
 use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
-use starling_net::{Link, Waiter, find};
+use starling_net::{Endpoint, Link, Waiter, dial, find};
 use starling_rid::{CONNECT_TIMEOUT_S, Settings};
 use starling_wire::{Frame, put_to_executive, split_frame};
 use std::time::{Duration, Instant};
@@ -51,6 +51,30 @@ pub fn query(settings: &Settings, program: &str, question: &ToExecutive) -> Resu
     asked.map_err(|e| match e.with(&whom) {
         OpenError::Ended(why) | OpenError::Refused(why) => why,
     })
+}
+
+/// Connects to an rtiexec, or a forwarder, at this address, and shakes hands as `program`: the link, and what
+/// the other end says of itself.
+///
+/// # Errors
+/// None is there, or it refuses: a text that says so.
+pub fn greet(to: &Endpoint, program: &str, timeout: Duration) -> Result<(Link, PeerInfo), String> {
+    let whom = format!("rtiexec at {to}");
+    let failed = |e: String| format!("{whom} can't be reached: {e}");
+    let deadline = Instant::now() + timeout;
+    let stream = dial(to, timeout).map_err(|e| failed(e.to_string()))?;
+    let waiter = Waiter::new().map_err(|e| format!("no wake-up descriptor: {e}"))?;
+    let mut link = Link::new(stream);
+    let mut opening = Opening {
+        reader: &mut link.reader,
+        writer: &mut link.writer,
+        waiter: &waiter,
+        deadline,
+    };
+    match opening.shake_hands(None, Some(program)) {
+        Ok(welcome) => Ok((link, welcome.info)),
+        Err(OpenError::Ended(why) | OpenError::Refused(why)) => Err(failed(why)),
+    }
 }
 
 /// The first message of the executive in the inbox, whatever else comes before it.

@@ -87,6 +87,7 @@ impl Running {
         match self.thread.take().unwrap().join().unwrap() {
             Ended::Stopped(_) => "Stopped",
             Ended::Idle(_) => "Idle",
+            Ended::Lost(_) => "Lost",
         }
     }
 }

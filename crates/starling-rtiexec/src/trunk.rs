@@ -1,0 +1,357 @@
+//! Trunks that end here: connections of forwarders, each with the streams of its federates.
+//!
+//! Each channel of a trunk is a connection like those of federates that come by themselves, but for the bytes:
+//! what comes on it is fed to its reader, what goes to it is taken from its writer and put on the trunk. So the
+//! rest of the server does not know which it has.
+//!
+//! Invariants: data that goes to several channels of one trunk stands on it once, also for those that have no room
+//! left, but then its sender is held until they have (`flow`); what else goes to such a channel waits for room, and
+//! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end.
+
+use crate::connection::Connection;
+use crate::messages::EAGER_BYTES;
+use crate::server::{Ending, Server};
+use starling_core::{BY_FORWARDER, NAME_BYTES_MAX};
+use starling_wire::{FIRST_ROOM, OnTrunk, put_deliver, put_on_trunk, read_on_trunk};
+use std::collections::HashMap;
+use std::time::Instant;
+use tracing::{debug, info};
+
+/// So many federates come by one forwarder.
+const CHANNELS_MAX: usize = 4096;
+/// What is taken from one channel before others of the trunk have their turn.
+const PIECE_BYTES: usize = 64 * 1024;
+/// Why a federate has no links of its own.
+pub(crate) const BY_A_FORWARDER: &str = "it comes by a forwarder";
+
+/// A connection that is a trunk.
+#[derive(Default)]
+pub(crate) struct Trunk {
+    /// The connections of its channels.
+    channels: HashMap<u64, usize>,
+    /// The last that was opened.
+    last: u64,
+    /// Those that the frames in hand go to.
+    receivers: Vec<u64>,
+}
+
+/// What makes a connection a channel of a trunk.
+pub(crate) struct Channel {
+    /// The connection of the trunk.
+    pub trunk: usize,
+    /// Its number there.
+    id: u64,
+    /// Bytes that were put on the trunk for it, and how many may be.
+    sent: u64,
+    room: u64,
+    /// Bytes that have come, and how many may.
+    received: u64,
+    granted: u64,
+}
+
+impl Channel {
+    pub fn has_room(&self) -> bool {
+        self.sent < self.room
+    }
+
+    /// Bytes that were put on the trunk for it and have room there.
+    pub fn taken(&self) -> u64 {
+        self.sent.min(self.room)
+    }
+
+    /// Bytes that were.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+}
+
+impl Server {
+    /// A connection is a trunk from now on.
+    pub(crate) fn begin_trunk(&mut self, n: usize) -> Result<(), Ending> {
+        let Some(connection) = self.connection(n) else {
+            return Ok(());
+        };
+        if connection.member.is_some() || connection.trunk.is_some() {
+            return Err(Ending::Fault(
+                "malformed message: a federate, or a trunk, becomes no trunk".into(),
+            ));
+        }
+        connection.trunk = Some(Box::default());
+        info!("a forwarder: {}", connection.name());
+        Ok(())
+    }
+
+    /// A forwarder says something on its trunk.
+    pub(crate) fn trunk_frame(
+        &mut self,
+        n: usize,
+        frame: &[u8],
+        now: Instant,
+    ) -> Result<(), Ending> {
+        let fault = |what: String| Err(Ending::Fault(format!("malformed message: {what}")));
+        let said = match read_on_trunk(frame) {
+            Some(Ok(said)) => said,
+            Some(Err(error)) => return fault(error.to_string()),
+            None => return Ok(()),
+        };
+        if said == OnTrunk::Begin {
+            return self.begin_trunk(n);
+        }
+        let Some(trunk) = self.connection(n).and_then(|c| c.trunk.as_mut()) else {
+            return fault("a channel of what is no trunk".into());
+        };
+        match said {
+            OnTrunk::Open { channel, path } => {
+                if channel <= trunk.last {
+                    return fault(format!("channel {channel} behind channel {}", trunk.last));
+                }
+                if path.len() > NAME_BYTES_MAX {
+                    return fault("a path of too many bytes".into());
+                }
+                trunk.last = channel;
+                if trunk.channels.len() == CHANNELS_MAX {
+                    let why = format!("{CHANNELS_MAX} federates come by this forwarder already");
+                    self.put_on_trunk(n, &OnTrunk::Close { channel, why: &why });
+                } else {
+                    self.open_channel(n, channel, path, now);
+                }
+            }
+            OnTrunk::Bytes { channel, bytes } => {
+                // It may have been ended from this side meanwhile.
+                let Some(at) = trunk.channels.get(&channel).copied() else {
+                    return Ok(());
+                };
+                let connection = self.connection(at);
+                let Some((reader, part)) =
+                    connection.and_then(|c| Some((c.reader.as_mut()?, c.channel.as_mut()?)))
+                else {
+                    return Ok(());
+                };
+                part.received += bytes.len() as u64;
+                if part.received > part.granted {
+                    return fault(format!("more of channel {channel} than it has room for"));
+                }
+                if let Err(error) = reader.feed(bytes) {
+                    self.remove(at, &error.to_string());
+                    return Ok(());
+                }
+                if let Some(connection) = self.connection(at) {
+                    connection.heard = now;
+                }
+                self.queue(at);
+            }
+            OnTrunk::Close { channel, why } => {
+                let at = trunk.channels.get(&channel).copied();
+                if let Some((at, connection)) = at.and_then(|at| Some((at, self.connection(at)?))) {
+                    // What has come of it is still to be handled.
+                    let why: String = why.chars().take(NAME_BYTES_MAX).collect();
+                    connection.write_failed = Some(why);
+                    connection.writer.discard();
+                    (connection.readable, connection.closing) = (true, true);
+                    self.queue(at);
+                }
+            }
+            OnTrunk::Room { channel, position } => {
+                let at = trunk.channels.get(&channel).copied();
+                let connection = at.and_then(|at| self.connection(at));
+                if let (Some(at), Some(part)) = (at, connection.and_then(|c| c.channel.as_mut())) {
+                    part.room = part.room.max(position);
+                    self.flush_channel(at, now);
+                    self.release(at);
+                }
+            }
+            OnTrunk::Begin
+            | OnTrunk::Deliver { .. }
+            | OnTrunk::Member { .. }
+            | OnTrunk::NoMember { .. } => {
+                return fault("what is not a forwarder's to say".into());
+            }
+        }
+        Ok(())
+    }
+
+    fn open_channel(&mut self, trunk: usize, id: u64, path: &str, now: Instant) {
+        let number = self.connections.next();
+        let Some(by) = self.connection(trunk) else {
+            return;
+        };
+        let path = format!("{path}{BY_FORWARDER}{}", by.path);
+        let channel = Channel {
+            trunk,
+            id,
+            sent: 0,
+            room: FIRST_ROOM,
+            received: 0,
+            granted: FIRST_ROOM,
+        };
+        let connection = Connection::part(by, channel, path, now);
+        debug!("connected: {}", connection.path);
+        if let Some(trunk) = &mut by.trunk {
+            trunk.channels.insert(id, number);
+        }
+        self.connections.put(connection);
+        self.grant(number);
+    }
+
+    pub(crate) fn put_on_trunk(&mut self, trunk: usize, said: &OnTrunk<'_>) {
+        if let Some(connection) = self.connection(trunk)
+            && connection.write_failed.is_none()
+        {
+            put_on_trunk(connection.writer.out(), said);
+            self.mark_dirty(trunk);
+        }
+    }
+
+    /// Lets the stream of a channel go on by as much as was handled of it.
+    pub(crate) fn grant(&mut self, n: usize) {
+        let window = self.config.window_bytes;
+        // A forwarder hands on what it has of a message.
+        let longest = match self.upstream {
+            Some(_) => 0,
+            None => self.config.frame_bytes_max as u64,
+        };
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        let (Some(channel), Some(reader)) = (&mut connection.channel, &connection.reader) else {
+            return;
+        };
+        // One message that is longer than that must have come before it can be handled.
+        let whole = reader.inbox().first_chunk::<4>();
+        let whole = whole.map_or(0, |length| 4 + u64::from(u32::from_le_bytes(*length)));
+        let position = reader.position() + window.max(whole.min(longest));
+        if position >= channel.granted + window / 4 {
+            channel.granted = position;
+            let (trunk, channel) = (channel.trunk, channel.id);
+            self.put_on_trunk(trunk, &OnTrunk::Room { channel, position });
+        }
+    }
+
+    /// Puts on the trunk what waits for a channel, as far as it has room.
+    pub(crate) fn flush_channel(&mut self, n: usize, now: Instant) {
+        let mut frames = std::mem::take(&mut self.in_hand);
+        while let Some((trunk, id)) = self.take_piece(n, &mut frames, now) {
+            if let Some(to) = self.connection(trunk)
+                && to.write_failed.is_none()
+            {
+                put_deliver(to.writer.out(), &[id], &frames);
+                self.mark_dirty(trunk);
+            }
+        }
+        self.in_hand = frames;
+    }
+
+    fn take_piece(&mut self, n: usize, frames: &mut Vec<u8>, now: Instant) -> Option<(usize, u64)> {
+        let connection = self.connection(n)?;
+        let channel = connection.channel.as_mut()?;
+        if connection.writer.pending() == 0 || !channel.has_room() {
+            return None;
+        }
+        let room = usize::try_from(channel.room - channel.sent).unwrap_or(usize::MAX);
+        frames.clear();
+        let taken = connection
+            .writer
+            .take_frames(room.min(PIECE_BYTES), |some| frames.extend_from_slice(some));
+        channel.sent += taken as u64;
+        connection.sent = now;
+        Some((channel.trunk, channel.id))
+    }
+
+    /// Data for a channel: put on the trunk by [`Server::deliver`], once for all that have room.
+    pub(crate) fn forward_to_channel(
+        &mut self,
+        sender: Option<usize>,
+        receiver: usize,
+        frames: &[u8],
+        now: Instant,
+    ) {
+        // Nothing overtakes what waits.
+        self.flush_channel(receiver, now);
+        let Some(connection) = self.connection(receiver) else {
+            return;
+        };
+        let Some(channel) = &mut connection.channel else {
+            return;
+        };
+        if connection.writer.pending() > 0 {
+            connection.writer.append(frames);
+            if let Some(sender) = sender {
+                self.hold(sender, receiver, now);
+            }
+            return;
+        }
+        channel.sent += frames.len() as u64;
+        connection.sent = now;
+        let (trunk, id, has_room) = (channel.trunk, channel.id, channel.has_room());
+        if let (Some(sender), false) = (sender, has_room) {
+            self.hold(sender, receiver, now);
+        }
+        if let Some(connection) = self.connection(trunk)
+            && let Some(state) = &mut connection.trunk
+        {
+            let first = state.receivers.is_empty();
+            state.receivers.push(id);
+            if first {
+                self.trunks.push(trunk);
+            }
+        }
+    }
+
+    /// Puts data on the trunks of those whom it was forwarded to.
+    #[inline]
+    pub(crate) fn deliver(&mut self, sender: Option<usize>, frames: &[u8], now: Instant) {
+        if !self.trunks.is_empty() {
+            self.deliver_on_trunks(sender, frames, now);
+        }
+    }
+
+    fn deliver_on_trunks(&mut self, sender: Option<usize>, frames: &[u8], now: Instant) {
+        while let Some(n) = self.trunks.pop() {
+            let Some(connection) = self.connection(n) else {
+                continue;
+            };
+            let Some(trunk) = &mut connection.trunk else {
+                continue;
+            };
+            let receivers = std::mem::take(&mut trunk.receivers);
+            if connection.write_failed.is_none() {
+                put_deliver(connection.writer.out(), &receivers, frames);
+            }
+            // For its memory.
+            trunk.receivers = receivers;
+            trunk.receivers.clear();
+            if connection.writer.pending() >= EAGER_BYTES && connection.writable {
+                connection.flush(now);
+            }
+            self.mark_dirty(n);
+            if let Some(sender) = sender {
+                self.check_room(sender, n, now);
+            }
+        }
+    }
+
+    /// A connection is taken out: if it is a channel, the forwarder ends it, and tells its federate this;
+    /// if it is a trunk, its channels end.
+    pub(crate) fn end_parts(&mut self, n: usize, why: &str, told: &str) {
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        if let Some(Channel { trunk, id, .. }) = connection.channel.take() {
+            if let Some(trunk) = self.connection(trunk).and_then(|c| c.trunk.as_mut()) {
+                trunk.channels.remove(&id);
+            }
+            let said = OnTrunk::Close {
+                channel: id,
+                why: told,
+            };
+            self.put_on_trunk(trunk, &said);
+        } else if let Some(trunk) = connection.trunk.take() {
+            let mut channels: Vec<usize> = trunk.channels.into_values().collect();
+            // Whatever order the map has.
+            channels.sort_unstable();
+            for n in channels {
+                self.closed(n, &format!("its forwarder is gone ({why})"));
+            }
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! A forwarder: the server without an executive, which hands the streams of its federates on to rtiexec, or to
+//! another forwarder, over one connection (`trunk`).
+//!
+//! What federates say goes there as it comes, but for what is meant for this process. What comes from there
+//! comes once for all federates to whom it goes.
+//!
+//! Invariants: of a federate at most `forwarder.window_bytes`, and one message, are on their way in either
+//! direction, or here; a federate that does not read holds up nobody else, and neither does the trunk but for
+//! those that send on it; when the trunk is gone, so are all federates, with the reason.
+
+use crate::connection::Connection;
+use crate::messages::SMALL_BYTES_MAX;
+use crate::server::{Ending, Server};
+use crate::{Config, direct::Links};
+use mio::Token;
+use starling_core::NAME_BYTES_MAX;
+use starling_core::message::{FromExecutive, PeerInfo};
+use starling_net::{Link, LinkReader};
+use starling_wire::{
+    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, WireError, is_on_trunk, put_on_trunk,
+    read_on_trunk, split_frame,
+};
+use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
+use tracing::{debug, info};
+
+/// What is put on the trunk of one federate before others have their turn.
+const PIECE_BYTES: usize = 32 * 1024;
+
+/// Where what federates say is handed on.
+pub(crate) struct Upstream {
+    /// The connection.
+    pub n: usize,
+    /// The connections whose streams go there, by their channels.
+    channels: HashMap<u64, usize>,
+    last: u64,
+    /// Why it is gone.
+    pub lost: Option<String>,
+}
+
+/// How a federate's stream is handed on.
+pub(crate) struct Relay {
+    /// Its channel.
+    id: u64,
+    /// Bytes that were handed on, and how many may be.
+    sent: u64,
+    room: u64,
+    /// What is still to come of the frame of which a part was handed on.
+    rest: usize,
+    /// Bytes that came for it, and how many may.
+    received: u64,
+    granted: u64,
+    /// Of those that wait to be written: where they end among all that is written, and in what came.
+    waiting: VecDeque<(u64, u64)>,
+}
+
+/// What is to be done with what a federate has said.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    /// So many bytes are handed on, behind which so many of a frame are missing.
+    HandOn(usize, usize),
+    /// The frame with which it begins is for this process.
+    Own,
+    /// More must come.
+    Wait,
+}
+
+impl Relay {
+    /// Whether nothing more of it may be handed on now.
+    pub(crate) fn is_full(&self) -> bool {
+        self.sent >= self.room
+    }
+
+    /// What to do with the inbox: `most` bytes of it may be handed on.
+    fn next(&self, inbox: &[u8], most: usize) -> Result<Next, WireError> {
+        next(self.rest, inbox, most.min(inbox.len()))
+    }
+}
+
+/// `rest`: bytes of a frame that has begun before.
+fn next(rest: usize, inbox: &[u8], most: usize) -> Result<Next, WireError> {
+    let mut at = rest;
+    while at < most {
+        let own = match inbox[at..].first_chunk::<5>() {
+            Some(head) => is_on_trunk(&head[4..]),
+            None => break,
+        };
+        if own {
+            return Ok(if at == 0 {
+                Next::Own
+            } else {
+                Next::HandOn(at, 0)
+            });
+        }
+        let length = u32::from_le_bytes([inbox[at], inbox[at + 1], inbox[at + 2], inbox[at + 3]]);
+        if length == 0 || length as usize > FRAME_BYTES_MAX {
+            return Err(WireError(format!(
+                "a frame of {length} bytes; 1 to {FRAME_BYTES_MAX} are allowed"
+            )));
+        }
+        at += 4 + length as usize;
+    }
+    Ok(match at.min(most) {
+        0 => Next::Wait,
+        count => Next::HandOn(count, at - count),
+    })
+}
+
+impl Server {
+    /// A forwarder that hands on to whoever is at the other end of this link, on which hands were shaken. `there`:
+    /// what that one has said of itself.
+    ///
+    /// # Errors
+    /// It can't be set up: a text that says why.
+    pub fn forwarder(config: Config, link: Link, there: PeerInfo) -> Result<Self, String> {
+        // What makes no sense here.
+        let config = Config {
+            by_itself: false,
+            idle_exit: None,
+            shared_memory: false,
+            links: Links::None,
+            datagrams: false,
+            ..config
+        };
+        let mut server = Self::new(config)?;
+        let n = server.connections.next();
+        let now = Instant::now();
+        let connection = Connection::over(link, Token(n), &server.registry, now);
+        let mut connection = connection.map_err(|e| format!("the trunk can't be watched: {e}"))?;
+        connection.info = Some(there);
+        put_on_trunk(connection.writer.out(), &OnTrunk::Begin);
+        server.connections.put(connection);
+        server.about.program = "forwarder".into();
+        server.upstream = Some(Upstream {
+            n,
+            channels: HashMap::new(),
+            last: 0,
+            lost: None,
+        });
+        server.mark_dirty(n);
+        server.queue(n);
+        Ok(server)
+    }
+
+    /// Whether this process is a forwarder, and `n` leads to who it hands on to.
+    #[inline]
+    pub(crate) fn is_upstream(&self, n: usize) -> bool {
+        self.upstream.as_ref().is_some_and(|up| up.n == n)
+    }
+
+    fn up(&self) -> usize {
+        self.upstream.as_ref().map_or(usize::MAX, |up| up.n)
+    }
+
+    /// Hands on what a federate has said.
+    pub(crate) fn hand_on(
+        &mut self,
+        n: usize,
+        reader: &mut LinkReader,
+        now: Instant,
+    ) -> Result<(), Ending> {
+        let fault = |e: WireError| Ending::Fault(format!("malformed message: {e}"));
+        let up = self.up();
+        loop {
+            let Some(connection) = self.connection(n) else {
+                return Ok(());
+            };
+            if connection.must_wait() {
+                return Ok(());
+            }
+            let Some(relay) = &mut connection.relay else {
+                if !self.greet(n, reader, now)? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let room = usize::try_from(relay.room - relay.sent).unwrap_or(usize::MAX);
+            let next = relay.next(reader.inbox(), room.min(PIECE_BYTES));
+            match next.map_err(fault)? {
+                Next::Wait => return Ok(()),
+                Next::HandOn(count, rest) => {
+                    let channel = relay.id;
+                    relay.sent += count as u64;
+                    relay.rest = rest;
+                    let bytes = &reader.inbox()[..count];
+                    self.put_on_trunk(up, &OnTrunk::Bytes { channel, bytes });
+                    reader.consume(count);
+                    self.check_room(n, up, now);
+                }
+                Next::Own => {
+                    let split = split_frame(reader.inbox()).map_err(fault)?;
+                    let Some((frame, size)) = split else {
+                        return self.require_small(reader.inbox());
+                    };
+                    match read_on_trunk(frame) {
+                        Some(Ok(OnTrunk::Begin)) => {}
+                        _ => return Err(fault(WireError("a channel of what is no trunk".into()))),
+                    }
+                    reader.consume(size);
+                    // Its own stream was to the process behind this one only until it had its welcome.
+                    self.end_relay(n, "it is a forwarder");
+                    self.begin_trunk(n)?;
+                    self.queue(n);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Refuses a frame for this process that is longer than any is.
+    fn require_small(&self, inbox: &[u8]) -> Result<(), Ending> {
+        let length = inbox.first_chunk::<4>();
+        let length = length.map_or(0, |length| u32::from_le_bytes(*length) as usize);
+        if length > SMALL_BYTES_MAX {
+            return Err(Ending::Fault(format!(
+                "malformed message: {length} bytes, more than {SMALL_BYTES_MAX}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Who has connected says hello, which it says to the process behind this one: from then on there is a
+    /// channel for it. Whether it has.
+    fn greet(&mut self, n: usize, reader: &LinkReader, now: Instant) -> Result<bool, Ending> {
+        let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
+        let window = self.config.window_bytes;
+        let (Some(connection), Some(up)) = (self.connections.get_mut(n), &mut self.upstream) else {
+            return Ok(false);
+        };
+        if let Some(foreign) = Foreign::recognise(reader.inbox()) {
+            connection.writer.out().extend(foreign.answer());
+            connection.flush(now);
+            return Err(Ending::Fault(format!("it speaks {foreign}")));
+        }
+        let split = split_frame(reader.inbox()).map_err(|e| fault(e.to_string()))?;
+        let Some((frame, _)) = split else {
+            return self.require_small(reader.inbox()).map(|()| false);
+        };
+        let Frame::Hello(hello) = Frame::decode(frame).map_err(|e| fault(e.to_string()))? else {
+            return Err(fault("it did not begin with Hello".into()));
+        };
+        let mut info = hello.info;
+        let names = [&info.program, &info.host, &info.version];
+        if names.iter().any(|name| name.len() > NAME_BYTES_MAX) {
+            return Err(fault(format!(
+                "a name of more than {NAME_BYTES_MAX} bytes in its Hello"
+            )));
+        }
+        info.path.clone_from(&connection.path);
+        if let Some(pid) = connection.local_pid {
+            info.pid = pid;
+        }
+        connection.info = Some(info);
+        up.last += 1;
+        let channel = up.last;
+        up.channels.insert(channel, n);
+        connection.relay = Some(Box::new(Relay {
+            id: channel,
+            sent: 0,
+            room: FIRST_ROOM,
+            rest: 0,
+            received: 0,
+            granted: window.max(FIRST_ROOM),
+            waiting: VecDeque::new(),
+        }));
+        debug!("handed on: {}", connection.name());
+        let path = connection.path.clone();
+        let (trunk, position) = (up.n, window.max(FIRST_ROOM));
+        self.put_on_trunk(
+            trunk,
+            &OnTrunk::Open {
+                channel,
+                path: &path,
+            },
+        );
+        self.put_on_trunk(trunk, &OnTrunk::Room { channel, position });
+        Ok(true)
+    }
+
+    /// Takes what comes over the trunk.
+    pub(crate) fn take_down(
+        &mut self,
+        reader: &mut LinkReader,
+        now: Instant,
+    ) -> Result<(), Ending> {
+        let fault = |e: WireError| Ending::Fault(format!("malformed message: {e}"));
+        loop {
+            let Some((frame, size)) = split_frame(reader.inbox()).map_err(fault)? else {
+                return Ok(());
+            };
+            match read_on_trunk(frame) {
+                Some(said) => self.take_said(said.map_err(fault)?, now)?,
+                None => match Frame::decode(frame).map_err(fault)? {
+                    Frame::Heartbeat => {}
+                    Frame::FromExecutive(FromExecutive::Removed(why)) => {
+                        return Err(Ending::Closed(format!("it says: {why}")));
+                    }
+                    _ => return Err(fault(WireError("what is not said to a forwarder".into()))),
+                },
+            }
+            reader.consume(size);
+        }
+    }
+
+    fn take_said(&mut self, said: OnTrunk<'_>, now: Instant) -> Result<(), Ending> {
+        let Some(up) = &self.upstream else {
+            return Ok(());
+        };
+        // Whose channel it was may have gone meanwhile.
+        let of = |channel: u64| up.channels.get(&channel).copied();
+        match said {
+            OnTrunk::Deliver { channels, frames } => {
+                let receivers: Vec<usize> = channels.into_iter().filter_map(of).collect();
+                for n in &receivers {
+                    self.forward(None, *n, frames, now);
+                    self.note_received(*n, frames.len());
+                }
+                self.deliver(None, frames, now);
+                for n in receivers {
+                    self.acknowledge(n);
+                }
+            }
+            OnTrunk::Close { channel, why } => {
+                let Some(n) = of(channel) else {
+                    return Ok(());
+                };
+                self.forget_relay(n);
+                if !why.is_empty() {
+                    self.remove(n, why);
+                } else if let Some(connection) = self.take(n, "it was ended", "") {
+                    self.let_leave(n, connection);
+                }
+            }
+            OnTrunk::Room { channel, position } => {
+                let n = of(channel);
+                let connection = n.and_then(|n| self.connection(n));
+                if let (Some(n), Some(relay)) = (n, connection.and_then(|c| c.relay.as_mut())) {
+                    relay.room = relay.room.max(position);
+                    self.queue(n);
+                }
+            }
+            OnTrunk::Member { .. } | OnTrunk::NoMember { .. } => {}
+            OnTrunk::Begin | OnTrunk::Open { .. } | OnTrunk::Bytes { .. } => {
+                return Err(Ending::Fault(
+                    "malformed message: what only a forwarder says".into(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// So many bytes came for a federate and wait for it, or have left.
+    fn note_received(&mut self, n: usize, bytes: usize) {
+        if let Some(connection) = self.connection(n) {
+            let (end, _) = connection.written();
+            if let Some(relay) = &mut connection.relay {
+                relay.received += bytes as u64;
+                relay.waiting.push_back((end, relay.received));
+            }
+        }
+    }
+
+    /// Lets more come for a federate, as far as what came has left.
+    pub(crate) fn acknowledge(&mut self, n: usize) {
+        let window = self.config.window_bytes;
+        let Some(connection) = self.connection(n) else {
+            return;
+        };
+        let (_, taken) = connection.written();
+        let Some(relay) = &mut connection.relay else {
+            return;
+        };
+        let mut left = None;
+        while relay.waiting.front().is_some_and(|(end, _)| *end <= taken) {
+            left = relay.waiting.pop_front();
+        }
+        let Some((_, left)) = left else { return };
+        let position = left + window;
+        if position >= relay.granted + window / 4 {
+            relay.granted = position;
+            let channel = relay.id;
+            let up = self.up();
+            self.put_on_trunk(up, &OnTrunk::Room { channel, position });
+        }
+    }
+
+    /// A connection is taken out: its channel ends; if it is the trunk, all do.
+    pub(crate) fn end_relay(&mut self, n: usize, why: &str) {
+        if self.is_upstream(n) {
+            info!("the way on is gone: {why}");
+            if let Some(up) = &mut self.upstream {
+                up.lost = Some(why.to_owned());
+            }
+        } else if let Some(channel) = self.forget_relay(n) {
+            let up = self.up();
+            self.put_on_trunk(up, &OnTrunk::Close { channel, why });
+        }
+    }
+
+    fn forget_relay(&mut self, n: usize) -> Option<u64> {
+        let relay = self.connection(n)?.relay.take()?;
+        self.upstream.as_mut()?.channels.remove(&relay.id);
+        Some(relay.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_wire::put_heartbeat;
+
+    /// Whatever the pieces in which frames come, they are handed on whole and in order, and what is meant for the
+    /// forwarder is found at its beginning.
+    #[test]
+    fn a_stream_is_handed_on_up_to_what_is_the_forwarders() {
+        let mut bytes = Vec::new();
+        put_heartbeat(&mut bytes);
+        bytes.extend([9, 0, 0, 0, 7, 9, 9, 9, 9, 9, 9, 9, 9]);
+        let before = bytes.len();
+        put_on_trunk(&mut bytes, &OnTrunk::Begin);
+        for piece in 1..=bytes.len() {
+            for most in 1..=bytes.len() {
+                let (mut at, mut rest, mut came) = (0, 0, 0);
+                loop {
+                    let inbox = &bytes[at..came];
+                    match next(rest, inbox, most.min(inbox.len())).unwrap() {
+                        Next::HandOn(count, more) => {
+                            assert!(count <= most);
+                            at += count;
+                            rest = more;
+                        }
+                        Next::Own => break,
+                        Next::Wait => {
+                            assert!(came < bytes.len(), "{piece} {most}");
+                            came = (came + piece).min(bytes.len());
+                        }
+                    }
+                }
+                assert_eq!((at, rest), (before, 0), "{piece} {most}");
+            }
+        }
+        assert!(next(0, &[0, 0, 0, 0, 1], 5).is_err());
+        assert!(next(0, &[1, 0, 0, 0x40, 1], 5).is_err());
+    }
+}
