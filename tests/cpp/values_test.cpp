@@ -54,6 +54,56 @@ TEST(Values, AMapThatIsMadeAnewTakesMemoryForItsNodesOnly) {
     EXPECT_GT(callsOf(129), 1);
 }
 
+std::string textOf(VariableLengthData const &value) {
+    return std::string(static_cast<char const *>(value.data()), value.size());
+}
+
+TEST(Values, CopiesTakeNoMemoryAndStayAsTheyAreWhenOneChanges) {
+    VariableLengthData first("abc", 3), other("other", 5);
+    long const before = calls;
+    VariableLengthData second(first), third;
+    third = second;
+    third = third;
+    EXPECT_EQ(calls, before);
+    first.setData("x", 1);
+    EXPECT_EQ(textOf(first) + textOf(second) + textOf(third), "xabcabc");
+    char given[] = "given";
+    second.setDataPointer(given, 5);
+    EXPECT_EQ(textOf(first) + textOf(second) + textOf(third), "xgivenabc");
+    // Bytes that were given may change; a copy of them does not.
+    VariableLengthData fourth(second);
+    given[0] = 'G';
+    EXPECT_EQ(textOf(second) + textOf(fourth), "Givengiven");
+    // A part of its own bytes, which others have, too.
+    second = third;
+    third.setData(static_cast<char const *>(third.data()) + 1, 2);
+    EXPECT_EQ(textOf(second) + textOf(third), "abcbc");
+    third = second;
+    second.takeDataPointer(new char[2]{'n', 'w'}, 2);
+    third = other;
+    other.setData(nullptr, 0);
+    EXPECT_EQ(textOf(second) + textOf(third) + textOf(other), "nwother");
+}
+
+TEST(Values, CopiesInSeveralThreadsAreEachOnesOwn) {
+    VariableLengthData const value("abc", 3);
+    std::atomic<int> wrong(0);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 10000; ++i) {
+                VariableLengthData mine(value), another;
+                another = mine;
+                mine.setData("x", 1);
+                wrong += textOf(another) != "abc" || textOf(mine) != "x";
+            }
+        });
+    for (std::thread &thread : threads)
+        thread.join();
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(textOf(value), "abc");
+}
+
 TEST(Values, AThreadKeepsFewBlocksAndLetsThemGo) {
     auto const many = [] {
         std::vector<VariableLengthData> values(5000);

@@ -10,6 +10,7 @@
 
 #include <RTI/RTI1516.h>
 #include <deque>
+#include <memory>
 #include <set>
 #include <vector>
 
@@ -120,8 +121,8 @@ public:
     template <class Map> explicit Values(Map const &map) : count_(map.size()) {
         StarlingValue *to = few_;
         if (count_ > few) {
-            many_.resize(count_);
-            to = many_.data();
+            many_.reset(new StarlingValue[count_]);
+            to = many_.get();
         }
         data_ = to;
         for (auto const &value : map)
@@ -134,7 +135,7 @@ public:
 private:
     static size_t const few = 16;
     StarlingValue few_[few];
-    std::vector<StarlingValue> many_;
+    std::unique_ptr<StarlingValue[]> many_;
     StarlingValue const *data_;
     size_t count_;
 };

@@ -8,11 +8,12 @@ namespace starling {
 
 using namespace rti1516e;
 
-static void *pointer(StarlingBytes bytes) { return const_cast<uint8_t *>(bytes.data); }
+static inline void *pointer(StarlingBytes bytes) { return const_cast<uint8_t *>(bytes.data); }
 
+// Within the callback that it is for: a call takes as long as a value.
 template <class Handle>
-typename ValueMap<Handle>::Map const &ValueMap<Handle>::fill(StarlingValue const *values,
-                                                             size_t count) {
+__attribute__((always_inline)) inline typename ValueMap<Handle>::Map const &
+ValueMap<Handle>::fill(StarlingValue const *values, size_t count) {
     StarlingValue const *const end = values + count;
     if (places_.size() != count) {
         fillAnew(values, count);

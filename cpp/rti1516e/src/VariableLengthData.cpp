@@ -35,7 +35,10 @@ struct Mine {
 
     Kept &of(size_t room) { return room <= kSmall ? small : large; }
 };
-thread_local Mine mine = {Mine::notYet, {nullptr, 0}, {nullptr, 0}};
+// Found without a call, which would be made several times for each value: the loader keeps room for
+// a few bytes like these also where the library is loaded later.
+__attribute__((tls_model("initial-exec"))) thread_local Mine mine = {
+    Mine::notYet, {nullptr, 0}, {nullptr, 0}};
 
 /// Lets the blocks go when the thread ends.
 struct LetGo {
@@ -70,6 +73,7 @@ VariableLengthDataImplementation *newBlock(size_t room) {
         Kept &list = here.of(room);
         if (list.first != nullptr) {
             VariableLengthDataImplementation *const block = list.take();
+            block->users.store(1, std::memory_order_relaxed);
             block->data = nullptr;
             block->size = 0;
             return block;
@@ -81,7 +85,8 @@ VariableLengthDataImplementation *newBlock(size_t room) {
     void *const memory = bytes < room ? nullptr : std::malloc(bytes);
     if (memory == nullptr)
         throw std::bad_alloc();
-    auto *const block = static_cast<VariableLengthDataImplementation *>(memory);
+    auto *const block = new (memory) VariableLengthDataImplementation;
+    block->users.store(1, std::memory_order_relaxed);
     block->data = nullptr;
     block->size = 0;
     block->remove = nullptr;
@@ -101,11 +106,26 @@ void removeGiven(VariableLengthDataImplementation &block) {
 }
 
 void VariableLengthDataFriend::release(VariableLengthData &of) {
-    if (of._impl == nullptr)
+    VariableLengthDataImplementation *const block = of._impl;
+    if (block == nullptr)
         return;
-    removeGiven(*of._impl);
-    freeBlock(of._impl);
     of._impl = nullptr;
+    if (block->isShared() && block->users.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;
+    removeGiven(*block);
+    freeBlock(block);
+}
+
+void VariableLengthDataFriend::share(VariableLengthData &of, VariableLengthData const &from) {
+    VariableLengthDataImplementation *const block = from._impl;
+    // Bytes that were given may go or change before the copy does.
+    if (block == nullptr || block->size == 0 || block->data != block->own()) {
+        copy(of, data(from), size(from));
+        return;
+    }
+    block->users.fetch_add(1, std::memory_order_relaxed);
+    release(of);
+    of._impl = block;
 }
 
 void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, size_t count) {
@@ -115,7 +135,7 @@ void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, si
         return;
     }
     // The source may be our own bytes, or those that were given: they go last.
-    if (block == nullptr || block->room < count) {
+    if (block == nullptr || block->room < count || block->isShared()) {
         VariableLengthDataImplementation *const fresh = newBlock(count);
         std::memcpy(fresh->own(), from, count);
         release(of);
@@ -129,6 +149,8 @@ void VariableLengthDataFriend::copy(VariableLengthData &of, void const *from, si
 }
 
 void VariableLengthDataFriend::borrowAnew(VariableLengthData &of, void *data, size_t size) {
+    if (of._impl != nullptr && of._impl->isShared())
+        release(of);
     if (of._impl == nullptr)
         of._impl = newBlock(0);
     removeGiven(*of._impl);
@@ -143,14 +165,14 @@ VariableLengthData::VariableLengthData(void const *inData, size_t inSize) : _imp
 }
 
 VariableLengthData::VariableLengthData(VariableLengthData const &rhs) : _impl(nullptr) {
-    VariableLengthDataFriend::copy(*this, rhs.data(), rhs.size());
+    VariableLengthDataFriend::share(*this, rhs);
 }
 
 VariableLengthData::~VariableLengthData() { VariableLengthDataFriend::release(*this); }
 
 VariableLengthData &VariableLengthData::operator=(VariableLengthData const &rhs) {
     if (this != &rhs)
-        VariableLengthDataFriend::copy(*this, rhs.data(), rhs.size());
+        VariableLengthDataFriend::share(*this, rhs);
     return *this;
 }
 
