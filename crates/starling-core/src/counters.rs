@@ -30,7 +30,7 @@ macro_rules! counters {
 }
 
 counters! {
-    /// Counts since the federate joined, and what waits now. Of each update and interaction that it makes one of the first
+    /// Counts since the federate joined, restores in between or not, and what waits now. Of each update and interaction that it makes one of the first
     /// four counts; of each frame that arrives one of `queued`, `unknown`, `from_removed` and `outdated`; one that was lost did not. What
     /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted`,
     /// `conflated` or `dropped`.
@@ -52,8 +52,8 @@ counters! {
         unsubscribed,
         /// Queued, and retracted by their senders before they were delivered (1516.1-2010, 8.21).
         retracted,
-        /// Queued, and not delivered, since this federate resigned; and what arrived until its
-        /// resignation was in the log.
+        /// Queued, and not delivered, since this federate resigned, was restored, or lost the connection while time
+        /// management or a save withheld it; and what arrived until its resignation was in the log.
         dropped,
         /// Arrived from a federate that had already been removed.
         from_removed,
@@ -87,7 +87,7 @@ impl fmt::Display for Counters {
             (self.unknown, "dropped: instance not known here"),
             (self.unsubscribed, "dropped: not subscribed when due"),
             (self.retracted, "retracted before delivery"),
-            (self.dropped, "dropped: waited at resigning"),
+            (self.dropped, "dropped: waited at resigning or a restore"),
             (self.from_removed, "dropped: sender had resigned"),
             (self.lost, "best effort, lost on the way"),
             (self.outdated, "dropped: from before a restore"),

@@ -301,13 +301,32 @@ impl Federate {
     /// What became of data so far, and what waits.
     pub fn counters(&self) -> Counters {
         Counters {
-            outdated: self.log.outdated(),
+            outdated: self.counters.outdated + self.log.outdated(),
             held: self.log.held() as u64,
             withheld: self.delivery.withheld() as u64,
             waiting: self.delivery.len() as u64,
-            dropped: self.delivery.dropped(),
+            dropped: self.counters.dropped + self.delivery.dropped(),
             ..self.counters
         }
+    }
+
+    /// The connection is lost and all has been delivered that could be: what time management or a save withholds
+    /// is dropped. How many messages that were.
+    pub(crate) fn drop_withheld(&mut self) -> u64 {
+        let before = self.delivery.dropped();
+        self.delivery.end();
+        self.delivery.dropped() - before
+    }
+
+    /// Goes on counting where a federate stopped that was restored as this one: what waited there is dropped,
+    /// and what waits here has come, at the save.
+    pub(crate) fn count_on(&mut self, before: &mut Federate) {
+        before.drop_withheld();
+        let counted = before.counters();
+        self.counters = Counters {
+            queued: counted.queued + self.delivery.data(),
+            ..counted
+        };
     }
 
     /// Whether something is to be put on a link; data frames are not among it.

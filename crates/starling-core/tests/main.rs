@@ -12,6 +12,7 @@ mod hostile;
 mod modules;
 mod mom_off;
 mod object;
+mod open;
 mod ownership;
 mod paths;
 mod plain;

@@ -5,8 +5,8 @@ use crate::common::Federation;
 use starling_core::message::{LogIndex, ModuleSource, ResignAction, save};
 use starling_core::{
     Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, RestoreFailure, SaveFailure,
-    SavedFederation, Service,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, SaveFailure, SavedFederation,
+    Service,
 };
 use std::collections::BTreeMap;
 
@@ -177,41 +177,46 @@ pub(crate) fn saved(f: &mut Federation, label: &str) -> Archived {
     Archived::Read(task.write.expect("it was written"))
 }
 
+/// §4.24, §4.25: the request is answered by who is joined, and stays answered.
 #[test]
-fn who_joins_before_a_restore_begins_is_in_its_way() {
+fn nobody_joins_from_the_request_for_a_restore_on() {
     let mut f = two();
     let saved = saved(&mut f, "Two");
     f.call("A", |f| f.request_federation_restore("Two"))
         .unwrap();
     f.run();
+    // The save is being read; then A has not heard that it can be restored.
+    let refused = f.join_with("X", vec![]).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::RestoreInProgress);
     let task = f.archives().remove(0);
     f.archived(&task, saved.clone());
-    // A has not heard that it can be: nothing has begun.
+    let refused = f.join_with("Y", vec![]).unwrap_err();
+    assert_eq!(refused.kind, ExceptionKind::RestoreInProgress);
+    f.callbacks("A");
+    assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
+    f.callbacks("A");
+    f.call("A", |f| f.abort_federation_restore()).unwrap();
+    f.run();
     f.join("C");
-    let told = f.callbacks("A");
-    assert!(
-        matches!(
-            &told[..],
-            [
-                Callback::RestoreRequested {
-                    succeeded: true,
-                    ..
-                },
-                Callback::FederationNotRestored {
-                    reason: RestoreFailure::RtiUnableToRestore
-                }
-            ]
-        ),
-        "{told:?}"
-    );
-    f.resign("C", ResignAction::NoAction);
+    // Now the joined federates are others.
+    f.callbacks("A");
     f.call("A", |f| f.request_federation_restore("Two"))
         .unwrap();
     f.run();
     let task = f.archives().remove(0);
     f.archived(&task, saved);
-    f.callbacks("A");
-    assert!(f.callbacks("B").contains(&Callback::FederationRestoreBegun));
+    let told = f.callbacks("A");
+    assert!(
+        matches!(
+            &told[..],
+            [Callback::RestoreRequested {
+                succeeded: false,
+                ..
+            }]
+        ),
+        "{told:?}"
+    );
+    f.join("D");
 }
 
 /// What a module is called hangs on the directory that somebody was in.
@@ -706,6 +711,44 @@ fn who_was_advancing_at_a_save_waits_since_the_restore() {
     let of_b = values(&mut f, "A");
     let spent = names.map(|n| u32::from_be_bytes(of_b[n][..].try_into().unwrap()));
     assert_eq!(spent, [40_000, 0], "advancing, granted");
+}
+
+/// A restore changes what a federate is, not what came to its process.
+#[test]
+fn data_is_counted_on_through_a_restore() {
+    let mut f = two();
+    let class = f.interaction("I");
+    f.call("A", |a| a.publish_interaction_class(class)).unwrap();
+    f.call("B", |b| b.subscribe_interaction_class(class, true))
+        .unwrap();
+    f.call("B", |b| b.enable_time_constrained()).unwrap();
+    f.callbacks("B");
+    let send = |f: &mut Federation| {
+        f.call("A", |a| a.send_interaction(class, &[], b""))
+            .unwrap();
+        f.run();
+    };
+    let counted = |f: &mut Federation, name: &str| {
+        f.call(name, |l| l.report());
+        f.run();
+        let all = f.status().federates;
+        let of = all.iter().find(|of| of.federate.name == name);
+        let counters = of.expect("it has joined").counters;
+        assert_eq!(counters, f.member(name).counters());
+        counters
+    };
+    // One waits when it is saved, two more when it is restored.
+    send(&mut f);
+    let saved = saved(&mut f, "L");
+    send(&mut f);
+    send(&mut f);
+    assert_eq!(counted(&mut f, "A").sent, 3);
+    restore(&mut f, "L", saved);
+    assert_eq!(counted(&mut f, "A").sent, 3);
+    let b = counted(&mut f, "B");
+    assert_eq!((b.queued, b.dropped, b.withheld), (4, 3, 1), "{b}");
+    f.call("B", |b| b.disable_time_constrained()).unwrap();
+    assert_eq!(f.callbacks("B").len(), 1);
 }
 
 #[test]

@@ -122,9 +122,8 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     assert_eq!(late, ["federationNotSaved", "timeRegulationEnabled"]);
 }
 
-/// §8.10: one that wants none of the messages any more for which it was granted less asks on, from where it is.
-#[test]
-fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
+/// §8.10: b, at 0, wants none of the messages any more for which it was granted 60, and asks on for 70. a is at 65.
+fn passed_over() -> Federation {
     let mut f = federation(&["a", "b"]);
     regulate(&mut f, "a", 1);
     constrain(&mut f, "b");
@@ -152,6 +151,39 @@ fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
     f.run();
     assert!(told(&mut f, "b").is_empty(), "it asks on");
     assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
+    f
+}
+
+/// By its own time, and by that only, it is before the grant that nobody has heard of.
+#[test]
+fn one_that_has_passed_over_a_grant_is_where_it_was() {
+    let mut f = passed_over();
+    let all = f.status().federates;
+    let b = all.iter().find(|of| of.federate.name == "b");
+    let time = b.expect("it has joined").time;
+    assert_eq!(time.time, at(0));
+    assert_eq!(time.advancing_to, Some(at(70)));
+    f.call("b", |l| l.request_federation_save("S", Some(at(50))))
+        .expect("it has not come there");
+    f.run();
+    for name in ["b", "a"] {
+        assert_eq!(told(&mut f, name), [SAVE], "{name}");
+    }
+    complete(&mut f, &["a", "b"]);
+    for name in ["a", "b"] {
+        assert_eq!(told(&mut f, name), ["federationSaved"], "{name}");
+    }
+    advance(&mut f, "a", 100);
+    f.run();
+    assert_eq!(told(&mut f, "b"), ["timeAdvanceGrant"]);
+    let all = f.status().federates;
+    let b = all.iter().find(|of| of.federate.name == "b");
+    assert_eq!(b.expect("it has joined").time.time, at(70));
+}
+
+#[test]
+fn one_that_has_passed_over_a_grant_is_saved_where_it_is() {
+    let mut f = passed_over();
     f.call("a", |l| l.request_federation_save("S", None))
         .expect("nothing is being saved");
     f.run();

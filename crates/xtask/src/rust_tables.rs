@@ -186,13 +186,21 @@ fn preconditions(
     declared: &[Vec<String>],
     name: &str,
     clause: &str,
-) -> u8 {
+) -> u16 {
     const KINDS: [&str; 5] = [
         "NotConnected",
         "FederateNotExecutionMember",
         "CallNotAllowedFromWithinCallback",
         "SaveInProgress",
         "RestoreInProgress",
+    ];
+    /// Behind two bits for chapters.
+    const STAGES: [&str; 5] = [
+        "SaveNotInitiated",
+        "FederateHasNotBegunSave",
+        "SaveNotInProgress",
+        "RestoreNotRequested",
+        "RestoreNotInProgress",
     ];
     let of_ambassador =
         |r: &&Vec<String>| r[0] == "RTI/RTIambassador.h" && r[2] == "method pure" && r[4] == name;
@@ -208,13 +216,15 @@ fn preconditions(
         overloads.iter().map(|r| r[6].as_str()).collect()
     };
     let throws = |kind: &str| exceptions.iter().any(|e| e.split(' ').any(|e| e == kind));
-    let bit = |(n, kind): (usize, &&str)| u8::from(throws(kind)) << n;
+    let bit = |(n, kind): (usize, &&str)| u16::from(throws(kind)) << n;
     let chapter = match clause.split('.').next() {
         Some("8") => 1 << KINDS.len(),
         Some("9") => 1 << (KINDS.len() + 1),
         _ => 0,
     };
-    KINDS.iter().enumerate().map(bit).sum::<u8>() + chapter
+    let kinds: u16 = KINDS.iter().enumerate().map(bit).sum();
+    let stages: u16 = STAGES.iter().enumerate().map(bit).sum();
+    kinds + chapter + (stages << (KINDS.len() + 2))
 }
 
 fn services() -> Result<Generated> {
@@ -255,7 +265,7 @@ fn services() -> Result<Generated> {
         writeln!(t, "            Service::{v} => {c:?},")?;
     }
     t += "        }\n    }\n\n    /// What it asks for as many others do, by the exceptions of the C++ API of 1516.1-2010\n    /// (1516.1-2025 where it is new there), and by its chapter.\n    #[inline]\n    pub const fn preconditions(self) -> Preconditions {\n        match self {\n";
-    let mut by_bits: BTreeMap<u8, Vec<&str>> = BTreeMap::new();
+    let mut by_bits: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for (variant, name, clause) in &list {
         by_bits
             .entry(preconditions(&rows, &declared, name, clause))
@@ -267,7 +277,7 @@ fn services() -> Result<Generated> {
         let variants = variants.join(" | ");
         writeln!(
             t,
-            "            {variants} => Preconditions::of_bits(0b{bits:07b}),"
+            "            {variants} => Preconditions::of_bits(0b{bits:012b}),"
         )?;
     }
     t += "        }\n    }\n}\n";

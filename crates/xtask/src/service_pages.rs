@@ -76,20 +76,27 @@ pub(crate) fn generate() -> Result<Vec<Generated>> {
     Ok(pages)
 }
 
-/// Which services a federate may call, and which callbacks it gets, while it saves and while it is
-/// restored: what the exceptions that the C++ API declares leave open, and nothing of it is refused
-/// for the stage.
+/// How far a federate has come with a save, then with a restore; the first of either: it was asked for, and the
+/// federate has not heard of it.
+const STATES: [&str; 8] = [
+    "save requested",
+    "initiated",
+    "begun",
+    "complete",
+    "restore requested",
+    "begun",
+    "initiated",
+    "complete",
+];
+
+/// Which services a federate may call, and which callbacks it gets, in each state of a save and of a restore:
+/// what the exceptions that the C++ API declares leave open. By these goes the door, too
+/// (`rust_tables::preconditions`). Neighbours in a chapter that are alike share a row.
 fn open_while_saving(services: &[Vec<String>]) -> Result<String> {
-    /// The exception of who has not come to a stage, and the stage in which it is not thrown.
-    const STAGES: [(&str, &str); 3] = [
-        ("SaveNotInitiated", "instructed"),
-        ("FederateHasNotBegunSave", "begun"),
-        ("RestoreNotRequested", "initiated"),
-    ];
     let declared = table("spec/cpp/rti1516e.tsv")?;
-    let mut out =
-        String::from("| clause | | while it saves | while it is restored |\n|---|---|---|---|\n");
+    let mut rows = Rows::default();
     let mut seen = BTreeSet::new();
+    let clause = |row: &[String]| row[1].split_whitespace().next().unwrap_or("-").to_owned();
     for row in services.iter().filter(|r| r[1] != "-" && r[3] == "service") {
         for name in row[4].split(" / ").filter(|n| *n != "-") {
             let of_ambassador = |r: &&Vec<String>| {
@@ -100,21 +107,8 @@ fn open_while_saving(services: &[Vec<String>]) -> Result<String> {
                 let mut all = overloads.iter().flat_map(|r| r[6].split(' '));
                 all.any(|e| e == kind)
             };
-            // Who is joined already is told so first.
-            if overloads.is_empty() || throws("FederateAlreadyExecutionMember") {
-                continue;
-            }
-            let open = |refusal: &str, other: &str| {
-                if throws(refusal) || throws(other) {
-                    return "-";
-                }
-                let of_stage = STAGES.iter().find(|(unready, _)| throws(unready));
-                of_stage.map_or("yes", |(_, stage)| stage)
-            };
-            let saving = open("SaveInProgress", "RestoreNotInProgress");
-            let restoring = open("RestoreInProgress", "SaveNotInProgress");
-            if (saving, restoring) != ("-", "-") && seen.insert(name) {
-                out += &format!("| {} | {name} | {saving} | {restoring} |\n", row[1]);
+            if !overloads.is_empty() && seen.insert(name) {
+                rows.add(&clause(row), name, open_service(throws));
             }
         }
     }
@@ -123,22 +117,84 @@ fn open_while_saving(services: &[Vec<String>]) -> Result<String> {
         .filter(|r| r[1] != "-" && r[3] == "callback")
     {
         for name in row[4].split(" / ").filter(|n| *n != "-") {
-            let lower = name.to_lowercase();
-            let always = ["connectionLost", "reportFederationExecutions"].contains(&name);
-            let open = |part: &str| {
-                if always || lower.contains(part) {
-                    "yes"
-                } else {
-                    "-"
-                }
-            };
-            let (saving, restoring) = (open("save"), open("restore"));
-            if (saving, restoring) != ("-", "-") && seen.insert(name) {
-                out += &format!("| {} | *{name}* | {saving} | {restoring} |\n", row[1]);
+            if seen.insert(name) {
+                let clause = clause(row);
+                let open = open_callback(&clause, name);
+                rows.add(&clause, &format!("*{name}*"), open);
             }
         }
     }
+    // What is sent to the RTI is an interaction, what comes from it callbacks (chapter 11).
+    let (sent, told) = (
+        open_service(|e| ["SaveInProgress", "RestoreInProgress"].contains(&e)),
+        open_callback("6.11", ""),
+    );
+    rows.add("11", "to the MOM: HLAadjust, HLArequest, HLAservice", sent);
+    rows.add("11", "of the MOM: updates, reports", told);
+    rows.add(
+        "11",
+        "what the RTI asks its library for others: counts",
+        [true; 8],
+    );
+    let mut out = format!("| clause | | {} |\n", STATES.join(" | "));
+    out += &format!("|---|---|{}\n", "---|".repeat(STATES.len()));
+    for (clauses, names, open) in rows.0 {
+        let cells = open.map(|open| if open { "yes" } else { "-" });
+        out += &format!("| {clauses} | {names} | {} |\n", cells.join(" | "));
+    }
     Ok(out)
+}
+
+/// In which states a service is open that throws these.
+fn open_service(throws: impl Fn(&str) -> bool) -> [bool; 8] {
+    // Who joins is another federate, which is refused from the request for a restore on.
+    let of_all = throws("FederateAlreadyExecutionMember");
+    let mut open = [true; 8];
+    for (state, open) in open.iter_mut().enumerate() {
+        let saving = (1..4).contains(&state);
+        let restoring = (5..8).contains(&state) || of_all && state == 4;
+        *open = !(saving && throws("SaveInProgress")
+            || restoring && throws("RestoreInProgress")
+            || state != 1 && throws("SaveNotInitiated")
+            || state != 2 && throws("FederateHasNotBegunSave")
+            || !saving && throws("SaveNotInProgress")
+            || state != 6 && throws("RestoreNotRequested")
+            || !restoring && throws("RestoreNotInProgress"));
+    }
+    open
+}
+
+/// In which states a callback is open: those of saves and restores are, and those that concern no federation
+/// execution.
+fn open_callback(clause: &str, name: &str) -> [bool; 8] {
+    let number = clause
+        .strip_prefix("4.")
+        .and_then(|n| n.parse::<u32>().ok());
+    let of_save = number.is_some_and(|n| (17..=32).contains(&n));
+    let of_none = ["connectionLost", "reportFederationExecutions"].contains(&name);
+    let always = of_save || of_none;
+    [true, always, always, always, true, always, always, always]
+}
+
+/// Clauses, names and in which states they are open.
+#[derive(Default)]
+struct Rows(Vec<(String, String, [bool; 8])>);
+
+impl Rows {
+    /// Adds a name, to the last row of its chapter that is open in the same states.
+    fn add(&mut self, clause: &str, name: &str, open: [bool; 8]) {
+        let chapter = |clause: &str| clause.split('.').next().unwrap_or(clause).to_owned();
+        let is_callback = |name: &str| name.starts_with('*');
+        let alike = self.0.iter_mut().find(|(first, names, of)| {
+            chapter(first) == chapter(clause)
+                && *of == open
+                && is_callback(names) == is_callback(name)
+        });
+        match alike {
+            Some((_, names, _)) => *names += &format!(", {name}"),
+            None => self.0.push((clause.to_owned(), name.to_owned(), open)),
+        }
+    }
 }
 
 /// What docs/conformance.md says of each service and callback, from the suite's results.

@@ -549,15 +549,20 @@ impl Delivery {
 
     /// The federate resigns: what waits is dropped, and all that would yet come.
     pub(crate) fn end(&mut self) {
-        let apart = self.in_receive_order.values().chain(self.others.values());
-        let all = self.queue.iter().chain(apart);
-        let all = all.chain(self.in_time_order.iter().map(|(_, queued)| queued));
         *self = Delivery {
             ended: true,
-            dropped: self.dropped + all.filter(|queued| queued.is_data()).count() as u64,
+            dropped: self.dropped + self.data(),
             detour: true,
             ..Delivery::default()
         };
+    }
+
+    /// Reflections and interactions that wait.
+    pub(crate) fn data(&self) -> u64 {
+        let apart = self.in_receive_order.values().chain(self.others.values());
+        let all = self.queue.iter().chain(apart);
+        let all = all.chain(self.in_time_order.iter().map(|(_, queued)| queued));
+        all.filter(|queued| queued.is_data()).count() as u64
     }
 
     /// Reflections and interactions that were not delivered since the federate resigned.

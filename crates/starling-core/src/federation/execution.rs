@@ -187,7 +187,8 @@ impl Execution {
         if self.federation.saves.is_in_progress() {
             throw!(SaveInProgress, "'{}' is being saved", self.federation.name);
         }
-        if self.federation.restoring.has_begun() {
+        // Also before a restore begins: its request is answered by who is joined then (§4.25).
+        if self.federation.restoring.is_in_progress() {
             throw!(
                 RestoreInProgress,
                 "'{}' is being restored",

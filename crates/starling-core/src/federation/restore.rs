@@ -9,16 +9,16 @@
 //! part of the save, under the handle and the name that it had then.
 //!
 //! Invariants:
-//! - from the beginning on (§4.26) nobody joins, and no time is granted; the joined federates fit the save. The
-//!   answer (§4.25) says that they did then: who joins or leaves in between ends the restore, and who asked, who
-//!   alone knows of it, is told;
+//! - from its request (§4.24) on nobody joins, and from its beginning on (§4.26) no time is granted: the joined
+//!   federates fit the save. Who leaves between the answer (§4.25) and the beginning ends the restore, and who
+//!   asked, who alone knows of it, is told that it can't be any more;
 //! - indices of the log go on, beyond those of the save and of what was before the restore.
 
 use super::modules;
 use super::save::{Archive, QueuedSave, SavedFederation, Stages, TASK_IS_OUT, can_be_label};
 use super::under_way::Joint;
 use crate::callback::Callback;
-use crate::exception::{require_name, throw};
+use crate::exception::require_name;
 use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::log::federate::DataPath;
@@ -351,39 +351,25 @@ impl Execution {
         self.initiate_restore(cause);
     }
 
-    /// Federation Restore Begun, §4.26, if the joined federates are those of the save still.
+    /// Federation Restore Begun, §4.26.
     fn begin_restore(&mut self, cause: Cause) {
         let restore = self.federation.restoring.0.as_ref();
         let Some(restore) = restore.filter(|r| r.asked == cause.sender) else {
             return;
         };
-        let Some(saved) = &restore.saved else { return };
-        let fits = self.fit(saved);
-        let (asked, began) = (restore.asked, restore.began);
-        match fits {
-            Ok(mut members) => {
-                for (_, status) in members.values_mut() {
-                    *status = RestoreStatus::FederateWaitingForRestoreToBegin;
-                }
-                if let Some(restore) = &mut self.federation.restoring.0 {
-                    restore.members = members;
-                    restore.begun = true;
-                }
-                self.time.hold_all();
-                self.log
-                    .tell_all(cause, Entry::RestoreBegun { restore: began });
-                let everyone = self.log.members();
-                self.states_changed(&everyone);
+        let began = restore.began;
+        // Since the answer nobody has joined, and who had left would have ended it.
+        if let Some(restore) = &mut self.federation.restoring.0 {
+            for (_, status) in restore.members.values_mut() {
+                *status = RestoreStatus::FederateWaitingForRestoreToBegin;
             }
-            Err(why) => {
-                self.federation.restoring.0 = None;
-                let why = format!("the save can't be restored any more: {why}");
-                self.note_refusal(asked, why);
-                let why = RestoreFailure::RtiUnableToRestore;
-                self.log.tell(cause, &[asked], Entry::NotRestored(why));
-                self.settle_time();
-            }
+            restore.begun = true;
         }
+        self.time.hold_all();
+        self.log
+            .tell_all(cause, Entry::RestoreBegun { restore: began });
+        let everyone = self.log.members();
+        self.states_changed(&everyone);
     }
 
     /// Initiate Federate Restore, §4.27, when all are prepared.
@@ -489,7 +475,7 @@ impl Execution {
     }
 
     /// A federate is no longer a member. Nothing fits any more; before the restore has begun only
-    /// who asked for it knows of it.
+    /// who asked for it knows of it, and nobody has left during a restore.
     pub(crate) fn restore_without(&mut self, federate: FederateHandle, lost: bool) {
         let Some(restore) = &self.federation.restoring.0 else {
             return;
@@ -507,6 +493,7 @@ impl Execution {
         } else if !restore.members.is_empty() {
             let asked = restore.asked;
             self.federation.restoring.0 = None;
+            let why = RestoreFailure::RtiUnableToRestore;
             self.log.tell(None, &[asked], Entry::NotRestored(why));
             self.settle_time();
         }
@@ -585,7 +572,9 @@ impl Federate {
         federate
             .delivery
             .push(QueuedSave::new(Callback::FederationRestored));
-        for data in self.log.take_ahead() {
+        let ahead = self.log.take_ahead();
+        federate.count_on(self);
+        for data in ahead {
             // Whoever sent what can't be is not the fault of the connection that tells of the restore.
             if federate
                 .receive_data(&data.borrow(), DataPath::Direct, None)
@@ -623,12 +612,6 @@ impl Federate {
     }
 
     fn end_federate_restore(&mut self, successfully: bool) -> Result<(), Exception> {
-        if self.federation.stages.restore != RestoreStage::Initiated {
-            throw!(
-                RestoreNotRequested,
-                "no restore was initiated at this federate, or it is complete already"
-            );
-        }
         self.federation.stages.restore = RestoreStage::Complete;
         let restore = self.federation.began;
         self.log.request(Request::RestoreEnded {
@@ -640,12 +623,6 @@ impl Federate {
 
     /// Abort Federation Restore, §4.30.
     pub fn abort_federation_restore(&mut self) -> Result<(), Exception> {
-        if self.federation.stages.restore == RestoreStage::None {
-            throw!(
-                RestoreNotInProgress,
-                "no restore has begun at this federate"
-            );
-        }
         let restore = self.federation.began;
         self.log.request(Request::AbortRestore { restore });
         Ok(())

@@ -17,7 +17,7 @@ use super::restore::RestoreStage;
 use super::under_way::Joint;
 use crate::callback::Callback;
 use crate::delivery::Queued;
-use crate::exception::{NAME_BYTES_MAX, require_name, throw};
+use crate::exception::{NAME_BYTES_MAX, require_name};
 use crate::execution::Execution;
 use crate::executive::quoted;
 use crate::held::Held;
@@ -382,6 +382,9 @@ impl Execution {
             }
             _ => return false,
         };
+        if !self.time.may_be_ready_to_save(time) {
+            return false;
+        }
         let members = self.log.members();
         let (constrained, others): (Vec<_>, Vec<_>) = members
             .into_iter()
@@ -825,14 +828,8 @@ impl Federate {
         Ok(())
     }
 
-    /// Federate Save Begun, §4.18.
+    /// Federate Save Begun, §4.18. In which stage this and the others are open, the door knows.
     pub fn federate_save_begun(&mut self) -> Result<(), Exception> {
-        if self.federation.stages.save != SaveStatus::FederateInstructedToSave {
-            throw!(
-                SaveNotInitiated,
-                "no save was initiated at this federate, or it has begun already"
-            );
-        }
         self.federation.stages.save = SaveStatus::FederateSaving;
         let save = self.federation.began;
         self.log.request(Request::SaveBegun { save });
@@ -850,12 +847,6 @@ impl Federate {
     }
 
     fn end_federate_save(&mut self, successfully: bool) -> Result<(), Exception> {
-        if self.federation.stages.save != SaveStatus::FederateSaving {
-            throw!(
-                FederateHasNotBegunSave,
-                "this federate has not called federateSaveBegun, or it is complete already"
-            );
-        }
         self.federation.stages.save = SaveStatus::FederateWaitingForFederationToSave;
         let save = self.federation.began;
         self.log
@@ -865,9 +856,6 @@ impl Federate {
 
     /// Abort Federation Save, §4.21.
     pub fn abort_federation_save(&mut self) -> Result<(), Exception> {
-        if self.federation.stages.save == SaveStatus::NoSaveInProgress {
-            throw!(SaveNotInProgress, "no save was initiated at this federate");
-        }
         let save = self.federation.began;
         self.log.request(Request::AbortSave { save });
         Ok(())
@@ -964,13 +952,9 @@ impl Federate {
         *callback
     }
 
-    /// Whether a save and whether a restore is in progress, by the callbacks delivered.
+    /// How far it has come with a save and a restore, by its calls and the callbacks delivered.
     #[inline]
-    pub(crate) fn in_progress(&self) -> (bool, bool) {
-        let Stages { save, restore } = self.federation.stages;
-        (
-            save != SaveStatus::NoSaveInProgress,
-            restore != RestoreStage::None,
-        )
+    pub(crate) fn stages(&self) -> Stages {
+        self.federation.stages
     }
 }

@@ -588,10 +588,8 @@ impl Service {
             | Service::CreateFederationExecutionWithMIM
             | Service::DestroyFederationExecution
             | Service::ListFederationExecutions
-            | Service::ListFederationExecutionMembers => Preconditions::of_bits(0b0000001),
-            Service::AbortFederationSave
-            | Service::AbortFederationRestore
-            | Service::GetFederateHandle
+            | Service::ListFederationExecutionMembers => Preconditions::of_bits(0b000000000001),
+            Service::GetFederateHandle
             | Service::GetFederateName
             | Service::GetObjectClassHandle
             | Service::GetObjectClassName
@@ -631,21 +629,16 @@ impl Service {
             | Service::DecodeParameterHandle
             | Service::DecodeDimensionHandle
             | Service::DecodeMessageRetractionHandle
-            | Service::DecodeRegionHandle => Preconditions::of_bits(0b0000011),
+            | Service::DecodeRegionHandle => Preconditions::of_bits(0b000000000011),
             Service::Connect
             | Service::Disconnect
             | Service::EvokeCallback
-            | Service::EvokeMultipleCallbacks => Preconditions::of_bits(0b0000100),
-            Service::ResignFederationExecution => Preconditions::of_bits(0b0000111),
-            Service::FederateRestoreComplete
-            | Service::FederateRestoreNotComplete
-            | Service::QueryFederationRestoreStatus => Preconditions::of_bits(0b0001011),
-            Service::FederateSaveBegun
-            | Service::FederateSaveComplete
-            | Service::FederateSaveNotComplete
-            | Service::QueryFederationSaveStatus => Preconditions::of_bits(0b0010011),
+            | Service::EvokeMultipleCallbacks => Preconditions::of_bits(0b000000000100),
+            Service::ResignFederationExecution => Preconditions::of_bits(0b000000000111),
+            Service::QueryFederationRestoreStatus => Preconditions::of_bits(0b000000001011),
+            Service::QueryFederationSaveStatus => Preconditions::of_bits(0b000000010011),
             Service::EnableCallbacks | Service::DisableCallbacks => {
-                Preconditions::of_bits(0b0011000)
+                Preconditions::of_bits(0b000000011000)
             }
             Service::RegisterFederationSynchronizationPoint
             | Service::SynchronizationPointAchieved
@@ -719,8 +712,8 @@ impl Service {
             | Service::GetDelaySubscriptionEvaluationSwitch
             | Service::GetAdvisoriesUseKnownClassSwitch
             | Service::GetAllowRelaxedDDMSwitch
-            | Service::GetNonRegulatedGrantSwitch => Preconditions::of_bits(0b0011011),
-            Service::JoinFederationExecution => Preconditions::of_bits(0b0011101),
+            | Service::GetNonRegulatedGrantSwitch => Preconditions::of_bits(0b000000011011),
+            Service::JoinFederationExecution => Preconditions::of_bits(0b000000011101),
             Service::EnableTimeRegulation
             | Service::DisableTimeRegulation
             | Service::EnableTimeConstrained
@@ -740,7 +733,7 @@ impl Service {
             | Service::Retract
             | Service::ChangeAttributeOrderType
             | Service::ChangeDefaultAttributeOrderType
-            | Service::ChangeInteractionOrderType => Preconditions::of_bits(0b0111011),
+            | Service::ChangeInteractionOrderType => Preconditions::of_bits(0b000000111011),
             Service::CreateRegion
             | Service::CommitRegionModifications
             | Service::DeleteRegion
@@ -752,7 +745,18 @@ impl Service {
             | Service::SubscribeInteractionClassWithRegions
             | Service::UnsubscribeInteractionClassWithRegions
             | Service::SendInteractionWithRegions
-            | Service::RequestAttributeValueUpdateWithRegions => Preconditions::of_bits(0b1011011),
+            | Service::RequestAttributeValueUpdateWithRegions => {
+                Preconditions::of_bits(0b000001011011)
+            }
+            Service::FederateSaveBegun => Preconditions::of_bits(0b000010010011),
+            Service::FederateSaveComplete | Service::FederateSaveNotComplete => {
+                Preconditions::of_bits(0b000100010011)
+            }
+            Service::AbortFederationSave => Preconditions::of_bits(0b001000000011),
+            Service::FederateRestoreComplete | Service::FederateRestoreNotComplete => {
+                Preconditions::of_bits(0b010000001011)
+            }
+            Service::AbortFederationRestore => Preconditions::of_bits(0b100000000011),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! What the standard asks of many services alike.
 
+use crate::federation::restore::RestoreStage;
+use crate::federation::save::{SaveStatus, Stages};
 use crate::message::{AttributeRegions, ResignAction};
 use crate::switches::switched_off;
 use crate::{
@@ -13,7 +15,7 @@ use std::ops::BitAnd;
 /// A set of pre-conditions. [`Service::preconditions`](crate::Service::preconditions) says which a
 /// service has; the table is made from the exceptions that the C++ API of 2010 declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Preconditions(u8);
+pub struct Preconditions(u16);
 
 impl Preconditions {
     /// NotConnected.
@@ -30,11 +32,36 @@ impl Preconditions {
     pub const TIME: Self = Preconditions(1 << 5);
     /// RTIinternalError where `services.ddm` is off.
     pub const DDM: Self = Preconditions(1 << 6);
+    /// SaveNotInitiated.
+    pub const SAVE_INITIATED: Self = Preconditions(1 << 7);
+    /// FederateHasNotBegunSave.
+    pub const SAVE_BEGUN: Self = Preconditions(1 << 8);
+    /// SaveNotInProgress.
+    pub const SAVING: Self = Preconditions(1 << 9);
+    /// RestoreNotRequested.
+    pub const RESTORE_INITIATED: Self = Preconditions(1 << 10);
+    /// RestoreNotInProgress.
+    pub const RESTORING: Self = Preconditions(1 << 11);
 
-    /// With these bits, from the lowest: connected, joined, outside callback, no save, no restore,
-    /// time management, data distribution management.
-    pub(crate) const fn of_bits(bits: u8) -> Self {
+    /// With these bits, in the order of the constants.
+    pub(crate) const fn of_bits(bits: u16) -> Self {
         Preconditions(bits)
+    }
+
+    /// A federate has come so far with a save and a restore.
+    pub(super) fn set_stages(&mut self, stages: Stages) {
+        let Stages { save, restore } = stages;
+        let (saves, restores) = (SaveStatus::default(), RestoreStage::default());
+        self.set(Self::NO_SAVE, save != saves);
+        self.set(Self::NO_RESTORE, restore != restores);
+        self.set(
+            Self::SAVE_INITIATED,
+            save != SaveStatus::FederateInstructedToSave,
+        );
+        self.set(Self::SAVE_BEGUN, save != SaveStatus::FederateSaving);
+        self.set(Self::SAVING, save == saves);
+        self.set(Self::RESTORE_INITIATED, restore != RestoreStage::Initiated);
+        self.set(Self::RESTORING, restore == restores);
     }
 
     /// Whether it has all of `others`.
@@ -73,6 +100,21 @@ impl Preconditions {
             (ExceptionKind::SaveInProgress, "a save is in progress")
         } else if self.has(Self::NO_RESTORE) {
             (ExceptionKind::RestoreInProgress, "a restore is in progress")
+        } else if self.has(Self::SAVE_INITIATED) {
+            let why = "no save was initiated at this federate, or it has begun already";
+            (ExceptionKind::SaveNotInitiated, why)
+        } else if self.has(Self::SAVE_BEGUN) {
+            let why = "this federate has not called federateSaveBegun, or it is complete already";
+            (ExceptionKind::FederateHasNotBegunSave, why)
+        } else if self.has(Self::SAVING) {
+            let why = "no save was initiated at this federate";
+            (ExceptionKind::SaveNotInProgress, why)
+        } else if self.has(Self::RESTORE_INITIATED) {
+            let why = "no restore was initiated at this federate, or it is complete already";
+            (ExceptionKind::RestoreNotRequested, why)
+        } else if self.has(Self::RESTORING) {
+            let why = "no restore has begun at this federate";
+            (ExceptionKind::RestoreNotInProgress, why)
         } else if self.has(Self::TIME) {
             return switched_off("it is a service of time management", "services.time");
         } else {

@@ -19,6 +19,7 @@ pub use door::Preconditions;
 pub use federation::require_designators;
 
 use crate::callback::Callback;
+use crate::federation::save::Stages;
 use crate::held::Held;
 use crate::message::{
     Data, FederationInformation, FromExecutive, PlainData, RequestNumber, Restored, ToExecutive,
@@ -80,13 +81,15 @@ pub struct Lrc<O> {
     /// Requests to divest whose outcome is waited for.
     divesting: BTreeSet<RequestNumber>,
     answer: Option<Result<Answer, Exception>>,
+    /// What became of data until the connection was lost.
+    last: Option<Counters>,
     /// The federate wants callbacks now.
     enabled: bool,
     /// What the executive was told last of what became of data, and of what the federate does.
     told: (Counters, Calls),
     calls: Calls,
-    /// Whether a save and whether a restore is in progress, as its callbacks have told it.
-    in_progress: (bool, bool),
+    /// How far it has come with a save and a restore, by its calls and what its callbacks have told it.
+    stages: Stages,
 }
 
 /// What the federate calls and is called.
@@ -140,10 +143,11 @@ impl<O: Outbox> Lrc<O> {
             awaited: None,
             divesting: BTreeSet::new(),
             answer: None,
+            last: None,
             enabled: true,
             told: Default::default(),
             calls: Calls::default(),
-            in_progress: (false, false),
+            stages: Stages::default(),
         }
     }
 
@@ -216,10 +220,14 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    /// What became of the data of a member, also while it resigns.
+    /// What became of the data of a member, also while it resigns, and until it has been told that the connection
+    /// is lost.
     pub fn counters(&self) -> Option<Counters> {
         match &self.life {
-            Life::Joined(federate) | Life::Resigning(federate) => Some(federate.counters()),
+            Life::Joined(federate) | Life::Resigning(federate) | Life::Losing(federate, _) => {
+                Some(federate.counters())
+            }
+            Life::Lost(_) => self.last,
             _ => None,
         }
     }
@@ -301,6 +309,9 @@ impl<O: Outbox> Lrc<O> {
         // An update has none.
         if federate.has_output() {
             put_outputs(federate, &mut self.out);
+            if self.stages != federate.stages() {
+                self.look_at_progress();
+            }
         }
         result.map_err(|e| e.in_service(service))
     }
@@ -581,6 +592,8 @@ impl<O: Outbox> Lrc<O> {
         if self.measures {
             federate.measure_traffic();
         }
+        // The executive counts anew, too.
+        self.told = Default::default();
         // What had been answered before is gone with the federate that it was about.
         self.awaited = self.awaited.filter(|a| *a != Awaited::Bounds);
         self.divesting.clear();
@@ -698,7 +711,7 @@ impl<O: Outbox> Lrc<O> {
         let Life::Joined(federate) = &mut self.life else {
             return None;
         };
-        let settled = self.in_progress == federate.in_progress();
+        let settled = self.stages == federate.stages();
         if !settled || !self.enabled || !self.own.is_empty() || federate.is_reported() {
             return None;
         }
@@ -729,7 +742,7 @@ impl<O: Outbox> Lrc<O> {
             _ => return None,
         };
         let next = federate.next_callback();
-        if self.in_progress != federate.in_progress() || federate.has_output() {
+        if self.stages != federate.stages() || federate.has_output() {
             self.look_at_progress();
         }
         if self.is_reported()
@@ -758,7 +771,14 @@ impl<O: Outbox> Lrc<O> {
         if callback.is_some() {
             return callback;
         }
-        let why = std::mem::take(why);
+        let mut why = std::mem::take(why);
+        let dropped = federate.drop_withheld();
+        if dropped > 0 {
+            why += &format!(
+                "; {dropped} messages that had come are not delivered, since time management or a save withheld them"
+            );
+        }
+        self.last = Some(federate.counters());
         self.end_of_losing(why);
         self.take_own()
     }
@@ -766,13 +786,8 @@ impl<O: Outbox> Lrc<O> {
     /// A save or a restore has come further.
     #[cold]
     fn look_at_progress(&mut self) {
-        self.in_progress = self
-            .federate()
-            .map(Federate::in_progress)
-            .unwrap_or_default();
-        let (saving, restoring) = self.in_progress;
-        self.unmet.set(Preconditions::NO_SAVE, saving);
-        self.unmet.set(Preconditions::NO_RESTORE, restoring);
+        self.stages = self.federate().map(Federate::stages).unwrap_or_default();
+        self.unmet.set_stages(self.stages);
         self.put_answers();
     }
 }

@@ -36,6 +36,16 @@ messages! {
             /// Its time stamp.
             time: LogicalTime,
         },
+        /// Of one that waits for its next message: it has passed over a grant, as it wanted none of the messages
+        /// any more that would have come with it (§8.10), and waits on.
+        9 AskOn {
+            /// By which service.
+            kind: Advance,
+            /// The time asked for.
+            to: LogicalTime,
+            /// Its logical time, that of its last grant that was none of these.
+            at: LogicalTime,
+        },
     }
 
     /// What the executive tells a federate.

@@ -229,7 +229,9 @@ impl Execution {
     /// A federate has asked for something about its time.
     pub(crate) fn time_asked(&mut self, federate: FederateHandle, request: time::Request) {
         match request {
-            time::Request::Advance { .. } => self.time_manager_changed(federate, true),
+            time::Request::Advance { .. } | time::Request::AskOn { .. } => {
+                self.time_manager_changed(federate, true);
+            }
             time::Request::DisableRegulation => self.changed(federate, &["HLAtimeRegulating"]),
             time::Request::DisableConstrained => self.changed(federate, &["HLAtimeConstrained"]),
             _ => {}
@@ -416,7 +418,7 @@ impl Execution {
             "HLAasynchronousDelivery" => e.boolean(managed.asynchronous),
             "HLAfederateState" => e.number(self.federate_state(federate)),
             "HLAtimeManagerState" => e.boolean(clock.is_some_and(|c| c.advance().is_some())),
-            "HLAlogicalTime" => e.time(clock.map(|c| c.time())),
+            "HLAlogicalTime" => e.time(times.time(federate)),
             "HLAlookahead" => e.interval(clock.and_then(|c| c.lookahead())),
             "HLAGALT" => e.time(times.galt(federate).time()),
             "HLALITS" => e.time(times.lits(federate)),

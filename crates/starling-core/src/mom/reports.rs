@@ -284,13 +284,10 @@ impl Execution {
     /// What HLAreportFederateLost will say of a federate that is about to be forgotten.
     pub(crate) fn lost_report(&self, federate: FederateHandle, fault: &str) -> Parameters {
         let name = self.federation.federate_name(federate);
-        let clock = self.time.times().clock(federate);
+        let time = self.time.times().time(federate);
         vec![
             ("HLAfederateName", text(name.unwrap_or_default())),
-            (
-                "HLAtimeStamp",
-                Encoder::of(|e| e.time(clock.map(|c| c.time()))),
-            ),
+            ("HLAtimeStamp", Encoder::of(|e| e.time(time))),
             ("HLAfaultDescription", text(fault)),
         ]
     }

@@ -44,6 +44,8 @@ pub struct FederateTime {
     pub constraining: bool,
     /// For a save all messages up to this time were handed over, before the grant that it waits for.
     pub released: Option<LogicalTime>,
+    /// It has passed over the grant of its clock's time, and is still at this one.
+    pub still_at: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: time stamp, and place among all
     /// messages.
     pub queue: BTreeSet<(LogicalTime, u64)>,
@@ -83,7 +85,7 @@ pub struct Federate {
     /// Its clock.
     pub clock: Clock,
     /// While it waits for its next message: the time of a grant that it has passed over, as it wanted none of the
-    /// messages any more that would have come with it. The executive knows it there.
+    /// messages any more that would have come with it. By its promises it is there.
     pub passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
     pub enabling: Option<LogicalTimeInterval>,

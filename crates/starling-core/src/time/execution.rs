@@ -138,7 +138,9 @@ impl ExecutionTime {
         let galt = times.galt(federate);
         let advance = clock.and_then(|c| c.advance());
         TimeStatus {
-            time: clock.map_or_else(|| times.time_type().initial(), |c| c.time()),
+            time: times
+                .time(federate)
+                .unwrap_or_else(|| times.time_type().initial()),
             galt: galt.time(),
             galt_passed: galt.is_strict(),
             lits: times.lits(federate),
@@ -193,6 +195,11 @@ impl ExecutionTime {
     /// Whether a constrained federate is beyond a time already.
     pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
         self.times.has_passed(time)
+    }
+
+    /// Whether it is worth a look who is to be instructed to save at a time.
+    pub(crate) fn may_be_ready_to_save(&self, time: LogicalTime) -> bool {
+        self.times.may_be_through(time)
     }
 
     /// Whether a constrained federate is to be instructed to save at a time.
@@ -344,6 +351,9 @@ impl Execution {
                 self.deletions_came(federate, None);
             }
             Request::Advance { kind, to } => self.time.times.ask(federate, kind, to),
+            Request::AskOn { kind, to, at } => {
+                self.time.times.ask_on(federate, (kind, to), at);
+            }
             Request::ModifyLookahead(lookahead) => {
                 self.time.times.modify_lookahead(federate, lookahead);
             }
@@ -394,6 +404,11 @@ impl Execution {
             }
             Request::DisableConstrained => times.is_constrained(federate),
             Request::Advance { to, .. } => !waits && to.time_type() == of && to >= clock.time(),
+            Request::AskOn { kind, to, at } => {
+                let further = to.time_type() == of && to >= clock.time();
+                let is_behind = at.time_type() == of && at <= clock.time();
+                !waits && kind.is_next_message() && further && is_behind
+            }
             Request::ModifyLookahead(lookahead) => {
                 let legal = lookahead.time_type() == of && !lookahead.is_negative();
                 legal && regulating && clock.advance().is_none() && !times.is_enabling(federate)

@@ -13,6 +13,7 @@ use super::galt::{Advance, Clock};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
 use crate::exception::throw;
+use crate::federation::save::Stages;
 use crate::handles::MessageRetractionHandle;
 use crate::message::Stamp;
 use crate::message::mom;
@@ -35,7 +36,7 @@ use crate::saved::time::Constraint;
 pub(crate) struct FederateTime {
     pub(super) of: TimeType,
     pub(super) clock: Clock,
-    /// It has passed over a grant of this time, and asked on; the executive knows it there.
+    /// It has passed over a grant of this time, and asked on; by its promises it is there.
     pub(super) passed_over: Option<LogicalTime>,
     /// Time regulation was asked for with this lookahead.
     pub(super) enabling: Option<LogicalTimeInterval>,
@@ -720,7 +721,8 @@ impl Federate {
         for message in self.delivery.take_up_to(granted) {
             self.count_unwanted(&message);
         }
-        self.log.request_time(Request::Advance { kind, to });
+        let at = self.time.clock.time();
+        self.log.request_time(Request::AskOn { kind, to, at });
         true
     }
 
@@ -835,7 +837,7 @@ impl Federate {
         let now = self.time.clock.time();
         if bytes > most {
             let does = match self.time.clock.advance() {
-                _ if self.in_progress() != (false, false) => {
+                _ if self.stages() != Stages::default() => {
                     "has not ended the save or restore in progress".into()
                 }
                 Some((_, to)) => format!("waits for its advance to {to}"),

@@ -5,8 +5,7 @@
 //! regulating federates but for the one that has the least; for that one, others may react to it,
 //! which those do that wait for their next message. The federates stand in the orders that are asked
 //! for ([`super::orders`]), so that a grant takes no look at all of them, however they depend on each
-//! other; but for those that wait for their next message, have shortened their lookahead and have
-//! not come to what it was before: who has the least bound looks at each of them.
+//! other.
 //!
 //! Invariants:
 //! - a federate is granted a time only when no message can come to it any more that belongs before;
@@ -218,6 +217,9 @@ struct Federate {
     constraining: bool,
     /// For a save all messages up to this time were handed over, before the grant that it waits for.
     released: Option<LogicalTime>,
+    /// It has passed over the grant of its clock's time, by which its promises and those to it go, and is still at
+    /// this one.
+    still_at: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: the place of each among all.
     queue: ByTime<u64>,
     place: Place,
@@ -270,7 +272,18 @@ pub(crate) struct Times {
     of: TimeType,
     federates: BTreeMap<FederateHandle, Federate>,
     orders: Orders,
+    latest: Latest,
     hold: Hold,
+}
+
+/// Up to where a constrained federate has come, and whether with all messages at that time.
+type Come = (LogicalTime, bool);
+
+/// The constrained federate that has come furthest.
+enum Latest {
+    Known(Option<(Come, FederateHandle)>),
+    /// The one that had has gone back, or is none any more.
+    Unknown,
 }
 
 impl Federate {
@@ -316,6 +329,7 @@ impl Times {
             of,
             federates: BTreeMap::new(),
             orders: Orders::default(),
+            latest: Latest::Known(None),
             hold: Hold::Nothing,
         }
     }
@@ -333,7 +347,7 @@ impl Times {
     /// Whether a constrained federate is beyond a time already, or has been handed over what is.
     pub(crate) fn has_passed(&self, time: LogicalTime) -> bool {
         let mut all = self.federates.values();
-        all.any(|f| f.constrained && f.clock.time.max(f.come().0) > time)
+        all.any(|f| f.constrained && Some(f.time()).max(f.released) > Some(time))
     }
 
     /// Whether a constrained federate waits for a time beyond this one, and has, with what it has
@@ -351,6 +365,20 @@ impl Times {
         };
         let waits = known.queue.first().is_some_and(|m| m <= time);
         to > time && !(granted_before && waits) && self.galt(federate).lets_pass(time, true)
+    }
+
+    /// Whether it is worth a look who is through a time: false where nobody is.
+    pub(crate) fn may_be_through(&self, time: LogicalTime) -> bool {
+        match self.latest {
+            Latest::Known(Some(((latest, _), _))) if latest <= time => {
+                // To all but one comes what has the least bound.
+                self.least().is_none_or(|(least, of)| {
+                    least.lets_pass(time, true) || self.is_through(of, time)
+                })
+            }
+            // Somebody may be beyond it, or nobody is constrained.
+            _ => true,
+        }
     }
 
     /// Whether a federate that is not constrained sends nothing up to a time any more, as far as it
@@ -385,6 +413,7 @@ impl Times {
             enabling: None,
             constraining: false,
             released: None,
+            still_at: None,
             queue: ByTime::default(),
             place: Place::default(),
         };
@@ -395,6 +424,7 @@ impl Times {
     pub(crate) fn leave(&mut self, federate: FederateHandle) {
         if let Some(known) = self.federates.remove(&federate) {
             self.orders.put(federate, known.place, Place::default());
+            self.latest.put(federate, None);
         }
     }
 
@@ -456,7 +486,9 @@ impl Times {
         let changed = change(known);
         let place = known.place();
         let before = std::mem::replace(&mut known.place, place);
+        let come = known.constrained.then(|| known.come());
         self.orders.put(federate, before, place);
+        self.latest.put(federate, come);
         Some(changed)
     }
 
@@ -488,8 +520,45 @@ impl Times {
                 let sooner = relays.and_then(|f| f.relay(least));
                 soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
             }
+            // Who keeps to a longer lookahead relays nothing before either bound: the order in which nobody
+            // is left first says so.
+            let kept = &self.orders.kept[usize::from(exclusive)];
+            for ((lookahead, one), (floor, other)) in kept.lookaheads.iter().zip(&kept.floors) {
+                if least.relayed(*lookahead, exclusive) >= soonest || *floor >= soonest {
+                    break;
+                }
+                for federate in [one, other] {
+                    let relays = self.federates.get(federate).filter(|_| *federate != of);
+                    let sooner = relays.and_then(|f| f.relay(least));
+                    soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
+                }
+            }
         }
         soonest
+    }
+
+    /// Up to where the constrained federate has come that has come furthest of all others.
+    fn latest_but(&mut self, federate: FederateHandle) -> Option<Come> {
+        let furthest = |but: Option<FederateHandle>| {
+            let all = self.federates.iter();
+            let others = all.filter(|(h, f)| Some(**h) != but && f.constrained);
+            let come = others.map(|(h, f)| {
+                #[cfg(test)]
+                super::galt_tests::looked();
+                (f.come(), *h)
+            });
+            come.max()
+        };
+        let latest = match self.latest {
+            Latest::Known(latest) => latest,
+            Latest::Unknown => furthest(None),
+        };
+        let of_others = match latest {
+            Some((_, of)) if of == federate => furthest(Some(federate)),
+            latest => latest,
+        };
+        self.latest = Latest::Known(latest);
+        of_others.map(|(come, _)| come)
     }
 
     /// The least incoming time stamp: of what has come or can come (§8.18).
@@ -557,16 +626,14 @@ impl Times {
         let Some(now) = self.clock(federate).map(Clock::time) else {
             return;
         };
-        let others = self.federates.iter();
-        let others = others.filter(|(h, f)| **h != federate && f.constrained);
-        let over = others.map(|(_, f)| f.come());
+        // Who keeps to the one that has come furthest keeps to all.
         let (mut time, mut last) = (now, None);
-        for (over, exclusive) in over {
+        if let Some((over, exclusive)) = self.latest_but(federate) {
             time = time.max(LogicalTime::least_reaching(over, lookahead, exclusive));
-            last = last.max(Some(Bound::At {
+            last = Some(Bound::At {
                 time: over,
                 strict: exclusive,
-            }));
+            });
         }
         let strict = last > Some(Bound::after(time, lookahead, false));
         self.change(federate, |known| {
@@ -608,6 +675,25 @@ impl Times {
     /// An advance is asked for.
     pub(crate) fn ask(&mut self, federate: FederateHandle, kind: Advance, to: LogicalTime) {
         self.change(federate, |known| known.clock.ask(kind, to));
+    }
+
+    /// A federate has passed over the grant of its time, and is still at this one; what it has asked for it asks for
+    /// still.
+    pub(crate) fn ask_on(
+        &mut self,
+        federate: FederateHandle,
+        (kind, to): (Advance, LogicalTime),
+        at: LogicalTime,
+    ) {
+        self.change(federate, |known| {
+            known.clock.ask(kind, to);
+            known.still_at = Some(at);
+        });
+    }
+
+    /// The logical time of a federate.
+    pub(crate) fn time(&self, federate: FederateHandle) -> Option<LogicalTime> {
+        self.federates.get(&federate).map(Federate::time)
     }
 
     /// So many messages for a federate, each in its place behind the one before: if that is constrained,
@@ -670,7 +756,28 @@ impl Times {
     }
 }
 
+impl Latest {
+    /// A federate has come there; none: it is not constrained.
+    #[inline]
+    fn put(&mut self, federate: FederateHandle, come: Option<Come>) {
+        let Latest::Known(latest) = self else {
+            return;
+        };
+        let before = latest.map(|(come, _)| come);
+        if come > before {
+            *latest = come.map(|come| (come, federate));
+        } else if come < before && latest.is_some_and(|(_, of)| of == federate) {
+            *self = Latest::Unknown;
+        }
+    }
+}
+
 impl Federate {
+    /// Its logical time.
+    fn time(&self) -> LogicalTime {
+        self.still_at.unwrap_or(self.clock.time)
+    }
+
     /// Up to where a constrained federate has all messages, and whether with those at that time.
     fn come(&self) -> (LogicalTime, bool) {
         let granted = (self.clock.time, self.over);
@@ -717,9 +824,15 @@ impl Federate {
     fn place(&self) -> Place {
         #[cfg(test)]
         super::galt_tests::looked();
+        let relays = self.relays();
+        let kept = relays.and_then(|(lookahead, _)| {
+            let reached = Bound::after(self.clock.time, lookahead, true);
+            self.clock.floor.filter(|floor| *floor > reached)
+        });
         Place {
             base: self.base(),
-            relays: self.relays(),
+            relays,
+            kept,
             waits: self.waits(),
         }
     }
@@ -791,7 +904,7 @@ impl Federate {
             Outcome::Granted { time, flush } => {
                 let asked = self.clock.advance;
                 self.over = asked.is_some_and(|(kind, _)| kind.is_exclusive());
-                self.released = None;
+                (self.released, self.still_at) = (None, None);
                 self.clock.grant(time);
                 if flush {
                     self.queue.clear()
@@ -864,6 +977,7 @@ impl Federate {
             enabling: self.enabling,
             constraining: self.constraining,
             released: self.released,
+            still_at: self.still_at,
             queue: self.queue.iter().map(|(t, s)| (t, *s)).collect(),
         }
     }
@@ -880,6 +994,7 @@ impl Federate {
             enabling: saved.enabling,
             constraining: saved.constraining,
             released: saved.released,
+            still_at: saved.still_at,
             queue,
             place: Place::default(),
         }

@@ -1,6 +1,6 @@
 //! The closed form against brute force, over random runs of a few federates.
 
-use super::galt::{Advance, Outcome, Stamped, Times};
+use super::galt::{Advance, Hold, Outcome, Stamped, Times};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use proptest::prelude::*;
@@ -524,6 +524,89 @@ fn whoever_steps_while_others_wait_for_messages_does_not_look_at_all() {
             assert_eq!(few, many, "{kind:?} with lookahead {lookahead}");
         }
     }
+}
+
+/// With a lookahead that they have shortened, and have not come to what it was before.
+#[test]
+fn whoever_steps_while_others_keep_to_a_longer_lookahead_does_not_look_at_all() {
+    let looks = |federates: u32, before: i64, kind: Advance| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        for f in all() {
+            let lookahead = run.interval(if f.0 == 1 { 10 } else { before });
+            run.times.enable_regulation(f, lookahead);
+        }
+        while run.times.settle().is_some() {}
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        let (end, shorter) = (run.time(100_000), run.interval(1));
+        for f in all().skip(1) {
+            run.times.modify_lookahead(f, shorter);
+            run.times.ask(f, kind, end);
+        }
+        assert_eq!(run.times.settle(), None);
+        LOOKS.set(0);
+        for step in 1..=50 {
+            let to = run.time(step);
+            run.times.ask(FederateHandle(1), Advance::TimeAvailable, to);
+            let granted = std::iter::from_fn(|| run.times.settle()).count();
+            assert_eq!(granted, 1, "step {step}");
+        }
+        LOOKS.get()
+    };
+    // What they have promised is behind them soon, or never.
+    for before in [20, 10_000] {
+        for kind in [Advance::NextMessage, Advance::NextMessageAvailable] {
+            let (few, many) = (looks(50, before, kind), looks(500, before, kind));
+            assert_eq!(few, many, "{kind:?}, a lookahead of {before} before");
+        }
+    }
+}
+
+#[test]
+fn who_begins_to_regulate_does_not_look_at_all() {
+    let looks = |federates: u32| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        let lookahead = run.interval(10);
+        LOOKS.set(0);
+        for f in all() {
+            run.times.enable_regulation(f, lookahead);
+            assert!(run.times.settle().is_some(), "{f}");
+        }
+        LOOKS.get()
+    };
+    let (few, many) = (looks(50), looks(500));
+    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
+}
+
+#[test]
+fn while_a_save_waits_for_its_time_nobody_looks_at_all_for_each_grant() {
+    let looks = |federates: u32| {
+        let mut run = Run::new(TimeType::Integer64, federates as usize);
+        let all = || (1..=federates).map(FederateHandle);
+        let lookahead = run.interval(10);
+        all().for_each(|f| run.times.enable_regulation(f, lookahead));
+        while run.times.settle().is_some() {}
+        all().for_each(|f| run.times.enable_constrained(f));
+        while run.times.settle().is_some() {}
+        let save = run.time(50);
+        run.times.set_hold(Hold::Beyond(save));
+        LOOKS.set(0);
+        for round in 1..=4 {
+            for f in all() {
+                let to = run.time(10 * round);
+                run.times.ask(f, Advance::Time, to);
+                while run.times.settle().is_some() {}
+                assert!(!run.times.may_be_through(save), "round {round}");
+            }
+        }
+        LOOKS.get()
+    };
+    let (few, many) = (looks(50), looks(500));
+    assert!(many < 12 * few, "{few} looks for 50, {many} for 500");
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(super) struct Place {
     /// Its lookahead, if it may send sooner what is then because a message comes; and whether all of
     /// the message's time have come by then.
     pub(super) relays: Option<(LogicalTimeInterval, bool)>,
+    /// What it relays nothing before, if it has promised that by a longer lookahead than it has now.
+    pub(super) kept: Option<Bound>,
     pub(super) waits: Option<Waits>,
 }
 
@@ -35,9 +37,19 @@ pub(super) struct Orders {
     pub(super) bases: BTreeSet<(Bound, FederateHandle)>,
     /// Apart by whether all of the message's time have come by then.
     pub(super) relays: [BTreeSet<(LogicalTimeInterval, FederateHandle)>; 2],
+    /// Those that keep to what they have promised before, likewise.
+    pub(super) kept: [Kept; 2],
     pub(super) free: BTreeSet<(LogicalTime, FederateHandle)>,
     pub(super) constraints: BTreeSet<(Bound, FederateHandle)>,
     pub(super) times: BTreeSet<(Bound, FederateHandle)>,
+}
+
+/// Federates that relay what comes to them, and keep to a longer lookahead than they have now: the same in two
+/// orders.
+#[derive(Default)]
+pub(super) struct Kept {
+    pub(super) lookaheads: BTreeSet<(LogicalTimeInterval, FederateHandle)>,
+    pub(super) floors: BTreeSet<(Bound, FederateHandle)>,
 }
 
 impl Orders {
@@ -46,8 +58,21 @@ impl Orders {
         put(&mut self.bases, federate, from.base, to.base);
         for exclusive in [false, true] {
             let relays = |place: Place| place.relays.filter(|r| r.1 == exclusive).map(|r| r.0);
+            let plainly = |place: Place| relays(place).filter(|_| place.kept.is_none());
             let order = &mut self.relays[usize::from(exclusive)];
-            put(order, federate, relays(from), relays(to));
+            put(order, federate, plainly(from), plainly(to));
+            if from.kept.is_some() || to.kept.is_some() {
+                let kept = &mut self.kept[usize::from(exclusive)];
+                let lookahead = |place: Place| relays(place).filter(|_| place.kept.is_some());
+                let floor = |place: Place| place.kept.filter(|_| relays(place).is_some());
+                put(
+                    &mut kept.lookaheads,
+                    federate,
+                    lookahead(from),
+                    lookahead(to),
+                );
+                put(&mut kept.floors, federate, floor(from), floor(to));
+            }
         }
         if from.waits != to.waits {
             let free = |place: Place| match place.waits? {

@@ -168,7 +168,7 @@ impl Execution {
     /// It stands still by its own will.
     fn asks_nothing(&self, of: FederateHandle) -> String {
         let who = self.federate_text(of);
-        let at = self.time.times().clock(of).map(|c| c.time().to_string());
+        let at = self.time.times().time(of).map(|time| time.to_string());
         format!(
             "{who} has asked for no advance since it came to {}, {}",
             at.unwrap_or_default(),

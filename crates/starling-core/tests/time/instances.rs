@@ -522,6 +522,38 @@ fn delete(f: &mut Federation, instance: ObjectInstanceHandle) -> MessageRetracti
     delete.unwrap()
 }
 
+/// §7.4: for who has not come to its time the instance is there, and may be its own if the deletion is retracted.
+#[test]
+fn what_is_being_deleted_is_offered_until_it_is_gone() {
+    let (mut f, instance, x) = owned_by_another();
+    let class = f.class("A");
+    f.call("b", |f| f.publish_object_class_attributes(class, &[x]))
+        .unwrap();
+    let handle = delete(&mut f, instance);
+    f.run();
+    f.call("c", |f| {
+        f.unconditional_attribute_ownership_divestiture(instance, &[x], b"")
+    })
+    .unwrap();
+    let asked = f.callbacks("b");
+    assert!(
+        matches!(
+            &asked[..],
+            [Callback::RequestAttributeOwnershipAssumption { .. }]
+        ),
+        "{asked:?}"
+    );
+    f.call("b", |f| {
+        f.attribute_ownership_acquisition_if_available(instance, &[x], b"")
+    })
+    .unwrap();
+    f.callbacks("b");
+    assert!(owns(&mut f, "b", instance, x).unwrap());
+    f.call("a", |f| f.retract(handle)).unwrap();
+    f.run();
+    assert!(owns(&mut f, "b", instance, x).unwrap());
+}
+
 #[test]
 fn who_was_told_of_a_deletion_owns_again_what_it_did_when_that_is_retracted() {
     let (mut f, instance, x) = owned_by_another();

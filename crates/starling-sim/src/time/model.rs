@@ -178,7 +178,7 @@ impl Times {
                 f.queue.clear();
                 self.waiting[at].clear();
             }
-            TimeRequest::Advance { kind: by, to } => {
+            TimeRequest::Advance { kind: by, to } | TimeRequest::AskOn { kind: by, to, .. } => {
                 let f = &mut self.all[at];
                 f.keep_promise();
                 f.request = Some((kind(*by), whole(*to)));

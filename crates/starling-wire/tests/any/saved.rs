@@ -188,7 +188,7 @@ mod time_room {
     use saved::time::{Clock, Deleted, Deletion, Execution, Federate, FederateTime, Sent};
     structs! {
         Execution { time_type, federates, messages, retractable, deletions, unsettled }
-        FederateTime { clock, constrained, over, enabling, constraining, released, queue }
+        FederateTime { clock, constrained, over, enabling, constraining, released, still_at, queue }
         Clock { time, exclusive, lookahead, floor, advance }
         Deletion { message, class, waiting }
         Federate {

@@ -6,7 +6,7 @@ use starling_core::saved::time::{
 
 fields! {
     Execution { time_type, federates, messages, retractable, deletions, unsettled }
-    FederateTime { clock, constrained, over, enabling, constraining, released, queue }
+    FederateTime { clock, constrained, over, enabling, constraining, released, still_at, queue }
     Clock { time, exclusive, lookahead, floor, advance }
     Deletion { message, class, waiting }
     Federate { time_type, clock, passed_over, enabling, constraint, asynchronous, last_number, sent, delivered, deleted, bounds, orders }

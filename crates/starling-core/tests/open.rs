@@ -1,0 +1,414 @@
+//! Which services and callbacks are open in each state of a save and of a restore (1516.1-2010 §4.16 to §4.32):
+//! each cell of the table in docs/services/federation.md.
+
+use crate::common::{Federation, Sent};
+use crate::save::saved;
+use starling_core::message::{AttributeRegions, ResignAction};
+use starling_core::{
+    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,
+    InteractionClassHandle, LogicalTime, LogicalTimeInterval, Lrc, MessageRetractionHandle,
+    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, RegionHandle, Service,
+    ServiceGroup, Transportation,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+const STATES: usize = 8;
+type Open = [bool; STATES];
+
+/// The table: services and callbacks by name.
+fn page() -> (BTreeMap<String, Open>, BTreeMap<String, Open>) {
+    let page = include_str!("../../../docs/services/federation.md");
+    let (_, table) = page
+        .split_once("<!-- What is open")
+        .expect("it has the table");
+    let (table, _) = table.split_once("<!-- Up to here").expect("its end");
+    let (mut services, mut callbacks) = (BTreeMap::new(), BTreeMap::new());
+    for line in table.lines().filter(|l| l.ends_with('|')).skip(2) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [_, names, open @ ..] = &cells[..] else {
+            panic!("{line}")
+        };
+        let open: Vec<bool> = open
+            .iter()
+            .map(|cell| match *cell {
+                "yes" => true,
+                "-" => false,
+                other => panic!("{other}"),
+            })
+            .collect();
+        let open: Open = open.try_into().expect("a cell for each state");
+        // What comes of the MOM is no service; it is played in tests/mom/saves.scenario.
+        for name in names.split(", ").filter(|_| cells[0] != "11") {
+            let list = if name.starts_with('*') {
+                &mut callbacks
+            } else {
+                &mut services
+            };
+            list.insert(name.trim_matches('*').to_owned(), open);
+        }
+    }
+    (services, callbacks)
+}
+
+/// An argument; services that are not open do not look at it.
+trait Any {
+    fn any() -> Self;
+}
+
+macro_rules! any {
+    ($($type:ty => $value:expr;)*) => {$(
+        impl Any for $type {
+            fn any() -> Self {
+                $value
+            }
+        }
+    )*};
+}
+any! {
+    bool => false;
+    u64 => 1;
+    &'static str => "any";
+    Option<&'static str> => None;
+    Option<LogicalTime> => None;
+    LogicalTime => LogicalTime::float64(1.0).unwrap();
+    LogicalTimeInterval => LogicalTimeInterval::float64(1.0).unwrap();
+    Order => Order::Receive;
+    Transportation => Transportation::Reliable;
+    ServiceGroup => ServiceGroup::ObjectManagement;
+    ResignAction => ResignAction::NoAction;
+    AttributeHandle => AttributeHandle::from_raw(1);
+    DimensionHandle => DimensionHandle::from_raw(1);
+    FederateHandle => FederateHandle(1);
+    InteractionClassHandle => InteractionClassHandle::from_raw(1);
+    MessageRetractionHandle => MessageRetractionHandle(1);
+    ObjectClassHandle => ObjectClassHandle::from_raw(1);
+    ObjectInstanceHandle => ObjectInstanceHandle(1);
+    ParameterHandle => ParameterHandle::from_raw(1);
+    RegionHandle => RegionHandle(1);
+    &'static [AttributeHandle] => &[];
+    &'static [DimensionHandle] => &[];
+    &'static [FederateHandle] => &[];
+    &'static [RegionHandle] => &[];
+    &'static [AttributeRegions] => &[];
+    &'static [&'static str] => &[];
+    &'static [u8] => &[];
+}
+
+type Call = fn(&mut Lrc<Sent>) -> Result<(), Exception>;
+
+macro_rules! calls {
+    ($($(#[$doc:meta])* $service:ident $method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        /// The services of a joined federate that need no answer.
+        const CALLS: &[(Service, Call)] = &[$(
+            (Service::$service, |lrc| lrc.$method($(<$type as Any>::any()),*).map(|_| ())),
+        )*];
+    };
+}
+starling_core::services!(calls);
+
+/// The others: those that send values or wait for an answer, and those of the connection, of which the door is
+/// asked.
+const OTHERS: &[(Service, Call)] = &[
+    (Service::UpdateAttributeValues, |lrc| {
+        lrc.update_attribute_values(Any::any(), &[], b"")
+    }),
+    (Service::UpdateAttributeValues, |lrc| {
+        let at = lrc.update_attribute_values_at(Any::any(), &[], b"", Any::any());
+        at.map(|_| ())
+    }),
+    (Service::SendInteraction, |lrc| {
+        lrc.send_interaction(Any::any(), &[], b"")
+    }),
+    (Service::SendInteraction, |lrc| {
+        let at = lrc.send_interaction_at(Any::any(), &[], b"", Any::any());
+        at.map(|_| ())
+    }),
+    (Service::SendInteractionWithRegions, |lrc| {
+        lrc.send_interaction_with_regions(Any::any(), &[], &[], b"")
+    }),
+    (Service::ConfirmDivestiture, |lrc| {
+        lrc.confirm_divestiture(Any::any(), &[], b"").map(|_| ())
+    }),
+    (Service::AttributeOwnershipDivestitureIfWanted, |lrc| {
+        let asked = lrc.attribute_ownership_divestiture_if_wanted(Any::any(), &[], b"");
+        asked.map(|_| ())
+    }),
+    (Service::GetTimeFactory, |lrc| {
+        lrc.time_implementation().map(|_| ())
+    }),
+    (Service::QueryGALT, |lrc| {
+        lrc.query_bounds(Service::QueryGALT)
+    }),
+    (Service::QueryLITS, |lrc| {
+        lrc.query_bounds(Service::QueryLITS)
+    }),
+    (Service::EnableCallbacks, |lrc| lrc.enable_callbacks(true)),
+    (Service::DisableCallbacks, |lrc| lrc.enable_callbacks(false)),
+    (Service::Connect, |lrc| lrc.require(Service::Connect)),
+    (Service::Disconnect, |lrc| lrc.require(Service::Disconnect)),
+    (Service::CreateFederationExecution, |lrc| {
+        lrc.require(Service::CreateFederationExecution)
+    }),
+    (Service::CreateFederationExecutionWithMIM, |lrc| {
+        lrc.require(Service::CreateFederationExecutionWithMIM)
+    }),
+    (Service::DestroyFederationExecution, |lrc| {
+        lrc.require(Service::DestroyFederationExecution)
+    }),
+    (Service::ListFederationExecutions, |lrc| {
+        lrc.list_federation_executions()
+    }),
+    (Service::ResignFederationExecution, |lrc| {
+        lrc.require(Service::ResignFederationExecution)
+    }),
+    (Service::EvokeCallback, |lrc| {
+        lrc.require(Service::EvokeCallback)
+    }),
+    (Service::EvokeMultipleCallbacks, |lrc| {
+        lrc.require(Service::EvokeMultipleCallbacks)
+    }),
+];
+
+/// Whether a service was refused for the state of a save or a restore.
+fn is_closed(result: &Result<(), Exception>) -> bool {
+    use ExceptionKind::*;
+    let kinds = [
+        SaveInProgress,
+        RestoreInProgress,
+        SaveNotInitiated,
+        FederateHasNotBegunSave,
+        SaveNotInProgress,
+        RestoreNotRequested,
+        RestoreNotInProgress,
+    ];
+    result.as_ref().is_err_and(|e| kinds.contains(&e.kind))
+}
+
+/// What B does while A is in a state: callbacks of many kinds come to A.
+fn busy(f: &mut Federation, [ours, theirs]: [ObjectInstanceHandle; 2]) {
+    let (class, i) = (f.class("A"), f.interaction("I"));
+    let x = f.attributes(&["x"]);
+    let value: &[u8] = b"1";
+    f.call("B", |b| b.register_object_instance(class, None))
+        .unwrap();
+    f.call("B", |b| {
+        b.update_attribute_values(theirs, &[(x[0], value)], b"")
+    })
+    .unwrap();
+    f.call("B", |b| b.delete_object_instance(theirs, b""))
+        .unwrap();
+    f.call("B", |b| b.send_interaction(i, &[], b"")).unwrap();
+    f.call("B", |b| {
+        b.register_federation_synchronization_point("P", b"", &[])
+    })
+    .unwrap();
+    f.call("B", |b| {
+        b.request_instance_attribute_value_update(ours, &x, b"")
+    })
+    .unwrap();
+    f.call("B", |b| b.attribute_ownership_acquisition(ours, &x, b""))
+        .unwrap();
+    f.call("B", |b| b.unsubscribe_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("B", |b| b.unsubscribe_interaction_class(i)).unwrap();
+    f.run();
+}
+
+/// What comes of that.
+const BUSY: [&str; 10] = [
+    "announceSynchronizationPoint",
+    "discoverObjectInstance",
+    "provideAttributeValueUpdate",
+    "receiveInteraction",
+    "reflectAttributeValues",
+    "removeObjectInstance",
+    "requestAttributeOwnershipRelease",
+    "stopRegistrationForObjectClass",
+    "turnInteractionsOff",
+    "turnUpdatesOffForObjectInstance",
+];
+
+/// A and B; A's state is to become that one of the columns. While B has not heard of the save or restore it is
+/// busy, if it is to be. With what A has been told since then.
+fn in_state(state: usize, is_busy: bool) -> (Federation, Vec<&'static str>) {
+    let switches = ["objectClass", "interaction", "attribute"];
+    let switches = switches.map(|s| format!("<{s}RelevanceAdvisory isEnabled=\"true\"/>"));
+    let mut f = Federation::new(&switches.concat());
+    f.join("A");
+    f.join("B");
+    let (class, i, x) = (f.class("A"), f.interaction("I"), f.attributes(&["x"]));
+    for name in ["A", "B"] {
+        f.call(name, |f| f.publish_object_class_attributes(class, &x))
+            .unwrap();
+        f.call(name, |f| {
+            f.subscribe_object_class_attributes(class, &x, true, "")
+        })
+        .unwrap();
+        f.call(name, |f| f.publish_interaction_class(i)).unwrap();
+        f.call(name, |f| f.subscribe_interaction_class(i, true))
+            .unwrap();
+    }
+    f.run();
+    let instances = ["A", "B"].map(|name| {
+        f.call(name, |f| f.register_object_instance(class, None))
+            .unwrap()
+    });
+    let second = LogicalTimeInterval::float64(1.0).unwrap();
+    f.call("A", |a| a.enable_time_regulation(second)).unwrap();
+    for name in ["A", "B"] {
+        f.callbacks(name);
+    }
+    let mut told = Vec::new();
+    let hear = |f: &mut Federation, told: &mut Vec<_>| {
+        told.extend(f.callbacks("A").iter().map(Callback::name));
+    };
+    let reading = (state >= 4).then(|| {
+        let saved = saved(&mut f, "S");
+        f.call("A", |a| a.request_federation_restore("S")).unwrap();
+        f.run();
+        let task = f.archives().remove(0);
+        if state > 4 {
+            f.archived(&task, saved.clone());
+            let next = f.call("A", |a| a.next_callback());
+            assert_eq!(
+                next.as_ref().map(Callback::name),
+                Some("requestFederationRestoreSucceeded")
+            );
+            f.run();
+            let next = f.call("A", |a| a.next_callback());
+            assert_eq!(
+                next.as_ref().map(Callback::name),
+                Some("federationRestoreBegun")
+            );
+        }
+        (task, saved)
+    });
+    if state < 4 {
+        if state == 0 && is_busy {
+            busy(&mut f, instances);
+        }
+        // One that only was asked for waits for its time.
+        let at = LogicalTime::float64(5.0).filter(|_| state == 0);
+        f.call("A", |a| a.request_federation_save("S", at)).unwrap();
+        if state > 0 {
+            f.run();
+            let next = f.call("A", |a| a.next_callback());
+            assert_eq!(
+                next.as_ref().map(Callback::name),
+                Some("initiateFederateSave")
+            );
+        }
+        if state > 1 {
+            f.call_late("A", |a| a.federate_save_begun()).unwrap();
+        }
+        if state > 2 {
+            f.call_late("A", |a| a.federate_save_complete()).unwrap();
+        }
+    }
+    if is_busy && state != 0 {
+        busy(&mut f, instances);
+    }
+    if is_busy && state < 4 {
+        f.call("A", |a| a.list_federation_executions()).unwrap();
+        f.call("A", |a| a.query_federation_save_status()).unwrap();
+    } else if is_busy {
+        f.call("A", |a| a.list_federation_executions()).unwrap();
+        f.call("A", |a| a.query_federation_restore_status())
+            .unwrap();
+    }
+    if let (4, true, Some((task, saved))) = (state, is_busy, reading) {
+        // Behind all that, so that it is told in that state.
+        f.archived(&task, saved);
+    }
+    if state > 5 {
+        // B hears of it, and so do all of the next.
+        f.run();
+        let begun = loop {
+            let next = f.call("B", |b| b.next_callback()).expect("it begins");
+            f.run();
+            if next == Callback::FederationRestoreBegun {
+                break next;
+            }
+        };
+        assert_eq!(begun.name(), "federationRestoreBegun");
+        f.run();
+        hear(&mut f, &mut told);
+        assert!(told.contains(&"initiateFederateRestore"), "{told:?}");
+    }
+    if state > 6 {
+        f.call("A", |a| a.federate_restore_complete()).unwrap();
+    }
+    if is_busy {
+        hear(&mut f, &mut told);
+    }
+    (f, told)
+}
+
+#[test]
+fn services_are_open_as_the_page_says() {
+    let (services, _) = page();
+    let mut called = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for state in 0..STATES {
+        let (mut f, _) = in_state(state, false);
+        for (service, call) in CALLS.iter().chain(OTHERS) {
+            let name = service.name();
+            called.insert(name);
+            let open = services[name][state];
+            let result = f.call_late("A", call);
+            if is_closed(&result) == open {
+                wrong.push(format!("{name} in state {state}: {result:?}"));
+            }
+            // What is done changes the state.
+            if open && result.is_ok() && service.clause().starts_with("4.") {
+                (f, _) = in_state(state, false);
+            }
+        }
+        // Of the executive, by the federation execution's state.
+        called.insert("joinFederationExecution");
+        let joined = f.join_with("C", vec![]).map(|_| ());
+        if is_closed(&joined) == services["joinFederationExecution"][state] {
+            wrong.push(format!(
+                "joinFederationExecution in state {state}: {joined:?}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let left = services
+        .keys()
+        .filter(|name| !called.contains(name.as_str()));
+    assert_eq!(left.collect::<Vec<_>>(), Vec::<&String>::new());
+}
+
+#[test]
+fn callbacks_are_open_as_the_page_says() {
+    let (_, callbacks) = page();
+    for state in 0..STATES {
+        let (mut f, told) = in_state(state, true);
+        for name in &told {
+            assert!(callbacks[*name][state], "{name} came in state {state}");
+        }
+        assert!(
+            told.contains(&"reportFederationExecutions"),
+            "{state}: {told:?}"
+        );
+        let all = |told: &[&str]| BUSY.iter().all(|name| told.contains(name));
+        if callbacks[BUSY[0]][state] {
+            assert!(all(&told), "{state}: {told:?}");
+            continue;
+        }
+        let status = [
+            "federationSaveStatusResponse",
+            "federationRestoreStatusResponse",
+        ];
+        assert!(told.contains(&status[state / 4]), "{state}: {told:?}");
+        // When it is over all that comes that has waited, once.
+        if state < 4 {
+            f.call("A", |a| a.abort_federation_save()).unwrap();
+        } else {
+            f.call("A", |a| a.abort_federation_restore()).unwrap();
+        }
+        let after: Vec<_> = f.callbacks("A").iter().map(Callback::name).collect();
+        assert!(all(&after), "{state}: {after:?}");
+    }
+}
