@@ -15,7 +15,7 @@
 #                            sees that the tests find them
 # make mutants SAMPLE=300 | FILE=crates/starling-core/src/time/galt.rs    seeds small faults into the core,
 #                            counts those that the tests find
-# make lint | format | sanitize | sanitize-threads | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
+# make lint | format | sanitize | sanitize-threads | leaks | readme-check | campaign SEEDS=100000 | fuzz SECONDS=300
 #
 # PYTHON=/usr/bin/python3.12 names another Python, JOBS=4 how many compilers run at once.
 PREFIX ?= /usr/local
@@ -52,7 +52,7 @@ demo: setup-bench venv bmfed
 
 # Under 15 minutes from a fresh clone on two CPUs. Where CI is set also what takes long: threads in every order, the
 # boundary to C under AddressSanitizer, tests of the benchmark that wait for time-outs or count instructions.
-test: setup-tests lint unit $(if $(CI),models sanitize) sim cpp-test bmfed bench-python
+test: setup-tests lint unit $(if $(CI),models sanitize leaks) sim cpp-test bmfed bench-python
 	@echo "$(if $(CI),all tests,all tests but those that only CI=1 takes) passed"
 
 setup:
@@ -97,6 +97,20 @@ sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address ASAN_OPTIONS=detect_leaks=0 $(LIMIT) \
 	    cargo test --locked -p starling-capi -p starling-ring --lib --test ring --target-dir $(BUILD)/sanitize \
 	    --target $$(rustc -vV | sed -n 's/^host: //p')
+
+# What is allocated at the boundary to C and freed by nobody: its own tests, those in C and in C++, and the rtiexec that
+# they start, under LeakSanitizer, which needs no build of its own.
+LEAKS := callback encoding federation handle lifecycle ownership values c_abi
+.PHONY: leaks
+leaks: LEAK_CHECKED = env LD_PRELOAD=$$($(or $(CC),cc) -print-file-name=liblsan.so) LSAN_OPTIONS=exitcode=23 \
+    STARLING_HOME=$(abspath $(BUILD))/cpp/cargo/release \
+    STARLING_START_PROGRAM=$(abspath $(BUILD))/cpp/cargo/release/starling
+leaks: cpp
+	cargo test --locked -p starling-capi --lib --no-run
+	$(LEAK_CHECKED) $$(cargo test --locked -p starling-capi --lib --no-run 2>&1 | sed -n 's/.*(\(target[^)]*\))$$/\1/p')
+	@for test in $(LEAKS); do echo $$test; \
+	    $(LIMIT) $(LEAK_CHECKED) $(BUILD)/cpp/tests/cpp/$${test}_test > $(BUILD)/leaks.log 2>&1 || \
+	    { cat $(BUILD)/leaks.log; exit 1; }; done
 
 # ThreadSanitizer on the federate library's own tests, those of links, and federates of one process on an
 # rtiexec; then on the C++ tests and scenarios with the rtiexec that they start, whose races are looked for

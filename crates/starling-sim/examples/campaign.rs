@@ -2,7 +2,7 @@
 //! `cargo run --release -p starling-sim --example campaign -- 0 100000 150`
 //! With `conflated` behind them: where every second federate conflates what it gets; with `ddm`: programs of data distribution management; with `time`: of all rooms
 //! together with time management; with `saves`: with saves and restores; with `managed`: these with the
-//! management object model.
+//! management object model; with `acts`: services called by federates, and on their behalf by the RTI.
 #![allow(clippy::print_stdout, reason = "its result")]
 
 fn main() {
@@ -23,9 +23,10 @@ fn main() {
         Some("time") => starling_sim::time::run,
         Some("saves") => starling_sim::saves::run,
         Some("managed") => starling_sim::saves::run_managed,
+        Some("acts") => starling_sim::acts::run,
         Some(other) => {
             panic!(
-                "there are no programs of '{other}'; there are 'conflated', 'ddm', 'time', 'saves' and 'managed'"
+                "there are no programs of '{other}'; there are 'conflated', 'ddm', 'time', 'saves', 'managed' and 'acts'"
             )
         }
     };

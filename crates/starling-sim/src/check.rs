@@ -18,7 +18,7 @@ use crate::ownership::{PRIVILEGE, Views, World};
 use crate::points::Points;
 use crate::watch::Watch;
 use starling_core::message::{
-    EntryBody, Request, RequestBody, ResignAction, declaration, federation, object,
+    DataBody, EntryBody, Request, RequestBody, ResignAction, declaration, federation, object,
 };
 use starling_core::{
     AttributeHandle, Callback, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
@@ -78,6 +78,10 @@ pub(crate) struct Checker {
     finished: BTreeMap<ObjectInstanceHandle, Vec<(AttributeHandle, u64)>>,
     /// Who has sent values of an attribute.
     senders: BTreeSet<(FederateHandle, Source)>,
+    /// What was lost on its way to one, or to all.
+    dropped: Dropped,
+    /// The classes of all instances that there have been.
+    registered: BTreeMap<ObjectInstanceHandle, ObjectClassHandle>,
     /// Sources of which a dead federate may have taken values with it.
     torn: BTreeSet<Source>,
     /// Sent since the network was last at rest: what must have come when it is so again.
@@ -120,6 +124,30 @@ impl Watch for Checker {
 
     fn settled(&mut self) {
         self.settled();
+    }
+
+    fn dropped(&mut self, sender: FederateHandle, to: Option<FederateHandle>, body: &DataBody<'_>) {
+        let number = |value: &[u8]| {
+            let number = value.last_chunk().expect("numbers take 8 bytes");
+            u64::from_le_bytes(*number)
+        };
+        match body {
+            DataBody::Update { instance, payload } => {
+                let class = self.registered[instance];
+                for (slot, value) in payload.values.iter() {
+                    let attribute = self.world.attributes_of(class)[slot as usize];
+                    let source = Source::Attribute(*instance, attribute);
+                    self.dropped.insert((to, source, number(value)));
+                }
+            }
+            DataBody::Interaction { class, payload } => {
+                if let Some((_, value)) = payload.values.iter().next() {
+                    let source = Source::Interaction(sender, *class);
+                    self.dropped.insert((to, source, number(value)));
+                }
+            }
+            DataBody::Fence { .. } => {}
+        }
     }
 }
 
@@ -182,6 +210,7 @@ impl Checker {
     ) {
         let receiver = self.receivers.get_mut(&me).expect("callers are there");
         receiver.known.insert(instance, class);
+        self.registered.insert(instance, class);
         receiver.views.registered(instance, class);
     }
 
@@ -385,7 +414,7 @@ impl Checker {
                         at,
                         Source::Attribute(*instance, attribute),
                         value,
-                        (&self.torn, conflates),
+                        (&self.torn, &self.dropped, conflates),
                     );
                 }
             }
@@ -400,7 +429,7 @@ impl Checker {
                     let class = u32::from_le_bytes(class.try_into().expect("it is 4 bytes"));
                     let class = InteractionClassHandle::from_raw(class);
                     let source = Source::Interaction(producer, class);
-                    receiver.got(at, source, number, (&self.torn, false));
+                    receiver.got(at, source, number, (&self.torn, &self.dropped, false));
                 }
             }
             Callback::RemoveObjectInstance { instance, .. } => {
@@ -413,7 +442,9 @@ impl Checker {
                     let source = Source::Attribute(*instance, *attribute);
                     let run = receiver.runs.get(&source).filter(|r| r.unbroken);
                     if let Some(run) = run.filter(|_| !self.torn.contains(&source)) {
-                        assert_eq!(run.last, *sent, "{at} has not got all of {source:?}");
+                        let lost = |n| is_dropped(&self.dropped, at, source, n);
+                        let all = run.last == *sent || (run.last + 1..=*sent).all(lost);
+                        assert!(all, "{at} has not got all of {source:?}");
                     }
                 }
             }
@@ -589,7 +620,7 @@ impl Receiver {
         me: FederateHandle,
         source: Source,
         value: &[u8],
-        (torn, gaps): (&BTreeSet<Source>, bool),
+        (torn, dropped, gaps): (&BTreeSet<Source>, &Dropped, bool),
     ) {
         let number = u64::from_le_bytes(value.try_into().expect("values are 8 bytes"));
         let run = self.runs.entry(source).or_default();
@@ -599,13 +630,23 @@ impl Receiver {
             run.last
         );
         if run.unbroken && !gaps && !torn.contains(&source) {
-            assert_eq!(number, run.last + 1, "{me} has a gap in {source:?}");
+            let mut missing = run.last + 1..number;
+            let lost = missing.all(|n| is_dropped(dropped, me, source, n));
+            assert!(lost, "{me} has a gap in {source:?}");
         }
         *run = Run {
             last: number,
             unbroken: true,
         };
     }
+}
+
+type Dropped = BTreeSet<(Option<FederateHandle>, Source, u64)>;
+
+fn is_dropped(dropped: &Dropped, to: FederateHandle, source: Source, number: u64) -> bool {
+    [Some(to), None]
+        .iter()
+        .any(|to| dropped.contains(&(*to, source, number)))
 }
 
 fn candidate(

@@ -103,7 +103,20 @@ const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectR
  </interactionClass>
 </interactionClass></interactionClass></interactionClass></interactions></objectModel>"#;
 
+/// The FOM with some of it sent by best effort.
+fn lossy() -> String {
+    let best_effort = "<transportation>HLAbestEffort</transportation>";
+    let text = FOM.replace("<name>a2</name>", &format!("<name>a2</name>{best_effort}"));
+    text.replace("<name>J</name>", &format!("<name>J</name>{best_effort}"))
+}
+
 pub(crate) fn source(designator: &str) -> ModuleSource {
+    if designator == "lossy fom" {
+        return ModuleSource {
+            designator: designator.to_owned(),
+            text: lossy().into_bytes().into(),
+        };
+    }
     let text = match designator {
         "mim" => MIM,
         "fom" => FOM,

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 #![forbid(unsafe_code)]
 
+pub mod acts;
 mod advice;
 mod check;
 pub mod ddm;

@@ -3,11 +3,11 @@
 use crate::watch::Watch;
 use starling_bed::{Link, Links, Message, Sent};
 use starling_core::message::{
-    Data, FromExecutive, ModuleSource, PeerInfo, RequestNumber, ToExecutive,
+    Data, FromExecutive, ModuleSource, Payload, PeerInfo, RequestNumber, ToExecutive,
 };
 use starling_core::{
     Answer, Archived, AttributeHandle, Batch, Conflated, DataPath, ExceptionKind, Executive,
-    Federate, FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service,
+    Federate, FederateHandle, Lrc, ObjectInstanceHandle, PeerId, Service, Transportation,
 };
 use starling_wire::{
     Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
@@ -28,6 +28,8 @@ pub(crate) struct Host {
     pub(crate) came: u64,
     /// Those of them that were delivered.
     pub(crate) delivered: u64,
+    /// Those that were lost on their way to it.
+    pub(crate) lost: u64,
 }
 
 impl Host {
@@ -62,6 +64,11 @@ pub(crate) struct Network {
     pub(crate) conflated: Conflated,
     /// Hosts that read nothing for now.
     pub(crate) stalled: BTreeSet<PeerId>,
+    /// Links between federates on which nothing moves for now.
+    pub(crate) standing: BTreeSet<Link>,
+    /// Of so many messages of 256 that are sent by best effort one is lost, drawn by `faults`.
+    pub(crate) lossy: u8,
+    pub(crate) faults: fastrand::Rng,
     last_peer: u64,
 }
 
@@ -80,6 +87,9 @@ impl Network {
             unsettled: 0,
             conflated: Conflated::default(),
             stalled: BTreeSet::new(),
+            standing: BTreeSet::new(),
+            lossy: 0,
+            faults: fastrand::Rng::with_seed(0),
             last_peer: 0,
         }
     }
@@ -185,6 +195,7 @@ impl Network {
         let reads = |link: &Link| match link {
             Link::Down(peer) => !self.stalled.contains(peer),
             Link::Up(_) => true,
+            Link::Data(..) if self.standing.contains(link) => false,
             Link::Data(_, to) => self.is_there(*to) || !self.becomes(*to),
         };
         let busy = self.links.busy().filter(reads);
@@ -200,6 +211,9 @@ impl Network {
             }
         }
         let message = self.links.take(link).expect("it was just listed as busy");
+        if self.loses(link, &message, checker) {
+            return true;
+        }
         // What arrives has been bytes on the way.
         let mut bytes = Vec::new();
         match &message {
@@ -230,6 +244,47 @@ impl Network {
             Link::Up(peer) => self.up(peer, &bytes, checker),
             Link::Down(peer) => self.down(peer, &bytes, checker),
             Link::Data(_, to) => self.data(to, &bytes),
+        }
+        true
+    }
+
+    /// One of the links between federates stands still from now on, if there is any.
+    pub(crate) fn stand_still(&mut self) -> bool {
+        let links = self.links.busy().filter(|l| matches!(l, Link::Data(..)));
+        let links: Vec<_> = links.collect();
+        let link = (!links.is_empty()).then(|| links[self.faults.usize(..links.len())]);
+        self.standing.extend(link);
+        link.is_some()
+    }
+
+    /// Whether what is taken off a link is lost: updates and interactions by best effort may be, unless they are in
+    /// time-stamp order.
+    fn loses(&mut self, link: Link, message: &Message, checker: &mut dyn Watch) -> bool {
+        let Message::Data(data) = message else {
+            return false;
+        };
+        let data = data.borrow();
+        let may_be_lost = |p: &Payload<'_>| {
+            let in_time_order = p.stamp.is_some_and(|stamp| stamp.retraction.is_some());
+            p.transportation == Transportation::BestEffort && !in_time_order
+        };
+        if self.lossy == 0
+            || !data.body.payload().is_some_and(may_be_lost)
+            || self.faults.u8(..) >= self.lossy
+        {
+            return false;
+        }
+        let to = match link {
+            Link::Up(_) => None,
+            Link::Down(peer) => self.hosts.get(&peer).map(|h| h.handle),
+            Link::Data(_, to) => Some(to),
+        };
+        if let Some(host) = to.and_then(|to| self.host(to)) {
+            host.lrc.count_lost(1);
+            host.lost += 1;
+        }
+        if to.is_some() || matches!(link, Link::Up(_)) {
+            checker.dropped(data.sender, to, &data.body);
         }
         true
     }
@@ -398,6 +453,7 @@ impl Network {
                         deciding: None,
                         came: 0,
                         delivered: 0,
+                        lost: 0,
                     };
                     checker.joined(handle, host.federate().model());
                     self.hosts.insert(peer, host);
@@ -420,7 +476,13 @@ impl Network {
             match host.lrc.federate() {
                 // A restore may have made it another.
                 Some(federate) if host.lrc.is_member() => host.handle = federate.handle(),
-                _ => self.remove(peer),
+                _ => {
+                    // Somebody has had it resign.
+                    if !host.resigning && host.lrc.is_member() {
+                        self.call(peer, |_| ());
+                    }
+                    self.remove(peer);
+                }
             }
         }
     }
@@ -442,6 +504,11 @@ impl Network {
         if let Some(peer) = gone.map(|host| host.peer) {
             self.remove(peer);
         }
+    }
+
+    /// What was lost on its way to those who are there.
+    pub(crate) fn lost(&self) -> u64 {
+        self.hosts.values().map(|host| host.lost).sum()
     }
 
     /// A host is no longer there: its links end behind what they carry.

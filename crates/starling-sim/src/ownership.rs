@@ -87,6 +87,11 @@ impl World {
         self.classes.extend(classes);
     }
 
+    /// The attributes of a class, by slot.
+    pub(crate) fn attributes_of(&self, class: ObjectClassHandle) -> &[AttributeHandle] {
+        &self.classes[&class]
+    }
+
     /// The executive takes a request.
     pub(crate) fn request(&mut self, origin: FederateHandle, request: &Request) {
         self.now = Some((origin, request.body.clone()));

@@ -73,8 +73,12 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         checker: Checker::default(),
         steps: 0,
         conflated: 0,
+        lossy: 0,
     };
     run.network.conflated = conflated;
+    run.network.faults = fastrand::Rng::with_seed(seed.rotate_left(32));
+    run.lossy = [0, 0, 8, 64][run.network.faults.usize(..4)];
+    run.network.lossy = run.lossy;
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
     run.create();
@@ -99,6 +103,7 @@ fn run_with(seed: u64, actions: usize, conflated: Conflated) -> Report {
         acquisitions: run.checker.acquisitions,
         coverage: BTreeMap::new(),
     };
+    report.count("fault: best effort is lost", run.network.lost());
     if run.conflated > 0 {
         report.count("conflated", run.conflated);
     }
@@ -113,14 +118,16 @@ struct Run {
     network: Network,
     checker: Checker,
     steps: u64,
+    /// How much is lost of what is sent by best effort, until it comes to rest.
+    lossy: u8,
     /// Reflections that were replaced by newer ones, as of when the network was last at rest.
     conflated: u64,
 }
 
 impl Run {
     fn create(&mut self) {
-        self.network
-            .create(vec![source("fom")], Some(source("mim")));
+        let fom = if self.lossy > 0 { "lossy fom" } else { "fom" };
+        self.network.create(vec![source(fom)], Some(source("mim")));
         while self.step() {}
     }
 
@@ -651,6 +658,7 @@ impl Run {
     fn rest(&mut self) {
         self.drain();
         self.checker.last_round();
+        self.network.lossy = 0;
         let hosts: Vec<_> = self
             .network
             .hosts
@@ -686,6 +694,7 @@ impl Run {
             self.checker.advised(host.federate());
             self.checker.points.at_rest(host.handle);
         }
+        self.network.lossy = self.lossy;
     }
 
     fn drain(&mut self) {
@@ -708,6 +717,11 @@ impl Run {
 fn accounted(host: &Host) -> u64 {
     let c = host.federate().counters();
     assert_eq!((c.held, c.waiting, c.withheld), (0, 0, 0));
+    assert_eq!(
+        c.lost, host.lost,
+        "what was lost on its way to {}",
+        host.handle
+    );
     let others = c.unknown + c.unsubscribed + c.from_removed + c.outdated + c.dropped;
     assert_eq!(
         host.came,

@@ -371,17 +371,42 @@ impl Run {
             }
         }
         self.drain();
+        let left_open = self.world.locally_deleted.clone();
+        self.discovered_again();
         for (me, own) in &self.own {
             let must = must.remove(me).unwrap_or_default();
             // An update may let it discover again what it has deleted locally.
             let open = |(source, _): &&(Source, u64)| match source {
-                Source::Attribute(i, _) => self.world.locally_deleted.contains(&(*me, *i)),
+                Source::Attribute(i, _) => left_open.contains(&(*me, *i)),
                 Source::Interaction(..) => false,
             };
             let missing: Vec<_> = must.difference(&own.got).filter(|s| !open(s)).collect();
             let extra: Vec<_> = own.got.difference(&must).filter(|s| !open(s)).collect();
             assert!(missing.is_empty(), "{me} lacks {missing:?}");
             assert!(extra.is_empty(), "{me} got {extra:?}");
+        }
+    }
+
+    /// What was deleted locally is discovered again with its next update (6.16), where that is in scope: all has been
+    /// updated by now.
+    fn discovered_again(&mut self) {
+        for (me, instance) in std::mem::take(&mut self.world.locally_deleted) {
+            let Some(own) = self.own.get(&me) else {
+                continue;
+            };
+            let told = own.known.get(&instance).copied();
+            if self.world.would_discover(me, instance) {
+                assert!(told.is_some(), "{me} must discover {instance} again");
+                self.report.count("discovered again", 1);
+            }
+            match told {
+                Some(class) => {
+                    self.world.known.insert((me, instance), class);
+                }
+                None => {
+                    self.world.locally_deleted.insert((me, instance));
+                }
+            }
         }
     }
 

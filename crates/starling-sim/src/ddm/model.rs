@@ -84,7 +84,7 @@ pub(crate) struct World {
     pub(crate) instances: BTreeMap<ObjectInstanceHandle, Instance>,
     /// Who has been told of what, and as which class.
     pub(crate) known: BTreeMap<(FederateHandle, ObjectInstanceHandle), ObjectClassHandle>,
-    /// Whether they discover these again is left open.
+    /// Until all has been updated it is left open whether they discover these again.
     pub(crate) locally_deleted: BTreeSet<(FederateHandle, ObjectInstanceHandle)>,
     /// Living federates that have joined and are not yet seen by the program.
     pub(crate) joined: Vec<FederateHandle>,
@@ -130,6 +130,21 @@ impl World {
             at = c.parent.and_then(|p| self.model().object_class(p));
         }
         None
+    }
+
+    /// Whether an update lets a federate discover an instance that it does not know.
+    pub(crate) fn would_discover(
+        &self,
+        federate: FederateHandle,
+        handle: ObjectInstanceHandle,
+    ) -> bool {
+        let Some(instance) = self.instances.get(&handle) else {
+            return false;
+        };
+        self.members.contains_key(&federate)
+            && self
+                .candidate(federate, instance.class)
+                .is_some_and(|class| !self.in_scope(federate, handle, class).is_empty())
     }
 
     /// What everybody must have been told of by now.

@@ -26,7 +26,7 @@ use crate::network::Network;
 use crate::program::Report;
 use crate::watch::Watch;
 use rooms::Rooms;
-use starling_core::message::{EntryBody, Request, ResignAction, federation, save};
+use starling_core::message::{DataBody, EntryBody, Request, ResignAction, federation, save};
 use starling_core::{
     Archive, Archived, Callback, DataPath, Exception, ExceptionKind, FederateHandle, LogicalTime,
     LogicalTimeInterval, MessageRetractionHandle, ObjectInstanceHandle, ObjectModel, Order, PeerId,
@@ -40,6 +40,8 @@ struct Seen {
     joined: Vec<FederateHandle>,
     cut: bool,
     restored: bool,
+    /// What was lost on its way to one, or to all: numbers of messages.
+    dropped: Vec<(Option<FederateHandle>, u64)>,
 }
 
 impl Watch for Seen {
@@ -60,6 +62,12 @@ impl Watch for Seen {
 
     fn restored(&mut self) {
         self.restored = true;
+    }
+
+    fn dropped(&mut self, _: FederateHandle, to: Option<FederateHandle>, body: &DataBody<'_>) {
+        let first = body.payload().and_then(|p| p.values.iter().next());
+        let number = first.and_then(|(_, id)| Some(u64::from_le_bytes(id.try_into().ok()?)));
+        self.dropped.extend(number.map(|number| (to, number)));
     }
 }
 
@@ -131,6 +139,8 @@ struct Run {
     floats: bool,
     /// There is a management object model.
     managed: bool,
+    /// Links between federates stand still at times.
+    stands_still: bool,
     report: Report,
 }
 
@@ -181,6 +191,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         latest: 0,
         floats,
         managed,
+        stands_still: false,
         report: Report::default(),
     };
     run.network.batch = run.draw.u8(1..6);
@@ -197,6 +208,9 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         DataPath::Executive => "by the executive",
     });
     run.network.slow = run.draw.u8(..6);
+    run.network.faults = fastrand::Rng::with_seed(seed.rotate_left(32));
+    run.network.lossy = [0, 0, 8, 64][run.network.faults.usize(..4)];
+    run.stands_still = run.network.faults.bool();
     run.network.create_with_time(modules, mim, time);
     while run.step() {}
     for _ in 0..3 {
@@ -243,6 +257,19 @@ impl Run {
         for new in std::mem::take(&mut self.seen.joined) {
             self.model.own.insert(new, Own::default());
             self.begin(new);
+        }
+        for (to, id) in std::mem::take(&mut self.seen.dropped) {
+            self.count("fault: best effort is lost");
+            for model in [Some(&mut self.model), self.cut.as_mut()]
+                .into_iter()
+                .flatten()
+            {
+                let those = model.own.iter_mut();
+                let those = those.filter(|(me, _)| to.is_none_or(|to| to == **me));
+                those.for_each(|(_, own)| {
+                    own.must.remove(&id);
+                });
+            }
         }
         if std::mem::take(&mut self.seen.cut) {
             self.cut = Some(self.model.clone());
@@ -382,6 +409,13 @@ impl Run {
     }
 
     fn act(&mut self) {
+        match self.network.faults.u8(..60) {
+            0..12 if self.stands_still && self.network.stand_still() => {
+                self.count("fault: a link stands still");
+            }
+            12..14 => self.network.standing.clear(),
+            _ => {}
+        }
         let hosts = self.network.hosts.values().filter(|h| !h.resigning);
         let hosts: Vec<_> = hosts.map(|h| (h.peer, h.handle)).collect();
         let few = hosts.len() + self.network.joining.len() < 3;
@@ -781,6 +815,7 @@ impl Run {
     /// Faults stop, all are complete, and all who take part in time advance until all are at one time.
     fn rest(&mut self) {
         self.network.stalled.clear();
+        self.network.standing.clear();
         let (mut to, mut once_more) = (0, false);
         loop {
             let before = self.report.callbacks;
