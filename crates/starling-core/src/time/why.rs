@@ -65,7 +65,14 @@ impl Execution {
         let times = self.time.times();
         let (queued, constrained) = (times.queued(of), times.is_constrained(of));
         if queued > 0 {
-            let why = format!("{queued} message(s) in time-stamp order wait for its advance");
+            let mut why = format!("{queued} message(s) in time-stamp order wait for its advance");
+            let most = self.time.messages_max;
+            if queued > most / 2 {
+                why += &format!(
+                    ", more than half of the {most} that limits.withheld_bytes of rtiexec allows: beyond \
+                     these it is resigned"
+                );
+            }
             let _ = walk.fails("time", format!("{why}; {}", self.time_text(of)));
             let Some(wait) = times.wait(of) else {
                 walk.turn = Some(of);
@@ -134,7 +141,8 @@ impl Execution {
         let Some(clock) = times.clock(of) else {
             return who;
         };
-        let mut text = format!("{who} is at {}", clock.time());
+        let time = times.time(of).unwrap_or_else(|| clock.time());
+        let mut text = format!("{who} is at {time}");
         text += if times.is_constrained(of) {
             ", time-constrained"
         } else {

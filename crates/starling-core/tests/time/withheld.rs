@@ -411,6 +411,11 @@ fn a_federate_that_never_advances_takes_no_endless_memory_of_the_executive() {
     f.tar("a", 5.0);
     assert!(f.told("c").ends_with("grant 2"));
     assert_eq!(f.told("a"), "grant 5");
+    let warned = |f: &mut Federation| {
+        let why = f.why("b", "I").join("; ");
+        why.contains("more than half of the 100 that limits.withheld_bytes")
+    };
+    assert!(warned(&mut f), "60 wait");
     for _ in 0..40 {
         f.send("a", "x", 6.0);
     }
