@@ -8,7 +8,11 @@
 mod numbers;
 
 use numbers::{Federate, Rtiexec, until};
+use starling_wire::{
+    Frame, Hello, OnTrunk, VERSION, Welcome, put_hello, put_welcome, read_on_trunk, split_frame,
+};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
@@ -117,6 +121,12 @@ fn in_a_tree_of_forwarders_nothing_is_missing() {
         far.federate(&rtiexec, "receiver", "farther"),
     ];
     rtiexec.until_members(4);
+    // The first, the second, or both of them pass it on.
+    for (from, to) in [("near", "far"), ("far", "farther"), ("far", "near")] {
+        until("passed on", || rtiexec.path(from, to) == "forwarder");
+    }
+    assert!(rtiexec.path("sender", "near").starts_with("rtiexec"));
+    assert!(rtiexec.path("far", "sender").starts_with("rtiexec"));
     for federate in others.iter().chain([&sender]) {
         federate.goes_on();
     }
@@ -190,6 +200,188 @@ fn a_forwarder_without_an_rtiexec_says_so() {
     assert!(code == 2 && said.contains("--upstream HOST:PORT"), "{said}");
     let (code, said) = run(&["--upstream", "127.0.0.1:1"]);
     assert!(code == 3 && said.contains("refused"), "{said}");
+}
+
+/// Who joins and resigns, or is killed, beside others who go on.
+#[test]
+fn who_comes_and_goes_at_a_forwarder_leaves_the_others_whole() {
+    let rtiexec = Rtiexec::start("", &[]);
+    let near = Forwarder::start(&rtiexec.address);
+    let far = Forwarder::start(&near.address);
+    let stays = [
+        near.federate(&rtiexec, "both", "near"),
+        far.federate(&rtiexec, "both", "far"),
+    ];
+    for round in 0..4 {
+        let by = if round % 2 == 0 { &near } else { &far };
+        let comes = by.federate(&rtiexec, "both", "comes");
+        for to in ["near", "far"] {
+            until("passed on", || rtiexec.path("comes", to) == "forwarder");
+        }
+        comes.goes_on();
+        stays.iter().for_each(Federate::goes_on);
+        if round < 2 {
+            // SIGKILL.
+            drop(comes);
+        } else {
+            let resigned = Command::new(env!("CARGO_BIN_EXE_starling"))
+                .args(["resign", "comes", &rtiexec.address])
+                .status();
+            assert!(resigned.unwrap().success());
+        }
+        rtiexec.until_members(2);
+        stays.iter().for_each(Federate::goes_on);
+    }
+}
+
+/// What was on its way by a forwarder when the federation was saved comes once after it is restored.
+#[test]
+fn a_restore_gives_back_what_was_passed_on() {
+    let mut rtiexec = Rtiexec::start("", &[]);
+    let near = Forwarder::start(&rtiexec.address);
+    rtiexec.settings = format!("connect.address={}", near.address);
+    numbers::are_restored(&rtiexec, "forwarder");
+}
+
+/// One that is stopped holds up those who send to it, and only them, and gets all once it goes on.
+#[test]
+fn who_is_stopped_behind_a_forwarder_loses_nothing() {
+    let rtiexec = Rtiexec::start("", &[("STARLING_FAULT_TIMEOUT_S", "3600")]);
+    let near = Forwarder::start_by(
+        &[],
+        &rtiexec.address,
+        None,
+        &[("STARLING_FAULT_TIMEOUT_S", "3600")],
+    );
+    let sender = near.federate(&rtiexec, "sender", "sender");
+    let [slow, other] = ["slow", "other"].map(|name| near.federate(&rtiexec, "receiver", name));
+    rtiexec.until_path("forwarder", 2);
+    for _ in 0..2 {
+        slow.signal("-STOP");
+        slow.signal("-CONT");
+        [&slow, &other, &sender]
+            .into_iter()
+            .for_each(Federate::goes_on);
+    }
+}
+
+/// What a forwarder says on its trunk, to a test in the place of rtiexec.
+struct Upstream {
+    stream: UnixStream,
+    came: Vec<u8>,
+    _directory: tempfile::TempDir,
+}
+
+impl Upstream {
+    /// The forwarder has been started, and has said that it is one.
+    fn of(variables: &[(&str, &str)]) -> (Self, Forwarder) {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("u.sock");
+        let listener = UnixListener::bind(&path).unwrap();
+        let address = format!("unix:{}", path.display());
+        let there = std::thread::spawn(move || {
+            let (stream, _) = listener.accept().unwrap();
+            let mut upstream = Upstream {
+                stream,
+                came: Vec::new(),
+                _directory: directory,
+            };
+            let hello = upstream.next();
+            assert!(matches!(Frame::decode(&hello), Ok(Frame::Hello(_))));
+            let mut welcome = Vec::new();
+            put_welcome(
+                &mut welcome,
+                &Welcome {
+                    version: VERSION,
+                    ..Welcome::default()
+                },
+            );
+            upstream.stream.write_all(&welcome).unwrap();
+            assert_eq!(upstream.next(), [9, 1]);
+            upstream
+        });
+        let forwarder = Forwarder::start_by(&[], &address, None, variables);
+        (there.join().unwrap(), forwarder)
+    }
+
+    /// The next frame.
+    fn next(&mut self) -> Vec<u8> {
+        loop {
+            if let Some((frame, used)) = split_frame(&self.came).unwrap() {
+                let frame = frame.to_vec();
+                self.came.drain(..used);
+                return frame;
+            }
+            let mut more = [0; 4096];
+            let count = self.stream.read(&mut more).unwrap();
+            assert!(count > 0, "the forwarder has closed its trunk");
+            self.came.extend(&more[..count]);
+        }
+    }
+}
+
+/// Shows settings: forwarder.window_bytes.
+#[test]
+fn a_channel_has_as_much_room_as_is_set() {
+    for bytes in [100_000, 200_000] {
+        let set = bytes.to_string();
+        let (mut upstream, forwarder) = Upstream::of(&[("STARLING_FORWARDER_WINDOW_BYTES", &set)]);
+        let mut federate = UnixStream::connect(forwarder.address.trim_start_matches("unix:"));
+        let mut hello = Vec::new();
+        put_hello(
+            &mut hello,
+            &Hello {
+                version: VERSION,
+                ..Hello::default()
+            },
+        );
+        federate.as_mut().unwrap().write_all(&hello).unwrap();
+        let channel = 1;
+        let path = "unix";
+        for said in [
+            OnTrunk::Open { channel, path },
+            OnTrunk::Room {
+                channel,
+                position: bytes,
+            },
+            OnTrunk::Bytes {
+                channel,
+                bytes: &hello,
+            },
+        ] {
+            assert_eq!(read_on_trunk(&upstream.next()), Some(Ok(said)));
+        }
+    }
+}
+
+/// Shows settings: forwarder.upstream, forwarder.listen.
+#[test]
+fn it_hands_on_where_it_is_told_and_listens_where_it_is_told() {
+    let rtiexec = Rtiexec::start("", &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let at = format!("unix:{}", directory.path().join("l.sock").display());
+    let mut child = Command::new(env!("CARGO_BIN_EXE_starling"))
+        .args(["forwarder", "--run-dir"])
+        .arg(directory.path().join("run"))
+        .env("STARLING_FORWARDER_UPSTREAM", &rtiexec.address)
+        .env("STARLING_FORWARDER_LISTEN", &at)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    out.read_line(&mut line).unwrap();
+    assert_eq!(line, format!("ready {at}\n"));
+    let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
+        .args(["ps", &at])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let process = format!("process {} ", rtiexec.child.id());
+    assert!(shown.contains(&process), "{shown}");
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 /// Two sites with a cable between them; gone with it.
@@ -274,11 +466,45 @@ fn ip(arguments: &str) -> bool {
     done.is_ok_and(|status| status.success())
 }
 
+/// What is said between federates of a site stays there, if that is not switched off.
+///
+/// Shows settings: forwarder.passes.
+#[test]
+fn what_is_for_the_same_site_does_not_leave_it() {
+    for passes in [true, false] {
+        let Some(sites) = Sites::new("p") else { return };
+        let variable = (
+            "STARLING_FORWARDER_PASSES",
+            if passes { "true" } else { "false" },
+        );
+        let rtiexec = Rtiexec::start_by(&sites.by(0), Some("10.79.0.1:15160"), "", &[variable]);
+        let forwarder = Forwarder::start_by(&sites.by(1), "10.79.0.1:15160", None, &[]);
+        let to = format!("connect.address={}", forwarder.address);
+        let by = sites.by(1);
+        let start = |role, name| Federate::start_by(&by, &rtiexec, role, name, &to);
+        let receivers = ["a", "b"].map(|name| start("receiver", name));
+        let _sender = start("sender", "sender");
+        if passes {
+            rtiexec.until_path("forwarder", 2);
+        }
+        // What was sent before it was passed on is over.
+        receivers.iter().for_each(Federate::goes_on);
+        receivers.iter().for_each(Federate::goes_on);
+        let before = sites.sent(1);
+        receivers[0].until("on", 20);
+        let left = sites.sent(1) - before;
+        let said = 20 * 1000 * MESSAGE;
+        println!("{left} bytes of {said} have left the site");
+        assert_eq!(left < said / 10, passes, "{left} of {said}");
+    }
+}
+
+/// The sender's numbers have tags of so many bytes.
+const MESSAGE: u64 = 200;
+
 /// Four receivers at the other site, and each message crosses the cable once.
 #[test]
 fn a_message_crosses_the_cable_once_for_all_receivers_of_a_site() {
-    /// The sender's numbers have tags of 200 bytes.
-    const MESSAGE: u64 = 200;
     let Some(sites) = Sites::new("o") else { return };
     let rtiexec = Rtiexec::start_by(&sites.by(0), Some("10.79.0.1:15160"), "", &[]);
     let forwarder = Forwarder::start_by(&sites.by(1), "10.79.0.1:15160", None, &[]);

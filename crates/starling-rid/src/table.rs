@@ -83,6 +83,8 @@ settings! {
         "Where a forwarder (starling forwarder) hands on to what its federates send: an rtiexec, or another forwarder. Port 15160 if none is given.";
     FORWARDER_LISTEN: Vec<Endpoint> = "forwarder.listen", Kind::Addresses, "", "127.0.0.1:15161",
         "Where a forwarder listens, for federates and other forwarders. 0.0.0.0:15161 lets other hosts connect.";
+    FORWARDER_PASSES: bool = "forwarder.passes", Kind::Switch, "", "true",
+        "Whether a forwarder passes reliable data in receive order from one of its federates to the others that come by it, without rtiexec, which does not see that data then (starling ps: forwarder). off: all of it goes to rtiexec and comes back. For rtiexec, for all its forwarders.";
     FORWARDER_WINDOW_BYTES: u64 = "forwarder.window_bytes", Kind::Integer(1 << 16, 1 << 30), "bytes", "1048576",
         "Of the stream of each federate behind a forwarder at most so many bytes, and one message, are on their way between the forwarder and the process that it hands on to, or wait in the one that receives them; so much can go in one round trip. For both processes, each for what it receives.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 30), "bytes", "268435456",

@@ -7,7 +7,7 @@ use starling_core::{Check, Services};
 use starling_net::{Endpoint, RunDir};
 use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK,
-    FORWARDER_WINDOW_BYTES, LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES,
+    FORWARDER_PASSES, FORWARDER_WINDOW_BYTES, LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES,
     LIMITS_FRAME_TIMEOUT_S, LIMITS_HELLO_TIMEOUT_S, LIMITS_KEPT_BYTES, LIMITS_MODELS_BYTES,
     LIMITS_SEND_QUEUE_BYTES, LIMITS_SEND_STALL_S, LIMITS_WITHHELD_BYTES, LOG_WAIT_S, NET_UNIX,
     RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SAVES_BYTES, SAVES_DIR, SAVES_KEEP, SERVICES_DDM,
@@ -67,6 +67,8 @@ pub struct Config {
     pub send_queue_bytes: usize,
     /// Bytes of one federate that may be on their way from or to a forwarder, in either direction.
     pub window_bytes: u64,
+    /// Forwarders pass data between federates that come by them, which rtiexec does not see then.
+    pub passes: bool,
     /// A receiver that holds up its senders for this long is resigned.
     pub send_stall: Option<Duration>,
     /// A federate whose time waits for longer than this is named in the log.
@@ -116,6 +118,7 @@ impl Config {
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),
             send_queue_bytes: settings.get(LIMITS_SEND_QUEUE_BYTES) as usize,
             window_bytes: settings.get(FORWARDER_WINDOW_BYTES),
+            passes: settings.get(FORWARDER_PASSES),
             send_stall: some(time(LIMITS_SEND_STALL_S)),
             log_wait: some(time(LOG_WAIT_S)),
             saves: save_store(settings),

@@ -172,7 +172,9 @@ impl Server {
             LinkRequest::Offer { .. }
             | LinkRequest::Relay { .. }
             | LinkRequest::Path { .. }
-            | LinkRequest::Datagrams => {}
+            | LinkRequest::Datagrams
+            | LinkRequest::Site
+            | LinkRequest::Pass { .. } => {}
         }
         Ok(())
     }

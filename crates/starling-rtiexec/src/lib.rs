@@ -24,6 +24,7 @@ mod modules;
 pub mod saves;
 mod seats;
 mod server;
+mod sites;
 mod slots;
 mod timers;
 mod trunk;

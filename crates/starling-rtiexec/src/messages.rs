@@ -3,6 +3,7 @@
 use crate::direct::DIRECT;
 use crate::seats::{SHARED_MEMORY, ways_text};
 use crate::server::{Ending, Server};
+use crate::sites::FORWARDER;
 use crate::turns::Turn;
 use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
 use starling_core::{
@@ -21,9 +22,9 @@ use tracing::{debug, info, warn};
 /// A buffer this large is written while the round goes on, so that its receiver can start.
 pub(crate) const EAGER_BYTES: usize = 256 * 1024;
 /// So much of data is forwarded at once, or one message.
-const RUN_BYTES: usize = 16 * 1024;
+pub(crate) const RUN_BYTES: usize = 16 * 1024;
 /// More than a frame takes that is relayed within another.
-const RELAY_HEAD_BYTES: usize = 64;
+pub(crate) const RELAY_HEAD_BYTES: usize = 64;
 /// Before a peer has joined its messages are small, but for those with modules.
 pub(crate) const SMALL_BYTES_MAX: usize = 64 * 1024;
 
@@ -463,7 +464,7 @@ impl Server {
         }
         let ways = receiver.map(|PeerId(peer)| self.ways_to(peer as usize));
         let ways = ways.unwrap_or_default();
-        if let Some(way) = [SHARED_MEMORY, DIRECT]
+        if let Some(way) = [SHARED_MEMORY, DIRECT, FORWARDER]
             .into_iter()
             .find(|way| ways.contains_key(*way))
             && let Some(last) = findings.last_mut()
@@ -532,6 +533,7 @@ impl Server {
                 // Before what the log says of it.
                 self.leave_seat(n);
                 self.leave_links(n);
+                self.leave_site(n);
                 self.close_session(n);
                 let Some(connection) = self.connection(n) else {
                     return;
@@ -564,6 +566,7 @@ impl Server {
                 FromExecutive::Removed(_) | FromExecutive::Restored(_) => {
                     self.unseat(n);
                     self.end_links(n);
+                    self.leave_site(n);
                     self.close_session(n);
                 }
                 FromExecutive::Status(list) => self.put_paths(list),
@@ -612,6 +615,12 @@ impl Server {
                     }
                     _ => put_from_executive(connection.writer.out(), &message),
                 }
+            }
+            if matches!(
+                message,
+                FromExecutive::Joined(_) | FromExecutive::Restored(_)
+            ) {
+                self.offer_site(n);
             }
             if self.written.last() != Some(&n) {
                 self.written.push(n);

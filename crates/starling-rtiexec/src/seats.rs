@@ -12,6 +12,7 @@
 use crate::connection::Connection;
 use crate::direct::DIRECT;
 use crate::server::{Ending, Server};
+use crate::sites::FORWARDER;
 use crate::trunk::BY_A_FORWARDER;
 use starling_core::message::{FederationStatus, Path};
 use starling_core::{FederateHandle, NAME_BYTES_MAX, PeerId};
@@ -107,6 +108,9 @@ impl Server {
                 }
             }
             LinkRequest::Datagrams => self.open_session(n, now),
+            LinkRequest::Site => self.enter_site(n),
+            // To who has left meanwhile: no forwarder on the way has had it.
+            LinkRequest::Pass { .. } => {}
             LinkRequest::Direct { .. }
             | LinkRequest::Endpoint { .. }
             | LinkRequest::Rest { .. }
@@ -262,7 +266,9 @@ impl Server {
                 }
                 let own = own.map(|(_, connection)| *connection);
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
-                let has_some = |c: &Connection| self.shares(c).is_some() || c.direct.is_some();
+                let has_some = |c: &Connection| {
+                    self.shares(c).is_some() || c.direct.is_some() || self.is_at_a_site(c)
+                };
                 if own.is_some_and(has_some) {
                     for (other, (_, connection)) in &here {
                         if *other != federate.federate.handle {
@@ -321,6 +327,9 @@ impl Server {
                 None => format!("rtiexec ({})", unshared(from)),
             };
         };
+        if self.are_near(from, to) {
+            return FORWARDER.into();
+        }
         let near = match self.memory_path(from, to) {
             Ok(()) => return SHARED_MEMORY.into(),
             Err(why) => why,

@@ -13,6 +13,7 @@ use crate::listening;
 use crate::liveness::Attention;
 use crate::modules::Workshop;
 use crate::seats::Seats;
+use crate::sites::Sites;
 use crate::slots::Slots;
 use crate::turns::{Turn, is_round_over};
 use crate::upstream::Upstream;
@@ -116,6 +117,7 @@ pub struct Server {
     pub(crate) connections: Slots,
     pub(crate) seats: Seats,
     pub(crate) directs: Directs,
+    pub(crate) sites: Sites,
     pub(crate) sockets: Sockets,
     /// Connections that have ended but for the reason, the oldest first.
     pub(crate) leaving: VecDeque<Leaving>,
@@ -196,6 +198,7 @@ impl Server {
             connections: Slots::default(),
             seats: Seats::default(),
             directs: Directs::default(),
+            sites: Sites::default(),
             sockets: Sockets::default(),
             leaving: VecDeque::new(),
             idle_since: Instant::now(),
@@ -651,6 +654,7 @@ impl Server {
     /// Takes a connection out; for everybody else it has ended. `told`: what its federate is to be told of it, if it is
     /// a channel of a trunk.
     pub(crate) fn take(&mut self, n: usize, why: &str, told: &str) -> Option<Box<Connection>> {
+        self.leave_site(n);
         self.end_parts(n, why, told);
         self.end_relay(n, why);
         self.unseat(n);

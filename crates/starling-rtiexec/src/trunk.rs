@@ -38,7 +38,7 @@ pub(crate) struct Trunk {
 /// What makes a connection a channel of a trunk.
 pub(crate) struct Channel {
     /// The connection of the trunk.
-    pub trunk: usize,
+    trunk: usize,
     /// Its number there.
     id: u64,
     /// Bytes that were put on the trunk for it, and how many may be.
@@ -52,6 +52,11 @@ pub(crate) struct Channel {
 impl Channel {
     pub fn has_room(&self) -> bool {
         self.sent < self.room
+    }
+
+    /// Its trunk, and its number there.
+    pub fn place(&self) -> (usize, u64) {
+        (self.trunk, self.id)
     }
 
     /// Bytes that were put on the trunk for it and have room there.
@@ -78,6 +83,9 @@ impl Server {
         }
         connection.trunk = Some(Box::default());
         info!("a forwarder: {}", connection.name());
+        if self.config.passes {
+            self.executive.allow_direct_links();
+        }
         Ok(())
     }
 

@@ -9,16 +9,17 @@
 //! those that send on it; when the trunk is gone, so are all federates, with the reason.
 
 use crate::connection::Connection;
-use crate::messages::SMALL_BYTES_MAX;
+use crate::messages::{RELAY_HEAD_BYTES, RUN_BYTES, SMALL_BYTES_MAX};
 use crate::server::{Ending, Server};
+use crate::trunk::Channel;
 use crate::{Config, direct::Links};
 use mio::Token;
-use starling_core::NAME_BYTES_MAX;
 use starling_core::message::{FromExecutive, PeerInfo};
+use starling_core::{FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Link, LinkReader};
 use starling_wire::{
-    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, WireError, is_on_trunk, put_on_trunk,
-    read_on_trunk, split_frame,
+    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, WireError, is_on_trunk, is_pass,
+    put_on_trunk, put_pass, put_passed, read_on_trunk, read_pass, split_frame,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -34,6 +35,11 @@ pub(crate) struct Upstream {
     /// The connections whose streams go there, by their channels.
     channels: HashMap<u64, usize>,
     last: u64,
+    /// The connections of members, by their groups and handles.
+    members: HashMap<(u64, FederateHandle), usize>,
+    /// The receivers of what is passed in hand, and the frame that they get; kept for their memory.
+    to: Vec<FederateHandle>,
+    passed: Vec<u8>,
     /// Why it is gone.
     pub lost: Option<String>,
 }
@@ -45,6 +51,10 @@ pub(crate) struct Relay {
     /// Bytes that were handed on, and how many may be.
     sent: u64,
     room: u64,
+    /// As which federate others know it, and in which group.
+    member: Option<(u64, FederateHandle)>,
+    /// What is to be handed on before anything else that it says.
+    first: Vec<u8>,
     /// What is still to come of the frame of which a part was handed on.
     rest: usize,
     /// Bytes that came for it, and how many may.
@@ -81,8 +91,9 @@ impl Relay {
 fn next(rest: usize, inbox: &[u8], most: usize) -> Result<Next, WireError> {
     let mut at = rest;
     while at < most {
-        let own = match inbox[at..].first_chunk::<5>() {
-            Some(head) => is_on_trunk(&head[4..]),
+        let begin = inbox.get(at + 4..).unwrap_or_default();
+        let own = match is_pass(begin) {
+            Some(pass) => pass || is_on_trunk(begin),
             None => break,
         };
         if own {
@@ -135,6 +146,9 @@ impl Server {
             n,
             channels: HashMap::new(),
             last: 0,
+            members: HashMap::new(),
+            to: Vec::new(),
+            passed: Vec::new(),
             lost: None,
         });
         server.mark_dirty(n);
@@ -175,6 +189,21 @@ impl Server {
                 continue;
             };
             let room = usize::try_from(relay.room - relay.sent).unwrap_or(usize::MAX);
+            if !relay.first.is_empty() {
+                let count = relay.first.len().min(room.min(PIECE_BYTES));
+                let (channel, rest) = (relay.id, relay.first.split_off(count));
+                let bytes = std::mem::replace(&mut relay.first, rest);
+                relay.sent += count as u64;
+                self.put_on_trunk(
+                    up,
+                    &OnTrunk::Bytes {
+                        channel,
+                        bytes: &bytes,
+                    },
+                );
+                self.check_room(n, up, now);
+                continue;
+            }
             let next = relay.next(reader.inbox(), room.min(PIECE_BYTES));
             match next.map_err(fault)? {
                 Next::Wait => return Ok(()),
@@ -186,6 +215,13 @@ impl Server {
                     self.put_on_trunk(up, &OnTrunk::Bytes { channel, bytes });
                     reader.consume(count);
                     self.check_room(n, up, now);
+                }
+                Next::Own if is_pass(&reader.inbox()[4..]) == Some(true) => {
+                    let count = self.pass(n, reader.inbox(), now).map_err(fault)?;
+                    if count == 0 {
+                        return Ok(());
+                    }
+                    reader.consume(count);
                 }
                 Next::Own => {
                     let split = split_frame(reader.inbox()).map_err(fault)?;
@@ -205,6 +241,68 @@ impl Server {
                 }
             }
         }
+    }
+
+    /// Passes data to those behind this process that it is for, and hands on what is for others: the frames with which
+    /// the inbox begins, as far as they are for the same; how many bytes these are, 0: the first is not whole.
+    fn pass(&mut self, n: usize, inbox: &[u8], now: Instant) -> Result<usize, WireError> {
+        let most = self.config.frame_bytes_max.saturating_add(RELAY_HEAD_BYTES);
+        let member = self.connection(n).and_then(|c| c.relay.as_ref()?.member);
+        let Some(up) = &mut self.upstream else {
+            return Ok(0);
+        };
+        let (mut to, mut others) = (std::mem::take(&mut up.to), Vec::new());
+        let mut data = Vec::new();
+        let mut taken = 0;
+        while data.len() < RUN_BYTES {
+            let rest = &inbox[taken..];
+            let length = rest.first_chunk::<4>().map(|l| u32::from_le_bytes(*l));
+            if length.is_some_and(|length| length as usize > most) {
+                return Err(WireError(format!(
+                    "more than {most} bytes are passed at once"
+                )));
+            }
+            let Some((frame, size)) = split_frame(rest)? else {
+                break;
+            };
+            let receivers = if taken == 0 { &mut to } else { &mut others };
+            let Some(frames) = read_pass(frame, receivers) else {
+                break;
+            };
+            let frames = frames?;
+            if taken > 0 && others != to {
+                break;
+            }
+            data.extend_from_slice(frames);
+            taken += size;
+        }
+        // Of one that is no member any more it is nothing.
+        if let Some((group, from)) = member.filter(|_| taken > 0) {
+            let mut frame = std::mem::take(&mut up.passed);
+            frame.clear();
+            put_passed(&mut frame, from, &data);
+            let at = to
+                .iter()
+                .map(|federate| up.members.get(&(group, *federate)));
+            let here: Vec<usize> = at.flatten().copied().collect();
+            if here.len() < to.len() {
+                to.retain(|federate| !up.members.contains_key(&(group, *federate)));
+                if let Some(relay) = self.connection(n).and_then(|c| c.relay.as_mut()) {
+                    put_pass(&mut relay.first, &to, data.len(), |out| out.extend(&data));
+                }
+            }
+            for receiver in here {
+                self.forward(Some(n), receiver, &frame, now);
+            }
+            self.deliver(Some(n), &frame, now);
+            if let Some(up) = &mut self.upstream {
+                up.passed = frame;
+            }
+        }
+        if let Some(up) = &mut self.upstream {
+            up.to = to;
+        }
+        Ok(taken)
     }
 
     /// Refuses a frame for this process that is longer than any is.
@@ -258,6 +356,8 @@ impl Server {
             id: channel,
             sent: 0,
             room: FIRST_ROOM,
+            member: None,
+            first: Vec::new(),
             rest: 0,
             received: 0,
             granted: window.max(FIRST_ROOM),
@@ -339,7 +439,20 @@ impl Server {
                     self.queue(n);
                 }
             }
-            OnTrunk::Member { .. } | OnTrunk::NoMember { .. } => {}
+            OnTrunk::Member {
+                channel,
+                group,
+                federate,
+            } => {
+                if let Some(n) = of(channel) {
+                    self.set_member(n, Some((group, federate)));
+                }
+            }
+            OnTrunk::NoMember { channel } => {
+                if let Some(n) = of(channel) {
+                    self.set_member(n, None);
+                }
+            }
             OnTrunk::Begin | OnTrunk::Open { .. } | OnTrunk::Bytes { .. } => {
                 return Err(Ending::Fault(
                     "malformed message: what only a forwarder says".into(),
@@ -347,6 +460,33 @@ impl Server {
             }
         }
         Ok(())
+    }
+
+    /// A federate is a member, or is none; a forwarder that it comes by is told so.
+    fn set_member(&mut self, n: usize, member: Option<(u64, FederateHandle)>) {
+        let (Some(connection), Some(up)) = (self.connections.get_mut(n), &mut self.upstream) else {
+            return;
+        };
+        let Some(relay) = &mut connection.relay else {
+            return;
+        };
+        if let Some(before) = std::mem::replace(&mut relay.member, member) {
+            up.members.remove(&before);
+        }
+        if let Some(member) = member {
+            up.members.insert(member, n);
+        }
+        if let Some((trunk, channel)) = connection.channel.as_ref().map(Channel::place) {
+            let said = match member {
+                None => OnTrunk::NoMember { channel },
+                Some((group, federate)) => OnTrunk::Member {
+                    channel,
+                    group,
+                    federate,
+                },
+            };
+            self.put_on_trunk(trunk, &said);
+        }
     }
 
     /// So many bytes came for a federate and wait for it, or have left.
@@ -398,6 +538,7 @@ impl Server {
     }
 
     fn forget_relay(&mut self, n: usize) -> Option<u64> {
+        self.set_member(n, None);
         let relay = self.connection(n)?.relay.take()?;
         self.upstream.as_mut()?.channels.remove(&relay.id);
         Some(relay.id)

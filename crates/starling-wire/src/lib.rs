@@ -33,6 +33,7 @@ pub use messages::saved::{
     Description, decode_description, decode_save, put_description, put_save,
 };
 pub use peers::{
-    LinkNotice, LinkRequest, OnLink, put_link_notice, put_link_request, put_on_link, read_on_link,
+    LinkNotice, LinkRequest, OnLink, is_pass, put_link_notice, put_link_request, put_on_link,
+    put_pass, put_passed, read_on_link, read_pass, read_passed,
 };
 pub use trunk::{FIRST_ROOM, OnTrunk, is_on_trunk, put_deliver, put_on_trunk, read_on_trunk};

@@ -3,7 +3,7 @@
 //! beside data. No part of the log, and nothing that the core knows of: these links carry data frames and
 //! fences like any other.
 
-use crate::codec::{Reader, Wire, WireError};
+use crate::codec::{Reader, Wire, WireError, put_bytes, put_number};
 use crate::frame::frame;
 use starling_core::FederateHandle;
 
@@ -73,6 +73,15 @@ pub enum LinkRequest {
     Again {
         /// The peer's mark.
         to: u64,
+    },
+    /// It takes what other members pass to it by their forwarder, and wants to pass data to them.
+    Site,
+    /// To a forwarder: data for others that come by it.
+    Pass {
+        /// Which federates.
+        to: Vec<FederateHandle>,
+        /// Whole frames of data, and fences.
+        frames: Vec<u8>,
     },
 }
 
@@ -168,6 +177,22 @@ pub enum LinkNotice {
         /// Whole frames.
         frames: Vec<u8>,
     },
+    /// It comes by a forwarder, which passes data to others that do; for that it has to ask.
+    Site,
+    /// A member may be passed data by the forwarder; or it is gone, behind all that it has passed.
+    Near {
+        /// Which federate.
+        federate: FederateHandle,
+        /// It is there.
+        near: bool,
+    },
+    /// From a forwarder: what a member has passed.
+    Passed {
+        /// Which federate.
+        from: FederateHandle,
+        /// Whole frames of data, and fences.
+        frames: Vec<u8>,
+    },
 }
 
 /// What federates say on a TCP link between them, beside data.
@@ -226,6 +251,8 @@ variants! {
         7 Rest { to, at, frames },
         8 Over { to, why },
         9 Again { to },
+        10 Site,
+        11 Pass { to, frames },
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },
@@ -240,6 +267,9 @@ variants! {
         10 Direct { mark, federate, address, port, secret },
         11 Broken { mark },
         12 Rest { from, at, frames },
+        13 Site,
+        14 Near { federate, near },
+        15 Passed { from, frames },
     }
     OnLink "message on a link" {
         1 Hello { version, mark, proof },
@@ -257,6 +287,81 @@ pub fn put_link_request(out: &mut Vec<u8>, request: &LinkRequest) {
         out.push(LINK_REQUEST);
         request.put(out);
     });
+}
+
+/// Numbers of [`LinkRequest::Pass`] and [`LinkNotice::Passed`], whose frames are not copied on their way.
+const PASS: u8 = 11;
+const PASSED: u8 = 15;
+
+/// Appends a [`LinkRequest::Pass`] with frames of so many bytes, which `put` appends.
+#[inline]
+pub fn put_pass(
+    out: &mut Vec<u8>,
+    to: &[FederateHandle],
+    bytes: usize,
+    put: impl FnOnce(&mut Vec<u8>),
+) {
+    frame(out, |out| {
+        out.extend([LINK_REQUEST, PASS]);
+        put_number(out, to.len() as u64);
+        for federate in to {
+            put_number(out, u64::from(federate.0));
+        }
+        put_number(out, bytes as u64);
+        put(out);
+    });
+}
+
+/// Appends a [`LinkNotice::Passed`].
+pub fn put_passed(out: &mut Vec<u8>, from: FederateHandle, frames: &[u8]) {
+    out.reserve(frames.len() + 16);
+    frame(out, |out| {
+        out.extend([LINK_NOTICE, PASSED]);
+        put_number(out, u64::from(from.0));
+        put_bytes(out, frames);
+    });
+}
+
+/// Whether a frame that begins so is a [`LinkRequest::Pass`]; none: too little has come.
+pub fn is_pass(begin: &[u8]) -> Option<bool> {
+    match begin {
+        [] | [LINK_REQUEST] => None,
+        [kind, choice, ..] => Some((*kind, *choice) == (LINK_REQUEST, PASS)),
+        [_] => Some(false),
+    }
+}
+
+/// Decodes a [`LinkRequest::Pass`], from what `split_frame` gave: its receivers into `to`, and its frames; none: it is
+/// something else.
+pub fn read_pass<'a>(
+    frame: &'a [u8],
+    to: &mut Vec<FederateHandle>,
+) -> Option<Result<&'a [u8], WireError>> {
+    let rest = frame.strip_prefix(&[LINK_REQUEST, PASS])?;
+    let mut read = |mut from: Reader<'a>| {
+        to.clear();
+        // Each takes a byte at least, so what is announced is not believed.
+        for _ in 0..from.number()? {
+            to.push(FederateHandle::get(&mut from)?);
+        }
+        let frames = from.bytes()?;
+        from.end()?;
+        Ok(frames)
+    };
+    Some(read(Reader::new(rest)))
+}
+
+/// Decodes a [`LinkNotice::Passed`], from what `split_frame` gave; none: it is something else.
+#[inline]
+pub fn read_passed(frame: &[u8]) -> Option<Result<(FederateHandle, &[u8]), WireError>> {
+    let rest = frame.strip_prefix(&[LINK_NOTICE, PASSED])?;
+    fn read<'a>(mut from: Reader<'a>) -> Result<(FederateHandle, &'a [u8]), WireError> {
+        let federate = FederateHandle::get(&mut from)?;
+        let frames = from.bytes()?;
+        from.end()?;
+        Ok((federate, frames))
+    }
+    Some(read(Reader::new(rest)))
 }
 
 /// Appends a message about links, from rtiexec.
@@ -284,4 +389,48 @@ pub fn read_on_link(frame: &[u8]) -> Option<Result<OnLink, WireError>> {
         from.end()?;
         Ok(said)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Frame, split_frame};
+
+    /// The short way says what the long one does, and refuses what that refuses.
+    #[test]
+    fn what_is_passed_is_the_same_by_either_way() {
+        let (a, b) = (FederateHandle(1), FederateHandle(300));
+        let whole = LinkRequest::Pass {
+            to: vec![a, b],
+            frames: b"frames".to_vec(),
+        };
+        let (mut long, mut short) = (Vec::new(), Vec::new());
+        put_link_request(&mut long, &whole);
+        put_pass(&mut short, &[a, b], 6, |out| out.extend(b"frames"));
+        assert_eq!(long, short);
+        let (frame, _) = split_frame(&short).unwrap().unwrap();
+        assert_eq!((is_pass(frame), is_pass(&frame[..1])), (Some(true), None));
+        let mut to = Vec::new();
+        assert_eq!(read_pass(frame, &mut to), Some(Ok(&b"frames"[..])));
+        assert_eq!(to, [a, b]);
+        for end in 2..frame.len() {
+            assert!(read_pass(&frame[..end], &mut to).unwrap().is_err(), "{end}");
+            assert!(Frame::decode(&frame[..end]).is_err(), "{end}");
+        }
+        assert_eq!(read_pass(&[LINK_REQUEST, 10], &mut to), None);
+
+        let whole = LinkNotice::Passed {
+            from: b,
+            frames: b"frames".to_vec(),
+        };
+        let (mut long, mut short) = (Vec::new(), Vec::new());
+        put_link_notice(&mut long, &whole);
+        put_passed(&mut short, b, b"frames");
+        assert_eq!(long, short);
+        let (frame, _) = split_frame(&short).unwrap().unwrap();
+        assert_eq!(read_passed(frame), Some(Ok((b, &b"frames"[..]))));
+        for end in 2..frame.len() {
+            assert!(read_passed(&frame[..end]).unwrap().is_err(), "{end}");
+        }
+    }
 }

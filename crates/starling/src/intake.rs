@@ -7,12 +7,14 @@ use crate::links::{ReadSide, State};
 use crate::peers::{Introduced, Peers};
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
+use crate::site::Site;
 use starling_core::message::{Data, FromExecutive};
 use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolError};
 use starling_net::LinkReader;
 use starling_ring::{Board, RingWriter, Seat};
 use starling_wire::{
-    Frame, LinkNotice, LinkRequest, WireError, read_data, read_plain, run_of_data, split_frame,
+    Frame, LinkNotice, LinkRequest, WireError, read_data, read_passed, read_plain, run_of_data,
+    split_frame,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -129,6 +131,10 @@ impl State {
     }
 
     fn take_control(&mut self, frame: &[u8]) -> Result<Option<LinkNotice>, ProtocolError> {
+        if let Some(passed) = read_passed(frame) {
+            let (from, frames) = passed.map_err(refused)?;
+            return self.take_passed(from, frames).map(|()| None);
+        }
         match Frame::decode(frame).map_err(refused)? {
             Frame::FromExecutive(message) => {
                 // Who begins has nothing of what was before.
@@ -187,9 +193,57 @@ impl State {
         peers.close();
         self.lrc.outbox().shared = None;
         self.lrc.outbox().direct = None;
+        self.lrc.outbox().site = None;
         self.lrc.outbox().datagrams = None;
         self.offer = None;
         self.has_links = false;
+    }
+
+    /// Takes what another federate has passed by their forwarder.
+    fn take_passed(&mut self, from: FederateHandle, frames: &[u8]) -> Result<(), ProtocolError> {
+        let site = self.lrc.outbox().site.as_ref();
+        if site.is_none_or(|site| site.is_broken(from)) {
+            // It was on its way to a member that is none any more.
+            return Ok(());
+        }
+        self.batch.refill(frames);
+        let Err(why) = self.take_of_peer(from) else {
+            return Ok(());
+        };
+        if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
+            // No fault of the other's: this federate does not advance.
+            return Err(why);
+        }
+        starling_net::remark(format_args!(
+            "starling: warning: nothing of what {from} passes by the forwarder is taken any more: {}",
+            why.0
+        ));
+        if let Some(site) = &mut self.lrc.outbox().site {
+            site.break_off(from);
+        }
+        self.lrc.link_ended(from)
+    }
+
+    /// Another federate comes by the same forwarder, or is gone.
+    fn take_near(&mut self, federate: FederateHandle, near: bool) -> Result<(), ProtocolError> {
+        let own = self.lrc.federate().map(Federate::handle);
+        let Some(site) = &mut self.lrc.outbox().site else {
+            return Ok(());
+        };
+        if near {
+            site.join(federate);
+            return Ok(());
+        }
+        if own.is_none_or(|own| own == federate) {
+            // This one has left: others drop what they hold for it, and no fence is waited for.
+            let peers: Vec<_> = site.peers().collect();
+            self.lrc.outbox().site = None;
+            return peers
+                .into_iter()
+                .try_for_each(|peer| self.lrc.link_ended(peer));
+        }
+        site.remove(federate);
+        self.lrc.link_ended(federate)
     }
 
     /// Offers memory to the other federates of this host.
@@ -294,6 +348,13 @@ impl State {
             LinkNotice::Rest { from, at, frames } => {
                 self.take_rest_of(from, at, &frames, peers)?;
             }
+            LinkNotice::Site if self.lrc.is_member() => {
+                let link = self.lrc.outbox();
+                link.site = Some(Box::new(Site::default()));
+                link.put_link_request(&LinkRequest::Site);
+                self.has_links = true;
+            }
+            LinkNotice::Near { federate, near } => self.take_near(federate, near)?,
             LinkNotice::Gone { mark } if self.peer_is_gone(mark, peers)? => {}
             LinkNotice::Seated { number, seat, mark } => {
                 let seat = seat_of(seat)?;
@@ -310,7 +371,9 @@ impl State {
             // Why, `starling ps` says.
             LinkNotice::Datagrams { .. }
             | LinkNotice::NoDatagrams { .. }
-            | LinkNotice::NoDirect { .. } => {}
+            | LinkNotice::NoDirect { .. }
+            | LinkNotice::Site
+            | LinkNotice::Passed { .. } => {}
             LinkNotice::Refused { number, .. } => {
                 self.offer.take_if(|offer| offer.number == number);
             }
@@ -516,6 +579,11 @@ impl State {
     pub(crate) fn settle_paths(&mut self) -> bool {
         let mut any = false;
         while self.lrc.outbox().is_unsettled() {
+            if let Some(federate) = self.next_at_site() {
+                self.lrc.set_data_path(federate, DataPath::Direct);
+                any = true;
+                continue;
+            }
             let Some(change) = self.next_change(Instant::now()) else {
                 break;
             };
@@ -541,6 +609,14 @@ impl State {
             }
         }
         any
+    }
+
+    fn next_at_site(&mut self) -> Option<FederateHandle> {
+        let mut site = self.lrc.outbox().site.take()?;
+        let members = self.lrc.federate();
+        let next = site.next_change(|f| members.is_some_and(|m| m.is_member(f)));
+        self.lrc.outbox().site = Some(site);
+        next
     }
 
     fn next_change(&mut self, now: Instant) -> Option<Change> {

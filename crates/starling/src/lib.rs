@@ -40,6 +40,7 @@ mod query;
 mod rings;
 mod services;
 mod shared;
+mod site;
 mod statistics;
 mod sync;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::datagrams::Sending;
 use crate::direct::Direct;
 use crate::shared::Shared;
+use crate::site::Site;
 use crate::statistics::{Way, Ways};
 use starling_core::message::{Data, DataSent, RequestBody, ToExecutive, federation};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
@@ -37,6 +38,8 @@ pub(crate) struct Link {
     pub(crate) shared: Option<Box<Shared>>,
     /// Data goes to some federates on TCP links.
     pub(crate) direct: Option<Box<Direct>>,
+    /// Data goes to some federates by the forwarder that they have in common.
+    pub(crate) site: Option<Box<Site>>,
     /// Best-effort data may go to rtiexec by datagrams.
     pub(crate) datagrams: Option<Box<Sending>>,
     /// How large a bundle of it is.
@@ -67,6 +70,7 @@ impl Link {
             bundling,
             shared: None,
             direct: None,
+            site: None,
             datagrams: None,
             datagram_bytes: if alone {
                 0
@@ -140,6 +144,7 @@ impl Link {
     pub(crate) fn is_unsettled(&self) -> bool {
         self.shared.as_ref().is_some_and(|s| s.is_unsettled())
             || self.direct.as_ref().is_some_and(|d| d.is_unsettled())
+            || self.site.as_ref().is_some_and(|s| s.is_unsettled())
     }
 
     /// Puts what waits into shared memory, as far as there is room, and writes what links take; until when to wait
@@ -379,9 +384,12 @@ impl Link {
         news.then_some(silent)
     }
 
-    /// Sends data on links to single federates.
+    /// Sends data on links to single federates, and to those who come by the same forwarder.
     #[inline(never)]
     fn put_on_links(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
+        if let Some(site) = &mut self.site {
+            site.send(to, &mut self.writer, &data);
+        }
         if let Some(direct) = &mut self.direct {
             direct.send(to, &mut self.writer, &data);
         }
@@ -515,7 +523,7 @@ impl Outbox for Link {
                 if let Some(shared) = shared {
                     shared.send(frame.to, &mut self.writer, frame.data);
                 }
-                if self.direct.is_some() {
+                if self.direct.is_some() || self.site.is_some() {
                     self.put_on_links(frame.to, *frame.data);
                 }
             }
@@ -528,6 +536,9 @@ impl Outbox for Link {
         }
         if let Some(direct) = &mut self.direct {
             direct.send(&[to], &mut self.writer, fence);
+        }
+        if let Some(site) = &mut self.site {
+            site.send(&[to], &mut self.writer, fence);
         }
     }
 }

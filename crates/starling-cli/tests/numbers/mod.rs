@@ -213,7 +213,7 @@ pub struct Rtiexec {
     /// Where federates find it that are told nothing else.
     pub address: String,
     /// Of all federates.
-    settings: String,
+    pub settings: String,
     _directory: tempfile::TempDir,
 }
 

@@ -376,7 +376,9 @@ enums! {
         Endpoint { address, port, why },
         Rest { to, at, frames },
         Over { to, why },
-        Again { to }
+        Again { to },
+        Site,
+        Pass { to, frames }
     }
     LinkNotice {
         Seated { number, seat, mark },
@@ -390,7 +392,10 @@ enums! {
         NoDirect { why },
         Direct { mark, federate, address, port, secret },
         Broken { mark },
-        Rest { from, at, frames }
+        Rest { from, at, frames },
+        Site,
+        Near { federate, near },
+        Passed { from, frames }
     }
     OnLink {
         Hello { version, mark, proof },
