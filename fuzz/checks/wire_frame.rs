@@ -32,6 +32,27 @@ fn body_is_sound(body: &[u8]) {
         let (again, _) = split_frame(&out).unwrap().expect("a whole frame");
         assert_eq!(read_on_link(again), Some(Ok(said)));
     }
+    if let Some(Ok(said)) = read_on_trunk(body) {
+        let mut out = Vec::new();
+        put_on_trunk(&mut out, &said);
+        let (again, _) = split_frame(&out).unwrap().expect("a whole frame");
+        assert_eq!(read_on_trunk(again), Some(Ok(said)));
+    }
+    let mut to = Vec::new();
+    let passed = read_pass(body, &mut to);
+    match Frame::decode(body) {
+        Ok(Frame::LinkRequest(LinkRequest::Pass { to: all, frames })) => {
+            assert_eq!(passed, Some(Ok(&frames[..])));
+            assert_eq!(to, all);
+        }
+        Ok(Frame::LinkNotice(LinkNotice::Passed { from, frames })) => {
+            assert_eq!(read_passed(body), Some(Ok((from, &frames[..]))));
+        }
+        _ => {
+            assert!(!matches!(passed, Some(Ok(_))));
+            assert!(!matches!(read_passed(body), Some(Ok(_))));
+        }
+    }
     let Ok(frame) = Frame::decode(body) else {
         return;
     };

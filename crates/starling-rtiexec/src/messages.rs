@@ -228,7 +228,7 @@ impl Server {
         bytes: &[u8],
         now: Instant,
     ) {
-        let Some(to) = self.connection(receiver) else {
+        let Some(to) = self.connections.get_mut(receiver) else {
             return;
         };
         if to.write_failed.is_some() {
@@ -238,6 +238,7 @@ impl Server {
             return self.forward_to_channel(sender, receiver, bytes, now);
         }
         to.writer.append(bytes);
+        self.forwarded += bytes.len() as u64;
         if to.writer.pending() >= EAGER_BYTES && to.writable {
             to.flush(now);
         }

@@ -85,6 +85,8 @@ pub struct State {
     pub waiting_bytes: usize,
     /// Bytes of messages of those who have not joined, not handled yet.
     pub unjoined_bytes: usize,
+    /// Bytes of data that were put on streams, once for each receiver or trunk, so far.
+    pub forwarded: u64,
     /// System calls so far.
     pub calls: SystemCalls,
 }
@@ -152,6 +154,8 @@ pub struct Server {
     /// Those on whose streams something was put by the message in hand.
     pub(crate) written: Vec<usize>,
     pub(crate) about: PeerInfo,
+    /// Bytes of data that were put on streams.
+    pub(crate) forwarded: u64,
     /// Trunks that the data in hand goes to.
     pub(crate) trunks: Vec<usize>,
     /// Frames on their way from one connection's buffer to another's; kept for its memory.
@@ -229,6 +233,7 @@ impl Server {
                 version: env!("CARGO_PKG_VERSION").into(),
                 path: String::new(),
             },
+            forwarded: 0,
             trunks: Vec::new(),
             in_hand: Vec::new(),
             upstream: None,
@@ -257,6 +262,7 @@ impl Server {
                 places: self.connections.places(),
                 unjoined_bytes: self.unjoined_bytes,
                 calls: system_calls(),
+                forwarded: self.forwarded,
                 ..State::default()
             };
             state.leaving = self.leaving.len();

@@ -315,6 +315,7 @@ impl Server {
 
     fn deliver_on_trunks(&mut self, sender: Option<usize>, frames: &[u8], now: Instant) {
         while let Some(n) = self.trunks.pop() {
+            self.forwarded += frames.len() as u64;
             let Some(connection) = self.connection(n) else {
                 continue;
             };

@@ -42,6 +42,7 @@ fn main() -> Result<(), String> {
                 any_of::<LinkNotice>().prop_map(link_notice).boxed(),
             ),
             ("on-link", any_of::<OnLink>().prop_map(on_link).boxed()),
+            ("on-trunk", on_trunk()),
             ("data", data()),
             ("greeting", greeting()),
         ];
@@ -62,6 +63,48 @@ fn main() -> Result<(), String> {
         write(&format!("{directory}/save/description-{number}"), &said)?;
     }
     Ok(())
+}
+
+fn on_trunk() -> BoxedStrategy<Vec<u8>> {
+    let said = (
+        0..8,
+        any::<u64>(),
+        any::<u64>(),
+        ".{0,20}",
+        vec(any::<u8>(), 0..50),
+    );
+    let put = |(choice, channel, number, text, bytes): (_, u64, u64, String, Vec<u8>)| {
+        let mut out = Vec::new();
+        let why = &*text;
+        put_on_trunk(
+            &mut out,
+            &match choice {
+                0 => OnTrunk::Begin,
+                1 => OnTrunk::Open { channel, path: why },
+                2 => OnTrunk::Bytes {
+                    channel,
+                    bytes: &bytes,
+                },
+                3 => OnTrunk::Deliver {
+                    channels: vec![channel, number],
+                    frames: &bytes,
+                },
+                4 => OnTrunk::Close { channel, why },
+                5 => OnTrunk::Room {
+                    channel,
+                    position: number,
+                },
+                6 => OnTrunk::Member {
+                    channel,
+                    group: number,
+                    federate: FederateHandle(number as u32),
+                },
+                _ => OnTrunk::NoMember { channel },
+            },
+        );
+        out
+    };
+    said.prop_map(put).boxed()
 }
 
 fn write(seed: &str, bytes: &[u8]) -> Result<(), String> {

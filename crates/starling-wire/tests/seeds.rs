@@ -1,7 +1,9 @@
 //! What the fuzz targets `wire_frame` and `save` check, on the inputs they have kept.
 #![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
-use starling_wire::{Frame, decode_description, decode_save, read_on_link, split_frame};
+use starling_wire::{
+    Frame, decode_description, decode_save, read_on_link, read_on_trunk, split_frame,
+};
 use std::path::Path;
 
 #[path = "../../../fuzz/checks/save.rs"]
@@ -13,9 +15,10 @@ mod wire_frame;
 fn all_is_decoded(mut bytes: &[u8]) {
     while !bytes.is_empty() {
         let whole = split_frame(bytes).ok().flatten();
-        let decode = |frame| match read_on_link(frame) {
-            Some(said) => said.map(drop),
-            None => Frame::decode(frame).map(drop),
+        let decode = |frame| match (read_on_link(frame), read_on_trunk(frame)) {
+            (Some(said), _) => said.map(drop),
+            (None, Some(said)) => said.map(drop),
+            (None, None) => Frame::decode(frame).map(drop),
         };
         let decoded = whole.map(|(frame, used)| (decode(frame), used));
         let Some((Ok(()), used)) = decoded else {

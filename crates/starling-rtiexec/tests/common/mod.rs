@@ -43,8 +43,24 @@ pub fn run_for(change: impl FnOnce(&mut Config)) -> (Running, Client) {
     (server, first)
 }
 
+/// A forwarder to this server, or to another forwarder.
+pub fn run_forwarder(upstream: &Running, change: impl FnOnce(&mut Config)) -> Running {
+    let trunk = Client::connect(upstream);
+    let there = PeerInfo::default();
+    let serve = |config| Server::forwarder(config, trunk.link, there).unwrap();
+    start_as(serve, change, |_| {})
+}
+
 /// `before` is called with the path of its socket when that is open and nothing is served yet.
 fn start(change: impl FnOnce(&mut Config), before: impl FnOnce(&Path)) -> Running {
+    start_as(|config| Server::new(config).unwrap(), change, before)
+}
+
+fn start_as(
+    serve: impl FnOnce(Config) -> Server,
+    change: impl FnOnce(&mut Config),
+    before: impl FnOnce(&Path),
+) -> Running {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("starling-server-{}-{number}.sock", std::process::id());
@@ -54,7 +70,7 @@ fn start(change: impl FnOnce(&mut Config), before: impl FnOnce(&Path)) -> Runnin
     // Not a matter of how fast the test's thread is.
     config.hello_timeout = Duration::from_secs(3600);
     change(&mut config);
-    let server = Server::new(config).unwrap();
+    let server = serve(config);
     before(&path);
     let (stopper, observer) = (server.stopper(), server.observer());
     let endpoints = server.endpoints();

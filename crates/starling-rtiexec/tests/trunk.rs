@@ -1,0 +1,370 @@
+//! Forwarders, and whoever says that it is one: what they may do, what of them waits where, and how much.
+
+mod common;
+
+use common::{Client, Running, run, run_forwarder};
+use starling_core::FederateHandle;
+use starling_core::message::{FromExecutive, ToExecutive};
+use starling_wire::{
+    FIRST_ROOM, Hello, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request, put_on_trunk,
+    put_pass, put_to_executive, read_on_trunk, split_frame,
+};
+use std::ops::Range;
+
+/// Draws the same numbers from the same seed.
+struct Random(u64);
+
+impl Random {
+    fn of(&mut self, range: Range<u64>) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        range.start + self.0 % (range.end - range.start)
+    }
+
+    /// What a federate may say, or something else.
+    fn stream(&mut self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for _ in 0..self.of(1..4) {
+            match self.of(0..7) {
+                0 => put_hello(
+                    &mut bytes,
+                    &Hello {
+                        version: VERSION,
+                        ..Hello::default()
+                    },
+                ),
+                1 => put_to_executive(&mut bytes, &ToExecutive::ListFederations),
+                2 => put_link_request(&mut bytes, &LinkRequest::Site),
+                3 => {
+                    let to = [1, 2, 3].map(FederateHandle);
+                    let count = self.of(0..4) as usize;
+                    put_pass(&mut bytes, &to[..count], 5, |out| {
+                        out.extend([1, 0, 0, 0, 3])
+                    });
+                }
+                4 => put_to_executive(
+                    &mut bytes,
+                    &ToExecutive::Join {
+                        name: None,
+                        kind: String::new(),
+                        federation: "here".into(),
+                        modules: Vec::new(),
+                    },
+                ),
+                5 => put_on_trunk(&mut bytes, &OnTrunk::Begin),
+                _ => bytes.extend((0..self.of(1..40)).map(|_| self.of(0..256) as u8)),
+            }
+        }
+        self.spoil(&mut bytes);
+        bytes
+    }
+
+    /// Changes something, now and then.
+    fn spoil(&mut self, bytes: &mut Vec<u8>) {
+        if self.of(0..6) == 0 && !bytes.is_empty() {
+            let at = self.of(0..bytes.len() as u64) as usize;
+            bytes[at] = self.of(0..256) as u8;
+        }
+        if self.of(0..10) == 0 {
+            bytes.truncate(self.of(0..1 + bytes.len() as u64) as usize);
+        }
+    }
+
+    fn on_trunk(&mut self) -> Vec<u8> {
+        let channel = self.of(0..6);
+        let stream = self.stream();
+        let text = "x".repeat(self.of(0..2000) as usize);
+        let said = match self.of(0..12) {
+            0 => OnTrunk::Begin,
+            1..4 => OnTrunk::Open {
+                channel,
+                path: &text[..text.len() / 2],
+            },
+            4..8 => OnTrunk::Bytes {
+                channel,
+                bytes: &stream,
+            },
+            8 => OnTrunk::Close {
+                channel,
+                why: &text,
+            },
+            9 => OnTrunk::Room {
+                channel,
+                position: self.of(0..1 << 40),
+            },
+            10 => OnTrunk::Deliver {
+                channels: vec![channel, 1, 2],
+                frames: &stream,
+            },
+            _ => OnTrunk::Member {
+                channel,
+                group: 1,
+                federate: FederateHandle(1),
+            },
+        };
+        let mut bytes = Vec::new();
+        put_on_trunk(&mut bytes, &said);
+        self.spoil(&mut bytes);
+        bytes
+    }
+}
+
+fn until_alone(server: &Running, connections: usize) {
+    while server.state().connections > connections {}
+    assert_eq!(server.state().unjoined_bytes, 0);
+}
+
+fn removed(client: &mut Client) -> String {
+    match client.until(|m| matches!(m, FromExecutive::Removed(_))) {
+        FromExecutive::Removed(why) => why,
+        _ => unreachable!(),
+    }
+}
+
+fn is_served(client: &mut Client) {
+    client.tell(ToExecutive::ListFederations);
+    client.until(|m| matches!(m, FromExecutive::Federations(_)));
+}
+
+/// Whatever somebody says on a trunk, who is honest is served, and nothing of the other is left.
+#[test]
+fn a_hostile_forwarder_hurts_itself_only() {
+    let server = run(|_| {});
+    let mut honest = Client::founder(&server, "here");
+    for seed in 1..400 {
+        let mut random = Random(seed);
+        let mut hostile = Client::connect(&server);
+        put_on_trunk(hostile.link.writer.out(), &OnTrunk::Begin);
+        for _ in 0..30 {
+            hostile.link.writer.out().extend(random.on_trunk());
+        }
+        hostile.send_until_cut_off();
+        is_served(&mut honest);
+    }
+    until_alone(&server, 1);
+}
+
+/// The same of a federate behind a forwarder, whose other federates are served.
+#[test]
+fn a_hostile_federate_behind_a_forwarder_hurts_itself_only() {
+    let server = run(|_| {});
+    let forwarder = run_forwarder(&server, |_| {});
+    let farther = run_forwarder(&forwarder, |_| {});
+    let mut honest = Client::founder(&forwarder, "here");
+    let mut other = Client::member(&farther, "here", "other");
+    for seed in 1..400 {
+        let mut random = Random(seed);
+        let at = if seed % 2 == 0 { &forwarder } else { &farther };
+        let mut hostile = if random.of(0..4) == 0 {
+            Client::stranger(at)
+        } else {
+            Client::connect(at)
+        };
+        for _ in 0..10 {
+            hostile.link.writer.out().extend(random.stream());
+        }
+        hostile.send_until_cut_off();
+        is_served(&mut honest);
+        is_served(&mut other);
+    }
+    // The trunks, and the two.
+    until_alone(&server, 4);
+}
+
+/// A forwarder in the test's hands.
+struct Trunk(Client);
+
+impl Trunk {
+    fn new(server: &Running) -> Self {
+        let mut client = Client::connect(server);
+        put_on_trunk(client.link.writer.out(), &OnTrunk::Begin);
+        client.send_all();
+        Trunk(client)
+    }
+
+    fn say(&mut self, said: &OnTrunk<'_>) {
+        put_on_trunk(self.0.link.writer.out(), said);
+        self.0.send_until_cut_off();
+    }
+
+    fn open(&mut self, channel: u64) {
+        self.say(&OnTrunk::Open {
+            channel,
+            path: "tcp 10.0.0.9:9",
+        });
+        let mut bytes = Vec::new();
+        put_hello(
+            &mut bytes,
+            &Hello {
+                version: VERSION,
+                ..Hello::default()
+            },
+        );
+        self.say(&OnTrunk::Bytes {
+            channel,
+            bytes: &bytes,
+        });
+    }
+}
+
+#[test]
+fn more_than_there_is_room_for_ends_the_trunk() {
+    let server = run(|config| config.window_bytes = FIRST_ROOM);
+    for (over, is_cut) in [(0, false), (1, true)] {
+        let mut trunk = Trunk::new(&server);
+        trunk.say(&OnTrunk::Open {
+            channel: 1,
+            path: "",
+        });
+        // A message that has begun, and is not whole when the room is used up.
+        let mut bytes = vec![0; FIRST_ROOM as usize + over];
+        bytes[..4].copy_from_slice(&60_000_u32.to_le_bytes());
+        for bytes in bytes.chunks(30_000) {
+            trunk.say(&OnTrunk::Bytes { channel: 1, bytes });
+        }
+        if is_cut {
+            let why = removed(&mut trunk.0);
+            assert!(why.contains("than it has room for"), "{why}");
+        } else {
+            // It is no Hello: that channel is ended, not the trunk.
+            let why = closed(&mut trunk, 1);
+            assert!(why.contains("malformed"), "{why}");
+            trunk.open(2);
+        }
+    }
+}
+
+/// Why a channel was closed.
+fn closed(trunk: &mut Trunk, of: u64) -> String {
+    loop {
+        while let Some((frame, used)) = split_frame(trunk.0.link.reader.inbox()).unwrap() {
+            let said = read_on_trunk(frame).map(Result::unwrap);
+            let why = match said {
+                Some(OnTrunk::Close { channel, why }) if channel == of => Some(why.to_owned()),
+                _ => None,
+            };
+            trunk.0.link.reader.consume(used);
+            if let Some(why) = why {
+                return why;
+            }
+        }
+        trunk.0.wait(std::time::Duration::from_secs(3600));
+        trunk.0.link.reader.fill().unwrap();
+    }
+}
+
+/// A receiver behind two forwarders reads nothing: its sender is held, bounded parts wait at each of the three, and
+/// all of it comes once it reads.
+#[test]
+fn what_waits_for_one_that_does_not_read_is_bounded() {
+    const WINDOW: usize = FIRST_ROOM as usize;
+    const QUEUE: usize = 100_000;
+    /// What a socket takes besides is not counted.
+    const MOST: usize = 2 * WINDOW + QUEUE + 100_000;
+    let bounded = |config: &mut starling_rtiexec::Config| {
+        config.window_bytes = FIRST_ROOM;
+        config.send_queue_bytes = QUEUE;
+    };
+    let server = run(bounded);
+    let near = run_forwarder(&server, bounded);
+    let far = run_forwarder(&near, bounded);
+    let mut sender = Client::founder(&server, "here");
+    let mut slow = Client::member(&far, "here", "slow");
+    let mut other = Client::member(&near, "here", "other");
+    slow.subscribe();
+    other.subscribe();
+    sender.until_subscribed(&slow);
+    sender.until_subscribed(&other);
+    let mut sent = 0;
+    while server.state().held == 0 {
+        for _ in 0..100 {
+            if sender.link.writer.pending() < 1 << 20 {
+                sender.send(sent);
+                sent += 1;
+            }
+        }
+        sender.link.writer.flush().unwrap();
+    }
+    for waits in [&server, &near, &far].map(|at| at.state().waiting_bytes) {
+        assert!(waits < MOST, "{waits}");
+    }
+    // Nobody else is held up.
+    is_served(&mut other);
+    let mut heard = 0;
+    while heard < sent {
+        sender.link.writer.flush().unwrap();
+        assert_eq!(slow.next_number(), heard);
+        heard += 1;
+    }
+    for number in 0..sent {
+        assert_eq!(other.next_number(), number);
+    }
+}
+
+/// Two forwarders, each with half of the federates, each have half of the work, and nobody does it twice.
+#[test]
+fn two_forwarders_share_the_load() {
+    const EACH: u32 = 2000;
+    let server = run(|_| {});
+    let forwarders = [(); 2].map(|()| run_forwarder(&server, |_| {}));
+    let mut first = Client::founder(&forwarders[0], "here");
+    let mut others = [(0, "b"), (1, "c"), (1, "d")]
+        .map(|(by, name)| Client::member(&forwarders[by], "here", name));
+    first.subscribe();
+    others.iter_mut().for_each(Client::subscribe);
+    let before = forwarders.each_ref().map(|f| f.state().forwarded);
+    let at_rtiexec = server.state().forwarded;
+    let mut all: Vec<&mut Client> = std::iter::once(&mut first).chain(&mut others).collect();
+    for from in 0..all.len() {
+        for to in 0..all.len() {
+            if from != to {
+                let [from, to] = all.get_disjoint_mut([from, to]).unwrap();
+                from.until_subscribed(to);
+            }
+        }
+        for number in 0..EACH {
+            all[from].send(number);
+        }
+        all[from].send_all();
+        for (to, client) in all.iter_mut().enumerate() {
+            if to != from {
+                for number in 0..EACH {
+                    assert_eq!(client.next_number(), number);
+                }
+            }
+        }
+    }
+    let work = [0, 1].map(|at| forwarders[at].state().forwarded - before[at]);
+    let rtiexec = server.state().forwarded - at_rtiexec;
+    let sum = work[0] + work[1];
+    for own in work {
+        assert!((40..=60).contains(&(own * 100 / sum)), "{own} of {sum}");
+    }
+    // rtiexec puts each message on both trunks once, whoever has sent it; a forwarder on three streams of four.
+    assert!(
+        rtiexec * 10 < sum * 7,
+        "{rtiexec} at rtiexec, {sum} at both"
+    );
+}
+
+#[test]
+fn who_is_resigned_behind_a_forwarder_is_told_why() {
+    let server = run(|_| {});
+    let forwarder = run_forwarder(&server, |_| {});
+    let mut client = Client::founder(&forwarder, "here");
+    // What no federate may say.
+    put_link_request(
+        client.link.writer.out(),
+        &LinkRequest::Endpoint {
+            address: "nowhere".into(),
+            port: 1,
+            why: String::new(),
+        },
+    );
+    client.send_until_cut_off();
+    let why = removed(&mut client);
+    assert!(why.contains("no address"), "{why}");
+    let mut next = Client::connect(&forwarder);
+    is_served(&mut next);
+}
