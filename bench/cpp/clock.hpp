@@ -26,13 +26,25 @@ public:
     // so many, for tests; no clock of the machine is touched.
     Clock();
 
-    static std::uint64_t nowNs() {
-        timespec now;
-        ::clock_gettime(CLOCK_MONOTONIC, &now);
-        return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
-               static_cast<std::uint64_t>(now.tv_nsec) +
-               injectedNs_.load(std::memory_order_relaxed);
-    }
+    // This clock for a library that the program loads, which has none of the program's variables.
+    class Reader {
+    public:
+        std::uint64_t nowNs() const {
+            timespec now;
+            ::clock_gettime(CLOCK_MONOTONIC, &now);
+            return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+                   static_cast<std::uint64_t>(now.tv_nsec) +
+                   injectedNs_->load(std::memory_order_relaxed);
+        }
+
+    private:
+        friend class Clock;
+        explicit Reader(std::atomic<std::uint64_t> const* injectedNs) : injectedNs_(injectedNs) {}
+
+        std::atomic<std::uint64_t> const* injectedNs_;
+    };
+    static Reader reader() { return Reader(&injectedNs_); }
+    static std::uint64_t nowNs() { return reader().nowNs(); }
 
     // Throws ClockJumped if since the last look it went otherwise than the kernel's raw clock,
     // which nobody adjusts: by more than adjusting may make, and than what passed between the

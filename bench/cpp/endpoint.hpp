@@ -27,6 +27,7 @@ struct Capabilities {
     bool bestEffort = true;
     bool immediate = false;        // callbacks by a thread of its own
     bool transportChange = false;  // an item's transportation can be chosen
+    bool sessions = false;         // they are made, and may be there or not (Entry)
     // All values of one message together, in bytes.
     std::uint64_t messageBytesMax = std::uint64_t{1} << 30;
 };
@@ -67,6 +68,9 @@ enum class Callbacks { evoked, immediate };
 class DataEvents {
 public:
     virtual void arrived(Arrival const& arrival) = 0;
+    // So many came reliably and as planned (Trips, Answers::Plan), and all that is to be done with
+    // them was. Called before any other arrives.
+    virtual void passed(std::uint64_t) {}
 
 protected:
     ~DataEvents() = default;
@@ -87,6 +91,9 @@ protected:
     ~EndpointEvents() = default;
 };
 
+// Whether a session is made by who comes first, has to be new, or has to be there.
+enum class Entry { either, create, join };
+
 // Messages to be sent for others that came, which a callback puts here as it may not send.
 class Answers {
 public:
@@ -95,7 +102,20 @@ public:
         std::uint64_t stamp;
     };
 
+    // What comes of these topics with this tag in its stamp is answered at once with the item of
+    // its instance, so often; what comes otherwise ends that.
+    struct Plan {
+        struct ByInstance {
+            std::size_t const* items = nullptr;
+            std::size_t count = 0;
+        };
+        std::vector<ByInstance> topics;
+        std::uint16_t tag = 0;
+        std::uint64_t left = 0;
+    };
+
     bool enough = false;  // no more is expected
+    Plan plan;
 
     bool empty() const { return count_ == 0; }
     std::size_t size() const { return count_; }
@@ -120,6 +140,8 @@ private:
     std::size_t count_ = 0;
 };
 
+struct Trips;
+
 // Services throw EndpointError.
 class Endpoint {
 public:
@@ -134,6 +156,8 @@ public:
     void deliverTo(DataEvents* data) { data_ = data; }
 
     virtual void connect(std::string const& settings, Callbacks callbacks) = 0;
+    // How `join` is meant; only for who has sessions.
+    void enter(Entry entry) { entry_ = entry; }
     // Makes the session if needed; false: not possible yet, try again.
     virtual bool join(std::string const& session, std::string const& fom,
                       std::string const& member) = 0;
@@ -177,6 +201,8 @@ public:
         flush();
         wait(maxSeconds);
     }
+    // Does round trips as long as all is as usual, each with a wait of so long; perhaps none.
+    virtual void trips(Trips&, double) {}
     // Sends what is to be answered, and flushes, until there is no more.
     [[gnu::noinline]] void give(Answers& answers) {
         // Sending and flushing may bring more.
@@ -200,13 +226,14 @@ public:
 
 protected:
     DataEvents* data_ = nullptr;
+    Entry entry_ = Entry::either;
 
 private:
     Answers giving_;
 };
 
 // Grows with every change of these classes: an adapter of another version is refused.
-constexpr int kEndpointVersion = 5;
+constexpr int kEndpointVersion = 6;
 
 // Loads the adapter of this name (libbench-NAME.so, beside the program or in BENCH_ADAPTERS).
 // `*service` always names what the endpoint does now, for who finds that it does not return.

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from . import callgrind, network, raw, ssh
+from . import callgrind, memory, network, raw, ssh
 from .errors import USAGE, BenchError, cannot
 from .follow import Master, Progress, There, end, follow, until_ready
 from .hosts import SERVER, Launcher, Running
@@ -147,7 +147,10 @@ class Conductor:
 
     def faults(self, sequence: Sequence) -> Iterator[BenchError]:
         """All of them, one of each kind."""
-        for look in (self.fom, self._check_federates, self._check_directory, self._check_rti):
+        for look in (
+            self.fom, self._check_federates, self._check_directory, self._check_rti,
+            self._check_memory,
+        ):  # fmt: skip
             try:
                 look(sequence)
             except BenchError as e:
@@ -190,6 +193,13 @@ class Conductor:
                 "make it, or correct the field 'directory'",
                 USAGE,
             )
+
+    def _check_memory(self, sequence: Sequence) -> None:
+        """All hosts but those by ssh, which are asked when they are reached, are this one."""
+        if self.here(sequence):
+            tests = [spec for e in sequence.execution for spec in e.test]
+            federates = [f.name for f in sequence.federate]
+            memory.check(self.study, sequence, tests, federates, "this host", memory.of_this_host())
 
     @staticmethod
     def _cpus(cpus: list[int] | None, where: str) -> None:
@@ -256,6 +266,12 @@ class Conductor:
                 try:
                     if sites:
                         record["found"] = await ssh.look(sites)
+                        for name, facts in record["found"].items():
+                            there_are = [f.name for f in sequence.federate if f.host == name]
+                            memory.check(
+                                self.study, sequence, execution.test, there_are,
+                                f"host '{name}'", int(facts["memory_bytes"]),
+                            )  # fmt: skip
                         store.note(ssh.doubts(record["found"]))
                     server = places.get(self._server_host(sequence), network.HERE)
 

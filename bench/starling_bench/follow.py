@@ -201,7 +201,7 @@ class There:
                 said = await asyncio.wait_for(site.said(command, env), GRACE_S)
             else:
                 said = await asyncio.wait_for(output(command, env, self._place.space), GRACE_S)
-            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said)]
+            ways = [dataclasses.asdict(way) for way in self._adapter.ways(said, env)]
         except (BenchError, OSError, ValueError, TimeoutError) as e:
             ways = []
             why = getattr(e, "what", "") or getattr(e, "strerror", "") or str(e) or type(e).__name__

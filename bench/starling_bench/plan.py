@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, PrivateAttr, ValidationError, create_model
 
 from . import network, topology
 from .errors import USAGE, BenchError
@@ -57,6 +57,16 @@ class Spec(Strict):
     """A test as written: a field may be a list of values."""
 
     single: ClassVar[type[Strict]]  # a test after expansion
+    _at: str = PrivateAttr("")  # file and line, for messages
+
+    @property
+    def at(self) -> str:
+        """File and line of its table; "" if it is not from a file."""
+        return self._at
+
+    def placed(self, at: str) -> None:
+        """Notes where it stands."""
+        self._at = at
 
     def lists(self) -> dict[str, list]:
         """The values of every field."""
@@ -319,9 +329,6 @@ def _switch_faults(
             elif value not in there[field]:
                 known = ", ".join(str(v).lower() for v in there[field])
                 yield where, f"{title} has no {field} '{value}'", f"it has {known}"
-            elif there[field][value] is None:
-                has = ", ".join(str(v) for v, env in there[field].items() if env is not None)
-                yield where, f"{field} '{value}' of {title} is not there yet", f"it has {has}"
 
 
 def _test_faults(
@@ -387,7 +394,7 @@ def _rounds(sequence: Sequence, named: dict[str, NamedRti]) -> Iterator[Sequence
 def _switched(rti: Rti, values: dict[str, str | bool]) -> Rti:
     """The RTI with its switches set so."""
     there = adapter_for(rti, rti.place("adapter")).switches
-    env = {k: v for name, value in values.items() for k, v in (there[name][value] or {}).items()}
+    env = {k: v for name, value in values.items() for k, v in there[name][value].items()}
     made = rti.model_copy(update={"env": rti.env | env})
     made.placed(rti.places)
     return made
@@ -497,6 +504,10 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
         raise _Reading(study).explain(e, fail, place) from None
     for loc, rti in _tables(file):
         rti.placed({field: place((*loc, field)) for field in type(rti).model_fields})
+    for i, sequence in enumerate(file.sequence):
+        for e, execution in enumerate(sequence.execution):
+            for t, spec in enumerate(execution.test):
+                spec.placed(place(("sequence", i, "execution", e, "test", t)))
     base = path.resolve().parent
     file = file.model_copy(
         update={

@@ -91,8 +91,8 @@ def find(server: str, env: dict[str, str], where: str, do: str) -> None:
         raise BenchError("STL-RTI-005", f"the RTI's server '{server}' {what}", where, do, USAGE)
 
 
-# What a switch's value sets in the environment; None: the value has a name, and is not there yet.
-Switch = dict[str | bool, dict[str, str] | None]
+# What a switch's value sets in the environment.
+Switch = dict[str | bool, dict[str, str]]
 
 
 class Adapter:
@@ -154,8 +154,9 @@ class Adapter:
         """Environment that switches bundling off."""
         return given
 
-    def ways(self, said: str) -> list[Way]:
-        """What the RTI's command said; ValueError if it said something else."""
+    def ways(self, said: str, env: dict[str, str]) -> list[Way]:
+        """What the RTI's command said, by which federates have this environment; ValueError if it
+        said something else."""
         return []
 
     def way(self) -> tuple[str, bool] | None:
@@ -187,7 +188,13 @@ class Starling(Adapter):
                 ("shared_memory", "auto", "forwarder"),
             )
         }
-        | {"multicast": None},
+        | {
+            "multicast": {
+                "STARLING_TRANSPORT_SHARED_MEMORY": "off",
+                "STARLING_TRANSPORT_PATH": "direct",
+                "STARLING_TRANSPORT_BEST_EFFORT": "multicast",
+            }
+        },
         "link": _setting("NET_UNIX", unix="true", tcp="false"),
         "best_effort_by": _setting(
             "TRANSPORT_BEST_EFFORT", auto="auto", udp="datagrams", stream="stream"
@@ -199,8 +206,8 @@ class Starling(Adapter):
         **{name: _service(name) for name in ("mom", "time", "ddm", "rates")},
     }
     note = (
-        "Best effort is declared and reported as such, but in this version of Starling it "
-        "travels the same links as reliable data."
+        "On one host best effort of Starling travels the same links as reliable data if nothing "
+        "else is asked for; to and from rtiexec on another host it goes by UDP."
     )
 
     def prepare(
@@ -236,7 +243,9 @@ class Starling(Adapter):
         """Its command, of the same install tree as its libraries."""
         return (root or Path("/nowhere")) / "bin" / "starling"
 
-    def ways(self, said: str) -> list[Way]:
+    def ways(self, said: str, env: dict[str, str]) -> list[Way]:
+        # Between federates rtiexec does not know who hears it.
+        multicast = env.get("STARLING_TRANSPORT_BEST_EFFORT") == "multicast"
         found = []
         try:
             for federation in json.loads(said)["federations"]:
@@ -254,10 +263,11 @@ class Starling(Adapter):
                             # Without the port, which says nothing.
                             by = f"{federate['path'].split()[0]} via {by}"
                         for to in path["to"]:
-                            # But for datagrams, to and from rtiexec, its ways are links on which
-                            # nothing is lost.
+                            # But for datagrams its ways are links on which nothing is lost.
                             lossy = forwarded and by_datagrams & {federate["name"], names[to]}
                             way = f"{by}; best effort by UDP" if lossy else by
+                            if multicast and by.startswith("direct"):
+                                lossy, way = True, f"{by}; best effort by multicast where it comes"
                             found.append(Way(federate["name"], names[to], way, not lossy))
         except (AttributeError, IndexError, KeyError, TypeError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None

@@ -71,6 +71,11 @@ class Study:
         making them."""
         return 0.0
 
+    def memory(self, sequence: "Sequence", spec: "Spec", federate: str) -> int:
+        """At least so many bytes a federate needs for the largest of the tests that `spec` stands
+        for, besides the RTI's; found without making them. 0: it is little."""
+        return 0
+
     def row(self, store: "Store", sequence: str, execution: str, event: dict) -> dict:
         """What results.csv keeps of a sample that the master told; BenchError if it is wrong."""
         raise NotImplementedError

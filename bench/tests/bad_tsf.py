@@ -144,7 +144,6 @@ BAD = {
     "layout at unknown hosts": ("[[sequence.pair]]", '[[sequence.layout]]\nname = "c"\n'
                                 'hosts = { a = "far" }\n[[sequence.pair]]'),
     "unknown path": (TEST, 'path = ["executive", "tunnel"]'),
-    "path that is not there yet": (TEST, 'path = "multicast"'),
     "switch that another RTI has": ('local_settings = "a"', 'adapter = "generic"\n[[sequence]]\n'
                                     'name = "r"\nfom = "f.xml"\nmaster = "a"\nrti = "one"\n'
                                     'federate = [{ name = "a" }, { name = "b" }]\n'

@@ -142,6 +142,24 @@ def test_the_report_is_self_contained(good):
     assert used and used <= set(ids)
 
 
+def test_every_figure_is_an_svg_and_a_png_too(good):
+    tmp_path, _ = good
+    figures = tmp_path / "out" / "figures"
+    drawn = {kind: {f.stem for f in figures.glob(f"*.{kind}")} for kind in ("svg", "png")}
+    html = (tmp_path / "out" / "report.html").read_text()
+    assert drawn["svg"] == drawn["png"] and len(drawn["svg"]) == html.count("<svg")
+    assert all(f.read_bytes().startswith(b"\x89PNG\r\n") for f in figures.glob("*.png"))
+
+
+def test_the_report_says_how_it_departs_from_the_source(good):
+    """The returnee's flush, ticks that are a figure's own, and what else was sent."""
+    tmp_path, _ = good
+    html = " ".join((tmp_path / "out" / "report.html").read_text().split())
+    assert "unlike the published loop, the returnee flushes its returns at once" in html
+    assert "close to that maximum it is the tick's, not the RTI's" in html
+    assert "0 heartbeats were sent between flushes, in all samples together" in html
+
+
 def test_a_killed_federate_ends_the_run_and_results_stay(tmp_path):
     code, _, err = manage(tmp_path, sequence("killed"))
     assert code == 1

@@ -110,6 +110,20 @@ def test_best_effort_by_datagrams_is_no_reliable_way(run):
 
 
 @pytest.mark.long
+def test_best_effort_by_multicast_is_no_reliable_way(run):
+    """From federate to federate; who does not hear it gets it on its link, so it may arrive."""
+    tsf = text(f'{QUICK}\npath = "multicast"', extra="loss_timeout_s = 5")
+    code, out, err = run.start(tsf).end()
+    assert (code, err) == (0, ""), out + err
+    summaries = json.loads((run.directory / "out" / "summary.json").read_text())
+    assert len(summaries) == 8
+    assert all(s["way"].startswith("direct tcp") and not s["way_reliable"] for s in summaries)
+    assert all("best effort by multicast" in s["way"] for s in summaries), summaries
+    rows = [{k: int(r[k]) for k in ("sent", "received", "lost")} for r in run.rows()]
+    assert all(r["sent"] == r["received"] + r["lost"] and r["received"] > 0 for r in rows)
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("seconds", ["3600", "-3600", "-0.05", "0.5"])
 @pytest.mark.parametrize("name", ["master", "subordinate"])
 def test_a_clock_that_jumps(run, name, seconds):

@@ -174,7 +174,7 @@ public:
     }
     Capabilities capabilities() const override {
         Capabilities can;
-        can.immediate = can.transportChange = true;
+        can.immediate = can.transportChange = can.sessions = true;
         return can;
     }
     Statistics statistics() const override { return statistics_; }
@@ -451,12 +451,18 @@ bool Hla1516e::join(std::string const& session, std::string const& fom, std::str
     std::wstring const name = wide(session), module = wide(fom), federate = wide(member);
     return service("createFederationExecution or joinFederationExecution", [&] {
         try {
-            Inside(*this)->createFederationExecution(name, module);
+            if (entry_ != Entry::join) Inside(*this)->createFederationExecution(name, module);
         } catch (FederationExecutionAlreadyExists const&) {
+            if (entry_ == Entry::create) {
+                throw EndpointError("federation execution '" + session + "' is there already");
+            }
         }
         try {
             Inside(*this)->joinFederationExecution(federate, L"bench", name);
         } catch (FederationExecutionDoesNotExist const&) {
+            if (entry_ == Entry::join) {
+                throw EndpointError("there is no federation execution '" + session + "'");
+            }
             return false;  // someone destroyed it between the two services
         }
         joined_ = true;

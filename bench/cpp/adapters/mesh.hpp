@@ -46,6 +46,8 @@ constexpr std::size_t kBundle = 64 * 1024;
 constexpr std::size_t kRead = 256 * 1024;
 // While data always come another way, the links get their turn after so many rounds.
 constexpr unsigned kTurn = 64;
+// What `recv` never says: it was not called.
+constexpr long kNothing = -2;
 // The shortest wait that may last a few ms longer, s.
 constexpr double kCoarse = 0.01;
 
@@ -90,6 +92,7 @@ public:
     void wait(double maxSeconds) override;
     void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) override;
     void answer(Answers& answers, std::size_t rounds, double maxSeconds) override;
+    void trips(Trips& trips, double maxSeconds) override;
 
 protected:
     using Bytes = std::vector<unsigned char>;
@@ -266,6 +269,17 @@ private:
                                                       std::size_t room);
     bool usual(double seconds) const;
     bool hearLone(Link& from);
+    bool heard(Link& from, long n);
+    bool sendWhole(Link& to, Item& one, std::uint64_t stamp);
+    // Of a frame of data.
+    static std::uint64_t stampIn(unsigned char const* frame) {
+        std::uint64_t stamp;
+        std::memcpy(&stamp, frame + sizeof(Header), sizeof stamp);
+        return le64toh(stamp);
+    }
+    long answerPlanned(Link& peer, Answers::Plan& plan, std::size_t& rounds);
+    Item* planned(Link const& from, long n, Answers::Plan const& plan) const;
+    void pass(std::uint64_t came, std::uint64_t left);
     bool hearUsual(double seconds);
     bool sendLone(Link& to, std::size_t item, std::uint64_t stamp);
     [[gnu::noinline]] bool hearRest(Link& from, std::size_t bytes, std::uint64_t before);

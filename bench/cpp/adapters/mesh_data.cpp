@@ -1,9 +1,12 @@
 // The way of data, which nearly all of a sample is: send, flush, wait and answer. What is usual,
 // one peer by a link, stands here and takes few instructions; what is rare is called (mesh.cpp).
+#include <algorithm>
 #include <cerrno>
 
 #include "mesh.hpp"
 #include "socket.hpp"
+#include "stamp.hpp"
+#include "trips.hpp"
 
 namespace bench {
 
@@ -92,7 +95,10 @@ inline bool Mesh::usual(double seconds) const {
 // Then: what comes, by one call. True: something was delivered, or the time has passed.
 inline bool Mesh::hearLone(Link& from) {
     ++statistics_.systemCalls;
-    long const n = receiveNow(from.socket, from.in.data(), kRead, 0);
+    return heard(from, receiveNow(from.socket, from.in.data(), kRead, 0));
+}
+
+inline bool Mesh::heard(Link& from, long n) {
     if (n <= 0) return n < 0 && errno == EAGAIN;
     unsigned char const* const end = from.in.data() + n;
     std::uint64_t const before = statistics_.arrived;
@@ -124,6 +130,11 @@ inline bool Mesh::sendLone(Link& to, std::size_t index, std::uint64_t stamp) {
     }
     ++statistics_.sent;
     ++statistics_.systemCalls;
+    return sendWhole(to, one, stamp);
+}
+
+// By one call; false: what is left of it is queued.
+inline bool Mesh::sendWhole(Link& to, Item& one, std::uint64_t stamp) {
     unsigned char* const frame = made_.data() + one.at;
     one.stampAll(frame, stamp);
     long const n = sendNow(to.socket, frame, one.size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -163,13 +174,70 @@ void Mesh::exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
     if (!hearUsual(maxSeconds)) waitLonger(maxSeconds);
 }
 
+// How many rounds there may be before the long way's turn.
+static inline std::uint64_t untilTurn(unsigned turn) { return kTurn - 1 - turn % kTurn; }
+
+// The item that answers the `n` bytes that have come, if they are one message that is planned for.
+inline Mesh::Item* Mesh::planned(Link const& from, long n, Answers::Plan const& plan) const {
+    auto const size = static_cast<std::size_t>(n);
+    if (n < static_cast<long>(sizeof(Header) + 8)) return nullptr;
+    unsigned char const* const at = from.in.data();
+    std::uint32_t const item = get32(at + 4) - kData;
+    if (get32(at) != size - sizeof(Header) || item >= from.known) return nullptr;
+    Remote const& remote = from.remotes[item];
+    if (!remote.known || remote.next.topic >= plan.topics.size()) return nullptr;
+    auto const& topic = plan.topics[remote.next.topic];
+    if (remote.next.instance >= topic.count || tagOf(stampIn(at)) != plan.tag) return nullptr;
+    Item& one = *items_[topic.items[remote.next.instance]];
+    return one.only == &from ? &one : nullptr;
+}
+
+// So many messages came as planned and as many left, none of which was told of.
+void Mesh::pass(std::uint64_t came, std::uint64_t left) {
+    statistics_.arrived += came;
+    statistics_.sent += left;
+    statistics_.systemCalls += came + left;
+    if (came > 0) data_->passed(came);
+}
+
+// Answers what comes as planned, as long as nothing else comes, but no longer than so many rounds,
+// which it counts down. What came last otherwise: so many bytes, as `recv` has them; kNothing:
+// nothing.
+long Mesh::answerPlanned(Link& peer, Answers::Plan& plan, std::size_t& rounds) {
+    std::uint64_t const most = std::min({plan.left, std::uint64_t{rounds}, untilTurn(turn_)});
+    std::uint64_t done = 0;
+    unsigned char* const in = peer.in.data();
+    long n = kNothing;
+    while (done != most) {
+        n = receiveNow(peer.socket, in, kRead, 0);
+        Item* const one = planned(peer, n, plan);
+        if (one == nullptr) break;
+        n = kNothing;
+        ++done;
+        if (!sendWhole(peer, *one, stampIn(in))) break;
+    }
+    turn_ += static_cast<unsigned>(done);
+    plan.left -= done;
+    rounds -= done;
+    if (n != kNothing) {
+        ++statistics_.systemCalls;
+        plan.left = 0;
+    }
+    pass(done, done);
+    return n;
+}
+
 void Mesh::answer(Answers& answers, std::size_t rounds, double maxSeconds) {
     Within const in(service_, "answer");
     while (rounds > 0 && !answers.enough) {
         // Nothing of what is usual changes as long as it goes on like that.
         if (usual(maxSeconds)) {
             Link& peer = *lone_;
-            for (; rounds > 0 && notYet(turn_) && hearLone(peer); --rounds) {
+            long n = answerPlanned(peer, answers.plan, rounds);
+            for (; rounds > 0 && notYet(turn_); --rounds) {
+                bool const delivered = n == kNothing ? hearLone(peer) : heard(peer, n);
+                n = kNothing;
+                if (!delivered) break;
                 if (answers.empty()) return;
                 if (answers.size() != 1 || answers.enough) break;
                 auto const one = answers[0];
@@ -183,6 +251,52 @@ void Mesh::answer(Answers& answers, std::size_t rounds, double maxSeconds) {
         if (answers.empty()) return;
         give(answers);
         rounds -= rounds > 0 ? 1 : 0;
+    }
+}
+
+void Mesh::trips(Trips& trips, double maxSeconds) {
+    Within const in(service_, "trips");
+    trips.begun = trips.back = 0;
+    if (!usual(maxSeconds)) return;
+    Link& peer = *lone_;
+    unsigned char* const come = peer.in.data();
+    std::size_t const* const items = trips.items.data();
+    std::size_t const count = trips.items.size();
+    Clock::Reader const clock = trips.clock;
+    std::uint64_t const tag = makeStamp(trips.tag, 0);
+    std::uint64_t const most = std::min(trips.left, untilTurn(turn_)), until = trips.untilNs;
+    std::uint64_t now = trips.lastNs, backNs = trips.backNs, begun = 0, back = 0;
+    std::size_t next = trips.next;
+    long n = kNothing;
+    while (begun != most && now <= until) {
+        Item& one = *items_[items[next]];
+        if (one.only != &peer) break;
+        if (++next == count) next = 0;
+        now = std::max(clock.nowNs(), now + 1);
+        std::uint64_t const stamp = tag | (now & kTimeMask);
+        ++begun;
+        if (!sendWhole(peer, one, stamp)) break;
+        n = receiveNow(peer.socket, come, kRead, 0);
+        // No other message has this stamp.
+        bool const whole = n >= static_cast<long>(sizeof(Header) + 8) && stampIn(come) == stamp &&
+                           get32(come) == static_cast<std::size_t>(n) - sizeof(Header) &&
+                           get32(come + 4) >= kData;
+        if (!whole) break;
+        n = kNothing;
+        backNs = clock.nowNs();
+        trips.record.put(static_cast<float>(static_cast<std::int64_t>(backNs - now)));
+        ++back;
+    }
+    turn_ += static_cast<unsigned>(begun);
+    trips.back = back;
+    trips.begun = begun;
+    trips.next = next;
+    trips.lastNs = now;
+    trips.backNs = backNs;
+    pass(back, begun);
+    if (n != kNothing) {
+        ++statistics_.systemCalls;
+        heard(peer, n);
     }
 }
 

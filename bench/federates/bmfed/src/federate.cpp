@@ -10,6 +10,9 @@
 
 namespace bmfed {
 
+using bench::nowNs;
+using bench::secondsSince;
+
 namespace {
 
 // The name under which a subordinate keeps what it knows of its master.
@@ -466,6 +469,7 @@ void Federate::prepare(TestDescription const& test) {
                       std::to_string(test.messageBytes()) + " bytes; " + rti_.rtiVersion() +
                       " carries " + std::to_string(can.messageBytesMax));
     }
+    test.checkMemory(options_.name);
     loop_.reset(new InnerLoop(rti_, test_, options_.name, options_.outputDirectory,
                               options_.dataTimeoutS, options_.lossTimeoutS, [this] { pulse(); }));
     loop_->declare();

@@ -5,8 +5,18 @@
 #include <algorithm>
 
 #include "stamp.hpp"
+#include "trips.hpp"
 
 namespace bmfed {
+
+using bench::ageNs;
+using bench::kWarmUpTag;
+using bench::makeStamp;
+using bench::nowNs;
+using bench::tagOf;
+
+// How often others hear that this federate lives.
+std::int64_t const kPulseNs = 1000000000;
 
 void SeenStamps::reset(std::uint64_t count) {
     std::size_t size = 16;
@@ -98,6 +108,19 @@ void InnerLoop::registerItems() {
             }
         }
     }
+    planAnswers();
+}
+
+// What a federate that does nothing but return answers with.
+void InnerLoop::planAnswers() {
+    auto& topics = returns_.plan.topics;
+    topics.assign(rounds_ > 1 ? routes_.size() : 0, {});
+    for (std::size_t topic = 0; topic < topics.size(); ++topic) {
+        Route const& route = routes_[topic];
+        if (!route.answered) continue;
+        auto const count = static_cast<std::size_t>(test_.instances);
+        topics[topic] = {route.role->items.data() + route.firstItem, count};
+    }
 }
 
 bool InnerLoop::discoveredAll() const {
@@ -118,6 +141,7 @@ void InnerLoop::ready(int sample) {
     silent_ = false;
     returns_.clear();
     returns_.enough = false;
+    returns_.plan.tag = tag_;
     for (auto& role : roles_) {
         PartResult fresh;
         fresh.pair = role.result.pair;
@@ -141,6 +165,14 @@ void InnerLoop::arrived(bench::Arrival const& arrival) {
     ++arrivals_;
     ++role->result.received;
     role->result.cameReliably += arrival.reliable ? 1 : 0;
+}
+
+// Of a federate's only role, reliably: round trips, or what was sent back.
+void InnerLoop::passed(std::uint64_t count) {
+    PartResult& result = roles_.front().result;
+    arrivals_ += count;
+    result.received += count;
+    result.cameReliably += count;
 }
 
 void InnerLoop::notCounted(bench::Arrival const& arrival) {
@@ -205,7 +237,7 @@ inline void InnerLoop::giveBack(Route const& route, bench::Arrival const& arriva
 void InnerLoop::housekeeping(std::uint64_t now) {
     auto const passed = static_cast<std::int64_t>(now - pulseNs_);
     // Some readings are older than the last pulse; a clock that went back is none of these.
-    if (passed < 1000000000 && passed > -1000000000) return;
+    if (passed < kPulseNs && passed > -kPulseNs) return;
     pulseNs_ = now;
     // One of a federate that is in several pairs counts once.
     if (!roles_.empty()) ++roles_.front().result.heartbeats;
@@ -238,6 +270,15 @@ void InnerLoop::pause() {
 // Version 3's wait. Who does nothing but return looks less often at the clock and whether the
 // sample is over.
 inline void InnerLoop::hear() {
+    returns_.plan.left = 0;
+    if (rounds_ > 1 && test_.reliable) {
+        // Neither the first nor the last: when these came is noted.
+        PartResult const& result = roles_.front().result;
+        std::uint64_t const last = roles_.front().expected;
+        if (result.received > 0 && result.received < last) {
+            returns_.plan.left = last - 1 - result.received;
+        }
+    }
     rounds_ > 1 ? rti_.answer(returns_, rounds_, test_.tickMax) : rti_.wait(test_.tickMax);
 }
 
@@ -282,25 +323,52 @@ void InnerLoop::flushAndDrain() {
 
 // One round trip under way, each message flushed by itself: what is usual is one call.
 void InnerLoop::ask() {
-    std::uint16_t const tag = tag_;
     std::uint64_t const updates = test_.updates;
-    std::uint64_t now = nowNs();
+    stampedNs_ = nowNs();
+    // Where only reliable data of this one role may come, an endpoint may go on by itself.
+    if (roles_.size() == 1 && test_.reliable && roles_.front().trips != nullptr) {
+        return askAlone(roles_.front());
+    }
     for (bool more = true; more;) {
         more = false;
         for (auto& role : roles_) {
             if (!role.result.sender) continue;
             for (std::size_t const item : role.items) {
                 if (role.result.sent == updates || silent_) break;
-                now = std::max(nowNs(), now + 1);  // no two stamps are the same
-                ++outstanding_;
-                ++role.result.sent;
-                rti_.exchange(item, makeStamp(tag, now), test_.tickMax);
-                flushReturns();
-                if (outstanding_ > 0) awaitReturns();
-                housekeeping(now);
+                askOne(role, item);
             }
             more = more || (role.result.sent < updates && !silent_);
         }
+    }
+}
+
+void InnerLoop::askOne(Role& role, std::size_t item) {
+    stampedNs_ = std::max(nowNs(), stampedNs_ + 1);
+    ++outstanding_;
+    ++role.result.sent;
+    rti_.exchange(item, makeStamp(tag_, stampedNs_), test_.tickMax);
+    flushReturns();
+    if (outstanding_ > 0) awaitReturns();
+    housekeeping(stampedNs_);
+}
+
+void InnerLoop::askAlone(Role& role) {
+    bench::Trips trips{role.items, tag_, *role.trips, bench::Clock::reader()};
+    while (role.result.sent < test_.updates && !silent_) {
+        askOne(role, role.items[trips.next]);
+        trips.next = (trips.next + 1) % role.items.size();
+        if (silent_) break;
+        trips.left = test_.updates - role.result.sent;
+        trips.lastNs = stampedNs_;
+        trips.untilNs = pulseNs_ + kPulseNs;
+        outstanding_ = 1;  // what comes otherwise than planned ends it
+        rti_.trips(trips, test_.tickMax);
+        stampedNs_ = trips.lastNs;
+        role.result.sent += trips.begun;
+        if (trips.back > 0) role.lastNs = std::max(role.lastNs, trips.backNs);
+        if (trips.begun == trips.back) outstanding_ = 0;
+        else if (outstanding_ > 0) awaitReturns();
+        housekeeping(stampedNs_);
     }
 }
 

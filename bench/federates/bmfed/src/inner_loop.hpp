@@ -75,6 +75,7 @@ private:
     ClassUse use(Tree tree, std::size_t pair, int type) const;
 
     void arrived(bench::Arrival const& arrival) override;
+    void passed(std::uint64_t count) override;
     // All but reliable data one way, of this sample, neither the first nor the last.
     [[gnu::noinline]] void notCounted(bench::Arrival const& arrival);
     // All but reliable data of this sample, neither the first nor the last.
@@ -86,11 +87,14 @@ private:
     void warmUp();
     void send();
     void ask();
+    void askOne(Role& role, std::size_t item);
+    void askAlone(Role& role);
     void flushAndDrain();
     void awaitReturns();
     void flushReturns() {
         if (!returns_.empty()) rti_.give(returns_);
     }
+    void planAnswers();
     void hear();
     void pause();
     template <class Done>
@@ -118,7 +122,8 @@ private:
     std::uint64_t arrivals_ = 0;     // of any kind: progress
     std::uint64_t outstanding_ = 0;  // round trips under way
     std::uint64_t pulseNs_ = 0;
-    std::uint64_t lookedNs_ = 0;  // when the clock was last read for a wait
+    std::uint64_t stampedNs_ = 0;  // of round trips one by one: no two stamps are the same
+    std::uint64_t lookedNs_ = 0;   // when the clock was last read for a wait
 };
 
 }  // namespace bmfed

@@ -1,6 +1,4 @@
 // bmfed: the RTIBM benchmark federate.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -17,11 +15,6 @@ namespace {
 volatile std::sig_atomic_t stopAsked = 0;
 
 extern "C" void askStop(int signal) { stopAsked = signal; }
-
-std::uint64_t memoryOfHost() {
-    return static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-           static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
-}
 
 // SENDER:RECEIVER or SENDER:RECEIVER:CLASS,CLASS...
 bmfed::Pair parsePair(std::string const& text) {
@@ -104,7 +97,8 @@ struct CommandLine {
         for (auto const& text : tests) {
             options.tests.push_back(bmfed::TestDescription::parse(text));
             options.tests.back().take(options.pairs);
-            options.tests.back().check(memoryOfHost());
+            options.tests.back().check();
+            options.tests.back().checkMemory(options.name);
         }
         if (options.master && tests.empty()) throw UsageError("a master needs at least one --test");
         return options;

@@ -99,6 +99,8 @@ public:
     void exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
         endpoint_->exchange(item, stamp, maxSeconds);
     }
+    // The same of many, as long as each comes back as usual.
+    void trips(bench::Trips& trips, double maxSeconds) { endpoint_->trips(trips, maxSeconds); }
     // Sends back what has come; waits for such, so many times.
     void give(bench::Answers& answers) { endpoint_->give(answers); }
     void answer(bench::Answers& answers, std::size_t rounds, double maxSeconds) {

@@ -1,5 +1,7 @@
 #include "test_description.hpp"
 
+#include <unistd.h>
+
 #include <cmath>
 #include <cstdio>
 #include <set>
@@ -66,12 +68,19 @@ int TestDescription::classNumber(std::size_t pair, int type) const {
                                             : given[static_cast<std::size_t>(type)]);
 }
 
-std::uint64_t TestDescription::memoryBytes() const {
+std::uint64_t TestDescription::memoryBytes(std::string const& federate) const {
     auto const items = static_cast<std::uint64_t>(types) * static_cast<std::uint64_t>(instances);
     std::uint64_t const values = items * static_cast<std::uint64_t>(buffers) * bufferBytes;
     // Its recorder takes a power of two.
-    std::uint64_t const trips = latency() ? 2 * sizeof(float) * tripsHeld() : 0;
-    return values + trips + updates * (reliable ? 0 : 32);
+    std::uint64_t const trips = 2 * sizeof(float) * tripsHeld();
+    // SeenStamps: at most four slots for each.
+    std::uint64_t const seen = reliable ? 0 : 4 * sizeof(std::uint64_t) * updates;
+    std::uint64_t needed = 0;
+    for (auto const& pair : pairs) {
+        if (pair.sender == federate) needed += values + (latency() ? trips + seen : 0);
+        else if (pair.receiver == federate) needed += (latency() ? values : 0) + seen;
+    }
+    return needed;
 }
 
 std::string TestDescription::format() const {
@@ -141,7 +150,7 @@ TestDescription TestDescription::parse(std::string const& text) {
     return test;
 }
 
-void TestDescription::check(std::uint64_t memory) const {
+void TestDescription::check() const {
     if (pairs.empty()) throw UsageError("no pair given; add --pair SENDER:RECEIVER");
     int const there = byService ? kClasses : kClassesPerTransport;
     std::set<int> used;
@@ -166,10 +175,15 @@ void TestDescription::check(std::uint64_t memory) const {
         }
     }
     if (tickMin > tickMax) throw UsageError("tick_min is more than tick_max");
-    if (memoryBytes() > memory) {
-        throw UsageError("test " + std::to_string(number) + " needs " + gigabytes(memoryBytes()) +
-                         "; this host has " + gigabytes(memory));
-    }
+}
+
+void TestDescription::checkMemory(std::string const& federate) const {
+    std::uint64_t const needed = memoryBytes(federate);
+    std::uint64_t const has = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                              static_cast<std::uint64_t>(::sysconf(_SC_PAGE_SIZE));
+    if (needed <= has) return;
+    throw UsageError("test " + std::to_string(number) + " needs " + gigabytes(needed) +
+                     " of memory in federate '" + federate + "'; its host has " + gigabytes(has));
 }
 
 }  // namespace bmfed

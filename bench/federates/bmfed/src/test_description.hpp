@@ -69,14 +69,16 @@ struct TestDescription {
     // Round trips that wait to be written: all of a sample of up to a million, which is written
     // when it is over.
     std::uint64_t tripsHeld() const { return std::min(2 * updates + 2, std::uint64_t{1} << 21); }
-    // What a federate needs for one pair, besides the RTI's own.
-    std::uint64_t memoryBytes() const;
+    // What a federate needs for its pairs, besides the RTI's own; bmmanager computes the same.
+    std::uint64_t memoryBytes(std::string const& federate) const;
 
     std::string format() const;
     // Throws UsageError, naming the field.
     static TestDescription parse(std::string const& text);
-    // Throws UsageError if the test can't be run with its pairs on a host of so much memory.
-    void check(std::uint64_t memory) const;
+    // Throws UsageError if the test can't be run with its pairs.
+    void check() const;
+    // Throws UsageError if this federate can't have what it needs on this host.
+    void checkMemory(std::string const& federate) const;
 
 private:
     // What stands before the first class that is used.

@@ -1,10 +1,7 @@
 """RTIBM, the RTI-independent benchmark: round trips and throughput between pairs of federates."""
 
-from rich.console import Console
-
 from ...commands import commands
-from ...fields import Faults, Loc
-from ...plan import Sequence, Spec
+from ...plan import Spec
 from ...store import Store
 from ...study import Study
 from . import fields, rows, terminal
@@ -24,11 +21,16 @@ class Rtibm(Study):
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
 
-    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
-        return fields.faults(at, spec, sequence)
-
-    def classes(self, sequence: Sequence) -> list[str]:
-        return fields.classes(sequence)
+    faults = staticmethod(fields.faults)
+    classes = staticmethod(fields.classes)
+    seconds = staticmethod(fields.seconds)
+    memory = staticmethod(fields.memory)
+    row = staticmethod(rows.row)
+    figures = staticmethod(rows.figures)
+    value = staticmethod(rows.value)
+    families = staticmethod(rows.families)
+    progress = staticmethod(terminal.progress)
+    show = staticmethod(terminal.tables)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--immediate"] if any(test.loop_version == 4 for test in tests) else []
@@ -36,33 +38,12 @@ class Rtibm(Study):
     def enlarge(self, spec: Spec, scale: float) -> None:
         spec.multiply("updates", scale)
 
-    def seconds(self, spec: Spec) -> float:
-        return fields.seconds(spec)
-
-    def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
-        return rows.row(store, sequence, execution, event)
-
-    def figures(self, store: Store, row: dict, trips: dict) -> dict:
-        return rows.figures(store, row, trips)
-
-    def value(self, row: dict) -> float | None:
-        return rows.value(row)
-
     def more_is_faster(self, s: dict) -> bool:
         return not rows.latency(s)
-
-    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
-        return rows.families(summaries)
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         trips = store.round_trips(*(of[0][k] for k in ("sequence", "execution", "test", "pair")))
         return rows.summarize(of, trips, setting.get("mode_tolerance_ms", 0.005))
-
-    def progress(self, row: dict) -> str:
-        return terminal.progress(row)
-
-    def show(self, console: Console, summaries: list[dict]) -> None:
-        terminal.tables(console, summaries)
 
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load

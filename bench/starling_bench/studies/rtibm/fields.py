@@ -83,6 +83,25 @@ def seconds(test: Spec) -> float:
     return mean["samples"] * (_SAMPLE_S + (mean["updates"] + mean["warm_up"]) * fmean(each))
 
 
+# What bmfed holds: values of every item that a federate sends or returns with; of a latency test's
+# sender round trips that wait to be written, of a sample of up to a million all (a power of two of
+# them); of best effort the stamps that have come (at most four slots for each).
+_TRIPS_MAX, _TRIP_BYTES, _SEEN_BYTES = 1 << 21, 2 * 4, 32
+
+
+def memory(sequence: Sequence, spec: Spec, federate: str) -> int:
+    """What bmfed takes for the largest of the tests that `spec` stands for."""
+    fields = spec.lists()
+    most = {k: max(fields[k]) for k in ("types", "instances", "buffers", "buffer_bytes", "updates")}
+    values = most["types"] * most["instances"] * most["buffers"] * most["buffer_bytes"]
+    latency = any(kind.startswith("RT") for kind in fields["kind"])
+    seen = most["updates"] * _SEEN_BYTES if "best_effort" in fields["transport"] else 0
+    trips = min(2 * most["updates"] + 2, _TRIPS_MAX) * _TRIP_BYTES
+    send, take = values + latency * (trips + seen), latency * values + seen
+    pairs = sequence.taken(spec)
+    return sum((p.sender == federate) * send + (p.receiver == federate) * take for p in pairs)
+
+
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
     """What is wrong between a test's fields."""
     fields = test.lists()

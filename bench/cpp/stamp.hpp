@@ -3,15 +3,15 @@
 
 #include "clock.hpp"
 
-namespace bmfed {
+namespace bench {
 
-inline std::uint64_t nowNs() { return bench::Clock::nowNs(); }
+inline std::uint64_t nowNs() { return Clock::nowNs(); }
 
 inline double secondsSince(std::uint64_t startNs) {
     return static_cast<double>(nowNs() - startNs) * 1e-9;
 }
 
-// The 8 bytes at the front of every buffer: the sample's tag in the upper 16 bits, time in the
+// The 8 bytes at the front of a message: the sample's tag in the upper 16 bits, time in the
 // lower 48 (78 hours). The tag tells a straggler of an earlier sample from this sample's data.
 constexpr unsigned kTagShift = 48;
 constexpr std::uint64_t kTimeMask = (std::uint64_t{1} << kTagShift) - 1;
@@ -30,4 +30,4 @@ inline std::uint64_t ageNs(std::uint64_t stamp, std::uint64_t timeNs) {
     return (timeNs - stamp) & kTimeMask;
 }
 
-}  // namespace bmfed
+}  // namespace bench

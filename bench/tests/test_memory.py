@@ -1,0 +1,124 @@
+"""What a test needs of a host's memory is computed before a federate is started."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from runs import BMFED, FOM, LIMIT_S, RTI_ROOT, text
+
+from starling_bench import memory, plan
+from starling_bench.studies.rtibm import STUDY
+
+# 10,000 instances of 32 buffers of 1 MB.
+LARGE = """kind = "{kind}"
+instances = [1, 10000]
+buffers = 32
+buffer_bytes = 1000000
+updates = 100
+samples = 1"""
+
+
+def has() -> str:
+    """What this host has, in the words of a message."""
+    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    return f"{pages / 1e9:.3g} GB"
+
+
+@pytest.mark.parametrize(("kind", "needs"), [("RTOL", "640 GB"), ("OWIT", "320 GB")])
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_a_test_that_needs_more_than_there_is_is_refused_with_the_amount(
+    tmp_path, kind, needs, command
+):
+    """A sender keeps all values, and so does a returnee."""
+    tsf = text(LARGE.format(kind=kind), rti='adapter = "generic"')
+    (tmp_path / "t.tsf.toml").write_text(tsf)
+    line = 1 + tsf.splitlines().index("[[sequence.execution.test]]")
+    done = subprocess.run(
+        [sys.executable, "-m", "starling_bench.studies.rtibm", command, "t.tsf.toml",
+         "--bmfed", sys.executable, *(["--out", "out"] if command == "run" else [])],
+        cwd=tmp_path, text=True, capture_output=True,
+    )  # fmt: skip
+    said = (
+        f"STL-RUN-014: a test of sequence 's' needs {needs} of memory in 2 federates; this host "
+        f"has {has()}\n  at t.tsf.toml:{line}\n"
+        "  do: take fewer types, instances, buffers or updates, or smaller buffers\n"
+    )
+    where = done.stdout if command == "check" else done.stderr
+    assert done.returncode == (0 if command == "check" else 2)
+    assert said in where, done.stdout + done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def needs(tmp_path, test: str) -> list[int]:
+    """Of both federates."""
+    (tmp_path / "t.tsf.toml").write_text(text(test, rti='adapter = "tcp"'))
+    (sequence,) = plan.load(tmp_path / "t.tsf.toml", STUDY, True).sequence
+    ((spec,),) = [e.test for e in sequence.execution]
+    return [STUDY.memory(sequence, spec, name) for name in ("master", "subordinate")]
+
+
+def test_what_a_federate_holds(tmp_path):
+    """Values of what it sends or returns, round trips of the sender, stamps of best effort."""
+    size = "types = 2\ninstances = 3\nbuffers = 5\nbuffer_bytes = 7000\nupdates = 1000"
+    values, trips, stamps = 2 * 3 * 5 * 7000, 2002 * 8, 1000 * 32
+    assert needs(tmp_path, f'kind = "OWOT"\n{size}') == [values, 0]
+    assert needs(tmp_path, f'kind = "RTIL"\n{size}') == [values + trips, values]
+    lossy = f'transport = "best_effort"\n{size}'
+    assert needs(tmp_path, f'kind = "OWIT"\n{lossy}') == [values, stamps]
+    assert needs(tmp_path, f'kind = "RTOL"\n{lossy}') == [values + trips + stamps, values + stamps]
+    # Not more than what waits to be written: 2 million.
+    many = 'kind = "RTOL"\nupdates = 1000000000'
+    assert needs(tmp_path, many) == [8 + (1 << 24), 8]
+
+
+def test_what_just_fits_is_not_refused(tmp_path):
+    """To the byte."""
+    most, _ = needs(tmp_path, 'kind = "OWOT"\nbuffer_bytes = 1000')
+    (sequence,) = plan.load(tmp_path / "t.tsf.toml", STUDY, True).sequence
+    tests = [spec for e in sequence.execution for spec in e.test]
+    both = ["master", "subordinate"]
+    memory.check(STUDY, sequence, tests, both, "host 'far'", most)
+    with pytest.raises(memory.BenchError, match="needs 1e-06 GB of memory in 2 federates; host "):
+        memory.check(STUDY, sequence, tests, both, "host 'far'", most - 1)
+
+
+@pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+def test_bmfed_alone_refuses_it_too():
+    test = json.dumps({"kind": "RTOL", "instances": 10_000, "buffers": 32, "bytes": 1_000_000})
+    done = subprocess.run(
+        [BMFED, "--fom", FOM, "--name", "a", "--master", "--pair", "a:b", "--test", test],
+        text=True, capture_output=True,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"bmfed: test 0 needs 320 GB of memory in federate 'a'; its host has {has()}\n"
+    )
+
+
+@pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+def test_a_subordinate_that_can_not_have_it_says_so(tmp_path):
+    """Stamps of best effort are the receiver's, perhaps on another host than the master's."""
+    meet = f"unix:{tmp_path}/meet"
+    common = [BMFED, "--fom", FOM, "--adapter", "udp", "--local-settings", meet]
+    test = {"kind": "OWIT", "transport": "best_effort", "updates": 1 << 36, "loop": 3}
+    with subprocess.Popen([BMFED.replace("bmfed/bmfed", "bmfed/bench-meet"), meet]) as place:
+        try:
+            while not (tmp_path / "meet").exists():
+                assert place.poll() is None
+                time.sleep(0.01)
+            master, other = (
+                subprocess.Popen([*common, "--name", name, *more], text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                for name, more in (
+                    ("a", ["--master", "--pair", "a:b", "--test", json.dumps(test)]), ("b", []),
+                )
+            )  # fmt: skip
+            why = f"test 1 needs 2.2e+03 GB of memory in federate 'b'; its host has {has()}"
+            assert why in other.communicate(timeout=LIMIT_S)[1]
+            assert f"federate 'b' failed: {why}" in master.communicate(timeout=LIMIT_S)[1]
+            assert other.returncode == 2 and master.returncode == 1
+        finally:
+            place.kill()
