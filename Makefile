@@ -278,20 +278,34 @@ campaign-ec1: setup-bench venv ec1
 	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS) \
 	    --out $(BUILD)/bench/ec1-$(shell date +%Y%m%d-%H%M%S))
 
-# Both want an idle machine. As root the campaign has two systems, too (network namespaces).
-.PHONY: campaign-rtibm rtibm-figures
+# Both want an idle machine. As root the campaign has two systems, too (network namespaces). What takes
+# longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an
+# RTI with itself. What they show is committed by `make keep-rtibm RUN=build/bench/campaign-...`.
+.PHONY: campaign-rtibm rtibm-figures keep-rtibm
 SCALE ?= 1
+COMPARISONS ?= 40
+FIGURES := $(BUILD)/bench/rtibm-figures.txt
+campaign-rtibm: AT_MOST ?= 45m
 campaign-rtibm: setup-bench venv bmfed standin
-	$(VENV)/bin/bmmanager run bench/experiments/campaign$(if $(filter 0,$(shell id -u)),-root).tsf.toml \
+	timeout -k 120 $(AT_MOST) $(VENV)/bin/bmmanager run \
+	    bench/experiments/campaign$(if $(filter 0,$(shell id -u)),-root).tsf.toml \
 	    --scale $(SCALE) --long --rti-root $(abspath $(BUILD)/stage) --bmfed $(abspath $(BUILD)/bmfed/bmfed) \
 	    --out $(BUILD)/bench/campaign-$(shell date +%Y%m%d-%H%M%S)
 
+rtibm-figures: AT_MOST ?= 30m
 rtibm-figures: setup-bench venv bmfed standin limits
+	@mkdir -p $(BUILD)/bench
 	for what in cost plain wrong same; do \
-	    $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
+	    timeout -k 60 $(AT_MOST) $(VENV)/bin/python bench/measure.py $$what --rti-root $(BUILD)/stage \
 	        --standin-root $(BUILD)/standin --bmfed $(BUILD)/bmfed/bmfed \
-	        --raw $(BUILD)/bmfed/bench-raw || failed=1; \
-	done; [ -z "$$failed" ]
+	        --raw $(BUILD)/bmfed/bench-raw --times $(COMPARISONS) || echo "$$what: failed"; \
+	done 2>&1 | tee $(FIGURES); ! grep -qE '(: False|: failed)$$' $(FIGURES)
+
+keep-rtibm:
+	@[ -e "$(RUN)/report.html" ] || { echo "RUN=$(RUN): there is no report.html" >&2; exit 1; }
+	mkdir -p docs/reports/rtibm
+	cp $(addprefix $(RUN)/,report.html summary.csv summary.json run.json) $(wildcard $(FIGURES)) docs/reports/rtibm/
+	$(VENV)/bin/pytest -q bench/tests/test_campaign_kept.py
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
 .PHONY: bench-kills

@@ -87,13 +87,38 @@ def test_every_variable_has_a_series(field, kind):
     one."""
     (path,) = (p for p in SHIPPED if p.name == "series.tsf.toml")
     found = set()
-    for sequence in plan.load(path, STUDY).sequence:
+    each = plan.load(path, STUDY).sequence
+    for sequence in (s for s in each if not s.name.startswith("bundling")):
         for execution in sequence.execution:
             tests = [t.model_dump() for t in execution.tests() if t.kind == kind]
             varied = {k for k in tests[0] if len({str(t[k]) for t in tests}) > 1} if tests else ()
             if varied == {field} and len({t[field] for t in tests}) >= 3:
                 found.add(sequence.name.split(".")[1])
     assert found == {"starling", "starling-fastest", "tcp"}
+
+
+def test_transport_and_bundling_are_lines_beside_each_other():
+    """Over numbers of instances, on the same RTI: what one word changes, all else held."""
+    (path,) = (p for p in SHIPPED if p.name == "series.tsf.toml")
+    lines: dict[str, set] = {}
+    for sequence in plan.load(path, STUDY).sequence:
+        what, rti = sequence.name.split(".")[:2]
+        for test in (t for e in sequence.execution for t in e.tests()):
+            value = test.transport if what == "transport" else sequence.bundling
+            lines.setdefault(f"{what} {rti}", set()).add((value, test.kind, test.instances))
+    for rti in ("starling", "starling-fastest", "standin", "tcp"):
+        assert lines[f"transport {rti}"] == {
+            (t, k, n)
+            for t in ("reliable", "best_effort")
+            for k in ("RTOL", "OWOT")
+            for n in (1, 100)
+        }
+    for rti in ("udp", "multicast"):
+        assert lines[f"transport {rti}"] == {("best_effort", "RTOL", n) for n in (1, 100)}
+    for rti in ("starling", "starling-fastest"):
+        assert lines[f"bundling {rti}"] == {
+            (b, k, n) for b in (True, False) for k in ("RTOL", "OWOT") for n in (1, 10, 100)
+        }
 
 
 EXPECTED = dict(
@@ -201,7 +226,7 @@ def test_every_switch_sets_what_the_rti_has():
     documented = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
     for field, values in Starling.switches.items():
         assert field in SWITCHES
-        for variable, value in (pair for env in values.values() for pair in (env or {}).items()):
+        for variable, value in (pair for env in values.values() for pair in env.items()):
             group, _, name = variable.removeprefix("STARLING_").lower().partition("_")
             setting = f"{group}.{name}" if name else group
             (line,) = [x for x in documented.splitlines() if x.startswith(f"| `{setting}` ")]
