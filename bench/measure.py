@@ -139,6 +139,13 @@ def count_of(tool: str, file: Path) -> int:
     return sum(bool(re.match(r"(send|recv|p?poll|read|write)\w*\(", line)) for line in lines)
 
 
+def in_order(pids: list[int]) -> list[int]:
+    """Processes that were started one soon after the other, also where numbers began anew."""
+    most = int(Path("/proc/sys/kernel/pid_max").read_text())
+    anew = max(pids) - min(pids) > most // 2
+    return sorted(pids, key=lambda pid: pid + (most if anew and pid < most // 2 else 0))
+
+
 def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: int) -> list[int]:
     """What the sender and the receiver of the plain program did."""
     arguments = ["round-trip", "--warm-up", "0", "--each", "0"]
@@ -149,8 +156,8 @@ def of_raw(given: argparse.Namespace, tool: str, what: str, size: int, count: in
     with tempfile.TemporaryDirectory() as directory:
         command = counted(tool, [str(given.raw), *arguments], Path(directory))
         subprocess.run(command, check=True, capture_output=True)
-        files = sorted(Path(directory).iterdir(), key=lambda f: int(f.suffix[1:]))
-        done = [count_of(tool, file) for file in files]
+        by_pid = {int(file.suffix[1:]): file for file in Path(directory).iterdir()}
+        done = [count_of(tool, by_pid[pid]) for pid in in_order(list(by_pid))]
     # The program itself sends round trips and takes what goes one way; the last that it starts
     # answers, or sends.
     return [done[0], done[-1]] if what == "round trip" else [done[-1], done[0]]

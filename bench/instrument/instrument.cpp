@@ -29,6 +29,10 @@ Instrument::Instrument(Options options, Events &events, StationClock const &cloc
 Instrument::~Instrument() = default;
 
 void Instrument::connect() {
+    if (options_.entry != Entry::either && !endpoint_->capabilities().sessions) {
+        throw EndpointError(version() + " has no federation executions to create or to join");
+    }
+    endpoint_->enter(options_.entry);
     endpoint_->connect(options_.localSettings,
                        options_.immediate ? Callbacks::immediate : Callbacks::evoked);
 }

@@ -32,6 +32,7 @@ public:
         std::string adapter = "hla1516e", localSettings, session, fom, member;
         unsigned station = 1;
         bool immediate = false;
+        Entry entry = Entry::either;
     };
     // Where it tells what happens, from within `turn` and `pump`. Must not throw.
     class Events {

@@ -22,9 +22,11 @@ def command(study: Study, app: typer.Typer) -> None:
     def by_hand(
         name: Annotated[str, typer.Option(help="Of this federate.")] = "federate",
         station: Annotated[int, typer.Option(help="Its number.", min=1, max=10)] = 1,
-        federation: Annotated[
-            str, typer.Option(help="Federation execution: made or joined.")
-        ] = "live",
+        federation: Annotated[str, typer.Option(help="Federation execution.")] = "live",
+        enter: Annotated[
+            Literal["either", "create", "join"],
+            typer.Option(help="Who comes first makes it; or it must be new, or there."),
+        ] = "either",
         size: Annotated[int, typer.Option("--bytes", help="Of the record.", min=16)] = 1024,
         hz: Annotated[float, typer.Option(help="Rate of the record.", min=0.01)] = 10.0,
         best_effort: Annotated[bool, typer.Option(help="Not reliable.")] = False,
@@ -59,8 +61,8 @@ def command(study: Study, app: typer.Typer) -> None:
                     words += ["--attach", str(attach)]
                 else:
                     words += ["--live", "--name", name, "--station", str(station), "--federation",
-                              federation, "--bytes", str(size), "--hz", str(hz), "--fom", str(fom),
-                              "--adapter", prepared.endpoint]  # fmt: skip
+                              federation, "--enter", enter, "--bytes", str(size), "--hz", str(hz),
+                              "--fom", str(fom), "--adapter", prepared.endpoint]  # fmt: skip
                     words += ["--local-settings", connect] if connect else []
                     words += ["--await"] if show != "none" else []
                     words += ["--best-effort"] if best_effort else []

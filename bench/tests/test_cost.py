@@ -44,6 +44,12 @@ def more(what: str, runs: int) -> dict[str, float]:
     }
 
 
+def test_processes_are_in_order_where_numbers_began_anew():
+    most = int(Path("/proc/sys/kernel/pid_max").read_text())
+    assert measure.in_order([700, 12, 300]) == [12, 300, 700]
+    assert measure.in_order([5, most - 1, most - 3]) == [most - 3, most - 1, 5]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["one way", "round trip"])
 def test_a_message_takes_little_more_than_in_a_plain_program(what):

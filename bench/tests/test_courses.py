@@ -40,6 +40,16 @@ def test_every_shipped_range_file_is_right(path):
         assert Path(sequence.fom).is_file()
 
 
+@pytest.mark.parametrize(
+    ("name", "least", "most"), [("ten", 20, 21), ("hour", 60, 61), ("sizes", 10, 20)]
+)
+def test_how_long_a_file_takes_is_told(name, least, most):
+    """In minutes: what it measures, and what is around it."""
+    (path,) = (p for p in SHIPPED if p.name == f"{name}.tsf.toml")
+    every = [e for s in plan.load(path, STUDY).sequence for e in s.execution]
+    assert least * 60 <= sum(plan.seconds(STUDY, e) for e in every) <= most * 60
+
+
 def test_every_plot_of_the_source_has_a_test_that_gives_it():
     """Sizes and settings that the table names are among what is shipped."""
     table = tomllib.loads((BENCH / "starling_bench/studies/range/source.toml").read_text())

@@ -20,13 +20,17 @@ HEADER = ROOT / "bench" / "instrument" / "starling_instrument.h"
 def radar(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The example, built from a copy with nothing but the header and the library."""
     there = tmp_path_factory.mktemp("outside")
-    shutil.copy(ROOT / "examples" / "instrument" / "radar.c", there)
     shutil.copy(HEADER, there)
-    library = Path(RANGEFED).parent
+    return built(there, there, Path(RANGEFED).parent)
+
+
+def built(there: Path, include: Path, library: Path) -> Path:
+    """The example there."""
+    shutil.copy(ROOT / "examples" / "instrument" / "radar.c", there)
     subprocess.run(
         ["cc", "-std=c99", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Werror", "radar.c",
-         "-o", "radar", "-I.", f"-L{library}", f"-Wl,-rpath,{library}", "-lstarling-instrument",
-         "-lm"],
+         "-o", "radar", f"-I{include}", f"-L{library}", f"-Wl,-rpath,{library}",
+         "-lstarling-instrument", "-lm"],
         cwd=there, check=True,
     )  # fmt: skip
     return there / "radar"
@@ -58,6 +62,22 @@ def pair(radar: Path, settings: str, env: dict[str, str]) -> list[dict]:
 
 
 def test_two_radars_see_each_other_without_an_rti(radar, meet):
+    at = meet[meet.index("--local-settings") + 1]
+    for told in pair(radar, f"adapter=tcp;connect={at}", dict(os.environ)):
+        assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0
+
+
+def test_what_is_installed_is_enough(meet, tmp_path):
+    """All that it needs lies below the prefix, wherever it was built."""
+    prefix = tmp_path / "prefix"
+    subprocess.run(
+        ["cmake", "--install", Path(RANGEFED).parent, "--prefix", prefix],
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    library = prefix / "lib" / "starling-instrument"
+    radar = built(tmp_path, prefix / "include", library)
+    loaded = subprocess.run(["ldd", radar, *library.glob("*.so")], text=True, capture_output=True)
+    assert str(Path(RANGEFED).parent) not in loaded.stdout
     at = meet[meet.index("--local-settings") + 1]
     for told in pair(radar, f"adapter=tcp;connect={at}", dict(os.environ)):
         assert told["others"] == 1 and told["heard"] > 0 and told["wrong"] == 0

@@ -13,8 +13,8 @@ from urllib.request import Request, urlopen
 import pytest
 from browser import PROGRAM, browser
 from ranges import FOM, NEEDED, RANGEFED
-from runs import LIMIT_S
-from test_range_ring import ended, measuring, started
+from runs import LIMIT_S, RTI_ROOT
+from test_range_ring import Live, ended, measuring, started
 from test_range_ring import meet as meet  # the fixture
 
 from starling_bench import live
@@ -58,6 +58,42 @@ def test_the_terminal_shows_what_the_reader_says(meet):
 
     asyncio.run(look())
     ended(other)
+
+
+@pytest.fixture
+def execution(tmp_path, monkeypatch) -> list[str]:
+    """The options of federates on an rtiexec of their own, which the first of them starts."""
+    for name, value in {
+        "LD_LIBRARY_PATH": f"{RTI_ROOT}/lib", "STARLING_NET_RUN_DIR": str(tmp_path),
+        "STARLING_START_PROGRAM": f"{RTI_ROOT}/bin/starling", "STARLING_START_IDLE_EXIT_S": "1",
+    }.items():  # fmt: skip
+        monkeypatch.setenv(name, value)
+    return ["--adapter", "hla1516e", "--federation", "x", "--fom", str(FOM), "--live", "--normal"]
+
+
+def refused(options: list[str], station: int, enter: str) -> str:
+    """What a federate says that is not let in."""
+    one = Live(*options, "--name", f"f{station}", "--station", str(station), "--enter", enter)
+    code, said = one.rest()
+    assert code == 1 and one.lines[-1]["event"] == "ended"
+    return said
+
+
+def test_a_federation_execution_is_created_or_joined_as_asked(execution):
+    there_is_none = "rangefed: there is no federation execution 'x'\n"
+    assert refused(execution, 1, "join") == there_is_none
+    first = started(execution, 1, "--enter", "create")
+    there_is_one = "rangefed: federation execution 'x' is there already\n"
+    assert refused(execution, 2, "create") == there_is_one
+    second = started(execution, 2, "--enter", "join")
+    for one in (second, first):
+        one.say("resign")
+        assert one.rest()[0] == 0
+
+
+def test_without_federation_executions_none_is_created(meet):
+    said = "rangefed: plain TCP 1 has no federation executions to create or to join\n"
+    assert refused(meet, 1, "create") == said
 
 
 def words_of(process: Path) -> str:

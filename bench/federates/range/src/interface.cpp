@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
 
 #include "session.hpp"
 
@@ -33,6 +34,12 @@ struct CommandLine {
         app.add_option("--name", o.name, "of this federate")->required();
         app.add_option("--fom", o.instrument.fom, "file of the FOM")->required();
         app.add_option("--federation", o.instrument.session, "federation execution")->required();
+        app.add_option("--enter", o.instrument.entry,
+                       "either: who comes first makes it; create: it is new; join: it is there")
+            ->transform(CLI::CheckedTransformer(
+                std::map<std::string, bench::Entry>{{"either", bench::Entry::either},
+                                                    {"create", bench::Entry::create},
+                                                    {"join", bench::Entry::join}}));
         app.add_option("--local-settings", o.instrument.localSettings);
         app.add_option("--adapter", o.instrument.adapter, "what carries the data");
         app.add_option("--out", o.out, "where what it counts is written");

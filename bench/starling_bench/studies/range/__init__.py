@@ -6,8 +6,6 @@ from rich.table import Table
 
 from ... import byhand, planner
 from ...commands import commands
-from ...fields import Faults, Loc
-from ...plan import Sequence, Spec
 from ...store import Store
 from ...study import Study
 from . import fields, rows
@@ -27,23 +25,15 @@ class Range(Study):
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
 
-    def complete(self, data: dict) -> None:
-        fields.complete(data)
-
-    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
-        return fields.faults(at, spec, sequence)
-
-    def classes(self, sequence: Sequence) -> list[str]:
-        return fields.classes(sequence)
+    complete = staticmethod(fields.complete)
+    faults = staticmethod(fields.faults)
+    classes = staticmethod(fields.classes)
+    enlarge = staticmethod(fields.enlarge)
+    seconds = staticmethod(fields.seconds)
+    row = staticmethod(rows.row)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--threaded"] if any(test.threaded for test in tests) else []
-
-    def enlarge(self, spec: Spec, scale: float) -> None:
-        fields.enlarge(spec, scale)
-
-    def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
-        return rows.row(store, sequence, execution, event)
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
         return rows.figures(store, row)

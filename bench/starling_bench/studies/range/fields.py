@@ -2,6 +2,7 @@
 
 import json
 import re
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -104,6 +105,16 @@ def enlarge(test: Spec, scale: float) -> None:
     many = test.duration_s if isinstance(test.duration_s, list) else [test.duration_s]
     scaled = [seconds * scale for seconds in many]
     test.duration_s = scaled if isinstance(test.duration_s, list) else scaled[0]
+
+
+# What is around a test: who is there, declarations, the log's end.
+_AROUND_S = 1.0
+
+
+def seconds(test: Spec) -> float:
+    """How long one of the tests takes that `test` stands for, on average."""
+    fields = test.lists()
+    return fmean(fields["duration_s"]) + fmean(fields["floor_s"]) + _AROUND_S
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
