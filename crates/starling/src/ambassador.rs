@@ -431,11 +431,12 @@ impl Now {
         work: impl FnOnce(&mut Lrc<Link>) -> Result<T, Exception>,
     ) -> Result<T, Exception> {
         let mut state = self.links.lock();
-        // Who resigns reads on, but keeps nothing.
-        if service != Service::ResignFederationExecution {
+        // Who resigns reads on, but keeps nothing; a look-up needs no room.
+        if service != Service::ResignFederationExecution && !service.is_look_up() {
             let room = self.links.require_room(&mut state);
             room.map_err(|e| e.in_service(service))?;
         }
+        let pending = service.is_look_up().then(|| state.lrc.outbox().pending());
         state.lrc.enter(service, self.within);
         state.tell_time();
         let had_callbacks = may_release(service) && state.lrc.has_callbacks();
@@ -443,6 +444,10 @@ impl Now {
         let released = may_release(service) && !had_callbacks && state.lrc.has_callbacks();
         state.show_note();
         fault!(state, "service");
+        // Unless the MOM is told of it: what others are to take first is no reason for it to wait.
+        if pending == Some(state.lrc.outbox().pending()) {
+            return result;
+        }
         self.links.sent(state);
         if released {
             self.links.news();

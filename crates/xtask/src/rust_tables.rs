@@ -280,7 +280,14 @@ fn services() -> Result<Generated> {
             "            {variants} => Preconditions::of_bits(0b{bits:012b}),"
         )?;
     }
-    t += "        }\n    }\n}\n";
+    t += "        }\n    }\n\n    /// Whether it only looks up what this federate knows (chapter 10): names and handles of each other,\n    /// and what the FDD says of them.\n    #[inline]\n    pub const fn is_look_up(self) -> bool {\n        matches!(self, ";
+    let look_ups = list.iter().filter(|(_, name, clause)| {
+        let kinds = ["get", "normalize", "decode"];
+        clause.starts_with("10.") && kinds.iter().any(|kind| name.starts_with(kind))
+    });
+    let look_ups: Vec<_> = look_ups.map(|(v, ..)| format!("Service::{v}")).collect();
+    t += &look_ups.join(" | ");
+    t += ")\n    }\n}\n";
     Ok(Generated {
         path: "crates/starling-core/src/generated/service.rs".into(),
         text: t,

@@ -759,4 +759,58 @@ impl Service {
             Service::AbortFederationRestore => Preconditions::of_bits(0b100000000011),
         }
     }
+
+    /// Whether it only looks up what this federate knows (chapter 10): names and handles of each other,
+    /// and what the FDD says of them.
+    #[inline]
+    pub const fn is_look_up(self) -> bool {
+        matches!(
+            self,
+            Service::GetFederateHandle
+                | Service::GetFederateName
+                | Service::GetObjectClassHandle
+                | Service::GetObjectClassName
+                | Service::GetKnownObjectClassHandle
+                | Service::GetObjectInstanceHandle
+                | Service::GetObjectInstanceName
+                | Service::GetAttributeHandle
+                | Service::GetAttributeName
+                | Service::GetUpdateRateValue
+                | Service::GetUpdateRateValueForAttribute
+                | Service::GetInteractionClassHandle
+                | Service::GetInteractionClassName
+                | Service::GetParameterHandle
+                | Service::GetParameterName
+                | Service::GetOrderType
+                | Service::GetOrderName
+                | Service::GetTransportationType
+                | Service::GetTransportationName
+                | Service::GetAvailableDimensionsForClassAttribute
+                | Service::GetAvailableDimensionsForInteractionClass
+                | Service::GetDimensionHandle
+                | Service::GetDimensionName
+                | Service::GetDimensionUpperBound
+                | Service::GetDimensionHandleSet
+                | Service::GetRangeBounds
+                | Service::NormalizeServiceGroup
+                | Service::NormalizeFederateHandle
+                | Service::NormalizeObjectClassHandle
+                | Service::NormalizeInteractionClassHandle
+                | Service::NormalizeObjectInstanceHandle
+                | Service::GetObjectClassRelevanceAdvisorySwitch
+                | Service::GetAttributeRelevanceAdvisorySwitch
+                | Service::GetAttributeScopeAdvisorySwitch
+                | Service::GetInteractionRelevanceAdvisorySwitch
+                | Service::GetConveyRegionDesignatorSetsSwitch
+                | Service::GetAutomaticResignDirective
+                | Service::GetServiceReportingSwitch
+                | Service::GetExceptionReportingSwitch
+                | Service::GetSendServiceReportsToFileSwitch
+                | Service::GetAutoProvideSwitch
+                | Service::GetDelaySubscriptionEvaluationSwitch
+                | Service::GetAdvisoriesUseKnownClassSwitch
+                | Service::GetAllowRelaxedDDMSwitch
+                | Service::GetNonRegulatedGrantSwitch
+        )
+    }
 }

@@ -7,8 +7,8 @@ use crate::switches::switched_off;
 use crate::{
     AttributeHandle, DimensionHandle, Exception, ExceptionKind, FederateHandle,
     InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle,
-    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, RegionHandle, Service,
-    ServiceGroup, Transportation,
+    ObjectClassHandle, ObjectInstanceHandle, Order, ParameterHandle, RegionHandle, ServiceGroup,
+    Transportation,
 };
 use std::ops::BitAnd;
 
@@ -122,16 +122,6 @@ impl Preconditions {
             return switched_off(what, "services.ddm");
         };
         Exception::new(kind, why)
-    }
-}
-
-impl Service {
-    /// Whether it only looks up what this federate knows (chapter 10): names and handles of each other,
-    /// and what the FDD says of them.
-    pub(super) fn is_look_up(self) -> bool {
-        let name = self.name();
-        let kinds = ["get", "normalize", "decode"];
-        kinds.iter().any(|kind| name.starts_with(kind))
     }
 }
 
