@@ -62,7 +62,9 @@ fn seeds_of_discoveries_that_were_asked_for() {
 
 #[test]
 fn seeds_of_data_distribution_management() {
-    replay(1000, starling_sim::ddm::run);
+    let done = replay(1000, starling_sim::ddm::run);
+    let again = done.coverage.get("discovered again").copied();
+    assert!(again > Some(20), "discovered again: {again:?}");
 }
 
 /// Every service and callback of time management, and every fault, is in a few hundred programs.
@@ -132,6 +134,17 @@ fn replay(seeds: u64, run: fn(u64, usize) -> Report) -> Report {
     done
 }
 
+/// Whatever the MOM has a service for is done on behalf of others, but for saves and restores.
+#[test]
+fn seeds_of_services_called_for_others() {
+    let done = replay(60, starling_sim::acts::run);
+    let services = done.coverage.keys().filter(|what| what.starts_with("HLA"));
+    assert_eq!(services.count(), 25, "{:?}", done.coverage);
+    for (what, times) in &done.coverage {
+        assert!(*times > 5, "'{what}' came {times} times");
+    }
+}
+
 /// The same with a management object model: what it was asked for is restored, and reports have no gap.
 #[test]
 fn seeds_of_saves_with_a_management_object_model() {
@@ -177,6 +190,8 @@ fn seeds_of_saves_and_restores() {
         "fault: late join",
         "fault: stopped",
         "fault: a data path changes",
+        "fault: a link stands still",
+        "fault: best effort is lost",
         "direct links",
         "by the executive",
         "HLAinteger64Time",

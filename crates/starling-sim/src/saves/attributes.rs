@@ -10,7 +10,7 @@ use starling_core::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-type Place = (ObjectInstanceHandle, AttributeHandle);
+pub(super) type Place = (ObjectInstanceHandle, AttributeHandle);
 
 /// What a federate has changed of the attributes that it owns, by its calls and the callbacks delivered to it.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +30,11 @@ impl Changes {
     pub(super) fn order(&self, place: Place) -> Order {
         let changed = self.orders.get(&place);
         changed.copied().unwrap_or(Order::TimeStamp)
+    }
+
+    /// How a value goes out, if that is not as the FDD says.
+    pub(super) fn transportation(&self, place: Place) -> Option<Transportation> {
+        self.transportations.get(&place).copied()
     }
 
     /// Keeps what is of such attributes.

@@ -25,12 +25,13 @@ use crate::fom::source;
 use crate::network::Network;
 use crate::program::Report;
 use crate::watch::Watch;
+use attributes::Place;
 use rooms::Rooms;
 use starling_core::message::{DataBody, EntryBody, Request, ResignAction, federation, save};
 use starling_core::{
     Archive, Archived, Callback, DataPath, Exception, ExceptionKind, FederateHandle, LogicalTime,
     LogicalTimeInterval, MessageRetractionHandle, ObjectInstanceHandle, ObjectModel, Order, PeerId,
-    SavedFederation,
+    SavedFederation, Transportation,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -131,6 +132,8 @@ struct Run {
     /// The label that was read last.
     read: String,
     sent: BTreeMap<u64, (FederateHandle, Option<i64>)>,
+    /// What was sent, by what its sender had called until then.
+    how: BTreeMap<u64, How>,
     outcomes: BTreeMap<String, bool>,
     labels: u64,
     /// The latest time that a save was asked for, or a message sent with.
@@ -142,6 +145,25 @@ struct Run {
     /// Links between federates stand still at times.
     stands_still: bool,
     report: Report,
+}
+
+/// How a message must come: as its sender's own requests have it, until they are confirmed as before.
+#[derive(Clone, Copy, Debug)]
+struct How {
+    /// Of an update.
+    place: Option<Place>,
+    /// If that is not as the FDD says.
+    transportation: Option<Transportation>,
+}
+
+impl How {
+    /// A message is told so to a federate.
+    fn comes(self, me: FederateHandle, id: u64, place: Option<Place>, by: Transportation) {
+        assert_eq!(self.place, place, "{me} gets {id} as something else");
+        if let Some(transportation) = self.transportation {
+            assert_eq!(transportation, by, "{me} gets {id}");
+        }
+    }
 }
 
 fn at(floats: bool, value: i64) -> LogicalTime {
@@ -186,6 +208,7 @@ fn run_with(seed: u64, actions: usize, managed: bool) -> Report {
         tasks: Vec::new(),
         read: String::new(),
         sent: BTreeMap::new(),
+        how: BTreeMap::new(),
         outcomes: BTreeMap::new(),
         labels: 0,
         latest: 0,
@@ -494,6 +517,11 @@ impl Run {
             self.own(me).rooms.sends(handle, stamp, id);
         }
         self.sent.insert(id, (me, stamp));
+        let how = How {
+            place: None,
+            transportation: Some(self.model.own[&me].rooms.transportation()),
+        };
+        self.how.insert(id, how);
         self.latest = self.latest.max(stamp.unwrap_or_default());
         let others = self.model.own.iter_mut().filter(|(to, _)| **to != me);
         for (_, own) in others.filter(|(_, own)| own.settled) {
@@ -724,9 +752,15 @@ impl Run {
                 assert!(own.known.remove(&instance), "{me} did not know {instance}");
                 own.rooms.forgets(instance);
             }
-            Callback::ReflectAttributeValues { values, .. } => {
-                let (_, id) = values.iter().next().expect("it was subscribed to");
+            Callback::ReflectAttributeValues {
+                instance,
+                values,
+                transportation,
+                ..
+            } => {
+                let (attribute, id) = values.iter().next().expect("it was subscribed to");
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
+                self.how[&id].comes(me, id, Some((instance, attribute)), transportation);
                 assert!(!void.contains(&id), "{me} got {id} of what is undone");
                 assert!(own.got.insert(id), "{me} got {id} twice");
                 overtaken(id, &own.known);
@@ -737,9 +771,14 @@ impl Run {
                     "{me}: {message} was not retracted"
                 );
             }
-            Callback::ReceiveInteraction { values, .. } => {
+            Callback::ReceiveInteraction {
+                values,
+                transportation,
+                ..
+            } => {
                 let (_, id) = values.iter().next().expect("I has a parameter");
                 let id = u64::from_le_bytes(id.try_into().expect("it is 8 bytes"));
+                self.how[&id].comes(me, id, None, transportation);
                 assert!(!void.contains(&id), "{me} got {id} of what is undone");
                 assert!(own.got.insert(id), "{me} got {id} twice");
                 overtaken(id, &own.known);

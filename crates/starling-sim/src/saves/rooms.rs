@@ -4,7 +4,7 @@
 
 use super::attributes::Changes;
 use super::manage::Managed;
-use super::{Run, Stage, at};
+use super::{How, Run, Stage, at};
 use starling_core::message::{AttributeRegions, ResignAction};
 use starling_core::{
     AttributeHandle, Callback, DataPath, DimensionHandle, Exception, ExceptionKind, FederateHandle,
@@ -49,6 +49,15 @@ impl Rooms {
             Order::Receive
         } else {
             Order::TimeStamp
+        }
+    }
+
+    /// How an interaction of class I goes out.
+    pub(super) fn transportation(&self) -> Transportation {
+        if self.best_effort {
+            Transportation::BestEffort
+        } else {
+            Transportation::Reliable
         }
     }
 
@@ -321,6 +330,11 @@ impl Run {
         if self.permitted(me, "ddm: send", done, &may).is_some() {
             self.model.last += 1;
             self.sent.insert(self.model.last, (me, None));
+            let how = How {
+                place: None,
+                transportation: Some(Transportation::BestEffort),
+            };
+            self.how.insert(self.model.last, how);
         }
     }
 
@@ -496,6 +510,12 @@ impl Run {
         if let Some(handle) = self.permitted(me, "object: update", done, &[]) {
             self.model.last = number;
             self.sent.insert(number, (me, stamp));
+            let place = (instance, attribute);
+            let how = How {
+                place: Some(place),
+                transportation: self.model.own[&me].rooms.changes.transportation(place),
+            };
+            self.how.insert(number, how);
             if let Some(stamp) = stamp {
                 let order = self.own(me).rooms.changes.order((instance, attribute));
                 let timely = order == Order::TimeStamp;
