@@ -73,13 +73,18 @@ impl RingReader {
             writer_is_gone: false,
             ended: None,
         };
-        reader.rejoin(attachment.mark);
+        reader.begin(attachment.mark);
         reader
     }
 
     /// Reads again after `Read::Over`, once the writer has readmitted this reader with the same mark,
-    /// or before.
+    /// or before: the writer is woken.
     pub fn rejoin(&mut self, mark: u64) {
+        self.begin(mark);
+        self.writer.ring();
+    }
+
+    fn begin(&mut self, mark: u64) {
         self.attachment.mark = mark;
         (self.cursor, self.joined, self.ended, self.doubt) = (0, false, None, None);
         self.long = Vec::new();

@@ -378,6 +378,19 @@ impl RingWriter {
         room
     }
 
+    /// Asks a reader to ring the doorbell of this process when it has read all that was put for it, and looks
+    /// whether it has already. Others may ring, too.
+    pub fn wait_for(&mut self, seat: Seat) -> bool {
+        self.publish();
+        let Some(reader) = self.readers[seat.index()].as_mut() else {
+            return true;
+        };
+        self.map.set(WANTED, reader.end.max(1));
+        fence_all();
+        reader.look(&self.edges, self.stretch);
+        reader.idle
+    }
+
     /// Detaches a reader: nothing is put for it any more, and nothing of this ring waits for it.
     /// `frame` gets, in order, every frame that it had not claimed, also those that are not
     /// published; it will drop what it has of a long frame among them.

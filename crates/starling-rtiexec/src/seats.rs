@@ -51,8 +51,8 @@ struct Member {
     seat: u8,
     user: u32,
     descriptors: Descriptors,
-    /// How its data gets to others, where it has said so: in shared memory, or why not.
-    paths: BTreeMap<u64, Result<(), String>>,
+    /// How its data gets to others, where it has said so: in shared memory, and what is to be said of that, or why not.
+    paths: BTreeMap<u64, Result<String, String>>,
 }
 
 impl Server {
@@ -128,7 +128,7 @@ impl Server {
                 } else if let Some((from, _)) = self.pair(n, to)
                     && let Some(member) = self.seats.members.get_mut(&from)
                 {
-                    let path = if shared { Ok(()) } else { Err(why) };
+                    let path = if shared { Ok(why) } else { Err(why) };
                     member.paths.insert(to, path);
                 } else if shared {
                     self.is_linked(n, to);
@@ -331,7 +331,8 @@ impl Server {
             return FORWARDER.into();
         }
         let near = match self.memory_path(from, to) {
-            Ok(()) => return SHARED_MEMORY.into(),
+            Ok(note) if note.is_empty() => return SHARED_MEMORY.into(),
+            Ok(note) => return format!("{SHARED_MEMORY} ({note})"),
             Err(why) => why,
         };
         match self.link_path(from, to) {
@@ -344,8 +345,8 @@ impl Server {
         }
     }
 
-    /// Whether data of the one gets to the other in shared memory, or why not.
-    fn memory_path(&self, from: &Connection, to: &Connection) -> Result<(), String> {
+    /// Whether data of the one gets to the other in shared memory, and what is to be said of that, or why not.
+    fn memory_path(&self, from: &Connection, to: &Connection) -> Result<String, String> {
         let Some(own) = self.shares(from) else {
             return Err(unshared(from).into());
         };
@@ -356,8 +357,7 @@ impl Server {
             return Err("the other is another user's".into());
         }
         match to.mark.and_then(|mark| own.paths.get(&mark)) {
-            Some(Ok(())) => Ok(()),
-            Some(Err(why)) => Err(why.clone()),
+            Some(said) => said.clone(),
             None => match from.mark.and_then(|mark| other.paths.get(&mark)) {
                 Some(Err(why)) => Err(format!("of the other: {why}")),
                 _ => Err("shared memory is not set up yet".into()),

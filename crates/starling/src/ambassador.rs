@@ -123,6 +123,7 @@ impl RtiAmbassador {
             waiter,
             stop: stop.clone(),
             delivery: (model == CallbackModel::Immediate).then(|| delivery.clone()),
+            delivered: std::cell::Cell::new(0),
         };
         let thread = if alone {
             None

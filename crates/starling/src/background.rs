@@ -5,6 +5,7 @@ use crate::delivery::Evocation;
 use crate::links::{Links, State};
 use crate::turns::Task;
 use starling_net::Waiter;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,6 +23,8 @@ pub(crate) struct Background {
     pub(crate) stop: Arc<AtomicBool>,
     /// HLA_IMMEDIATE: the callbacks are delivered here.
     pub(crate) delivery: Option<Arc<Evocation>>,
+    /// How many callbacks the federate had taken when this thread last looked.
+    pub(crate) delivered: Cell<u64>,
 }
 
 impl Background {
@@ -53,11 +56,14 @@ impl Background {
             return Task::Other;
         }
         let now = Instant::now();
+        // One that is kept busy by callbacks is not: what is read for it meanwhile would only keep it longer.
+        let taken = self.delivered.replace(state.delivered) != state.delivered;
+        let busy = taken && state.lrc.has_callbacks();
         let absent = now.duration_since(state.evoked) >= ABSENT;
         if state.lrc.lost().is_some() {
             return Task::Sleep(now + LONG);
         }
-        match (absent, state.is_full()) {
+        match (absent, busy || state.is_full()) {
             (true, true) => Task::Sleep(now + ABSENT),
             (true, false) => Task::Read(now + LONG),
             (false, false) if self.delivery.is_some() => Task::Read(now + LONG),

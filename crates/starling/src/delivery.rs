@@ -84,6 +84,7 @@ impl Evocation {
         let Some(plain) = state.lrc.next_plain() else {
             return self.one_of_any(links, federate, state);
         };
+        state.delivered += 1;
         drop(state);
         let _inside = self.enter();
         let begun = Calls::begin(links.calls());
@@ -109,6 +110,7 @@ impl Evocation {
             return false;
         };
         state.show_note();
+        state.delivered += 1;
         drop(state);
         let _inside = self.enter();
         let (name, begun) = (callback.name(), Calls::begin(links.calls()));

@@ -362,8 +362,8 @@ impl State {
                 if let Some(offer) = self.offer.take_if(|offer| offer.number == number) {
                     let place = Place { seat, mark };
                     let link = self.lrc.outbox();
-                    let shared =
-                        Shared::new(offer.ring, place, link.bundling(), link.frame_bytes_max);
+                    let most = (link.frame_bytes_max, link.queue_bytes);
+                    let shared = Shared::new(offer.ring, place, link.bundling(), most);
                     link.shared = Some(Box::new(shared));
                     rings.open(offer.board, place);
                 }

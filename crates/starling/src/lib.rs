@@ -23,6 +23,7 @@ macro_rules! fault {
 
 mod ambassador;
 mod background;
+mod backlog;
 mod datagrams;
 mod delivery;
 mod direct;

@@ -9,7 +9,9 @@ use crate::statistics::{Way, Ways};
 use starling_core::message::{Data, DataSent, RequestBody, ToExecutive, federation};
 use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
 use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
-use starling_rid::{BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, Settings};
+use starling_rid::{
+    BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, Settings,
+};
 use starling_wire::{
     DataFrame, LinkRequest, is_best_effort, put_data, put_heartbeat, put_link_request,
     put_to_executive,
@@ -34,6 +36,8 @@ pub(crate) struct Link {
     /// The largest message that the executive takes.
     pub(crate) frame_bytes_max: usize,
     bundling: Bundling,
+    /// How much may wait for one receiver.
+    pub(crate) queue_bytes: usize,
     /// Data goes to some federates of this host in shared memory.
     pub(crate) shared: Option<Box<Shared>>,
     /// Data goes to some federates on TCP links.
@@ -68,6 +72,8 @@ impl Link {
             told: false,
             frame_bytes_max: usize::MAX,
             bundling,
+            queue_bytes: usize::try_from(settings.get(LIMITS_SEND_QUEUE_BYTES))
+                .unwrap_or(usize::MAX),
             shared: None,
             direct: None,
             site: None,
@@ -151,10 +157,7 @@ impl Link {
     /// for more room, if that was not all. Who has kept everybody waiting for too long gets it by way of rtiexec.
     pub(crate) fn put_waiting(&mut self, now: Instant) -> Option<Instant> {
         let stream = &mut self.writer;
-        let shared = self.shared.as_mut().and_then(|shared| {
-            let until = (!shared.put_waiting()).then(|| shared.judge_slow(now, stream));
-            until.filter(|_| shared.is_waiting())
-        });
+        let shared = self.shared.as_mut().and_then(|s| s.make_room(now));
         let direct = self.direct.as_mut();
         let direct = direct.and_then(|direct| direct.put_waiting(now, stream));
         [shared, direct].into_iter().flatten().min()
@@ -348,6 +351,9 @@ impl Link {
         if self.ended {
             return None;
         }
+        if let Some(shared) = &mut self.shared {
+            shared.catch_up(now);
+        }
         if now >= self.last_written + self.heartbeat {
             put_heartbeat(self.writer.out());
             self.flush();
@@ -479,14 +485,19 @@ impl Outbox for Link {
     fn to_executive(&mut self, message: ToExecutive) {
         // It may be a resignation: then nothing of what was sent before may be missing in the ring.
         if let (ToExecutive::Request(_), Some(shared)) = (&message, &mut self.shared)
-            && shared.is_waiting()
+            && shared.is_stuck()
         {
-            shared.put_by_force(&mut self.writer);
+            shared.put_by_force();
         }
-        if let (ToExecutive::Request(request), Some(direct)) = (&message, &mut self.direct)
+        if let ToExecutive::Request(request) = &message
             && let RequestBody::Federation(federation::Request::Resign(_)) = request.body
         {
-            direct.relay_all(&mut self.writer);
+            if let Some(shared) = &mut self.shared {
+                shared.relay_all(&mut self.writer);
+            }
+            if let Some(direct) = &mut self.direct {
+                direct.relay_all(&mut self.writer);
+            }
         }
         if let Some(sending) = &mut self.datagrams {
             // It comes before: rtiexec may take it for nothing behind this.

@@ -57,6 +57,8 @@ pub(crate) struct State {
     pub(crate) begins_links: bool,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// How many callbacks it has taken.
+    pub(crate) delivered: u64,
     /// A thread waits for room on the link: whoever reads is to watch for some, once.
     awaiting_room: bool,
     /// When rtiexec was last told what became of data.
@@ -183,6 +185,7 @@ impl Links {
             has_links: false,
             begins_links: false,
             evoked: now,
+            delivered: 0,
             awaiting_room: false,
             reported: now,
             began: now,
@@ -235,7 +238,21 @@ impl Links {
         deadline: Option<Instant>,
         mut done: impl FnMut(&mut State) -> bool,
     ) -> bool {
-        let read = |side: &mut ReadSide| self.read_once(side, deadline, None);
+        let read = |side: &mut ReadSide| self.read_once(side, deadline, None, false);
+        self.turns.pump(deadline, read, |state| {
+            state.evoked = Instant::now();
+            done(state)
+        })
+    }
+
+    /// The same for who waits for room: nothing in peers' rings is of use to it. So these are not read while more
+    /// callbacks wait than may; then the rings hold up those who send. The stream is read on.
+    fn pump_for_room(
+        &self,
+        deadline: Option<Instant>,
+        mut done: impl FnMut(&mut State) -> bool,
+    ) -> bool {
+        let read = |side: &mut ReadSide| self.read_once(side, deadline, None, true);
         self.turns.pump(deadline, read, |state| {
             state.evoked = Instant::now();
             done(state)
@@ -244,7 +261,8 @@ impl Links {
 
     /// A turn of the background thread, which waits at its own waiter.
     pub(crate) fn background_turn(&self, waiter: &Waiter, task: impl Fn(&State) -> Task) {
-        let read = |side: &mut ReadSide, until| self.read_once(side, Some(until), Some(waiter));
+        let read =
+            |side: &mut ReadSide, until| self.read_once(side, Some(until), Some(waiter), false);
         self.turns
             .background(task, read, |until| self.sleep(waiter, until));
     }
@@ -277,18 +295,30 @@ impl Links {
         state.lrc.outbox().keep_time_behind();
     }
 
-    /// Waits for the link until the deadline, reads what is there and applies it.
-    fn read_once(&self, read: &mut ReadSide, deadline: Option<Instant>, waiter: Option<&Waiter>) {
+    /// Waits for the link until the deadline, reads what is there and applies it; `for_room`: but peers' rings, if
+    /// too much waits for the federate already.
+    fn read_once(
+        &self,
+        read: &mut ReadSide,
+        deadline: Option<Instant>,
+        waiter: Option<&Waiter>,
+        for_room: bool,
+    ) {
+        /// Who reads no rings looks so often whether it may again.
+        const PAUSE: Duration = Duration::from_millis(1);
         let (until, blocked, links) = {
             let mut state = self.lock();
             state.report();
+            let pauses = for_room && state.is_full();
+            read.rings.pause(pauses);
+            let again = (pauses && !read.rings.is_empty()).then(|| Instant::now() + PAUSE);
             let wanted = state.awaiting_room;
             let link = state.lrc.outbox();
             let due = match waiter {
                 None => link.keep_time(),
                 Some(_) => link.keep_time_behind(),
             };
-            let until = [deadline, due, read.peers.due()]
+            let until = [deadline, due, read.peers.due(), again]
                 .into_iter()
                 .flatten()
                 .min();
@@ -490,7 +520,7 @@ impl Links {
         }
         if full {
             let limit = self.send_queue / 2;
-            self.pump(None, |state| {
+            self.pump_for_room(None, |state| {
                 let goes_on = state.flush() <= limit || state.is_overfull();
                 if !goes_on && !state.awaiting_room {
                     state.awaiting_room = true;
@@ -517,8 +547,9 @@ impl Links {
                 continue;
             }
             drop(state);
-            self.pump(until, |state| {
-                state.lrc.outbox().put_waiting(Instant::now()).is_none()
+            self.pump_for_room(until, |state| {
+                let there = state.lrc.outbox().put_waiting(Instant::now()).is_none();
+                there || state.is_overfull()
             });
         }
         // Who was detached gets its data by rtiexec from here on, which is to hear of that before its queue is full.
@@ -545,7 +576,7 @@ impl Links {
         self.turns.look(|side| {
             if now.saturating_duration_since(side.looked) >= PAUSE && !self.lock().is_full() {
                 side.looked = now;
-                self.read_once(side, Some(now), None);
+                self.read_once(side, Some(now), None, false);
             }
         });
     }

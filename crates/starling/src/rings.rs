@@ -19,6 +19,8 @@ struct Open {
     peers: Vec<Peer>,
     /// Whose ring was read last.
     last: usize,
+    /// None is read for now.
+    paused: bool,
 }
 
 /// Whose ring it is.
@@ -26,10 +28,12 @@ struct Peer {
     place: Place,
     federate: FederateHandle,
     reader: RingReader,
-    /// How often this federate was attached to it.
+    /// How often this federate has asked to be attached again.
     times: u16,
-    /// This federate was detached from it, and has read what was for it until then.
+    /// It was detached, and has asked that since.
     over: bool,
+    /// It writes nothing any more.
+    gone: bool,
     /// So much of its data is early that it is not read now.
     early: bool,
     /// It has what can't be: it is not read any more.
@@ -39,6 +43,13 @@ struct Peer {
 impl Peer {
     fn has_news(&self) -> bool {
         !self.broken && !self.early && self.reader.has_news()
+    }
+
+    /// Asks to be attached again, at this place.
+    fn rejoin(&mut self, own: Place) {
+        self.times = self.times.wrapping_add(1);
+        let attachment = Place::attachment(self.place, own, self.times);
+        self.reader.rejoin(attachment.mark);
     }
 }
 
@@ -51,6 +62,7 @@ impl Rings {
             place,
             peers,
             last: 0,
+            paused: false,
         });
     }
 
@@ -86,6 +98,7 @@ impl Rings {
             reader,
             times: 0,
             over: false,
+            gone: false,
             early: false,
             broken: false,
         });
@@ -95,8 +108,15 @@ impl Rings {
     /// Whether there is something to read: a load or two for each ring.
     #[inline]
     pub(crate) fn has_news(&self) -> bool {
-        let open = self.0.as_ref();
+        let open = self.0.as_ref().filter(|open| !open.paused);
         open.is_some_and(|open| open.peers.iter().any(Peer::has_news))
+    }
+
+    /// Whether there is nothing to be read for now, whatever the rings have.
+    pub(crate) fn pause(&mut self, pauses: bool) {
+        if let Some(open) = &mut self.0 {
+            open.paused = pauses;
+        }
     }
 
     /// The doorbell, to wait for.
@@ -167,12 +187,16 @@ impl Rings {
         match peer.reader.read(batch, max) {
             Read::Frames => {
                 open.last = at;
+                peer.over = false;
                 Ok(true)
             }
             Read::Nothing => Ok(false),
             Read::Over => {
-                // It was detached; what it has not read is relayed.
-                peer.over = true;
+                // It was detached. What it has not read waits at the sender, or is relayed: then that asks again.
+                if !peer.gone {
+                    peer.over = true;
+                    peer.rejoin(open.place);
+                }
                 Ok(false)
             }
             Read::Broken(why) => {
@@ -189,10 +213,8 @@ impl Rings {
             return;
         };
         for peer in &mut open.peers {
-            if peer.place.mark == mark && !peer.broken && std::mem::take(&mut peer.over) {
-                peer.times = peer.times.wrapping_add(1);
-                let attachment = Place::attachment(peer.place, open.place, peer.times);
-                peer.reader.rejoin(attachment.mark);
+            if peer.place.mark == mark && !peer.broken && peer.over {
+                peer.rejoin(open.place);
             }
         }
     }
@@ -232,6 +254,7 @@ impl Rings {
     pub(crate) fn is_gone(&mut self, mark: u64) {
         let peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
         for peer in peers.filter(|p| p.place.mark == mark) {
+            peer.gone = true;
             peer.reader.writer_is_gone();
         }
     }

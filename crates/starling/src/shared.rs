@@ -1,10 +1,12 @@
 //! Data to federates of this host in shared memory: this federate's ring, and who reads it.
 //!
-//! To the core a link to a peer is one, first in first out: what it carries stands in the ring, and
-//! from where a reader was detached on, because it did not keep up, in messages that rtiexec relays.
-//! Then the peer's data path is set to the executive. It is attached again, and its path set back, when
-//! it has read all that, which it is asked after a pause that doubles each time.
+//! To the core a link to a peer is one, first in first out: what it carries stands in the ring; from where a reader
+//! was detached on, because it did not keep up, in a backlog here, which goes into the ring when that reader is over
+//! with what it had. If the backlog comes to its bound, the rest goes in messages that rtiexec relays, and the peer's
+//! data path is set to the executive: whose back-pressure acts from there on. It is attached again, and its path set
+//! back, when it has read all that, which it is asked after a pause that doubles each time.
 
+use crate::backlog::Backlog;
 use crate::direct::Change;
 use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
@@ -16,13 +18,17 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// A reader that does not read for so long, while its sender waits for room, is detached.
+/// A reader that does not read for so long, while its sender waits for it, is waited for no more.
 pub(crate) const GRACE: Duration = Duration::from_millis(50);
 /// For how long at least a peer that was detached stays so.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
 /// Frames are relayed in pieces of about this size, or of that of the largest frame.
 const RELAY_BYTES: usize = 64 * 1024;
+/// Of a ring, what a backlog may fill: who reads it must not hold up the others.
+const SHARE: u64 = 4;
+/// What is shown of one that has a backlog.
+const SLOW: &str = "it does not read fast enough: its data waits at the sender";
 
 /// As whom a federate shares memory.
 #[derive(Clone, Copy, Debug)]
@@ -50,10 +56,17 @@ pub(crate) struct Shared {
     place: Place,
     bundle: Bundle,
     peers: Vec<Peer>,
-    /// The receivers of the frame before, those of them who read the ring, and whether some are detached.
+    /// The receivers of the frame before, those of them who read the ring, and whether some do not.
     last: (Vec<FederateHandle>, Seats, bool),
     /// What there was no room for.
     waiting: VecDeque<(Seats, Vec<u8>)>,
+    /// Some peer has a backlog, and its sender waits for some.
+    behind: bool,
+    presses: bool,
+    /// What may wait for one peer.
+    backlog_max: usize,
+    /// Bytes that joined a backlog since somebody looked who reads.
+    unlooked: usize,
     /// Some peer's path may be to be changed.
     unsettled: bool,
     frame_bytes_max: usize,
@@ -63,12 +76,16 @@ pub(crate) struct Shared {
 struct Peer {
     place: Place,
     federate: FederateHandle,
-    /// It is attached to the ring; else what it is to get is relayed.
+    /// It is attached to the ring.
     attached: bool,
-    /// How often it was attached.
+    /// What it is to get before it gets anything else; none, and not attached: that is relayed.
+    backlog: Option<Backlog>,
+    /// How often it was detached, or asked whether it has all that was relayed.
     times: u16,
     /// The core has this path for it.
     direct: bool,
+    /// rtiexec was told that it keeps up.
+    keeps_up: bool,
     /// It was asked to say when it has read all until then.
     asked: bool,
     /// When it was attached, or may be again; and how long it stays detached the next time.
@@ -82,7 +99,7 @@ impl Shared {
         ring: RingWriter,
         place: Place,
         bundling: Bundling,
-        frame_bytes_max: usize,
+        (frame_bytes_max, backlog_max): (usize, usize),
     ) -> Self {
         Shared {
             ring,
@@ -91,6 +108,10 @@ impl Shared {
             peers: Vec::new(),
             last: (Vec::new(), Seats::NONE, false),
             waiting: VecDeque::new(),
+            behind: false,
+            presses: false,
+            backlog_max,
+            unlooked: 0,
             unsettled: false,
             frame_bytes_max,
         }
@@ -114,8 +135,10 @@ impl Shared {
             place,
             federate,
             attached: true,
+            backlog: None,
             times: 0,
             direct: false,
+            keeps_up: true,
             asked: false,
             again: (Instant::now(), PAUSE_MIN),
             stuck: None,
@@ -151,7 +174,8 @@ impl Shared {
         self.waiting.retain(|(to, _)| !to.is_empty());
     }
 
-    /// Puts a frame for these into the ring; for those who are detached on `stream`, to be relayed.
+    /// Puts a frame for these into the ring; for those who do not keep up where theirs waits, or on `stream`, to be
+    /// relayed.
     #[inline(always)]
     pub(crate) fn send<V: Run>(
         &mut self,
@@ -163,14 +187,14 @@ impl Shared {
         frame.fill(data);
         if self.last.0 != to {
             self.last.1 = self.seats(to);
-            let mut detached = self.peers.iter().filter(|p| !p.attached);
-            self.last.2 = detached.any(|p| to.contains(&p.federate));
+            let mut others = self.peers.iter().filter(|p| !p.reads_ring());
+            self.last.2 = others.any(|p| to.contains(&p.federate));
             self.last.0.clear();
             self.last.0.extend_from_slice(to);
         }
         let seats = self.last.1;
         if self.last.2 {
-            self.relay_to_detached(to, stream, &frame);
+            self.put_aside(to, stream, &frame);
         }
         if seats.is_empty() {
             return;
@@ -182,35 +206,112 @@ impl Shared {
     }
 
     #[cold]
-    fn relay_to_detached<V: Run>(
-        &self,
+    #[inline(never)]
+    fn put_aside<V: Run>(
+        &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
         frame: &DataFrame<'_, V>,
     ) {
         // Who is not there any more gets nothing.
-        for peer in self.peers.iter().filter(|p| !p.attached) {
-            if to.contains(&peer.federate) {
+        for at in 0..self.peers.len() {
+            let peer = &mut self.peers[at];
+            if peer.reads_ring() || !to.contains(&peer.federate) {
+                continue;
+            }
+            let Some(backlog) = &mut peer.backlog else {
                 relay(stream, peer.place.mark, bytes_of(frame));
+                continue;
+            };
+            backlog.push(frame.bytes(), |run| frame.put_into(run));
+            self.presses |= backlog.presses();
+            self.unlooked += frame.bytes();
+            if backlog.bytes() > self.backlog_max {
+                self.give_up(at, Instant::now(), stream);
             }
         }
     }
 
     fn seats(&self, to: &[FederateHandle]) -> Seats {
         let peers = self.peers.iter();
-        let here = peers.filter(|p| p.attached && to.contains(&p.federate));
+        let here = peers.filter(|p| p.reads_ring() && to.contains(&p.federate));
         here.map(|p| p.place.seat).collect()
+    }
+
+    /// Whether this federate is to wait for readers.
+    #[inline]
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.is_stuck() || self.presses
     }
 
     /// Whether something waits for room in the ring.
     #[inline]
-    pub(crate) fn is_waiting(&self) -> bool {
+    pub(crate) fn is_stuck(&self) -> bool {
         !self.waiting.is_empty() || !self.ring.is_whole()
+    }
+
+    /// Puts what waits into the ring; until when to wait for its readers, if there is no room for all, or one comes
+    /// to the end of its backlog too slowly. The doorbell rings when they have read on.
+    pub(crate) fn make_room(&mut self, now: Instant) -> Option<Instant> {
+        self.catch_up(now);
+        let room = (!self.put_waiting()).then(|| self.judge_slow(now));
+        let room = room.filter(|_| self.is_stuck());
+        let backlogs = self.peers.iter_mut().filter_map(|p| p.backlog.as_mut());
+        let pressed = backlogs.filter_map(|b| b.presses_until(now)).min();
+        self.presses = pressed.is_some();
+        [room, pressed].into_iter().flatten().min()
+    }
+
+    /// Puts into the ring what those have missed who are over with what they had. The doorbell rings when they
+    /// have read it.
+    #[inline]
+    pub(crate) fn catch_up(&mut self, now: Instant) {
+        if self.behind {
+            self.catch_up_now(now);
+        }
+    }
+
+    #[cold]
+    fn catch_up_now(&mut self, now: Instant) {
+        self.unlooked = 0;
+        if !self.put_waiting() {
+            return;
+        }
+        let mut behind = false;
+        for peer in &mut self.peers {
+            let Some(mut backlog) = peer.backlog.take() else {
+                continue;
+            };
+            let seat = peer.place.seat;
+            let mark = Place::attachment(self.place, peer.place, peer.times).mark;
+            if !peer.attached && self.ring.is_awaited(seat, mark) {
+                self.ring.readmit(seat, mark);
+                peer.attached = true;
+            }
+            if peer.attached {
+                let mut room = (self.ring.size() / SHARE).saturating_sub(self.ring.behind(seat));
+                backlog.give(now, |run| {
+                    let some = room > 0 && put(&mut self.ring, seat.into(), run);
+                    room = room.saturating_sub(run.len() as u64);
+                    some
+                });
+                if backlog.bytes() == 0 {
+                    self.last.0.clear();
+                    self.unsettled = true;
+                    continue;
+                }
+                self.ring.wait_for(seat);
+            }
+            peer.backlog = Some(backlog);
+            behind = true;
+        }
+        self.behind = behind;
+        self.ring.publish();
     }
 
     /// Puts what waits into the ring as far as there is room; whether that was all. Else the doorbell
     /// rings when there is more room.
-    pub(crate) fn put_waiting(&mut self) -> bool {
+    fn put_waiting(&mut self) -> bool {
         loop {
             let Some((to, frame)) = self.waiting.front() else {
                 if self.ring.is_whole() {
@@ -232,7 +333,7 @@ impl Shared {
     }
 
     /// Detaches those in the way who have not read for a while; until when to wait for the others.
-    pub(crate) fn judge_slow(&mut self, now: Instant, stream: &mut LinkWriter) -> Instant {
+    fn judge_slow(&mut self, now: Instant) -> Instant {
         let in_the_way = self.ring.in_the_way();
         let (mut until, mut slow) = (None, Seats::NONE);
         for peer in &mut self.peers {
@@ -254,26 +355,59 @@ impl Shared {
                 until = Some(until.map_or(end, |until: Instant| until.min(end)));
             }
         }
-        slow.iter().for_each(|seat| self.detach(seat, now, stream));
+        slow.iter().for_each(|seat| self.detach(seat, now));
         // Without anybody in the way there is room.
         until.unwrap_or(now)
     }
 
     /// Puts all that waits, whoever is in the way.
-    pub(crate) fn put_by_force(&mut self, stream: &mut LinkWriter) {
+    pub(crate) fn put_by_force(&mut self) {
         let now = Instant::now();
-        while self.is_waiting() && !self.put_waiting() {
+        while self.is_stuck() && !self.put_waiting() {
             let slow = self.ring.in_the_way();
-            slow.iter().for_each(|seat| self.detach(seat, now, stream));
+            slow.iter().for_each(|seat| self.detach(seat, now));
         }
     }
 
-    /// What a peer has not read goes by way of rtiexec, and all that comes.
-    fn detach(&mut self, seat: Seat, now: Instant, stream: &mut LinkWriter) {
+    /// What a peer has not read waits here until it reads on, and all that comes for it.
+    fn detach(&mut self, seat: Seat, now: Instant) {
         let Some(at) = self.peers.iter().position(|p| p.place.seat == seat) else {
             return;
         };
-        let mark = self.peers[at].place.mark;
+        let mut backlog = Backlog::new(self.frame_bytes_max, now);
+        let mut add = |frames: &[u8]| {
+            backlog.push(frames.len(), |run| run.extend_from_slice(frames));
+        };
+        self.ring.detach(seat, &mut add);
+        self.forget_waiting(seat, &mut add);
+        let peer = &mut self.peers[at];
+        if let Some(rest) = peer.backlog.take() {
+            backlog.append(rest);
+        }
+        peer.backlog = Some(backlog);
+        peer.attached = false;
+        peer.times = peer.times.wrapping_add(1);
+        peer.stuck = None;
+        self.behind = true;
+        self.changed();
+    }
+
+    /// What has not gone into the ring goes by way of rtiexec, now that this federate writes there no more.
+    pub(crate) fn relay_all(&mut self, stream: &mut LinkWriter) {
+        let now = Instant::now();
+        for at in 0..self.peers.len() {
+            if self.peers[at].backlog.is_some() {
+                self.give_up(at, now, stream);
+            }
+        }
+    }
+
+    /// What a peer with a backlog has not read goes by way of rtiexec, and all that comes.
+    fn give_up(&mut self, at: usize, now: Instant, stream: &mut LinkWriter) {
+        let (seat, mark) = (self.peers[at].place.seat, self.peers[at].place.mark);
+        if self.peers[at].attached {
+            self.detach(seat, now);
+        }
         // Before what is relayed, which may fill the peer's queue at rtiexec: then nothing more is read of this
         // stream until the peer takes it.
         let path = LinkRequest::Path {
@@ -282,22 +416,22 @@ impl Shared {
             why: "it did not read its shared memory fast enough".into(),
         };
         put_link_request(stream.out(), &path);
+        let peer = &mut self.peers[at];
         let mut frames = Vec::new();
         let piece = RELAY_BYTES.min(self.frame_bytes_max);
-        let mut add = |frame: &[u8]| {
-            if frames.len() + frame.len() > piece && !frames.is_empty() {
-                relay(stream, mark, std::mem::take(&mut frames));
-            }
-            frames.extend_from_slice(frame);
-        };
-        self.ring.detach(seat, &mut add);
-        self.forget_waiting(seat, &mut add);
+        if let Some(mut backlog) = peer.backlog.take() {
+            backlog.give(now, |run| {
+                if frames.len() + run.len() > piece && !frames.is_empty() {
+                    relay(stream, mark, std::mem::take(&mut frames));
+                }
+                frames.extend_from_slice(run);
+                true
+            });
+        }
         if !frames.is_empty() {
             relay(stream, mark, frames);
         }
-        let peer = &mut self.peers[at];
-        (peer.attached, peer.asked) = (false, false);
-        peer.stuck = None;
+        peer.asked = false;
         let (since, mut pause) = peer.again;
         if now.saturating_duration_since(since) > pause {
             // It has kept up for longer than it was detached.
@@ -324,27 +458,29 @@ impl Shared {
         for at in 0..self.peers.len() {
             let peer = &mut self.peers[at];
             let seat = peer.place.seat;
-            if !peer.attached && !peer.direct && now >= peer.again.0 {
+            if !peer.attached && peer.backlog.is_none() && !peer.direct && now >= peer.again.0 {
                 if !peer.asked {
                     // From here on nothing is relayed to it, but for a fence.
-                    peer.asked = true;
+                    (peer.asked, peer.times) = (true, peer.times.wrapping_add(1));
                     return Some(Change::Tell(LinkRequest::Relay {
                         to: peer.place.mark,
                         frames: Vec::new(),
                     }));
                 }
-                let times = peer.times.wrapping_add(1);
-                let mark = Place::attachment(self.place, peer.place, times).mark;
+                let mark = Place::attachment(self.place, peer.place, peer.times).mark;
                 if self.ring.is_awaited(seat, mark) {
                     self.ring.readmit(seat, mark);
-                    (peer.times, peer.attached) = (times, true);
+                    peer.attached = true;
                     peer.again.0 = now;
                     self.last.0.clear();
                 }
             }
-            let direct = peer.attached && self.ring.is_ready(seat);
+            let direct = match &peer.backlog {
+                None => peer.attached && self.ring.is_ready(seat),
+                Some(_) => peer.direct,
+            };
             if direct != peer.direct && is_member(peer.federate) {
-                peer.direct = direct;
+                (peer.direct, peer.keeps_up) = (direct, true);
                 let path = if direct {
                     DataPath::Direct
                 } else {
@@ -356,33 +492,49 @@ impl Shared {
                     path,
                 });
             }
+            let keeps_up = peer.backlog.is_none();
+            if direct && keeps_up != peer.keeps_up {
+                peer.keeps_up = keeps_up;
+                let why = if keeps_up { "" } else { SLOW };
+                return Some(Change::Tell(LinkRequest::Path {
+                    to: peer.place.mark,
+                    shared: true,
+                    why: why.into(),
+                }));
+            }
             unsettled |= !direct;
         }
         self.unsettled = unsettled;
         None
     }
 
-    /// How many get their data here.
+    /// How many get their data here, and keep up.
     #[cfg(test)]
     pub(crate) fn direct(&self) -> usize {
-        self.peers.iter().filter(|p| p.direct).count()
+        let here = |p: &&Peer| p.direct && p.reads_ring();
+        self.peers.iter().filter(here).count()
     }
 
     /// Shows the readers what was put, and wakes those who sleep.
     pub(crate) fn publish(&mut self) {
+        let now = Instant::now();
+        self.catch_up(now);
         let pending = self.ring.pending() > 0;
         if pending {
             self.ring.publish();
         }
         // It may have been published for room, before it was due.
         if pending || self.bundle.due().is_some() {
-            self.bundle.flushed(Instant::now());
+            self.bundle.flushed(now);
         }
     }
 
     /// Whether what was put is to be published now, by the bundling rule.
     #[inline]
     pub(crate) fn is_due(&mut self) -> bool {
+        if self.unlooked > RELAY_BYTES {
+            return true;
+        }
         let pending = usize::try_from(self.ring.pending()).unwrap_or(usize::MAX);
         if pending == 0 {
             return false;
@@ -396,7 +548,7 @@ impl Shared {
     #[inline(always)]
     pub(crate) fn goes_on(&mut self) -> bool {
         let pending = usize::try_from(self.ring.pending()).unwrap_or(usize::MAX);
-        !self.is_waiting() && self.bundle.goes_on(pending)
+        !self.is_waiting() && self.unlooked == 0 && self.bundle.goes_on(pending)
     }
 
     /// When what was put is to be published, if something waits.
@@ -407,6 +559,13 @@ impl Shared {
     /// What is sent next may be an answer.
     pub(crate) fn turned(&mut self) {
         self.bundle.turned();
+    }
+}
+
+impl Peer {
+    /// What it gets goes into the ring at once.
+    fn reads_ring(&self) -> bool {
+        self.attached && self.backlog.is_none()
     }
 }
 
@@ -430,16 +589,20 @@ fn relay(stream: &mut LinkWriter, to: u64, frames: Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use starling_core::message::{After, DataBody, RequestNumber};
     use starling_net::Stream;
     use starling_rid::Settings;
     use starling_ring::{Board, Read, RingReader};
     use starling_wire::{Frame, split_frame};
+    use std::ops::Range;
 
     const FRAME: usize = 1000;
+    const BACKLOG: usize = 1 << 18;
 
     struct Reader {
         reader: RingReader,
-        mark: u64,
+        place: Place,
+        times: u16,
         _board: Board,
     }
 
@@ -450,17 +613,36 @@ mod tests {
                 Read::Frames
             ));
         }
+
+        /// Reads what there is; when it is over with that, asks to be attached again.
+        fn reads_all(&mut self) -> Vec<u8> {
+            let mut all = Vec::new();
+            while matches!(self.reader.read(&mut all, FRAME), Read::Frames) {}
+            if self.reader.read(&mut all, FRAME) == Read::Over {
+                self.asks();
+            }
+            all
+        }
+
+        fn asks(&mut self) {
+            self.times += 1;
+            let again = Place::attachment(place(0), self.place, self.times);
+            self.reader.rejoin(again.mark);
+        }
+    }
+
+    fn place(number: u8) -> Place {
+        Place {
+            seat: Seat::new(number).unwrap(),
+            mark: u64::from(number) + 1,
+        }
     }
 
     /// A ring with two readers, and what goes to rtiexec.
     fn two_readers() -> (Shared, [Reader; 2], LinkWriter) {
-        let place = |number: u8| Place {
-            seat: Seat::new(number).unwrap(),
-            mark: u64::from(number) + 1,
-        };
         let ring = RingWriter::new(1 << 16).unwrap();
         let bundling = Bundling::of(&Settings::default());
-        let mut shared = Shared::new(ring, place(0), bundling, 1 << 20);
+        let mut shared = Shared::new(ring, place(0), bundling, (1 << 20, BACKLOG));
         let readers = [1, 2].map(|number| {
             let board = Board::new().unwrap();
             let of = |fd: std::os::fd::BorrowedFd<'_>| fd.try_clone_to_owned().unwrap();
@@ -472,7 +654,8 @@ mod tests {
             let bell = of(Board::new().unwrap().doorbell());
             Reader {
                 reader: board.join(attachment, memory, bell, 1 << 20).unwrap(),
-                mark: place(number).mark,
+                place: place(number),
+                times: 0,
                 _board: board,
             }
         });
@@ -490,9 +673,14 @@ mod tests {
         assert!(!shared.put_waiting());
     }
 
+    fn peer<'a>(shared: &'a Shared, of: &Reader) -> &'a Peer {
+        let is_meant = |p: &&Peer| p.place.mark == of.place.mark;
+        shared.peers.iter().find(is_meant).unwrap()
+    }
+
     #[test]
     fn who_reads_on_is_not_taken_for_who_does_not() {
-        let (mut shared, [stopped, mut slow], mut stream) = two_readers();
+        let (mut shared, [stopped, mut slow], _stream) = two_readers();
         fill(&mut shared);
         let mut now = Instant::now();
         let begin = now;
@@ -501,19 +689,137 @@ mod tests {
                 now < begin + 2 * GRACE,
                 "who is stopped holds up the others"
             );
-            let until = shared.judge_slow(now, &mut stream);
-            assert!(until <= now + GRACE);
+            let until = shared.make_room(now);
+            assert!(until.is_none_or(|until| until <= now + GRACE));
             for _ in 0..4 {
                 slow.reads_some();
             }
-            shared.put_waiting();
             now += GRACE / 5;
         }
-        let attached = |mark| {
-            let peer = shared.peers.iter().find(|p| p.place.mark == mark);
-            peer.unwrap().attached
-        };
-        assert!(!attached(stopped.mark) && attached(slow.mark));
+        assert!(peer(&shared, &slow).reads_ring());
+        assert!(!peer(&shared, &stopped).attached);
+    }
+
+    /// Sends numbers to these.
+    fn send(shared: &mut Shared, stream: &mut LinkWriter, to: &[&Reader], numbers: Range<u64>) {
+        let to: Vec<_> = to.iter().map(|r| peer(shared, r).federate).collect();
+        for number in numbers {
+            let request = RequestNumber(number);
+            let data = Data {
+                sender: FederateHandle(0),
+                after: After::default(),
+                body: DataBody::Fence { request },
+            };
+            let data: Data<'_> = data;
+            shared.send(&to, stream, &data);
+        }
+        shared.publish();
+    }
+
+    /// The numbers that have come.
+    fn numbers(mut rest: &[u8]) -> Vec<u64> {
+        let mut numbers = Vec::new();
+        while let Some((frame, used)) = split_frame(rest).unwrap() {
+            rest = &rest[used..];
+            match starling_wire::read_data(frame).unwrap().unwrap().body {
+                DataBody::Fence { request } => numbers.push(request.0),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(rest, b"");
+        numbers
+    }
+
+    /// The one that does not read gets all that it has missed in the ring, in its order, before what comes then; the
+    /// other one gets its own all the time.
+    #[test]
+    fn who_has_stopped_misses_nothing_and_needs_no_rtiexec() {
+        let (mut shared, [mut stopped, mut quick], mut stream) = two_readers();
+        let (mut now, mut sent, mut heard) = (Instant::now(), 0, [Vec::new(), Vec::new()]);
+        while let Some(Change::Path { .. }) = shared.next_change(now, |_| true) {}
+        for _ in 0..3 {
+            while peer(&shared, &stopped).reads_ring() {
+                send(
+                    &mut shared,
+                    &mut stream,
+                    &[&stopped, &quick],
+                    sent..sent + 100,
+                );
+                sent += 100;
+                while let Some(until) = shared.make_room(now) {
+                    now = until;
+                }
+                heard[1].extend(quick.reads_all());
+            }
+            send(
+                &mut shared,
+                &mut stream,
+                &[&stopped, &quick],
+                sent..sent + 5_000,
+            );
+            sent += 5_000;
+            while !shared.waiting.is_empty() {
+                heard[1].extend(quick.reads_all());
+                assert!(shared.make_room(now).is_none_or(|until| until > now));
+            }
+            let change = |shared: &mut Shared| shared.next_change(now, |_| true);
+            let slow = |why: &str, change| match change {
+                Some(Change::Tell(LinkRequest::Path { to, shared, why: w })) => {
+                    assert_eq!((to, shared, &*w), (2, true, why));
+                }
+                other => panic!("{other:?}"),
+            };
+            slow(SLOW, change(&mut shared));
+            let mut turns = 0;
+            while !peer(&shared, &stopped).reads_ring() {
+                heard[0].extend(stopped.reads_all());
+                heard[1].extend(quick.reads_all());
+                shared.make_room(now);
+                turns += 1;
+                assert!(turns < 100);
+            }
+            slow("", change(&mut shared));
+            send(&mut shared, &mut stream, &[&stopped], sent..sent + 10);
+            sent += 10;
+            heard[0].extend(stopped.reads_all());
+        }
+        assert!(stream.out().is_empty(), "nothing is relayed");
+        assert_eq!(numbers(&heard[0]), (0..sent).collect::<Vec<_>>());
+        let others = numbers(&heard[1]);
+        assert_eq!(others.len() as u64, sent - 30);
+        assert!(others.is_sorted());
+    }
+
+    /// What is kept for one that does not read is bounded; then it goes by way of rtiexec, and so does what comes.
+    #[test]
+    fn at_its_bound_a_backlog_is_relayed() {
+        let (mut shared, [mut stopped, _], mut stream) = two_readers();
+        let seat = stopped.place.seat;
+        send(&mut shared, &mut stream, &[&stopped], 0..10);
+        shared.detach(seat, Instant::now());
+        let (mut sent, mut most) = (10, 0);
+        while peer(&shared, &stopped).backlog.is_some() {
+            send(&mut shared, &mut stream, &[&stopped], sent..sent + 1);
+            sent += 1;
+            let backlog = peer(&shared, &stopped).backlog.as_ref();
+            most = most.max(backlog.map_or(0, Backlog::bytes));
+            assert!(most <= BACKLOG);
+        }
+        assert!(most > BACKLOG - FRAME);
+        send(&mut shared, &mut stream, &[&stopped], sent..sent + 10);
+        let mut heard = stopped.reads_all();
+        let (mut rest, mut pieces) = (&stream.out()[..], 0);
+        while let Some((frame, used)) = split_frame(rest).unwrap() {
+            rest = &rest[used..];
+            if let Frame::LinkRequest(LinkRequest::Relay { frames, .. }) =
+                Frame::decode(frame).unwrap()
+            {
+                heard.extend(frames);
+                pieces += 1;
+            }
+        }
+        assert_eq!(numbers(&heard), (0..sent + 10).collect::<Vec<_>>());
+        assert!(pieces < 10 + 2 * BACKLOG / RELAY_BYTES, "{pieces}");
     }
 
     /// What is relayed may fill the peer's queue at rtiexec, which then reads no more.
@@ -521,7 +827,9 @@ mod tests {
     fn the_path_is_told_before_what_is_relayed() {
         let (mut shared, readers, mut stream) = two_readers();
         fill(&mut shared);
-        shared.put_by_force(&mut stream);
+        shared.put_by_force();
+        assert!(stream.out().is_empty(), "it waits here");
+        shared.relay_all(&mut stream);
         let (mut rest, mut told) = (&stream.out()[..], Vec::new());
         while let Some((frame, used)) = split_frame(rest).unwrap() {
             rest = &rest[used..];
@@ -534,7 +842,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(told, readers.map(|reader| reader.mark));
+        assert_eq!(told, readers.map(|reader| reader.place.mark));
     }
 
     /// What comes in the ring must not overtake what is relayed, nor come long before what it comes after.
@@ -544,8 +852,9 @@ mod tests {
         shared.peers.remove(0);
         fill(&mut shared);
         let start = Instant::now();
-        shared.detach(Seat::new(2).unwrap(), start, &mut stream);
-        while !matches!(reader.reader.read(&mut Vec::new(), FRAME), Read::Over) {}
+        shared.detach(reader.place.seat, start);
+        shared.give_up(0, start, &mut stream);
+        reader.reads_all();
         let mut change = |at| shared.next_change(at, |_| true);
         assert_eq!(change(start), None, "a pause");
         let asked = change(start + PAUSE_MIN);
@@ -556,14 +865,9 @@ mod tests {
         assert_eq!(
             change(start + PAUSE_MAX),
             None,
-            "it has not said that it has all"
+            "it has said only that it has read the ring"
         );
-        let place = |number: u8| Place {
-            seat: Seat::new(number).unwrap(),
-            mark: u64::from(number) + 1,
-        };
-        let again = Place::attachment(place(0), place(2), 1);
-        reader.reader.rejoin(again.mark);
+        reader.asks();
         let path = DataPath::Direct;
         assert!(
             matches!(change(start + PAUSE_MAX), Some(Change::Path { path: p, .. }) if p == path)
@@ -577,7 +881,8 @@ mod tests {
         let mut now = Instant::now();
         let mut detached_for = |kept_up: Duration| {
             now += kept_up;
-            shared.detach(seat, now, &mut stream);
+            shared.detach(seat, now);
+            shared.give_up(0, now, &mut stream);
             let pause = shared.peers[0].again.0 - now;
             // As when it is attached again.
             now += pause;
@@ -595,7 +900,7 @@ mod tests {
     /// Else the thread that waits for the time that it is due would ask again and again.
     #[test]
     fn a_bundle_that_was_published_for_room_is_not_due() {
-        let (mut shared, _readers, mut stream) = two_readers();
+        let (mut shared, _readers, _stream) = two_readers();
         let both = shared.ring.attached();
         let put = |shared: &mut Shared| shared.ring.put(both, FRAME, |room| room.fill(0));
         put(&mut shared).unwrap();
@@ -606,7 +911,7 @@ mod tests {
         }
         assert!(shared.due().is_some());
         fill(&mut shared);
-        shared.put_by_force(&mut stream);
+        shared.put_by_force();
         shared.publish();
         assert_eq!(shared.due(), None);
     }
