@@ -378,17 +378,15 @@ impl RingWriter {
         room
     }
 
-    /// Asks a reader to ring the doorbell of this process when it has read all that was put for it, and looks
-    /// whether it has already. Others may ring, too.
-    pub fn wait_for(&mut self, seat: Seat) -> bool {
+    /// Asks a reader to ring the doorbell of this process when about so many bytes are left to it of what was put
+    /// for it, and looks whether that is so already. Others may ring, too.
+    pub fn wait_for(&mut self, seat: Seat, left: u64) -> bool {
         self.publish();
-        let Some(reader) = self.readers[seat.index()].as_mut() else {
-            return true;
-        };
-        self.map.set(WANTED, reader.end.max(1));
+        if let Some(reader) = self.reader(seat) {
+            self.map.set(WANTED, reader.end.saturating_sub(left).max(1));
+        }
         fence_all();
-        reader.look(&self.edges, self.stretch);
-        reader.idle
+        self.behind(seat) <= left
     }
 
     /// Detaches a reader: nothing is put for it any more, and nothing of this ring waits for it.

@@ -1,14 +1,17 @@
 //! What waits at its sender for a peer that does not keep up with its ring.
 //!
 //! Who sends faster than a peer reads has to wait for it as long as that one reads on. One that does not read holds
-//! up nobody until so much waits for it as may; and when it reads again, it gets twice what comes meanwhile.
+//! up nobody until so much waits for it as may; and when it reads again, it gets twice what comes meanwhile. One that
+//! has no CPU for a while looks as if it did not read: so who has come back soon is waited for longer the next time.
 
 use crate::shared::GRACE;
 use std::collections::VecDeque;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Frames are kept in runs of about so many bytes: a record of the smallest ring holds one.
 const RUN_BYTES: usize = 8_000;
+/// Who comes back later than this was stopped.
+const SOON: Duration = Duration::from_secs(1);
 
 /// Frames for one peer, in their order.
 pub(crate) struct Backlog {
@@ -20,6 +23,8 @@ pub(crate) struct Backlog {
     free: usize,
     /// When the peer was last given something.
     moved: Instant,
+    /// For so long it is waited for then.
+    patience: Duration,
 }
 
 impl Backlog {
@@ -31,6 +36,7 @@ impl Backlog {
             run_bytes: RUN_BYTES.min(frame_bytes_max),
             free: usize::MAX,
             moved: now,
+            patience: GRACE,
         }
     }
 
@@ -64,6 +70,12 @@ impl Backlog {
         }
         let given = before - self.bytes;
         if given > 0 {
+            let gap = now.saturating_duration_since(self.moved);
+            if gap > SOON {
+                self.patience = GRACE;
+            } else {
+                self.patience = self.patience.max(2 * gap).min(SOON);
+            }
             self.moved = now;
             self.free = self.bytes + given / 2;
         }
@@ -76,7 +88,7 @@ impl Backlog {
 
     /// Until when its sender waits for the peer, if it does: longer if that goes on to read.
     pub(crate) fn presses_until(&mut self, now: Instant) -> Option<Instant> {
-        let until = self.moved + GRACE;
+        let until = self.moved + self.patience;
         if now >= until {
             self.free = usize::MAX;
         }
@@ -142,13 +154,38 @@ mod tests {
             turns += 1;
             assert!(turns < 2_000, "{} bytes", backlog.bytes());
             let until = backlog.presses_until(now);
-            assert_eq!(until, (backlog.bytes() > 0).then_some(now + GRACE));
+            let waits = |until| (now + GRACE..=now + SOON).contains(&until);
+            assert!(
+                until.is_some_and(waits) || backlog.bytes() == 0,
+                "{until:?}"
+            );
             now += GRACE - Duration::from_millis(1);
         }
-        add(&mut backlog, &run);
-        backlog.give(now, |_| false);
-        assert_eq!(backlog.presses_until(now + GRACE), None, "it has stopped");
-        add(&mut backlog, &run);
-        assert!(!backlog.presses());
+    }
+
+    #[test]
+    fn who_came_back_soon_is_waited_for_longer() {
+        let ms = Duration::from_millis;
+        let mut now = Instant::now();
+        let mut backlog = Backlog::new(1 << 20, now);
+        let mut waited_after = |gap| {
+            now += gap;
+            (0..4).for_each(|_| add(&mut backlog, &[0; RUN_BYTES]));
+            let mut room = 1;
+            backlog.give(now, |_| std::mem::take(&mut room) > 0);
+            let mut until = backlog.presses_until(now);
+            while until.is_none() {
+                add(&mut backlog, &[0; RUN_BYTES]);
+                until = backlog.presses_until(now);
+            }
+            let until = until.expect("it presses");
+            assert_eq!(backlog.presses_until(until), None, "it has stopped");
+            add(&mut backlog, &[0; RUN_BYTES]);
+            assert!(!backlog.presses(), "and is not waited for");
+            until - now
+        };
+        let gaps = [10, 200, 60, 900, 1_001, 30].map(ms);
+        let waits = [50, 400, 400, 1_000, 50, 60].map(ms);
+        assert_eq!(gaps.map(&mut waited_after), waits);
     }
 }

@@ -277,6 +277,7 @@ impl Shared {
         if !self.put_waiting() {
             return;
         }
+        let share = self.ring.size() / SHARE;
         let mut behind = false;
         for peer in &mut self.peers {
             let Some(mut backlog) = peer.backlog.take() else {
@@ -288,19 +289,23 @@ impl Shared {
                 self.ring.readmit(seat, mark);
                 peer.attached = true;
             }
-            if peer.attached {
-                let mut room = (self.ring.size() / SHARE).saturating_sub(self.ring.behind(seat));
+            while peer.attached && backlog.bytes() > 0 {
+                let before = backlog.bytes();
+                let mut room = share.saturating_sub(self.ring.behind(seat));
                 backlog.give(now, |run| {
                     let some = room > 0 && put(&mut self.ring, seat.into(), run);
                     room = room.saturating_sub(run.len() as u64);
                     some
                 });
-                if backlog.bytes() == 0 {
-                    self.last.0.clear();
-                    self.unsettled = true;
-                    continue;
+                // Else it has read on already, and does not ring.
+                if !self.ring.wait_for(seat, share / 2) || backlog.bytes() == before {
+                    break;
                 }
-                self.ring.wait_for(seat);
+            }
+            if peer.attached && backlog.bytes() == 0 {
+                self.last.0.clear();
+                self.unsettled = true;
+                continue;
             }
             peer.backlog = Some(backlog);
             behind = true;

@@ -278,13 +278,17 @@ impl Rtiexec {
 
     /// Data of the sender takes this way to so many.
     pub fn until_path(&self, way: &str, count: usize) {
-        until(way, || {
+        let end = Instant::now() + PATIENCE;
+        loop {
             let members = self.members();
             let sender = members.iter().find(|m| m["name"] == "sender").unwrap();
             let paths = sender["paths"].as_array().unwrap();
             let path = paths.iter().find(|p| p["by"] == way);
-            path.map_or(0, |p| p["to"].as_array().unwrap().len()) == count
-        });
+            if path.map_or(0, |p| p["to"].as_array().unwrap().len()) == count {
+                return;
+            }
+            assert!(Instant::now() < end, "not {count} by {way}: {members:#?}");
+        }
     }
 
     /// The way that data takes.
