@@ -341,7 +341,7 @@ fn only_hosts_are_linked_and_why_not_is_shown() {
 /// What was on its way on links when the federation was saved comes once after it is restored.
 #[test]
 fn a_restore_gives_back_what_was_on_links() {
-    let direct = "transport.path=direct";
+    let direct = "transport.path=direct;transport.shared_memory=off";
     let rtiexec = Rtiexec::start(direct, &[("STARLING_TRANSPORT_PATH", "direct")]);
     numbers::are_restored(&rtiexec, DIRECT);
 }

@@ -88,6 +88,20 @@ impl Records<'_> {
     }
 }
 
+/// What a thread has done with doorbells: nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DoorbellCalls {
+    /// Others' that were rung.
+    pub rung: u64,
+    /// Its own that were silenced.
+    pub answered: u64,
+}
+
+/// Those of the calling thread so far.
+pub fn doorbell_calls() -> DoorbellCalls {
+    DoorbellCalls::default()
+}
+
 pub(crate) fn fence_all() {}
 
 pub(crate) fn cpu() -> u64 {

@@ -34,6 +34,7 @@ mod sizes;
 mod writer;
 
 pub use board::Board;
+pub use map::{DoorbellCalls, doorbell_calls};
 pub use reader::{Read, RingReader};
 pub use seats::{Attachment, Seat, Seats};
 pub use writer::{Full, RingWriter};

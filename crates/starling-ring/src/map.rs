@@ -7,6 +7,7 @@ use crate::layout::{HEAD, MAGIC, RECORD_HEAD, SIZE};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::fs::{FileType, MemfdFlags, OFlags, SealFlags};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use std::cell::Cell;
 use std::ffi::c_void;
 use std::io;
 use std::marker::PhantomData;
@@ -310,6 +311,33 @@ pub(crate) fn cpu() -> u64 {
     unsafe { libc::sched_getcpu() as u64 }
 }
 
+/// What a thread has done with doorbells: the system calls of a ring that is in use.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DoorbellCalls {
+    /// Others' that were rung.
+    pub rung: u64,
+    /// Its own that were silenced.
+    pub answered: u64,
+}
+
+thread_local! {
+    static CALLS: Cell<DoorbellCalls> = const { Cell::new(DoorbellCalls { rung: 0, answered: 0 }) };
+}
+
+/// Those of the calling thread so far.
+pub fn doorbell_calls() -> DoorbellCalls {
+    CALLS.get()
+}
+
+fn count(change: impl FnOnce(&mut DoorbellCalls)) {
+    // A thread that ends has none any more.
+    let _ = CALLS.try_with(|calls| {
+        let mut now = calls.get();
+        change(&mut now);
+        calls.set(now);
+    });
+}
+
 /// The descriptor by which its owner is woken.
 pub(crate) struct Bell(OwnedFd);
 
@@ -337,11 +365,13 @@ impl Bell {
 
     /// Wakes its owner. One that was rung until nothing more goes in is awake.
     pub(crate) fn ring(&self) {
+        count(|calls| calls.rung += 1);
         let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 
     /// Its owner has woken up.
     pub(crate) fn heard(&self) {
+        count(|calls| calls.answered += 1);
         let _ = rustix::io::read(&self.0, &mut [0; 8]);
     }
 }

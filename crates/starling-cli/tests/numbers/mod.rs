@@ -212,6 +212,8 @@ pub struct Rtiexec {
     pub child: Child,
     /// Where federates find it that are told nothing else.
     pub address: String,
+    /// Where it listens for TCP, if it does.
+    pub tcp: Option<String>,
     /// Of all federates.
     pub settings: String,
     _directory: tempfile::TempDir,
@@ -251,9 +253,14 @@ impl Rtiexec {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         out.read_line(&mut line).unwrap();
         let settings = settings.to_owned();
+        let listening = line.split_whitespace().skip(1);
+        let tcp = listening
+            .map(str::to_owned)
+            .find(|at| !at.starts_with("unix:"));
         Rtiexec {
             child,
             address,
+            tcp,
             settings,
             _directory: directory,
         }

@@ -320,9 +320,10 @@ fn a_session_is_of_one_membership() {
 
 const MULTICAST: &str = "transport.best_effort=multicast;transport.path=direct";
 
-/// An rtiexec whose federates may have links to each other, too.
+/// An rtiexec whose federates may have links to each other, too, and share no memory.
 fn linking() -> Rtiexec {
     Rtiexec::with(|config| {
+        config.shared_memory = false;
         config.listen.push(Endpoint::loopback(0));
         config.links = starling_rtiexec::Links::All;
     })

@@ -16,9 +16,9 @@ const DIRECT: &str = "transport.path=direct";
 /// The least that a link may keep.
 const SMALL: &str = "transport.path=direct;transport.ring_bytes=65536";
 
-/// An rtiexec whose federates may have links to each other.
+/// An rtiexec whose federates may have links to each other, and share no memory.
 fn linking() -> Rtiexec {
-    Rtiexec::with(|config| config.links = Links::All)
+    Rtiexec::with(|config| (config.links, config.shared_memory) = (Links::All, false))
 }
 
 /// Cuts what links a federate has.
@@ -68,7 +68,8 @@ fn without_links_data_takes_the_stream() {
         (Links::BetweenHosts, DIRECT, DIRECT),
         (Links::None, DIRECT, DIRECT),
     ] {
-        let rtiexec = Rtiexec::with(|config| config.links = server);
+        let rtiexec =
+            Rtiexec::with(|config| (config.links, config.shared_memory) = (server, false));
         let sender = Member::evoked(&rtiexec, sends);
         let receiver = Member::evoked(&rtiexec, receives);
         subscribe(&sender, &[&receiver]);

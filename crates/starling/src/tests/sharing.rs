@@ -12,9 +12,9 @@ const SMALL_RING: &str = "transport.ring_bytes=65536";
 /// More is relayed.
 const SMALL_BACKLOG: &str = "limits.send_queue_bytes=65536";
 
-/// An rtiexec whose federates may share memory.
+/// An rtiexec whose federates share memory unless they are told otherwise.
 fn sharing() -> Rtiexec {
-    Rtiexec::with(|config| config.shared_memory = true)
+    Rtiexec::start()
 }
 
 /// A federate of federation execution F.
@@ -27,8 +27,7 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn join(rtiexec: &Rtiexec, model: CallbackModel, settings: &str) -> Self {
-        let settings = format!("transport.shared_memory=auto;{settings}");
-        let (rti, hears) = connect_with(rtiexec, model, false, &settings);
+        let (rti, hears) = connect_with(rtiexec, model, false, settings);
         // It exists already for all but the first.
         let _ = rti.create_federation_execution("F", &[FOM.into()], None, "");
         let class = join(&rti);
@@ -453,4 +452,83 @@ fn several_threads_send_over_one_ring() {
             *due += 1;
         }
     });
+}
+
+/// Of both ends together: one rings, the other one wakes up, silences its doorbell, and answers.
+#[test]
+fn a_round_trip_takes_six_system_calls_and_two_wake_ups() {
+    const TRIPS: u32 = 500;
+    let rtiexec = sharing();
+    // All is done by the thread that calls, and nothing by the clock.
+    let long = "fault.heartbeat_s=20000;fault.timeout_s=20000";
+    let settings = format!("callbacks.io=single-threaded;callbacks.spin_us=0;{long}");
+    let both = [(); 2].map(|()| Member::evoked(&rtiexec, &settings));
+    let [one, other] = &both;
+    subscribe(one, &[other]);
+    let class = one.class;
+    one.rti.subscribe_interaction_class(class, true).unwrap();
+    until("it is heard", || {
+        one.evoke();
+        other.send(0, 4);
+        one.next().is_some()
+    });
+    both.iter().for_each(|member| {
+        until("it reads shared memory", || {
+            both.iter().for_each(|member| member.evoke());
+            member.direct() == 1
+        });
+    });
+    let hears = |member: &Member| loop {
+        if let Some((number, _)) = member.heard() {
+            return number;
+        }
+        member.rti.evoke_callback(PATIENCE.as_secs_f64()).unwrap();
+    };
+    let calls = || {
+        let stream = starling_net::system_calls();
+        (stream, starling_ring::doorbell_calls())
+    };
+    // What is left of the beginning.
+    both.iter()
+        .for_each(|member| while member.next().is_some() {});
+    let trips = |member: &Member, first: bool| {
+        let mut begun = None;
+        for number in 0..=TRIPS {
+            if number == 1 {
+                begun = Some((calls(), Instant::now()));
+            }
+            if first {
+                member.send(number, 100);
+            }
+            assert_eq!(hears(member), number);
+            if !first {
+                member.send(number, 100);
+            }
+        }
+        let ((stream, bells), begun) = begun.expect("trips");
+        let (stream_now, bells_now) = calls();
+        let took = begun.elapsed();
+        let bells = (
+            bells_now.rung - bells.rung,
+            bells_now.answered - bells.answered,
+        );
+        let waits = stream_now.waits - stream.waits;
+        let other = (stream_now.sends + stream_now.receives + stream_now.wakes)
+            - (stream.sends + stream.receives + stream.wakes);
+        (bells, waits, other, took)
+    };
+    let ends = thread::scope(|scope| {
+        let answers = scope.spawn(|| trips(other, false));
+        [trips(one, true), answers.join().unwrap()]
+    });
+    for ((rung, answered), waits, others, took) in ends {
+        let shown = format!("{rung} {answered} {waits} {others} {took:?}");
+        let trips = u64::from(TRIPS);
+        assert!(rung <= trips && answered <= trips, "{shown}");
+        // While nothing waits for it a call of such a federate looks at its links once in a millisecond at most, and
+        // tells of itself once in a second.
+        let looks = took.as_millis() as u64 + 2;
+        assert!(waits <= trips + looks, "{shown}");
+        assert!(others <= looks, "{shown}");
+    }
 }
