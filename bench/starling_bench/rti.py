@@ -262,6 +262,9 @@ class Starling(Adapter):
                         if forwarded:
                             # Without the port, which says nothing.
                             by = f"{federate['path'].split()[0]} via {by}"
+                        elif by.startswith("shared memory"):
+                            # Without whether its reader keeps up just now.
+                            by = "shared memory"
                         for to in path["to"]:
                             # But for datagrams its ways are links on which nothing is lost.
                             lossy = forwarded and by_datagrams & {federate["name"], names[to]}

@@ -35,15 +35,18 @@ def test_all_four_tests_in_one_execution(run):
 @pytest.mark.parametrize(
     ("settings", "by"),
     [
-        ('STARLING_NET_UNIX = "true"', "unix via rtiexec"),
+        ('STARLING_TRANSPORT_SHARED_MEMORY = "off"', "unix via rtiexec"),
         # By TCP rtiexec listens at the port that it usually has.
         pytest.param(
             'STARLING_NET_UNIX = "false"',
             "tcp via rtiexec",
             marks=pytest.mark.xdist_group("the usual port"),
         ),
-        ('STARLING_TRANSPORT_SHARED_MEMORY = "auto"', "shared memory"),
-        ('STARLING_TRANSPORT_PATH = "direct"', "direct tcp"),
+        ('STARLING_NET_UNIX = "true"', "shared memory"),
+        (
+            'STARLING_TRANSPORT_SHARED_MEMORY = "off", STARLING_TRANSPORT_PATH = "direct"',
+            "direct tcp",
+        ),
     ],
     ids=["unix", "tcp", "shared memory", "direct"],
 )

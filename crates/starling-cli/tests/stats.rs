@@ -39,8 +39,9 @@ fn join(rtiexec: &Rtiexec, name: &str, settings: &str) -> (RtiAmbassador, Receiv
 #[test]
 fn federates_tell_what_they_send_get_and_take() {
     let rtiexec = Rtiexec::start("", &[]);
-    let (sender, asked) = join(&rtiexec, "Sender", "statistics.enabled=true");
-    let (receiver, heard) = join(&rtiexec, "Receiver", "statistics.enabled=true");
+    let forwarded = "statistics.enabled=true;transport.shared_memory=off";
+    let (sender, asked) = join(&rtiexec, "Sender", forwarded);
+    let (receiver, heard) = join(&rtiexec, "Receiver", forwarded);
     let (_silent, _) = join(&rtiexec, "Silent", "");
     let class = sender.object_class_handle("HLAobjectRoot.Car").unwrap();
     let speed = sender.attribute_handle(class, "Speed").unwrap();

@@ -516,6 +516,10 @@ impl State {
         federate: FederateHandle,
         rings: &mut Rings,
     ) -> Result<bool, ProtocolError> {
+        // Else what was read before would lose its memory, which is used again once all of it is delivered.
+        if !rings.has_news_of(mark) {
+            return Ok(false);
+        }
         let mut read = Ok(false);
         self.batch
             .fill(|bytes| read = rings.read(mark, bytes, BATCH_BYTES));
@@ -549,9 +553,15 @@ impl State {
             self.lrc
                 .receive_data(&data, DataPath::Direct, Some(&self.batch))?;
         }
-        match rest {
-            [] => Ok(()),
-            _ => Err(ProtocolError("a part of a frame".into())),
+        let whole = rest.is_empty();
+        if self.batch.bytes().len() > BATCH_BYTES {
+            // What comes next would keep all the memory of a long frame.
+            self.batch = Batch::default();
+        }
+        if whole {
+            Ok(())
+        } else {
+            Err(ProtocolError("a part of a frame".into()))
         }
     }
 

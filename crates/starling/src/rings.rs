@@ -112,6 +112,12 @@ impl Rings {
         open.is_some_and(|open| open.peers.iter().any(Peer::has_news))
     }
 
+    /// Whether a peer's ring has something, also if it is not read for now.
+    pub(crate) fn has_news_of(&self, mark: u64) -> bool {
+        let mut peers = self.0.iter().flat_map(|open| &open.peers);
+        peers.any(|p| p.place.mark == mark && !p.broken && p.reader.has_news())
+    }
+
     /// Whether there is nothing to be read for now, whatever the rings have.
     pub(crate) fn pause(&mut self, pauses: bool) {
         if let Some(open) = &mut self.0 {

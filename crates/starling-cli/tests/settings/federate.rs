@@ -30,7 +30,10 @@ struct Sender {
 impl Sender {
     /// The one with these settings; the way of the data is rtiexec's.
     fn new(interaction: &str, text: &str) -> Self {
-        let server = serve("fault.heartbeat_s=3600;fault.timeout_s=3600");
+        let forwards = "transport.shared_memory=off";
+        let server = serve(&format!(
+            "fault.heartbeat_s=3600;fault.timeout_s=3600;{forwards}"
+        ));
         let address = server.endpoints[0].to_string();
         let member = Member::join(&address, "sender", text);
         let receiver = Member::join(&address, "receiver", "");
@@ -207,7 +210,7 @@ fn datagrams(bytes: usize) -> u64 {
     });
     let address = server.endpoints[0].to_string();
     let text = format!(
-        "transport.best_effort=datagrams;bundle.udp_bytes={bytes};\
+        "transport.best_effort=datagrams;bundle.udp_bytes={bytes};transport.shared_memory=off;\
          bundle.idle_us=1000000;bundle.age_us=1000000;fault.heartbeat_s=3600"
     );
     let sender = Member::join(&address, "sender", &text);

@@ -2,6 +2,7 @@
 //! is lost, doubled or overtaken when the path changes.
 
 use super::*;
+use crate::intake::BATCH_BYTES;
 use crate::links::Links;
 use parking_lot::Mutex;
 use starling_core::InteractionClassHandle;
@@ -220,6 +221,8 @@ fn frames_larger_than_the_ring_arrive() {
                 next.is_some()
             });
             assert_eq!(next, Some((number, size)));
+            let kept = receiver.links().lock().batch.bytes().len();
+            assert!(kept <= BATCH_BYTES, "{kept} bytes of what was taken");
         }
     });
 }
