@@ -528,10 +528,9 @@ fn a_round_trip_takes_six_system_calls_and_two_wake_ups() {
         let shown = format!("{rung} {answered} {waits} {others} {took:?}");
         let trips = u64::from(TRIPS);
         assert!(rung <= trips && answered <= trips, "{shown}");
-        // While nothing waits for it a call of such a federate looks at its links once in a millisecond at most, and
-        // tells of itself once in a second.
+        // Who need not wait may look at the stream. A call of such a federate looks at its links once in a
+        // millisecond at most, too, and tells of itself once in a second.
         let looks = took.as_millis() as u64 + 2;
-        assert!(waits <= trips + looks, "{shown}");
-        assert!(others <= looks, "{shown}");
+        assert!(waits + others <= trips + looks, "{shown}");
     }
 }
