@@ -4,6 +4,7 @@ of an undisturbed run. KILLS says how often for each victim (`make bench-kills`:
 Victims are the processes of a run on this host, and the connections to hosts that ssh reaches.
 """
 
+import contextlib
 import os
 import random
 import signal
@@ -90,9 +91,10 @@ def resumed_to_the_same_rows(run, tsf: str) -> None:
 
 
 def kill(run, part: str) -> bool:
-    """False: nobody of that name is there."""
+    """False: nobody of that name is there, or it ended before it could be killed."""
     for pid, command in run.processes().items():
         if part in command:
-            os.kill(pid, signal.SIGKILL)
-            return True
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+                return True
     return False
