@@ -316,7 +316,8 @@ fn one_does_not_read(settings: &str) {
             });
             quick.hears_all(numbers.clone());
         });
-        assert_eq!(sender.direct(), 1, "the slow one is detached");
+        // The other one may be, too, if it had no CPU.
+        assert!(sender.direct() < 2, "the slow one is detached");
         slow.hears_all(numbers.clone());
         // It reads again: its data takes shared memory again.
         until("both", || {
