@@ -43,6 +43,8 @@ pub struct RingWriter {
     long: LongFrames,
     /// How much room was lacking last.
     lacking: u64,
+    /// For which position it waited last.
+    wanted: u64,
     bells: u64,
 }
 
@@ -82,6 +84,7 @@ impl RingWriter {
             stretch: (size / stretches).trailing_zeros(),
             long: LongFrames::default(),
             lacking: 0,
+            wanted: 0,
             bells: 0,
         })
     }
@@ -368,8 +371,7 @@ impl RingWriter {
     pub fn wait_for_room(&mut self) -> bool {
         self.publish();
         // Half a ring, lest it be woken for each record.
-        let least = self.tail.saturating_sub(self.size / 2).max(1);
-        self.map.set(WANTED, least);
+        self.want(self.tail.saturating_sub(self.size / 2));
         fence_all();
         let room = self.has_room(self.lacking);
         if room {
@@ -378,12 +380,19 @@ impl RingWriter {
         room
     }
 
+    /// Each reader rings once for a position, and whoever comes to its end rings at any. So it is never the same
+    /// twice: one that rang for another's does so again.
+    fn want(&mut self, position: u64) {
+        self.wanted = position.max(self.wanted + 1);
+        self.map.set(WANTED, self.wanted);
+    }
+
     /// Asks a reader to ring the doorbell of this process when about so many bytes are left to it of what was put
     /// for it, and looks whether that is so already. Others may ring, too.
     pub fn wait_for(&mut self, seat: Seat, left: u64) -> bool {
         self.publish();
-        if let Some(reader) = self.reader(seat) {
-            self.map.set(WANTED, reader.end.saturating_sub(left).max(1));
+        if let Some(end) = self.reader(seat).map(|reader| reader.end) {
+            self.want(end.saturating_sub(left));
         }
         fence_all();
         self.behind(seat) <= left

@@ -152,6 +152,30 @@ fn who_has_read_all_that_was_for_it_wakes_a_writer_that_waits_for_room() {
     assert!(a.ring.wait_for_room());
 }
 
+/// Another one, for whom the writer waits, too, does not read.
+#[test]
+fn who_reads_on_wakes_a_writer_that_waits_for_several() {
+    let mut a = Member::new(0);
+    let (mut b, mut c) = (Member::new(1), Member::new(2));
+    let (mut reads, _stopped) = (b.hear(&mut a, 7), c.hear(&mut a, 8));
+    say(&mut a.ring, &[2], &[0; 1000]);
+    for _ in 0..20 {
+        for _ in 0..10 {
+            say(&mut a.ring, &[1], &[0; 100]);
+        }
+        for number in [1, 2] {
+            assert!(!a.ring.wait_for(seat(number), 500));
+        }
+        a.board.answer();
+        while reads.read(&mut Vec::new(), 100) == Read::Frames {}
+        let doorbell = a.board.doorbell();
+        let poll = &mut [PollFd::new(&doorbell, PollFlags::IN)];
+        let rung = rustix::event::poll(poll, Some(&Timespec::default())).unwrap();
+        assert_eq!(rung, 1);
+        assert!(a.ring.wait_for(seat(1), 500));
+    }
+}
+
 /// It may be in the midst of records that are written over, and begins again while others' are published.
 #[test]
 fn who_is_detached_again_and_again_takes_no_offence() {
