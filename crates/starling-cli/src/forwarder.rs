@@ -69,7 +69,8 @@ fn serve(arguments: &Arguments) -> Result<Ended, (String, u8)> {
         Err(error) => warn!("no Unix-domain links: {error}"),
     }
     let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
-    let (link, there) = starling::greet(&upstream, "forwarder", timeout).map_err(|why| {
+    let greeted = starling::greet(&upstream, "forwarder", timeout, config.compression);
+    let (link, there) = greeted.map_err(|why| {
         (
             format!("{why}\n  do: start it first (--upstream)"),
             UNREACHABLE,

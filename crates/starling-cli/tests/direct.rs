@@ -247,6 +247,114 @@ fn where_packets_are_dropped_nothing_is_lost() {
     assert!(!dropped.starts_with("0,"), "{shown}");
 }
 
+/// Bytes that leave a host for another one while a thousand updates get there, over a cable of 1 Mbit/s.
+fn bytes_of_a_thousand(test: &str, settings: &str) -> Option<u64> {
+    let hosts = Hosts::new(test)?;
+    hosts.queue("replace CABLE tbf rate 1mbit burst 10kb limit 100kb");
+    let rtiexec = hosts.rtiexec();
+    let _sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", settings);
+    let receiver = hosts.federate_with(&rtiexec, OTHER, "receiver", "other", settings);
+    rtiexec.until_path(DIRECT, 1);
+    let sent = || {
+        let counted = format!("/sys/class/net/to{OTHER}/statistics/tx_bytes");
+        let by = hosts.by(ONE);
+        let shown = Command::new(by[0])
+            .args(&by[1..])
+            .args(["cat", &counted])
+            .output();
+        let shown = String::from_utf8(shown.unwrap().stdout).unwrap();
+        shown.trim().parse::<u64>().unwrap()
+    };
+    receiver.goes_on();
+    let before = sent();
+    receiver.until("on", 3);
+    Some((sent() - before) / 3)
+}
+
+/// Where the network is narrow more gets through compressed.
+#[test]
+fn over_a_narrow_cable_more_gets_through_compressed() {
+    let small = "transport.ring_bytes=65536;limits.send_queue_bytes=65536";
+    let of = |test, method| bytes_of_a_thousand(test, &format!("{small};compress.method={method}"));
+    let Some(plain) = of("n", "off") else { return };
+    for (test, method) in [("l", "lz4"), ("z", "zstd")] {
+        let compressed = of(test, method).unwrap();
+        assert!(
+            3 * compressed < plain,
+            "{method}: {compressed} bytes, else {plain}"
+        );
+    }
+}
+
+/// What queues of the cable of a host to rtiexec's have sent and dropped: for Expedited Forwarding, for lower effort, and
+/// for all else.
+fn queued(hosts: &Hosts) -> [(u64, u64); 3] {
+    let shown = Command::new("tc")
+        .args(["-n", &hosts.names[ONE], "-s", "qdisc", "show", "dev", "to0"])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    ["1:1", "1:2", "1:3"].map(|class| {
+        let of = format!("parent {class} ");
+        let queue = shown.split(&of).nth(1).expect(&shown);
+        let number = |before: &str| -> u64 {
+            let rest = queue.split(before).nth(1).expect(&shown);
+            let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+            digits.parse().unwrap()
+        };
+        (number("Sent "), number("dropped "))
+    })
+}
+
+/// Where a cable is too narrow for best effort, its packets are dropped, and those of the others not, if the network is told
+/// which are which.
+///
+/// Shows settings: net.dscp_reliable, net.dscp_best_effort.
+#[test]
+fn each_kind_of_traffic_has_its_queue() {
+    let points = "net.dscp_reliable=46;net.dscp_best_effort=8;transport.best_effort=datagrams";
+    for (test, settings, marked) in [
+        ("q", points, true),
+        ("u", "transport.best_effort=datagrams", false),
+    ] {
+        let Some(hosts) = Hosts::new(test) else {
+            return;
+        };
+        for line in [
+            "qdisc add dev to0 root handle 1: htb default 3",
+            "class add dev to0 parent 1: classid 1:1 htb rate 50mbit",
+            "class add dev to0 parent 1: classid 1:2 htb rate 1mbit",
+            "class add dev to0 parent 1: classid 1:3 htb rate 50mbit",
+            "qdisc add dev to0 parent 1:1 pfifo limit 1000",
+            "qdisc add dev to0 parent 1:2 pfifo limit 10",
+            "qdisc add dev to0 parent 1:3 pfifo limit 1000",
+            "filter add dev to0 parent 1: protocol ip u32 match ip tos 0xb8 0xfc flowid 1:1",
+            "filter add dev to0 parent 1: protocol ip u32 match ip tos 0x20 0xfc flowid 1:2",
+        ] {
+            let line = format!("-n {} {line}", hosts.names[ONE]);
+            assert!(run("tc", &line), "{line}");
+        }
+        let rtiexec = hosts.rtiexec();
+        let receiver = hosts.federate(&rtiexec, BESIDE, "receiver", "receiver");
+        let settings = format!("transport.path=forwarder;{settings}");
+        let _sender = hosts.federate_with(&rtiexec, ONE, "paced", "sender", &settings);
+        receiver.goes_on();
+        let _flood = hosts.federate_with(&rtiexec, ONE, "lossy", "flood", &settings);
+        if !marked {
+            receiver.goes_on();
+            let [forwarded, lower, all] = queued(&hosts);
+            assert_eq!((forwarded, lower), ((0, 0), (0, 0)));
+            assert!(all.0 > 100_000, "{all:?}");
+            continue;
+        }
+        until("best effort is dropped", || queued(&hosts)[1].1 > 1000);
+        receiver.goes_on();
+        let [forwarded, lower, _] = queued(&hosts);
+        assert!(forwarded.0 > 100_000 && forwarded.1 == 0, "{forwarded:?}");
+        assert!(lower.0 > 10_000, "{lower:?}");
+    }
+}
+
 #[test]
 fn who_is_killed_leaves_nothing_and_the_others_lose_nothing() {
     let Some(hosts) = Hosts::new("k") else { return };

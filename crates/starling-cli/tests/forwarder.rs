@@ -182,6 +182,30 @@ fn when_rtiexec_is_killed_forwarders_end_and_all_learn_it() {
     );
 }
 
+/// The connection of a forwarder is compressed as any other is.
+#[test]
+fn a_trunk_may_be_compressed() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = port.local_addr().unwrap().to_string();
+    drop(port);
+    for method in ["lz4", "zstd"] {
+        let variables = [
+            ("STARLING_COMPRESS_METHOD", method),
+            ("STARLING_NET_UNIX", "no"),
+        ];
+        let rtiexec = Rtiexec::start_by(&[], Some(&at), "", &variables);
+        let forwarder = Forwarder::start_by(&[], &at, None, &variables);
+        let near = forwarder.federate(&rtiexec, "both", "near");
+        let other = forwarder.federate(&rtiexec, "receiver", "other");
+        let sender = Federate::start(&rtiexec, "both", "sender", "");
+        for _ in 0..3 {
+            [&near, &other, &sender]
+                .into_iter()
+                .for_each(Federate::goes_on);
+        }
+    }
+}
+
 #[test]
 fn a_forwarder_without_an_rtiexec_says_so() {
     let directory = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@
 
 mod bundle;
 mod calls;
+mod compression;
 mod datagram;
 mod dial;
 mod file;
@@ -18,6 +19,7 @@ mod link;
 mod listener;
 #[allow(unsafe_code, reason = "what the operating system asks for")]
 mod platform;
+mod quality;
 mod reach;
 mod run_dir;
 mod say;
@@ -28,6 +30,7 @@ mod wait;
 
 pub use bundle::{Bundle, Bundling};
 pub use calls::{SystemCalls, count_system_call, system_calls};
+pub use compression::{Compression, Method, RECORD_BYTES, Records, Unpack};
 pub use datagram::{Datagrams, random_secret};
 pub use dial::{begin_dial, dial};
 pub use file::{open_file, read_file};
@@ -37,6 +40,7 @@ pub use platform::{
     ProcessState, be_nice, host_name, leave_room, process_name, process_stamp, process_state,
     raise_descriptor_limit, try_lock, user_id,
 };
+pub use quality::Quality;
 pub use reach::{Reach, ReachError, Reached, find, reach};
 pub use run_dir::{Lock, RunDir};
 pub use say::{printable, remark, say};

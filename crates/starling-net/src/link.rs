@@ -5,6 +5,7 @@
 //! decoded where they lie. Descriptors that go with a frame come with it or before it, in the order of
 //! the frames.
 
+use crate::compression::{RECORD_BYTES, Records, Unpack};
 use crate::platform::{Came, DESCRIPTORS_MAX};
 use crate::stream::Stream;
 use std::collections::VecDeque;
@@ -57,6 +58,8 @@ pub struct LinkReader {
     descriptors: Option<VecDeque<Came>>,
     /// It is a part of the stream, which its owner gives it.
     is_part: bool,
+    /// What comes is compressed.
+    unpack: Option<Box<Unpack>>,
 }
 
 impl LinkReader {
@@ -71,6 +74,7 @@ impl LinkReader {
             calls: 0,
             descriptors: None,
             is_part: false,
+            unpack: None,
         }
     }
 
@@ -97,6 +101,26 @@ impl LinkReader {
         self.end += bytes.len();
         self.bytes += bytes.len() as u64;
         Ok(())
+    }
+
+    /// What comes behind what was consumed is compressed, if it is.
+    ///
+    /// # Errors
+    /// What has come already can't be.
+    pub fn decompress(&mut self, unpack: Option<Box<Unpack>>) -> io::Result<()> {
+        if let Some(mut unpack) = unpack {
+            unpack.came(self.inbox());
+            self.end = self.start;
+            self.unpack_some(&mut unpack)?;
+            self.unpack = Some(unpack);
+        }
+        Ok(())
+    }
+
+    /// Whether more has come than is in the inbox, so that nothing is to be waited for.
+    #[inline]
+    pub fn has_more(&self) -> bool {
+        self.unpack.as_ref().is_some_and(|u| u.has_more())
     }
 
     /// From now on descriptors are taken that come along, if the stream passes any; before, they are
@@ -127,6 +151,11 @@ impl LinkReader {
     pub fn fill(&mut self) -> io::Result<Fill> {
         if self.is_part {
             return Ok(Fill::Nothing);
+        }
+        if let Some(mut unpack) = self.unpack.take() {
+            let filled = self.fill_compressed(&mut unpack);
+            self.unpack = Some(unpack);
+            return filled;
         }
         self.make_room()?;
         self.calls += 1;
@@ -160,6 +189,45 @@ impl LinkReader {
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => Ok(Fill::Nothing),
             Err(e) => Err(e),
         }
+    }
+
+    fn fill_compressed(&mut self, unpack: &mut Unpack) -> io::Result<Fill> {
+        let mut more = false;
+        if !unpack.has_more() {
+            self.make_room()?;
+            self.calls += 1;
+            let room = &mut self.buffer[self.end..];
+            match self.stream.receive(room) {
+                Ok(0) => return Ok(Fill::Closed),
+                Ok(got) => {
+                    more = got == room.len();
+                    self.bytes += got as u64;
+                    unpack.came(&room[..got]);
+                }
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Fill::Nothing),
+                Err(e) => return Err(e),
+            }
+        }
+        let got = self.unpack_some(unpack)?;
+        Ok(if more || unpack.has_more() {
+            Fill::More(got)
+        } else {
+            Fill::Bytes(got)
+        })
+    }
+
+    /// Unpacks not much more than what a record holds; how many bytes that is.
+    fn unpack_some(&mut self, unpack: &mut Unpack) -> io::Result<usize> {
+        let before = self.end - self.start;
+        while self.end - self.start - before < RECORD_BYTES {
+            let Some(piece) = unpack.next_piece()? else {
+                break;
+            };
+            self.make_room_for(piece.len())?;
+            self.buffer[self.end..self.end + piece.len()].copy_from_slice(piece);
+            self.end += piece.len();
+        }
+        Ok(self.end - self.start - before)
     }
 
     /// What has come and was not consumed yet.
@@ -223,8 +291,15 @@ impl LinkReader {
 
     /// The buffer grows only as bytes come, never by an announced length.
     fn make_room(&mut self) -> io::Result<()> {
-        let kept = self.end - self.start;
         if self.buffer.len() - self.end >= READ_BYTES / 2 {
+            return Ok(());
+        }
+        self.make_room_for(READ_BYTES)
+    }
+
+    fn make_room_for(&mut self, bytes: usize) -> io::Result<()> {
+        let kept = self.end - self.start;
+        if self.buffer.len() - self.end >= bytes {
             return Ok(());
         }
         if self.start > 0 {
@@ -232,8 +307,8 @@ impl LinkReader {
             self.start = 0;
             self.end = kept;
         }
-        if self.buffer.len() - kept < READ_BYTES {
-            let wanted = (2 * kept).max(READ_BYTES) + READ_BYTES;
+        if self.buffer.len() - kept < bytes {
+            let wanted = (2 * kept).max(READ_BYTES) + bytes.max(READ_BYTES);
             if self
                 .buffer
                 .try_reserve_exact(wanted - self.buffer.len())
@@ -266,12 +341,72 @@ pub struct LinkWriter {
     /// Where in the first of these a frame begins that is the first of which that can be told: what
     /// is before belongs to one whose beginning has been forgotten.
     boundary: usize,
+    way: Way,
+}
+
+/// How what is appended leaves.
+#[derive(Debug, Default)]
+struct Way {
+    /// Bytes that have left, or stand in records.
+    taken: u64,
+    /// Bytes on the stream, and calls for them.
     bytes: u64,
     calls: u64,
+    /// What is behind so many bytes is sent compressed.
+    records: Option<(u64, Box<Records>)>,
     /// Descriptors, and behind how many bytes of all that were ever to be written their frames begin.
     attached: VecDeque<(u64, Descriptors)>,
     /// Frames that were dropped because the system passed no more descriptors.
     unattached: u64,
+}
+
+impl Way {
+    /// Takes some of these bytes; an error if it takes none now.
+    #[inline]
+    fn take(&mut self, stream: &Stream, bytes: &[u8]) -> io::Result<usize> {
+        self.calls += 1;
+        if self.records.is_some() {
+            return self.take_compressed(stream, bytes);
+        }
+        let (attached, unattached) = (&mut self.attached, &mut self.unattached);
+        let sent = send(stream, bytes, attached, self.taken, unattached)?;
+        self.taken += sent as u64;
+        self.bytes += sent as u64;
+        Ok(sent)
+    }
+
+    fn take_compressed(&mut self, stream: &Stream, bytes: &[u8]) -> io::Result<usize> {
+        let Some((from, records)) = &mut self.records else {
+            return Ok(0);
+        };
+        let plain = from.saturating_sub(self.taken);
+        let (count, left) = if plain > 0 {
+            let before = usize::try_from(plain).unwrap_or(usize::MAX);
+            let sent = stream.send(&bytes[..before.min(bytes.len())])?;
+            (sent, sent)
+        } else {
+            records.write(stream, bytes)?
+        };
+        self.taken += count as u64;
+        self.bytes += left as u64;
+        if count == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        Ok(count)
+    }
+
+    /// Writes what stands in records; whether nothing does any more.
+    fn finish(&mut self, stream: &Stream) -> io::Result<bool> {
+        match &mut self.records {
+            Some((_, records)) if records.pending() > 0 => {
+                self.calls += 1;
+                let (all, left) = records.finish(stream)?;
+                self.bytes += left as u64;
+                Ok(all)
+            }
+            _ => Ok(true),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -298,10 +433,7 @@ impl LinkWriter {
             buffer: Vec::new(),
             written: 0,
             boundary: 0,
-            bytes: 0,
-            calls: 0,
-            attached: VecDeque::new(),
-            unattached: 0,
+            way: Way::default(),
         }
     }
 
@@ -312,18 +444,35 @@ impl LinkWriter {
             self.stream.passes_descriptors(),
             "only Unix-domain streams pass descriptors"
         );
-        self.attached.push_back((self.position(), descriptors));
+        let at = self.position();
+        self.way.attached.push_back((at, descriptors));
+    }
+
+    /// What is appended from now on is sent compressed, if it is.
+    pub fn compress(&mut self, records: Option<Box<Records>>) {
+        assert!(
+            self.way.attached.is_empty(),
+            "descriptors go with plain bytes"
+        );
+        let from = self.position();
+        self.way.records = records.map(|records| (from, records));
     }
 
     /// Bytes that were appended so far, written or not: where in the stream the next frame stands.
     #[inline]
     pub fn position(&self) -> u64 {
-        self.bytes + self.pending() as u64
+        self.way.taken + self.unsent() as u64
+    }
+
+    /// Bytes that have not left, nor stand in records.
+    #[inline]
+    fn unsent(&self) -> usize {
+        self.before_bytes + self.buffer.len() - self.written
     }
 
     /// How many frames were dropped because the system passed no more descriptors.
     pub fn unattached(&self) -> u64 {
-        self.unattached
+        self.way.unattached
     }
 
     /// The buffer to append whole frames to; what stands in it is not to be touched.
@@ -357,7 +506,8 @@ impl LinkWriter {
     /// Bytes that wait to be written.
     #[inline]
     pub fn pending(&self) -> usize {
-        self.before_bytes + self.buffer.len() - self.written
+        let records = self.way.records.as_ref().map_or(0, |(_, r)| r.pending());
+        self.unsent() + records
     }
 
     /// Writes as much as the system takes now. True if nothing is left.
@@ -366,14 +516,8 @@ impl LinkWriter {
             return Ok(false);
         }
         while self.written < self.buffer.len() {
-            self.calls += 1;
-            let (stream, attached) = (&self.stream, &mut self.attached);
-            let bytes = &self.buffer[self.written..];
-            match send(stream, bytes, attached, self.bytes, &mut self.unattached) {
-                Ok(sent) => {
-                    self.written += sent;
-                    self.bytes += sent as u64;
-                }
+            match self.way.take(&self.stream, &self.buffer[self.written..]) {
+                Ok(taken) => self.written += taken,
                 Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                     self.forget_written();
                     return Ok(false);
@@ -382,21 +526,15 @@ impl LinkWriter {
             }
         }
         self.forget_written();
-        Ok(true)
+        self.way.finish(&self.stream)
     }
 
     fn flush_before(&mut self) -> io::Result<bool> {
         while let Some(first) = self.before.front() {
             let bytes = first.bytes();
             while self.written < bytes.len() {
-                self.calls += 1;
-                let (stream, attached) = (&self.stream, &mut self.attached);
-                let rest = &bytes[self.written..];
-                match send(stream, rest, attached, self.bytes, &mut self.unattached) {
-                    Ok(sent) => {
-                        self.written += sent;
-                        self.bytes += sent as u64;
-                    }
+                match self.way.take(&self.stream, &bytes[self.written..]) {
+                    Ok(taken) => self.written += taken,
                     Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                     Err(e) => return Err(e),
                 }
@@ -428,7 +566,8 @@ impl LinkWriter {
         }
         take(&waiting[..end]);
         self.written += end;
-        self.bytes += end as u64;
+        self.way.taken += end as u64;
+        self.way.bytes += end as u64;
         self.boundary = self.written;
         self.forget_written();
         end
@@ -441,7 +580,10 @@ impl LinkWriter {
         self.buffer.clear();
         self.written = 0;
         self.boundary = 0;
-        self.attached.clear();
+        self.way.attached.clear();
+        if let Some((_, records)) = &mut self.way.records {
+            records.discard();
+        }
     }
 
     /// Drops all frames of which nothing has left yet.
@@ -463,12 +605,12 @@ impl LinkWriter {
         self.before_bytes = self.before.iter().map(|c| c.bytes().len()).sum();
         self.buffer.truncate(left);
         // Those of a frame that has begun have left with its first byte.
-        self.attached.clear();
+        self.way.attached.clear();
     }
 
-    /// Bytes and write calls so far.
+    /// Bytes on the stream and write calls so far.
     pub fn counts(&self) -> (u64, u64) {
-        (self.bytes, self.calls)
+        (self.way.bytes, self.way.calls)
     }
 
     /// The stream.

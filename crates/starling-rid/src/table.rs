@@ -49,6 +49,10 @@ settings! {
         "A message is written at once if its link was idle for this long.";
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
         "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
+    COMPRESS_METHOD: String = "compress.method", Kind::Choice(&["off", "lz4", "zstd"]), "", "off",
+        "How TCP links are compressed, in both directions: that between a federate and rtiexec, and those of federates (transport.path). A link is compressed if both of its ends want it, by lz4 unless both have zstd. A bundle that gets no shorter goes as it is. For networks that carry less than some 100 Mbit/s.";
+    COMPRESS_LEVEL: u64 = "compress.level", Kind::Integer(1, 19), "", "1",
+        "How hard zstd tries with what this process sends: more makes less of it, and takes longer.";
     TRANSPORT_PATH: String = "transport.path", Kind::Choice(&["auto", "direct", "forwarder"]), "", "forwarder",
         "How reliable data gets from one federate to another that it shares no memory with. auto: between hosts by a TCP link of these two, if both federates and rtiexec have auto or direct, and one of the two can connect to the other; else, and where that link breaks or is not read, rtiexec forwards it (starling ps shows the path of each pair, and why). direct: between federates of one host, too, if all three have direct. forwarder: rtiexec forwards all of it; for a federate its own, for rtiexec that of all its federates.";
     TRANSPORT_LISTEN: Option<Endpoint> = "transport.listen", Kind::Address, "", "",
@@ -73,6 +77,12 @@ settings! {
         "What becomes of a joined federate whose process lives but is stopped for longer than fault.timeout_s. resign: resigned like a dead one. keep-debugged: kept if a debugger holds it (seen on rtiexec's own host). keep: kept as long as its host answers.";
     NET_UNIX: bool = "net.unix", Kind::Switch, "", "true",
         "Use a Unix-domain link instead of TCP to an rtiexec on the same host.";
+    NET_DSCP_RELIABLE: u64 = "net.dscp_reliable", Kind::Integer(0, 63), "", "0",
+        "Differentiated services code point (RFC 2474) of what this process sends by TCP, by which networks tell what is to go first, as the system's own queues do: 46 is Expedited Forwarding. 0: none is set.";
+    NET_DSCP_BEST_EFFORT: u64 = "net.dscp_best_effort", Kind::Integer(0, 63), "", "0",
+        "The same for what it sends by UDP.";
+    NET_BUFFER_BYTES: u64 = "net.buffer_bytes", Kind::Integer(0, 1 << 30), "bytes", "0",
+        "What the system is asked to keep of each connection and of datagrams, in each direction, until it is sent or read (SO_SNDBUF, SO_RCVBUF); it may keep less. 0: as it likes, of datagrams 4 MiB.";
     NET_RUN_DIR: String = "net.run_dir", Kind::Text, "", "",
         "Directory of Unix-domain sockets, locks and logs; must belong to the user alone. Nothing: $XDG_RUNTIME_DIR/starling, else starling-<uid> in the directory for temporary files.";
     RTIEXEC_LISTEN: Vec<Endpoint> = "rtiexec.listen", Kind::Addresses, "", "127.0.0.1:15160",

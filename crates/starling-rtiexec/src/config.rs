@@ -4,7 +4,7 @@ use crate::direct::Links;
 use crate::liveness::Paused;
 use crate::saves::SaveStore;
 use starling_core::{Check, Services};
-use starling_net::{Endpoint, RunDir};
+use starling_net::{Compression, Endpoint, Quality, RunDir};
 use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_PAUSED, FAULT_TIMEOUT_S, FOM_CHECK,
     FORWARDER_PASSES, FORWARDER_WINDOW_BYTES, LIMITS_FEDERATIONS_PER_HOST, LIMITS_FRAME_BYTES,
@@ -73,6 +73,10 @@ pub struct Config {
     pub send_stall: Option<Duration>,
     /// A federate whose time waits for longer than this is named in the log.
     pub log_wait: Option<Duration>,
+    /// What the network is told of packets.
+    pub quality: Quality,
+    /// How TCP connections are compressed.
+    pub compression: Compression,
     /// Where saved federation executions are kept.
     pub saves: SaveStore,
     /// How long one peer's requests are handled before the others have their turn.
@@ -121,6 +125,8 @@ impl Config {
             passes: settings.get(FORWARDER_PASSES),
             send_stall: some(time(LIMITS_SEND_STALL_S)),
             log_wait: some(time(LOG_WAIT_S)),
+            quality: Quality::of(settings),
+            compression: Compression::of(settings),
             saves: save_store(settings),
             turn: Duration::from_millis(2),
             merging: Arc::default(),

@@ -139,6 +139,9 @@ impl Server {
         }
         let endpoint = self.endpoint(listener).ok_or(io::ErrorKind::NotFound)?;
         let socket = Datagrams::beside(&endpoint)?;
+        if let Err(error) = self.config.quality.mark_datagrams(&socket) {
+            warn!("no net.dscp_best_effort or net.buffer_bytes: {error}");
+        }
         self.registry.register(
             &mut SourceFd(&socket.as_raw_fd()),
             DATAGRAMS,

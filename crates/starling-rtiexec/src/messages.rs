@@ -9,7 +9,7 @@ use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecu
 use starling_core::{
     Counters, Exception, ExceptionKind, MergedModules, NAME_BYTES_MAX, PeerId, ProtocolError, Why,
 };
-use starling_net::LinkReader;
+use starling_net::{LinkReader, Method, Unpack};
 use starling_wire::{
     EntryFrames, Foreign, Frame, Hello, PlainFrames, VERSION, Welcome, is_best_effort, is_on_trunk,
     may_bring_modules, may_relay, put_from_executive, put_welcome, read_data, split_frame,
@@ -89,6 +89,7 @@ impl Server {
             let Some((frame, size)) = split else {
                 break;
             };
+            let mut compressed = Method::Off;
             match read_data(frame).filter(|_| known) {
                 None if known && is_on_trunk(frame) => self.trunk_frame(n, frame, now)?,
                 Some(data) => {
@@ -113,7 +114,7 @@ impl Server {
                     self.receivers = receivers;
                 }
                 None => match Frame::decode(frame).map_err(|e| fault(e.to_string()))? {
-                    Frame::Hello(hello) if !known => self.welcome(n, hello)?,
+                    Frame::Hello(hello) if !known => compressed = self.welcome(n, hello)?,
                     _ if !known => return Err(fault("it did not begin with Hello".into())),
                     Frame::Heartbeat => {}
                     Frame::ToExecutive(message) => {
@@ -135,6 +136,10 @@ impl Server {
                 },
             }
             reader.consume(size);
+            let unpack = Unpack::new(compressed);
+            unpack
+                .and_then(|unpack| reader.decompress(unpack))
+                .map_err(|e| fault(e.to_string()))?;
             if let Some(connection) = self.connection(n) {
                 connection.begun = None;
             }
@@ -256,12 +261,21 @@ impl Server {
         }
     }
 
-    fn welcome(&mut self, n: usize, hello: Hello) -> Result<(), Ending> {
+    /// Answers a greeting; how the connection is compressed from now on.
+    fn welcome(&mut self, n: usize, hello: Hello) -> Result<Method, Ending> {
         let about = self.about.clone();
         let frame_bytes_max = self.config.frame_bytes_max as u64;
         let answer = self.answer(n, &hello.challenge);
+        let compression = self.config.compression;
         let Some(connection) = self.connection(n) else {
-            return Ok(());
+            return Ok(Method::Off);
+        };
+        let method = if connection.is_part {
+            // The trunk is compressed, with all that goes on it.
+            Method::Off
+        } else {
+            let wanted = compression.over(connection.writer.stream());
+            wanted.agreed(hello.compression)
         };
         let mut info = hello.info;
         let names = [&info.program, &info.host, &info.version];
@@ -297,17 +311,22 @@ impl Server {
                 refusal: refusal.clone(),
                 frame_bytes_max,
                 answer,
+                compression: method.number(),
             },
         );
         if let Some(refusal) = refusal {
             connection.flush(Instant::now());
             return Err(Ending::Fault(refusal));
         }
+        connection.writer.compress(compression.sender(method));
+        if method != Method::Off {
+            info.path = format!("{}, {method}", info.path);
+        }
         connection.info = Some(info.clone());
         debug!("welcome: {}", connection.name());
         self.mark_dirty(n);
         self.executive.connected(PeerId(n as u64), info);
-        Ok(())
+        Ok(method)
     }
 
     pub(crate) fn control(&mut self, n: usize, message: ToExecutive) -> Result<(), Ending> {

@@ -425,6 +425,9 @@ impl Server {
                     }
                 };
                 let n = self.connections.next();
+                if let Err(error) = self.config.quality.mark(&stream) {
+                    warn!("no net.dscp_reliable or net.buffer_bytes: {error}");
+                }
                 match Connection::new(stream, mio::Token(n), &self.registry, now) {
                     Ok(mut connection) => {
                         connection.listener = i;

@@ -136,6 +136,10 @@ impl Server {
         let mut server = Self::new(config)?;
         let n = server.connections.next();
         let now = Instant::now();
+        let marked = server.config.quality.mark(link.stream());
+        marked.map_err(|e| {
+            format!("the system takes no net.dscp_reliable or net.buffer_bytes: {e}")
+        })?;
         let connection = Connection::over(link, Token(n), &server.registry, now);
         let mut connection = connection.map_err(|e| format!("the trunk can't be watched: {e}"))?;
         connection.info = Some(there);

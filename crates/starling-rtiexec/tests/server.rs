@@ -736,6 +736,7 @@ fn names_have_a_limit() {
     put_hello(
         stranger.link.writer.out(),
         &Hello {
+            compression: 0,
             version: VERSION,
             challenge: Vec::new(),
             info,
@@ -762,6 +763,7 @@ fn a_process_number_told_over_tcp_proves_nothing() {
     put_hello(
         liar.link.writer.out(),
         &Hello {
+            compression: 0,
             version: VERSION,
             challenge: Vec::new(),
             info,

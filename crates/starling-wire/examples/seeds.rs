@@ -249,6 +249,7 @@ fn greeting() -> BoxedStrategy<Vec<u8>> {
                     version,
                     info,
                     challenge,
+                    compression: 1,
                 },
             );
         } else {
@@ -260,6 +261,7 @@ fn greeting() -> BoxedStrategy<Vec<u8>> {
                     refusal,
                     frame_bytes_max,
                     answer,
+                    compression: 1,
                 },
             );
         }

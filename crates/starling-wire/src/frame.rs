@@ -34,6 +34,8 @@ pub struct Hello {
     /// To be answered with what only an rtiexec of the same user can know; empty if that is not
     /// asked.
     pub challenge: Vec<u8>,
+    /// How it wants the connection to be compressed: 0 not, 1 by LZ4, 2 by Zstandard.
+    pub compression: u8,
 }
 
 /// The answer to a Hello.
@@ -49,6 +51,8 @@ pub struct Welcome {
     pub frame_bytes_max: u64,
     /// The answer to the challenge; empty if it has none.
     pub answer: Vec<u8>,
+    /// How the connection is compressed behind these two.
+    pub compression: u8,
 }
 
 /// A decoded frame. Data borrows from the receiver's buffer.
@@ -117,6 +121,7 @@ impl<'a> Frame<'a> {
                     version: Wire::get(&mut from)?,
                     info: Wire::get(&mut from)?,
                     challenge: from.bytes()?.to_vec(),
+                    compression: from.byte()?,
                 })
             }
             WELCOME => {
@@ -127,6 +132,7 @@ impl<'a> Frame<'a> {
                     refusal: Wire::get(&mut from)?,
                     frame_bytes_max: Wire::get(&mut from)?,
                     answer: from.bytes()?.to_vec(),
+                    compression: from.byte()?,
                 })
             }
             HEARTBEAT => Frame::Heartbeat,
@@ -174,6 +180,7 @@ pub fn put_hello(out: &mut Vec<u8>, hello: &Hello) {
         hello.version.put(out);
         hello.info.put(out);
         put_bytes(out, &hello.challenge);
+        hello.compression.put(out);
     });
 }
 
@@ -187,6 +194,7 @@ pub fn put_welcome(out: &mut Vec<u8>, welcome: &Welcome) {
         welcome.refusal.put(out);
         welcome.frame_bytes_max.put(out);
         put_bytes(out, &welcome.answer);
+        welcome.compression.put(out);
     });
 }
 

@@ -206,6 +206,8 @@ pub enum OnLink {
         mark: u64,
         /// Its half of the secret.
         proof: Vec<u8>,
+        /// How it wants the link to be compressed, as in [`crate::Hello`].
+        compression: u8,
     },
     /// All up to there has come.
     Confirm {
@@ -272,7 +274,7 @@ variants! {
         15 Passed { from, frames },
     }
     OnLink "message on a link" {
-        1 Hello { version, mark, proof },
+        1 Hello { version, mark, proof, compression },
         2 Confirm { position },
         3 Group { address, port, secret },
         4 Joined,

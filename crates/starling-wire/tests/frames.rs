@@ -84,13 +84,14 @@ proptest! {
         frame_bytes_max: u64,
         challenge in any_of::<Vec<u8>>(),
         answer in any_of::<Vec<u8>>(),
+        compression: u8,
     ) {
-        let hello = Hello { version, info: info.clone(), challenge };
+        let hello = Hello { version, info: info.clone(), challenge, compression };
         let mut out = Vec::new();
         put_hello(&mut out, &hello);
         refused_when_cut(&out);
         prop_assert_eq!(Frame::decode(body(&out)).unwrap(), Frame::Hello(hello));
-        let welcome = Welcome { version, info, refusal, frame_bytes_max, answer };
+        let welcome = Welcome { version, info, refusal, frame_bytes_max, answer, compression };
         let mut out = Vec::new();
         put_welcome(&mut out, &welcome);
         refused_when_cut(&out);

@@ -148,6 +148,7 @@ fn on_a_link() {
         version: 1,
         mark: 9,
         proof: vec![7; 2],
+        compression: 1,
     };
     let confirm = OnLink::Confirm { position: 300 };
     let group = OnLink::Group {
@@ -161,7 +162,7 @@ fn on_a_link() {
         grouped: true,
     };
     for (said, vector) in [
-        (hello, &[7, 0, 0, 0, 8, 1, 1, 9, 2, 7, 7][..]),
+        (hello, &[8, 0, 0, 0, 8, 1, 1, 9, 2, 7, 7, 1][..]),
         (confirm, &[4, 0, 0, 0, 8, 2, 0xac, 2]),
         (group, &[8, 0, 0, 0, 8, 3, 1, b'a', 7, 2, 1, 2]),
         (OnLink::Joined, &[2, 0, 0, 0, 8, 4]),
@@ -189,11 +190,12 @@ fn hello() {
         version: 1,
         info,
         challenge: b"?!".to_vec(),
+        compression: 2,
     };
     put_hello(&mut out, &hello);
     is(
         &out,
-        b"\x14\0\0\0\x01STRL\x01\xac\x02\x01h\x01p\x030.1\0\x02?!",
+        b"\x15\0\0\0\x01STRL\x01\xac\x02\x01h\x01p\x030.1\0\x02?!\x02",
     );
 }
 

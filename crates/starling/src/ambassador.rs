@@ -479,6 +479,12 @@ fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> 
     let waiter = Waiter::with_alarm().map_err(|e| OpenError::Refused(e.to_string()));
     let (waiter, alarm) = waiter?;
     let whom = reached.whom();
+    let marked = starling_net::Quality::of(settings).mark(&reached.stream);
+    marked.map_err(|e| {
+        OpenError::Refused(format!(
+            "the system takes no net.dscp_reliable or net.buffer_bytes: {e}"
+        ))
+    })?;
     let link = starling_net::Link::new(reached.stream);
     let challenge = reached.challenge.as_ref();
     let links = Links::open(link, challenge, settings, (waiter.waker(), alarm), alone);

@@ -6,7 +6,7 @@
 use crate::link::Link;
 use crate::links::State;
 use starling_core::{DataOut, ProtocolError};
-use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Stream};
+use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Quality, Stream};
 use starling_wire::{
     DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, Secret, StreamPosition, is_best_effort,
     read_data, split_datagram, split_frame,
@@ -195,8 +195,10 @@ pub(crate) fn begin(
     port: u16,
     secret: Secret,
     heartbeat: Duration,
+    quality: Quality,
 ) -> io::Result<(Sending, Receiving)> {
     let socket = Arc::new(Datagrams::along(link.stream(), port)?);
+    quality.mark_datagrams(&socket)?;
     let now = Instant::now();
     let bundling = Bundling {
         bytes: link.datagram_bytes,

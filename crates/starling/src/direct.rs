@@ -10,7 +10,7 @@ use crate::group::{Group, Hearing};
 use crate::window::Window;
 use starling_core::message::{Data, DataBody};
 use starling_core::{DataPath, FederateHandle, Run};
-use starling_net::{Bundle, Bundling, LinkWriter, Stream};
+use starling_net::{Bundle, Bundling, LinkWriter, Records, Stream};
 use starling_wire::{
     DataFrame, LinkRequest, OnLink, is_best_effort, put_link_request, put_on_link,
 };
@@ -110,10 +110,11 @@ impl Direct {
         &mut self,
         (mark, federate): (u64, FederateHandle),
         stream: Arc<Stream>,
+        records: Option<Box<Records>>,
         now: Instant,
     ) {
         let peer = self.peer(mark, federate, now);
-        peer.window = Window::default();
+        peer.window = Window::sent_as(records);
         (peer.stream, peer.over, peer.again) = (Some(stream), None, None);
         (peer.blocked, peer.owed, peer.since) = (false, None, now);
         peer.hearing = Hearing::Unasked;

@@ -1,6 +1,6 @@
 //! Connections that may become links to other federates: where they are taken, and who is at the other end.
 
-use starling_net::{Endpoint, Fill, Listener, Stream, begin_dial, leave_room};
+use starling_net::{Endpoint, Fill, Listener, Method, Stream, begin_dial, leave_room};
 use starling_wire::{OnLink, VERSION, put_on_link, read_on_link, split_frame};
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
@@ -26,6 +26,8 @@ pub(crate) struct Said {
     version: u32,
     pub(crate) mark: u64,
     proof: Vec<u8>,
+    /// How it wants the link to be compressed.
+    pub(crate) compression: u8,
 }
 
 impl Said {
@@ -45,11 +47,12 @@ impl Greeting {
     }
 
     /// Says who this end is.
-    pub(crate) fn say(&mut self, mark: u64, proof: &[u8]) -> Result<(), String> {
+    pub(crate) fn say(&mut self, mark: u64, proof: &[u8], wanted: Method) -> Result<(), String> {
         let hello = OnLink::Hello {
             version: VERSION,
             mark,
             proof: proof.to_vec(),
+            compression: wanted.number(),
         };
         let writer = &mut self.link.writer;
         put_on_link(writer.out(), &hello);
@@ -87,10 +90,12 @@ impl Greeting {
                 version,
                 mark,
                 proof,
+                compression,
             })) => Said {
                 version,
                 mark,
                 proof,
+                compression,
             },
             _ => return Err("what answers there is no federate of Starling".into()),
         };

@@ -5,7 +5,7 @@
 //! were sent is known to who has not got the last of them.
 
 use starling_core::Run;
-use starling_net::{Datagrams, random_secret};
+use starling_net::{Datagrams, Quality, random_secret};
 use starling_wire::{
     DataFrame, DatagramIn, DatagramOut, OnLink, Secret, StreamPosition, split_datagram,
 };
@@ -46,11 +46,14 @@ impl Group {
         at: SocketAddrV4,
         interface: Ipv4Addr,
         bytes: usize,
+        quality: Quality,
         now: Instant,
     ) -> io::Result<Self> {
         let secret = random_secret()?;
+        let socket = Datagrams::to_groups(interface)?;
+        quality.mark_datagrams(&socket)?;
         Ok(Group {
-            socket: Datagrams::to_groups(interface)?,
+            socket,
             secret,
             at,
             out: DatagramOut::new(&secret, bytes, 0),

@@ -1,7 +1,9 @@
 //! Opening a connection: Hello and Welcome. Federates and programs that only ask begin so.
 
 use starling_core::message::PeerInfo;
-use starling_net::{Challenge, Fill, LinkReader, LinkWriter, NOT_OWN, Waiter, Watch};
+use starling_net::{
+    Challenge, Compression, Fill, LinkReader, LinkWriter, NOT_OWN, Unpack, Waiter, Watch,
+};
 use starling_wire::{Hello, VERSION, Welcome, put_hello, read_welcome};
 use std::io;
 use std::time::Instant;
@@ -31,6 +33,7 @@ pub(crate) struct Opening<'a> {
     pub(crate) writer: &'a mut LinkWriter,
     pub(crate) waiter: &'a Waiter,
     pub(crate) deadline: Instant,
+    pub(crate) compression: Compression,
 }
 
 impl Opening<'_> {
@@ -40,20 +43,29 @@ impl Opening<'_> {
         challenge: Option<&Challenge>,
         program: Option<&str>,
     ) -> Result<Welcome, OpenError> {
+        let wanted = self.compression.over(self.writer.stream());
         let hello = Hello {
             version: VERSION,
             info: about_this_process(program),
             challenge: challenge.map_or(&[][..], Challenge::bytes).to_vec(),
+            compression: wanted.number(),
         };
         put_hello(self.writer.out(), &hello);
-        self.wait_for(|inbox| {
+        let welcome = self.wait_for(|inbox| {
             let welcome = read_welcome(inbox)?;
             let is_met = |w: &Welcome| challenge.is_none_or(|c| c.is_met_by(&w.answer));
             match welcome {
                 Some((welcome, _)) if !is_met(&welcome) => Err(NOT_OWN.into()),
                 welcome => Ok(welcome),
             }
-        })
+        })?;
+        let method = wanted.agreed(welcome.compression);
+        let unpack = Unpack::new(method);
+        unpack
+            .and_then(|unpack| self.reader.decompress(unpack))
+            .map_err(|e| OpenError::Refused(e.to_string()))?;
+        self.writer.compress(self.compression.sender(method));
+        Ok(welcome)
     }
 
     /// Writes what waits, and reads until `read` finds in the inbox what it looks for: that, and how

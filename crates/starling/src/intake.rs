@@ -303,9 +303,10 @@ impl State {
         if !self.lrc.is_member() {
             return Ok(None);
         }
+        let quality = self.quality;
         let link = self.lrc.outbox();
         let heartbeat = link.heartbeat();
-        match datagrams::begin(link, port, secret, heartbeat) {
+        match datagrams::begin(link, port, secret, heartbeat, quality) {
             Ok((sending, receiving)) => {
                 link.datagrams = Some(Box::new(sending));
                 Ok(Some(receiving))

@@ -14,7 +14,10 @@ use starling_core::message::{Statistics, ToExecutive};
 use starling_core::{
     Batch, Conflated, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
 };
-use starling_net::{Alarm, Challenge, Endpoint, Fill, LinkReader, Stream, Waiter, Waker, Watch};
+use starling_net::{
+    Alarm, Challenge, Compression, Endpoint, Fill, LinkReader, Quality, Stream, Waiter, Waker,
+    Watch,
+};
 use starling_rid::{
     CALLBACKS_SPIN_US, CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, CONNECT_TIMEOUT_S,
     LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_WITHHELD_BYTES, MULTICAST_GROUP,
@@ -42,6 +45,10 @@ pub(crate) struct State {
     pub(crate) listens: Option<Endpoint>,
     /// What one of them may keep.
     pub(crate) window: usize,
+    /// How it is compressed.
+    pub(crate) compression: Compression,
+    /// What the network is told of packets.
+    pub(crate) quality: Quality,
     /// Whether best-effort data goes to who has such a link by a group, and which, if that was said.
     pub(crate) groups: bool,
     pub(crate) group: Option<SocketAddrV4>,
@@ -138,6 +145,7 @@ impl Links {
             writer: &mut writer,
             waiter: &waiter,
             deadline: now + timeout,
+            compression: Compression::of(settings),
         };
         let welcome = opening.shake_hands(challenge, None)?;
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -174,6 +182,8 @@ impl Links {
             },
             listens: settings.get(TRANSPORT_LISTEN),
             window: size(settings.get(TRANSPORT_RING_BYTES)),
+            compression: Compression::of(settings),
+            quality: Quality::of(settings),
             groups: settings.get(TRANSPORT_BEST_EFFORT) == "multicast",
             group: settings.get(MULTICAST_GROUP).and_then(|group| match group {
                 Endpoint::Tcp { host, port } => Some(SocketAddrV4::new(host.parse().ok()?, port)),
@@ -415,6 +425,9 @@ impl Links {
         let stream_blocked = blocked;
         let blocked = blocked || !full.is_empty();
         let only = |filled| Some((filled, false, Vec::new()));
+        if read.reader.has_more() {
+            return only(read.fill());
+        }
         if !blocked && (read.rings.has_news() || read.peers.has_news()) {
             return only(read.fill_at_times());
         }

@@ -10,7 +10,7 @@ use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
 use crate::links::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
-use starling_net::{Datagrams, Fill, LinkReader, Listener, Stream, Watch, leave_room};
+use starling_net::{Datagrams, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
 use starling_wire::{
     DATAGRAM_BYTES_MAX, LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame,
 };
@@ -94,9 +94,9 @@ enum Stage {
     /// The connection is on its way.
     Dialled(Stream, Instant),
     /// It is to say who it is, after this end has.
-    Greeted(Greeting),
+    Greeted(Box<Greeting>),
     /// There is a link.
-    Linked(LinkReader),
+    Linked(Box<LinkReader>),
 }
 
 /// What is to come of a notice that there is to be a link.
@@ -373,7 +373,7 @@ impl State {
         if std::mem::take(&mut open.knocks) {
             open.admit(now);
         }
-        let own = open.mark;
+        let (own, wanted) = (open.mark, self.compression.method);
         for at in 0..open.peers.len() {
             let peer = &mut open.peers[at];
             let ready = std::mem::take(&mut peer.ready);
@@ -393,9 +393,10 @@ impl State {
                         };
                         let mut greeting = Greeting::new(stream, now);
                         greeting.until = until;
-                        let said = connected.and_then(|()| greeting.say(own, &peer.proofs[0]));
+                        let said =
+                            connected.and_then(|()| greeting.say(own, &peer.proofs[0], wanted));
                         match said {
-                            Ok(()) => peer.stage = Stage::Greeted(greeting),
+                            Ok(()) => peer.stage = Stage::Greeted(Box::new(greeting)),
                             Err(why) => self.fail_link(peer, why, now),
                         }
                     }
@@ -450,18 +451,25 @@ impl State {
         let Stage::Greeted(greeting) = std::mem::replace(&mut peer.stage, Stage::None) else {
             return;
         };
-        let (reader, writer) = greeting.link.split();
+        let said = greeting.said.map_or(0, |said| said.compression);
+        let method = self.compression.method.agreed(said);
+        let (mut reader, writer) = greeting.link.split();
         let stream = writer.stream().clone();
+        let unpack = Unpack::new(method).and_then(|unpack| reader.decompress(unpack));
+        let records = self.compression.sender(method);
         let Some(direct) = &mut self.lrc.outbox().direct else {
             return;
         };
         // Without it, a link that is cut is noticed late.
-        if let Err(error) = stream.break_after(SILENCE) {
+        if let Err(error) = unpack
+            .and_then(|()| stream.break_after(SILENCE))
+            .and_then(|()| self.quality.mark(&stream))
+        {
             direct.fail(peer.mark, peer.federate, error.to_string(), now);
             return;
         }
-        direct.open((peer.mark, peer.federate), stream, now);
-        peer.stage = Stage::Linked(reader);
+        direct.open((peer.mark, peer.federate), stream, records, now);
+        peer.stage = Stage::Linked(Box::new(reader));
         // Data may have come behind the greeting.
         peer.ready = true;
     }
@@ -485,10 +493,14 @@ impl State {
                 open.strangers.push(stranger);
                 continue;
             };
-            if !said.is(peer.mark, &peer.proofs[1]) || stranger.say(own, &peer.proofs[0]).is_err() {
+            if !said.is(peer.mark, &peer.proofs[1])
+                || stranger
+                    .say(own, &peer.proofs[0], self.compression.method)
+                    .is_err()
+            {
                 continue;
             }
-            peer.stage = Stage::Greeted(stranger);
+            peer.stage = Stage::Greeted(Box::new(stranger));
             self.link(peer, now);
         }
     }
@@ -714,7 +726,8 @@ impl State {
         let link = self.lrc.outbox();
         let by = interface(link.stream().local_address());
         let by = by.unwrap_or(Ipv4Addr::LOCALHOST);
-        match Group::new(at, by, link.datagram_bytes, now) {
+        let group = Group::new(at, by, link.datagram_bytes, self.quality, now);
+        match group {
             Ok(group) => {
                 if let Some(direct) = &mut link.direct {
                     direct.send_to(group);
@@ -854,7 +867,8 @@ impl Open {
     fn look_until(&mut self) {
         let strangers = self.strangers.iter().map(|g| g.until);
         let peers = self.peers.iter().filter_map(|peer| match &peer.stage {
-            Stage::Dialled(_, until) | Stage::Greeted(Greeting { until, .. }) => Some(*until),
+            Stage::Dialled(_, until) => Some(*until),
+            Stage::Greeted(greeting) => Some(greeting.until),
             _ => None,
         });
         self.until = strangers.chain(peers).min();

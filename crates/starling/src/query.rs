@@ -2,7 +2,7 @@
 
 use crate::handshake::{OpenError, Opening};
 use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
-use starling_net::{Endpoint, Link, Waiter, dial, find};
+use starling_net::{Compression, Endpoint, Link, Waiter, dial, find};
 use starling_rid::{CONNECT_TIMEOUT_S, Settings};
 use starling_wire::{Frame, put_to_executive, split_frame};
 use std::time::{Duration, Instant};
@@ -36,6 +36,7 @@ pub fn query(settings: &Settings, program: &str, question: &ToExecutive) -> Resu
         writer: &mut writer,
         waiter: &waiter,
         deadline: Instant::now() + timeout + MORE,
+        compression: Compression::default(),
     };
     let asked = opening
         .shake_hands(reach.challenge.as_ref(), Some(program))
@@ -58,7 +59,12 @@ pub fn query(settings: &Settings, program: &str, question: &ToExecutive) -> Resu
 ///
 /// # Errors
 /// None is there, or it refuses: a text that says so.
-pub fn greet(to: &Endpoint, program: &str, timeout: Duration) -> Result<(Link, PeerInfo), String> {
+pub fn greet(
+    to: &Endpoint,
+    program: &str,
+    timeout: Duration,
+    compression: Compression,
+) -> Result<(Link, PeerInfo), String> {
     let whom = format!("rtiexec at {to}");
     let failed = |e: String| format!("{whom} can't be reached: {e}");
     let deadline = Instant::now() + timeout;
@@ -70,6 +76,7 @@ pub fn greet(to: &Endpoint, program: &str, timeout: Duration) -> Result<(Link, P
         writer: &mut link.writer,
         waiter: &waiter,
         deadline,
+        compression,
     };
     match opening.shake_hands(None, Some(program)) {
         Ok(welcome) => Ok((link, welcome.info)),

@@ -4,7 +4,7 @@
 //! Invariants: what stands in it are whole frames, in the order in which they were put; it is written from where
 //! it stands, without a copy; positions count all bytes put so far, from the beginning of the link.
 
-use starling_net::Stream;
+use starling_net::{Records, Stream};
 use starling_wire::split_frame;
 use std::collections::VecDeque;
 use std::io;
@@ -26,9 +26,19 @@ pub(crate) struct Window {
     written: u64,
     end: u64,
     spare: Vec<u8>,
+    /// What is written is compressed.
+    records: Option<Box<Records>>,
 }
 
 impl Window {
+    /// As it is sent compressed, if it is.
+    pub(crate) fn sent_as(records: Option<Box<Records>>) -> Self {
+        Window {
+            records,
+            ..Window::default()
+        }
+    }
+
     /// Where the next frame will stand.
     pub(crate) fn end(&self) -> u64 {
         self.end
@@ -37,7 +47,8 @@ impl Window {
     /// Bytes that wait to be written.
     #[inline]
     pub(crate) fn pending(&self) -> usize {
-        (self.end - self.written) as usize
+        let records = self.records.as_ref().map_or(0, |r| r.pending());
+        (self.end - self.written) as usize + records
     }
 
     /// Bytes that are kept, because they are not confirmed.
@@ -92,15 +103,20 @@ impl Window {
                 self.cursor = (self.cursor.0 + 1, 0);
                 continue;
             }
-            match stream.write_some(rest)? {
-                None => return Ok(false),
-                Some(sent) => {
-                    self.cursor.1 += sent;
-                    self.written += sent as u64;
-                }
+            let taken = match &mut self.records {
+                None => stream.write_some(rest)?.unwrap_or(0),
+                Some(records) => records.write(stream, rest)?.0,
+            };
+            if taken == 0 {
+                return Ok(false);
             }
+            self.cursor.1 += taken;
+            self.written += taken as u64;
         }
-        Ok(true)
+        match &mut self.records {
+            None => Ok(true),
+            Some(records) => Ok(records.finish(stream)?.0),
+        }
     }
 
     /// The reader has all up to there.
@@ -163,6 +179,7 @@ impl Window {
             }
         }
         self.cursor = (0, 0);
+        self.records = None;
         (self.start, self.confirmed, self.written) = (self.end, self.end, self.end);
     }
 }

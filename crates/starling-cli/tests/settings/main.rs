@@ -4,6 +4,7 @@
 
 #[path = "../../../starling-rtiexec/tests/common/mod.rs"]
 mod common;
+mod compressed;
 mod federate;
 #[path = "../numbers/mod.rs"]
 mod numbers;

@@ -764,7 +764,7 @@ impl Executive {
 /// In the path of who comes by a forwarder, between how it reaches that one and how that one is connected.
 pub const BY_FORWARDER: &str = " by forwarder ";
 
-/// Which host a path (`unix`, or `tcp` and the address with the port) comes from. All that comes from
+/// Which host a path (`unix`, or `tcp` and the address with the port, and how it is compressed) comes from. All that comes from
 /// this host itself is one, whatever address of the loopback network it took.
 ///
 /// Who comes by a forwarder comes from where that one is, as far as this process can tell.
@@ -773,6 +773,7 @@ fn origin(path: &str) -> &str {
     let path = path
         .rsplit_once(BY_FORWARDER)
         .map_or(path, |(_, forwarder)| forwarder);
+    let path = path.split_once(", ").map_or(path, |(path, _)| path);
     let address = path.strip_prefix("tcp ").map(str::parse::<SocketAddr>);
     match address {
         Some(Ok(address)) if !address.ip().to_canonical().is_loopback() => {

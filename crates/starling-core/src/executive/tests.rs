@@ -58,6 +58,7 @@ fn one_host_has_many_addresses() {
     // Whatever a forwarder says of where its federates are.
     let by = "tcp 10.0.1.9:5 by forwarder tcp 10.0.1.2:6 by forwarder tcp 10.0.0.7:50312";
     assert_eq!(origin(by), "tcp 10.0.0.7");
+    assert_eq!(origin("tcp 10.0.0.7:50312, lz4"), "tcp 10.0.0.7");
     assert_eq!(origin("tcp [fe80::1]:50312"), "tcp [fe80::1]");
 }
 

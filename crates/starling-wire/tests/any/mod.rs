@@ -398,7 +398,7 @@ enums! {
         Passed { from, frames }
     }
     OnLink {
-        Hello { version, mark, proof },
+        Hello { version, mark, proof, compression },
         Confirm { position },
         Group { address, port, secret },
         Joined,

@@ -81,6 +81,36 @@ fn without_links_data_takes_the_stream() {
     }
 }
 
+/// A link is compressed if both ends want it; what breaks then is relayed as ever.
+#[test]
+fn compressed_links_carry_the_same() {
+    let [lz4, zstd] = ["lz4", "zstd"].map(|m| format!("{DIRECT};compress.method={m}"));
+    let rtiexec = linking();
+    let sender = Member::evoked(&rtiexec, &zstd);
+    let receivers = [DIRECT, &lz4, &zstd].map(|settings| Member::evoked(&rtiexec, settings));
+    let [plain, by_lz4, by_zstd] = &receivers;
+    subscribe(&sender, &[plain, by_lz4, by_zstd]);
+    sender.until_direct(3);
+    for turn in 0..3 {
+        let numbers = turn * 300..(turn + 1) * 300;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in numbers.clone() {
+                    sender.send(number, [1000, 4, 100_000][number as usize % 97 % 3]);
+                    if turn == 2 && number % 100 == 0 {
+                        cut(&sender);
+                    }
+                }
+                sender.rti.evoke_callback(0.0).unwrap();
+            });
+            for receiver in &receivers {
+                let numbers = numbers.clone();
+                scope.spawn(|| receiver.hears_all(numbers));
+            }
+        });
+    }
+}
+
 /// Those that share memory have no link beside it; the others do.
 #[test]
 fn shared_memory_comes_first() {
@@ -381,6 +411,7 @@ fn strangers_get_no_link() {
                 version,
                 mark,
                 proof,
+                compression: 0,
             },
         );
         out
@@ -463,6 +494,7 @@ fn a_peer_that_misbehaves_loses_its_link() {
                     version,
                     mark,
                     proof,
+                    compression: 0,
                 },
             );
         }),
