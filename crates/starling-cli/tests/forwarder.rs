@@ -267,21 +267,38 @@ fn a_restore_gives_back_what_was_passed_on() {
     numbers::are_restored(&rtiexec, "forwarder");
 }
 
-/// One that is stopped holds up those who send to it, and only them, and gets all once it goes on.
+/// One that is stopped holds up those who send to it, with a bounded part of the forwarder's memory, and gets all once it
+/// goes on.
 #[test]
 fn who_is_stopped_behind_a_forwarder_loses_nothing() {
-    let rtiexec = Rtiexec::start("", &[("STARLING_FAULT_TIMEOUT_S", "3600")]);
-    let near = Forwarder::start_by(
-        &[],
-        &rtiexec.address,
-        None,
-        &[("STARLING_FAULT_TIMEOUT_S", "3600")],
-    );
+    let kept = ("STARLING_FAULT_TIMEOUT_S", "3600");
+    let rtiexec = Rtiexec::start("", &[kept]);
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let variables = [
+        kept,
+        ("STARLING_LOG_LEVEL", "warning"),
+        ("STARLING_LOG_FILE", log.to_str().unwrap()),
+    ];
+    let near = Forwarder::start_by(&[], &rtiexec.address, None, &variables);
     let sender = near.federate(&rtiexec, "sender", "sender");
     let [slow, other] = ["slow", "other"].map(|name| near.federate(&rtiexec, "receiver", name));
     rtiexec.until_path("forwarder", 2);
-    for _ in 0..2 {
+    for round in 1..3 {
         slow.signal("-STOP");
+        until("the forwarder says whom it holds up", || {
+            let said = std::fs::read_to_string(&log).unwrap();
+            said.matches("too slowly and holds up").count() == round
+        });
+        let memory = std::fs::read_to_string(format!("/proc/{}/status", near.child.id()));
+        let memory = memory.unwrap();
+        let resident = memory
+            .lines()
+            .find_map(|l| l.strip_prefix("VmRSS:"))
+            .unwrap();
+        let kb: u64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
+        // limits.send_queue_bytes is 4 MiB.
+        assert!(kb < 64 << 10, "{kb} kB");
         slow.signal("-CONT");
         [&slow, &other, &sender]
             .into_iter()
@@ -488,6 +505,31 @@ fn ip(arguments: &str) -> bool {
         .stderr(Stdio::null())
         .status();
     done.is_ok_and(|status| status.success())
+}
+
+/// A cable that is cut closes no connection: both ends of a trunk notice it all the same, federates behind it are told
+/// and resigned, and those on this side go on.
+#[test]
+fn when_the_cable_to_a_site_is_cut_its_federates_are_told_and_the_others_go_on() {
+    let Some(sites) = Sites::new("c") else { return };
+    let soon = [
+        ("STARLING_FAULT_TIMEOUT_S", "1"),
+        ("STARLING_FAULT_HEARTBEAT_S", "0.2"),
+    ];
+    let rtiexec = Rtiexec::start_by(&sites.by(0), Some("10.79.0.1:15160"), "", &soon);
+    let mut forwarder = Forwarder::start_by(&sites.by(1), "10.79.0.1:15160", None, &soon);
+    let to = format!("connect.address={}", forwarder.address);
+    let here =
+        ["both", "receiver"].map(|role| Federate::start_by(&sites.by(0), &rtiexec, role, role, ""));
+    let mut there = ["far", "farther"]
+        .map(|name| Federate::start_by(&sites.by(1), &rtiexec, "both", name, &to));
+    there.iter().chain(&here).for_each(Federate::goes_on);
+    assert!(ip(&format!("-n {} link set cable down", sites.names[0])));
+    there.iter_mut().for_each(ended);
+    let said = forwarder.last_words();
+    assert!(said.contains("nor from its host"), "{said}");
+    rtiexec.until_members(2);
+    here.iter().for_each(Federate::goes_on);
 }
 
 /// What is said between federates of a site stays there, if that is not switched off.

@@ -292,10 +292,11 @@ impl Server {
         }
     }
 
-    /// Whether some member has a session.
+    /// Whether best-effort data may take another way than reliable data, or be dropped: some member has a session, or there
+    /// is a trunk.
     #[inline]
-    pub(crate) fn has_sessions(&self) -> bool {
-        !self.sockets.sessions.is_empty()
+    pub(crate) fn tells_best_effort(&self) -> bool {
+        !self.sockets.sessions.is_empty() || self.trunk_count > 0
     }
 
     /// Best-effort data goes on: by datagram where that is open, else on the receiver's stream. There it has
@@ -315,7 +316,14 @@ impl Server {
             return;
         }
         if to.is_part {
-            return self.forward_to_channel(sender, receiver, frame, now);
+            // Nobody is held for it.
+            if self.is_channel_full(receiver) {
+                if let Some(to) = self.connection(receiver) {
+                    to.best_effort.dropped += 1;
+                }
+                return;
+            }
+            return self.forward_to_channel(None, receiver, frame, now);
         }
         let by_datagram = |s: &Session| s.open && s.outgoing.takes(frame.len());
         if to.session.as_deref().is_some_and(by_datagram) {

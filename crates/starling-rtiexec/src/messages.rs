@@ -98,7 +98,7 @@ impl Server {
                     let taken = self.executive.data(PeerId(n as u64), &data, &mut receivers);
                     self.take_outputs();
                     taken.map_err(|e| Ending::Fault(e.to_string()))?;
-                    let best_effort = self.has_sessions() && is_best_effort(&data);
+                    let best_effort = self.tells_best_effort() && is_best_effort(&data);
                     for PeerId(receiver) in &receivers {
                         let (to, frame) = (*receiver as usize, &reader.inbox()[..size]);
                         if !best_effort {
@@ -107,7 +107,8 @@ impl Server {
                             self.forward_best_effort(Some(n), to, frame, now)
                         }
                     }
-                    self.deliver(Some(n), &reader.inbox()[..size], now);
+                    let holds = (!best_effort).then_some(n);
+                    self.deliver(holds, &reader.inbox()[..size], now);
                     if best_effort {
                         self.note_streamed(n, reader.position() + size as u64);
                     }
@@ -169,8 +170,8 @@ impl Server {
         let inbox = reader.inbox();
         let inbox = &inbox[..inbox.len().min(RUN_BYTES)];
         let mut frames = PlainFrames::new(inbox, self.config.frame_bytes_max);
-        if self.has_sessions() {
-            // Datagrams may take it.
+        if self.tells_best_effort() {
+            // Datagrams may take it, or nobody.
             frames = frames.reliable();
         }
         if frames.is_none() {

@@ -156,6 +156,8 @@ pub struct Server {
     pub(crate) about: PeerInfo,
     /// Bytes of data that were put on streams.
     pub(crate) forwarded: u64,
+    /// How many connections are trunks.
+    pub(crate) trunk_count: usize,
     /// Trunks that the data in hand goes to.
     pub(crate) trunks: Vec<usize>,
     /// Frames on their way from one connection's buffer to another's; kept for its memory.
@@ -234,6 +236,7 @@ impl Server {
                 path: String::new(),
             },
             forwarded: 0,
+            trunk_count: 0,
             trunks: Vec::new(),
             in_hand: Vec::new(),
             upstream: None,

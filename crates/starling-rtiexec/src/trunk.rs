@@ -82,7 +82,9 @@ impl Server {
             ));
         }
         connection.trunk = Some(Box::default());
-        info!("a forwarder: {}", connection.name());
+        let name = connection.name();
+        self.trunk_count += 1;
+        info!("a forwarder: {name}");
         if self.config.passes {
             self.executive.allow_direct_links();
         }
@@ -305,6 +307,18 @@ impl Server {
         }
     }
 
+    /// Whether a channel has no room, or its trunk takes no more.
+    pub(crate) fn is_channel_full(&self, n: usize) -> bool {
+        let connection = self.connections.get(n);
+        let Some((connection, channel)) = connection.and_then(|c| Some((c, c.channel.as_ref()?)))
+        else {
+            return true;
+        };
+        let most = self.config.send_queue_bytes;
+        let trunk = self.connections.get(channel.trunk);
+        connection.is_full(0) || trunk.is_none_or(|trunk| trunk.is_full(most))
+    }
+
     /// Puts data on the trunks of those whom it was forwarded to.
     #[inline]
     pub(crate) fn deliver(&mut self, sender: Option<usize>, frames: &[u8], now: Instant) {
@@ -355,6 +369,7 @@ impl Server {
             };
             self.put_on_trunk(trunk, &said);
         } else if let Some(trunk) = connection.trunk.take() {
+            self.trunk_count -= 1;
             let mut channels: Vec<usize> = trunk.channels.into_values().collect();
             // Whatever order the map has.
             channels.sort_unstable();

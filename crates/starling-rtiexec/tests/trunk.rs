@@ -302,6 +302,50 @@ fn what_waits_for_one_that_does_not_read_is_bounded() {
     }
 }
 
+/// Best-effort data that has no room at a receiver behind a forwarder is dropped and counted; nobody is held for it.
+#[test]
+fn best_effort_data_holds_up_nobody_and_what_is_dropped_is_counted() {
+    const SENT: u32 = 20_000;
+    let narrow = |config: &mut starling_rtiexec::Config| config.window_bytes = FIRST_ROOM;
+    let server = run(narrow);
+    let near = run_forwarder(&server, narrow);
+    let mut sender = Client::founder(&server, "here");
+    let mut slow = Client::member(&near, "here", "slow");
+    slow.subscribe();
+    sender.until_subscribed(&slow);
+    for number in 0..SENT {
+        let before = sender.link.writer.out().len();
+        sender.send(number);
+        // Declared best effort.
+        sender.link.writer.out()[before + 4] |= 8;
+        if number % 100 == 0 {
+            sender.send_all();
+        }
+    }
+    sender.send_all();
+    is_served(&mut sender);
+    assert_eq!(server.state().held, 0);
+    sender.tell(ToExecutive::QueryStatus);
+    let status = sender.until(|m| matches!(m, FromExecutive::Status(_)));
+    let FromExecutive::Status(list) = status else {
+        unreachable!()
+    };
+    let mut federates = list[0].federates.iter();
+    let told = federates.find(|f| f.federate.name == "slow").unwrap();
+    let dropped = u32::try_from(told.best_effort.dropped).unwrap();
+    assert!(dropped > 0, "all of it had room");
+    let mut last = None;
+    for _ in dropped..SENT {
+        let number = slow.next_number();
+        assert!(last.is_none_or(|last| last < number));
+        last = Some(number);
+    }
+    // What is reliable comes behind it, and nothing else.
+    sender.send(SENT);
+    sender.send_all();
+    assert_eq!(slow.next_number(), SENT);
+}
+
 /// Two forwarders, each with half of the federates, each have half of the work, and nobody does it twice.
 #[test]
 fn two_forwarders_share_the_load() {
