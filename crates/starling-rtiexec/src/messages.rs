@@ -55,6 +55,7 @@ impl Server {
                 break;
             };
             let known = connection.info.is_some();
+            let is_trunk = connection.trunk.is_some();
             if !known && let Some(foreign) = Foreign::recognise(reader.inbox()) {
                 connection.writer.out().extend(foreign.answer());
                 connection.flush(now);
@@ -118,6 +119,9 @@ impl Server {
                     Frame::Hello(hello) if !known => compressed = self.welcome(n, hello)?,
                     _ if !known => return Err(fault("it did not begin with Hello".into())),
                     Frame::Heartbeat => {}
+                    _ if is_trunk => {
+                        return Err(fault("what a federate may say, on a trunk".into()));
+                    }
                     Frame::ToExecutive(message) => {
                         self.control(n, message)?;
                         turn.took_request();

@@ -235,6 +235,25 @@ fn more_than_there_is_room_for_ends_the_trunk() {
     }
 }
 
+/// What federates say is said on channels: a forwarder would serve it, and rtiexec have a member with channels.
+#[test]
+fn on_a_trunk_nothing_else_is_said() {
+    let server = run(|_| {});
+    let forwarder = run_forwarder(&server, |_| {});
+    for at in [&server, &forwarder] {
+        for said in [
+            ToExecutive::ListFederations,
+            ToExecutive::Stop { force: true },
+        ] {
+            let mut trunk = Trunk::new(at);
+            trunk.0.tell(said);
+            let why = removed(&mut trunk.0);
+            assert!(why.contains("on a trunk"), "{why}");
+        }
+    }
+    is_served(&mut Client::connect(&forwarder));
+}
+
 /// Why a channel was closed.
 fn closed(trunk: &mut Trunk, of: u64) -> String {
     loop {
