@@ -204,8 +204,7 @@ def commands(study: Study, about: str) -> typer.Typer:
                         f"{title}: {len(tests)} tests, {samples} samples, about {plan.span(took)}"
                     )
             typer.echo(f"all: {every:,} tests, about {plan.span(whole)} with little else to do")
-            _tell_missing(study, file, program, rti_root, found)
-            return OK
+            return _tell_missing(study, file, program, rti_root, found)
 
         raise typer.Exit(guarded(look))
 
@@ -233,8 +232,8 @@ def _clean() -> list[str]:
 def _tell_missing(
     study: Study, file: Path, program: str | None, rti_root: Path | None,
     found: plan.File,
-) -> None:  # fmt: skip
-    """What a run would end with before anything starts."""
+) -> int:  # fmt: skip
+    """What a run would end with before anything starts, and what says little; the exit code."""
     me = identity.Run()
     try:
         base = file.resolve().parent
@@ -245,6 +244,12 @@ def _tell_missing(
     typer.echo("everything it names is here" if not told else "not here yet:")
     for message in told:
         typer.echo(message)
+    specs = [t for s in found.sequence for e in s.execution for t in e.test]
+    cautions = [(spec.place(at), what, do) for spec in specs
+                for at, what, do in study.cautions(spec)]  # fmt: skip
+    for where, what, do in dict.fromkeys(cautions):
+        typer.echo(f"caution: {what}\n  at {where}\n  do: {do}")
+    return USAGE if told else OK
 
 
 def _tell_status(study: Study, directory: Path) -> int:

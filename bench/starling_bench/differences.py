@@ -24,9 +24,16 @@ class Difference:
     other: str
     found: compare.Comparison
     more_is_faster: bool
+    doubt: str = ""  # why the values say little
+
+    @property
+    def different(self) -> bool:
+        return self.found.different and not self.doubt
 
     @property
     def sentence(self) -> str:
+        if self.doubt:
+            return f"{self.one} and {self.other}: {self.doubt}."
         return compare.sentence(self.one, self.other, self.found, self.more_is_faster)
 
 
@@ -84,7 +91,9 @@ def _answers(
         pooled = {name: [v for one in by.values() for v in one] for name, by in values.items()}
         for one, other in combinations([name for name, v in pooled.items() if v], 2):
             found = compare.compare(pooled[one], pooled[other])
-            yield Difference(title, one, other, found, study.more_is_faster(group[0]))
+            of = [study.doubt(s) for s in group if question.name(s) in (one, other)]
+            doubt = next(filter(None, of), "")
+            yield Difference(title, one, other, found, study.more_is_faster(group[0]), doubt)
 
 
 def key_of(s: dict) -> tuple:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]+$")]
 Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -23,6 +23,25 @@ class Strict(BaseModel):
     def model_parametrized_name(cls, params: tuple[type, ...]) -> str:
         """A table has the same name in the schema whatever study fills it."""
         return cls.__name__
+
+
+class Placed(Strict):
+    """A table that knows where it stands in a file, for messages."""
+
+    _places: dict[str, str] = PrivateAttr(default_factory=dict)
+
+    @property
+    def places(self) -> dict[str, str]:
+        """File and line of each field; empty if it is not from a file."""
+        return self._places
+
+    def placed(self, places: dict[str, str]) -> None:
+        """Notes file and line of its fields."""
+        self._places = places
+
+    def place(self, field: str) -> str:
+        """File and line of a field; "" if it is not from a file."""
+        return self._places.get(field, "")
 
 
 def twice(values: list) -> int | None:

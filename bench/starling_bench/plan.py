@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
-from pydantic import Field, PrivateAttr, ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 
 from . import network, topology
 from .errors import USAGE, BenchError
-from .fields import Fault, Faults, Loc, Name, Positive, Seconds, Strict, twice
+from .fields import Fault, Faults, Loc, Name, Placed, Positive, Seconds, Strict, twice
 from .network import Host, Hosts, Layout
 from .rti import ADAPTERS, NamedRti, Rti, adapter_for
 from .study import Study
@@ -53,20 +53,15 @@ class Place(Strict):
 SWITCHES = tuple(Place.model_fields)[list(Place.model_fields).index("pairs") + 1 :]
 
 
-class Spec(Strict):
+class Spec(Placed):
     """A test as written: a field may be a list of values."""
 
     single: ClassVar[type[Strict]]  # a test after expansion
-    _at: str = PrivateAttr("")  # file and line, for messages
 
     @property
     def at(self) -> str:
         """File and line of its table; "" if it is not from a file."""
-        return self._at
-
-    def placed(self, at: str) -> None:
-        """Notes where it stands."""
-        self._at = at
+        return self.place("")
 
     def lists(self) -> dict[str, list]:
         """The values of every field."""
@@ -117,7 +112,7 @@ class Execution(Strict, Generic[Tests]):
         return [test for spec in self.test for test in spec.expand()]
 
 
-class Sequence(Strict, Generic[Tests]):
+class Sequence(Placed, Generic[Tests]):
     """One test sequence."""
 
     name: Name
@@ -502,12 +497,9 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
         file = (File if alone else _Included)[study.spec].model_validate(data)
     except ValidationError as e:
         raise _Reading(study).explain(e, fail, place) from None
-    for loc, rti in _tables(file):
-        rti.placed({field: place((*loc, field)) for field in type(rti).model_fields})
-    for i, sequence in enumerate(file.sequence):
-        for e, execution in enumerate(sequence.execution):
-            for t, spec in enumerate(execution.test):
-                spec.placed(place(("sequence", i, "execution", e, "test", t)))
+    for loc, table in _tables(file):
+        fields = {field: place((*loc, field)) for field in type(table).model_fields}
+        table.placed(fields | {"": place(loc)})
     base = path.resolve().parent
     file = file.model_copy(
         update={
@@ -534,12 +526,16 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     return whole
 
 
-def _tables(file: File) -> Iterator[tuple[Loc, Rti]]:
-    """Every table of an RTI, and where it is."""
+def _tables(file: File) -> Iterator[tuple[Loc, Placed]]:
+    """Every table that a later message may be of, and where it is."""
     yield from ((("rti", i), rti) for i, rti in enumerate(file.rti))
     for i, sequence in enumerate(file.sequence):
+        yield ("sequence", i), sequence
         if isinstance(sequence.rti, Rti):
             yield ("sequence", i, "rti"), sequence.rti
+        for e, execution in enumerate(sequence.execution):
+            for t, test in enumerate(execution.test):
+                yield ("sequence", i, "execution", e, "test", t), test
 
 
 def _absolute(rti: Rti, base: Path) -> Rti:

@@ -61,7 +61,7 @@ figure{margin:0;max-width:640px}figcaption{font-size:13px}
 figure svg{width:100%;height:auto;background:#fff;color:#000}
 pre{background:#8881;padding:1em;overflow-x:auto;font-size:12px}
 td.said{white-space:normal;min-width:4em}td.setting{white-space:normal;overflow-wrap:anywhere}
-.lost{color:#e03131;font-weight:600}
+.lost{color:#e03131;font-weight:600}.doubt{color:#888;font-style:italic}
 @media print{@page{size:A4 landscape;margin:1cm}body{margin:0;font-size:11px}
 .scroll{overflow:visible}table{font-size:7.5px}th,td{padding:.15em .3em}
 figure,tr{break-inside:avoid}details>*{display:block}}
@@ -179,7 +179,7 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
     for title, group in study.families(summaries).items():
         # Pairs of a sample are not independent: they count once. Variables that change together
         # can't be told apart: the first stands for all.
-        group = list({key_of(s): s for s in group}.values())
+        group = list({key_of(s): s for s in group if not study.doubt(s)}.values())
         factors, partitions = {}, set()
         for v in study.variables.differing(group):
             levels = [v.value(s) for s in group]
@@ -250,15 +250,12 @@ def by_rti(
     return text_table((*head, *columns), lines)
 
 
-def fastest(
-    variables: Variables, summaries: list[dict], best: Callable[[list[dict]], tuple[dict, str]]
-) -> str:
+def fastest(variables: Variables, summaries: list[dict], best: Callable[[list[dict]], str]) -> str:
     """Where several RTIs ran the same test: which was best, and how good."""
     lines = []
     for title, group in variables.alike(summaries).items():
         if len({on(s) for s in group}) > 1:
-            one, figure = best(group)
-            lines.append(f"<li>{escape(title)}: {escape(on(one))}, {figure}</li>")
+            lines.append(f"<li>{escape(title)}: {escape(best(group))}</li>")
     return f"<p>Best mean per test:</p><ul>{''.join(lines)}</ul>" if lines else ""
 
 
@@ -272,7 +269,7 @@ def comparison_table(found: list[Difference]) -> str:
         p = "-" if c.p is None else "&lt; 0.001" if c.p < 0.001 else f"{c.p:.3f}"
         told = escape(d.sentence)
         values = (
-            escape(d.test), f"<b>{told}</b>" if c.different else told, f"{c.ratio:.3g}",
+            escape(d.test), f"<b>{told}</b>" if d.different else told, f"{c.ratio:.3g}",
             interval(c.low, c.high, lambda v: f"{v:.3g}"), p, f"{c.effect:+.2f}", escape(c.method),
         )  # fmt: skip
         cells = "".join(f'<td class="t said">{v}</td>' for v in values)
@@ -420,9 +417,20 @@ def legend(axes: plt.Axes, lines: int) -> None:
     axes.legend(fontsize=7 if lines > 6 else 8, ncols=1 + (lines > 10))
 
 
+_HOLLOW = " Hollow: too short to tell."
+
+
+def hollow(axes: plt.Axes, points: list[tuple], index: int) -> None:
+    """Points of a line that say little."""
+    if points:
+        at = zip(*points, strict=True)
+        axes.plot(*at, ls="", ms=5, mfc="white", zorder=3, **style(index))
+
+
 def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high) -> str:
     """A variable along the axis; the last argument gives the three values of a point."""
     figure, axes = plt.subplots()
+    doubt, any_doubted = page.store.study.doubt, False
     for index, (name, points) in enumerate(curve.lines.items()):
         x = [curve.variable.value(s) for s in points]
         raw = all(s.get("adapter") in RAW for s in points)
@@ -432,6 +440,9 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])
         bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
         bars[0].set_gid(f"line-{index}")
+        doubted = [(at, v) for at, v, s in zip(x, y, points, strict=True) if doubt(s)]
+        hollow(axes, doubted, index)
+        any_doubted |= bool(doubted)
     values = sorted({curve.variable.value(s) for p in curve.lines.values() for s in p})
     if min(values) > 0:
         axes.set_xscale("log")
@@ -449,6 +460,8 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
     caption = f"Held: {held}."
     if any(s.get("adapter") in RAW for points in curve.lines.values() for s in points):
         caption += " Broken lines: the raw limit, the same loops without an RTI."
+    if any_doubted:
+        caption += _HOLLOW
     if longest > 3 * highest:
         caption += " Intervals that end at the edge go on beyond it: the table has their ends."
     if curve.left_out:
@@ -518,18 +531,23 @@ def series(
     study = page.store.study
     several = len({r["sequence"] for r in rows}) > 1
     groups: dict[str, list[tuple[int, float]]] = {}
+    doubted: dict[str, list[tuple[int, float]]] = {}
     for i, row in enumerate(rows, 1):
         name = f"{row['sequence']}, {label(row)}" if several else label(row)
         if (value := study.value(row)) is not None:
             groups.setdefault(name, []).append((i, value))
+            if study.doubt(row):
+                doubted.setdefault(name, []).append((i, value))
     if not groups:
         return ""
     figure, axes = plt.subplots()
     for index, (name, points) in enumerate(groups.items()):
         shown = thinned(points, len(rows) / _COLUMNS)
         axes.plot(*zip(*shown, strict=True), ls="", ms=4, label=name, **style(index))
+        hollow(axes, sorted(set(shown) & set(doubted.get(name, ()))), index)
     axes.set(title=title, xlabel="sample, in order of measurement", ylabel=unit)
     axes.yaxis.set_major_formatter(PLAIN)
     axes.set_ylim(bottom=0)
     legend(axes, len(groups))
-    return page.figure(figure, "RTI: " + ", ".join(versions(page.store)))
+    caption = "RTI: " + ", ".join(versions(page.store)) + "."
+    return page.figure(figure, caption + (_HOLLOW if doubted else ""))

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from .errors import USAGE, BenchError
-from .fields import Name, Strict
+from .fields import Name, Placed
 from .identity import VARIABLE, Run
 
 PORT = 15164  # of a server on a host of its own, where any port is free
 
 
-class Rti(Strict):
+class Rti(Placed):
     """The RTI implementation to measure and how to reach it."""
 
     adapter: str = "starling"
@@ -31,20 +31,6 @@ class Rti(Strict):
     server_ready: str = ""
     server_port: Annotated[int, Field(ge=1, le=65535)] | None = None
     bundling_off_env: dict[str, str] = Field(default={})
-    _places: dict[str, str] = PrivateAttr(default_factory=dict)
-
-    @property
-    def places(self) -> dict[str, str]:
-        """File and line of each field, for messages; empty if it is not from a file."""
-        return self._places
-
-    def placed(self, places: dict[str, str]) -> None:
-        """Notes file and line of its fields."""
-        self._places = places
-
-    def place(self, field: str) -> str:
-        """File and line of a field; "" if it is not from a file."""
-        return self._places.get(field, "")
 
 
 class NamedRti(Rti):

@@ -54,6 +54,10 @@ class Study:
         """What is wrong between the fields of a test."""
         yield from ()
 
+    def cautions(self, spec: "Spec") -> Iterator[tuple[str, str, str]]:
+        """What will run, but say little: field, what, what to do."""
+        yield from ()
+
     def classes(self, sequence: "Sequence") -> list[str]:
         """The classes of the FOM that a sequence's tests use, without the root's name."""
         raise NotImplementedError
@@ -87,6 +91,10 @@ class Study:
     def value(self, row: dict) -> float | None:
         """The figure by which samples are compared; None: it has none."""
         raise NotImplementedError
+
+    def doubt(self, of: dict) -> str:
+        """Why the value of a row or a summary says little; "": nothing speaks against it."""
+        return ""
 
     def more_is_faster(self, s: dict) -> bool:
         """Whether a larger one is better in this test."""

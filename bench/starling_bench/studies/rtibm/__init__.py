@@ -22,6 +22,8 @@ class Rtibm(Study):
     questions = rows.QUESTIONS
 
     faults = staticmethod(fields.faults)
+    cautions = staticmethod(fields.cautions)
+    doubt = staticmethod(rows.doubt)
     classes = staticmethod(fields.classes)
     seconds = staticmethod(fields.seconds)
     memory = staticmethod(fields.memory)

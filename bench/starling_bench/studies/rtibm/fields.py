@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Annotated, Literal
 
@@ -121,6 +122,21 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
             (*at, "types") if "types" in test.model_fields_set else at,
             f"{len(pairs)} pairs of {types} types need {needed} classes; the FOM has {there}",
             "take fewer pairs or types" + (', or transport_by = "service"' if by_class else ""),
+        )
+
+
+# So many updates last longer than rows.SPAN_MIN_S at a million a second, which the fastest come near.
+_UPDATES_MIN = 10_000
+
+
+def cautions(test: Spec) -> Iterator[tuple[str, str, str]]:
+    """What will run, but say little."""
+    fields = test.lists()
+    if {"OWOT", "OWIT"} & set(fields["kind"]) and (few := min(fields["updates"])) < _UPDATES_MIN:
+        yield (
+            "updates",
+            f"{few:,} updates one way may be over too soon to tell a rate",
+            f"take {_UPDATES_MIN:,} or more",
         )
 
 

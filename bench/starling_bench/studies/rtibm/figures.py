@@ -64,16 +64,21 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
     reliable = sum(s["lost"] for s in summaries if s["transport"] == "reliable")
     text = f"{len(summaries)} tests, {sent:,} messages sent, {lost:,} lost"
     text += f", {reliable:,} of them reliable." if lost else "."
+    doubted = [said for s in summaries if (said := rows.doubt(s))]
+    if doubted:
+        text += f" The rates of {len(doubted)} are {doubted[0]}."
     return report.verdict(store, text, bad=reliable > 0)
 
 
-def _best(group: list[dict]) -> tuple[dict, str]:
+def _best(group: list[dict]) -> str:
     """Of tests that are alike the one with the best mean, and that."""
     if all(s["rtt_ms"] for s in group):
         best = min(group, key=lambda s: s["rtt_ms"]["mean"])
-        return best, f"{ms(best['rtt_ms']['mean'])} ms"
+        return f"{on(best)}, {ms(best['rtt_ms']['mean'])} ms"
+    if said := next(filter(None, map(rows.doubt, group)), ""):
+        return said
     best = max(group, key=lambda s: s["rate_hz"]["mean"])
-    return best, f"{best['rate_hz']['mean']:,.0f} updates/s"
+    return f"{on(best)}, {best['rate_hz']['mean']:,.0f} updates/s"
 
 
 def _counts(s: dict) -> list[str]:
@@ -102,15 +107,23 @@ def latency_table(summaries: list[dict]) -> str:
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    head = [*_COUNTS, "updates/s", "95 % interval", "MB/s", "sd", "min", "max"]
-    rows = []
+    head = [*_COUNTS, "updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks"]
+    lines = []
     for s in summaries:
         r = s["rate_hz"]
-        rows.append(
-            [*_counts(s), f"<b>{r['mean']:,.0f}</b>", interval(r["low"], r["high"], whole),
-             f"{s['mb_per_s']['mean']:,.1f}", *[whole(r[k]) for k in ("sd", "min", "max")]]
-        )  # fmt: skip
-    return report.with_setup(VARIABLES, summaries, head, rows)
+        figures = [
+            f"<b>{r['mean']:,.0f}</b>", interval(r["low"], r["high"], whole),
+            f"{s['mb_per_s']['mean']:,.1f}", *[whole(r[k]) for k in ("sd", "min", "max")],
+            whole(s["callbacks_hz"]),
+        ]  # fmt: skip
+        if said := rows.doubt(s):
+            figures[0] = f"{r['mean']:,.0f} ?"
+            figures = [f'<span class="doubt" title="{escape(said)}">{f}</span>' for f in figures]
+        lines.append([*_counts(s), *figures])
+    table = report.with_setup(VARIABLES, summaries, head, lines)
+    if said := next(filter(None, map(rows.doubt, summaries)), ""):
+        table += f'<p class="doubt">? {escape(said)}.</p>'
+    return table
 
 
 def _band(key: str, *names: str) -> Callable[[dict], tuple]:

@@ -102,7 +102,40 @@ def families(summaries: list[dict]) -> dict[str, list[dict]]:
 
 def value(row: dict) -> float | None:
     """The figure by which samples are compared."""
-    return row["rtt_mean_ms"] if latency(row) else row["rate_hz"]
+    return row["rtt_mean_ms"] if latency(row) else rate(row)
+
+
+# A delay of a scheduler's turn, a few ms, must be a small part of a sample that is to tell a rate.
+SPAN_MIN_S = 0.01
+
+
+def rate(row: dict) -> float:
+    """Per second, over the longer of sending and receiving: a receiver that was not scheduled
+    meanwhile drains what has gathered faster than anybody sent it."""
+    sending, receiving = row.get("send_s") or 0, row.get("receive_s") or 0
+    if latency(row) or sending <= receiving:
+        return row["rate_hz"]
+    return row["received"] / sending
+
+
+def _megabytes(row: dict) -> float:
+    """Per second, at `rate`."""
+    found = rate(row)
+    own = row["rate_hz"] == found
+    return row["mb_per_s"] if own else found * row["bytes"] * row["buffers"] * 1e-6
+
+
+def _short(row: dict) -> bool:
+    """It was over too soon to tell a rate."""
+    spans = [row.get(key) for key in ("send_s", "receive_s")]
+    return not latency(row) and None not in spans and max(spans) < SPAN_MIN_S
+
+
+def doubt(of: dict) -> str:
+    """Why a row's or a summary's rate says little; "" if nothing speaks against it."""
+    if not (of["short"] if "short" in of else _short(of)):
+        return ""
+    return f"too short to tell (below {SPAN_MIN_S * 1e3:.0f} ms a sample): take more updates"
 
 
 def figures(store: Store, row: dict, trips: dict[int, np.ndarray]) -> dict:
@@ -137,8 +170,10 @@ def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: flo
     for key in ("sent", "received", "lost", "late", "doubled", "came_reliably", "heartbeats",
                 "unrecorded"):  # fmt: skip
         out[key] = sum(row.get(key) or 0 for row in rows)
-    out["rate_hz"] = asdict(stats.spread([row["rate_hz"] for row in rows]))
-    out["mb_per_s"] = asdict(stats.spread([row["mb_per_s"] for row in rows]))
+    out["short"] = sum(map(_short, rows))
+    out["rate_hz"] = asdict(stats.spread([rate(row) for row in rows]))
+    out["callbacks_hz"] = stats.spread([row["rate_hz"] for row in rows]).mean
+    out["mb_per_s"] = asdict(stats.spread([_megabytes(row) for row in rows]))
     found = stats.latency(round_trips, tolerance_ms)
     out["rtt_ms"] = asdict(found) if found else None
     return out

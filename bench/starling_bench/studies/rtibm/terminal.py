@@ -4,12 +4,14 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .rows import VARIABLES, label, latency
+from .rows import VARIABLES, doubt, label, latency, rate
 
 
 def progress(row: dict) -> str:
     """A sample in a few words."""
-    figure = f"{row['rate_hz']:,.0f} Hz"
+    figure = f"{rate(row):,.0f} Hz"
+    if said := doubt(row):
+        figure += f", {said}"
     if row["rtt_mean_ms"] is not None:
         figure = f"{row['rtt_mean_ms']:.4f} ms, {figure}"
     return f"({label(row)} {row['bytes']} B), sample {row['sample']}: {figure}"
@@ -40,6 +42,10 @@ def tables(console: Console, summaries: list[dict]) -> None:
                 cells = ["-"] * len(figures)
             else:
                 cells = [f"{s['rate_hz']['mean']:,.0f}", f"{s['mb_per_s']['mean']:,.1f}"]
+                if doubt(s):
+                    cells = [f"{cell} ?" for cell in cells]
             table.add_row(*setup.values(), *cells, f"{s['sent']:,}", f"{s['received']:,}",
                           f"{s['lost']:,}")  # fmt: skip
         console.print(table)
+        if said := next(filter(None, map(doubt, rows)), ""):
+            console.print(f"? {said}", highlight=False)

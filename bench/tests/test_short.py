@@ -1,0 +1,87 @@
+"""Samples that were over too soon to tell a rate: what can't be is no headline."""
+
+import pytest
+from runs import FOM, text
+
+from starling_bench import plan
+from starling_bench.differences import differences
+from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY, figures, rows
+
+
+def sample(rti: str, number: int, send_s: float, receive_s: float, received: int = 2000) -> dict:
+    """A sample of 8 bytes one way."""
+    rate = (received - 1) / receive_s
+    return dict.fromkeys(rows.COLUMNS.names, 0) | {
+        "sequence": rti, "execution": "e", "test": 1, "kind": "OWOT", "transport": "reliable",
+        "loop": 1, "types": 1, "instances": 1, "buffers": 1, "bytes": 8, "updates": received,
+        "pair": 1, "sender": "m", "receiver": "s", "sample": number, "sent": received,
+        "received": received, "send_s": send_s, "receive_s": receive_s, "rate_hz": rate,
+        "mb_per_s": rate * 8e-6, "others_cpu": None,
+    }  # fmt: skip
+
+
+def run(tmp_path, tcp: tuple[float, float], starling: tuple[float, float], received: int) -> Store:
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    for rti, spans in (("tcp", tcp), ("starling", starling)):
+        store.begin(rti, "e", adapter=rti, tests={"1": {"samples": 5}}, pairs=1, state="done")
+        for n in range(1, 6):
+            near = [s * (1 + n / 100) for s in spans]
+            store.rows.append(sample(rti, n, *near, received))
+    return store
+
+
+def test_a_receiver_that_drains_a_buffer_is_as_fast_as_it_was_sent_to():
+    drained = sample("tcp", 1, 1.1e-3, 1.2e-5)
+    assert drained["rate_hz"] > 1e8
+    assert rows.value(drained) == pytest.approx(2000 / 1.1e-3)
+    found = rows.summarize([drained], [], 0.1)
+    assert found["rate_hz"]["mean"] == pytest.approx(1.82e6, rel=0.01)
+    assert found["mb_per_s"]["mean"] == pytest.approx(1.82e6 * 8e-6, rel=0.01)
+    assert found["callbacks_hz"] == drained["rate_hz"]
+    # Where receiving took longer the published rate is the one.
+    slow = sample("tcp", 1, 0.4, 0.5, 100_000)
+    assert rows.value(slow) == slow["rate_hz"] and not rows.doubt(slow)
+
+
+def test_short_samples_are_doubtful_wherever_they_are_told(tmp_path):
+    store = run(tmp_path, (1.1e-3, 1.2e-5), (6e-3, 7e-3), 2000)
+    summaries = store.summaries()
+    assert [s["short"] for s in summaries] == [5, 5]
+    (found,) = differences(STUDY, store.rows, summaries)
+    assert not found.different and found.sentence == (
+        "tcp and starling: too short to tell (below 10 ms a sample): take more updates."
+    )
+    figures.write(store, summaries)
+    page = (tmp_path / "out" / "report.html").read_text()
+    verdict = page[page.index('class="verdict') : page.index("Best mean")]
+    assert "The rates of 2 are too short to tell" in verdict
+    best = page[page.index("Best mean") : page.index("<h2>")]
+    assert "updates/s" not in best and "too short to tell" in best
+    assert page.count('class="doubt"') >= 2 * 7 and "Hollow: too short to tell." in page
+    assert " times faster" not in page
+
+
+def test_long_samples_are_told_as_they_are(tmp_path):
+    store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
+    (found,) = differences(STUDY, store.rows, store.summaries())
+    assert found.different and found.sentence.startswith("starling is ")
+    figures.write(store, store.summaries())
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "too short to tell" not in page and 'class="doubt"' not in page
+
+
+@pytest.mark.parametrize(("updates", "kind", "few"), [
+    ("updates = 2000", "OWOT", True), ("updates = [10000, 2000]", "OWIT", True), ("", "OWOT", True),
+    ("updates = 10000", "OWOT", False), ("updates = 2000", "RTOL", False),
+])  # fmt: skip
+def test_check_is_cautious_where_updates_are_few(tmp_path, updates, kind, few):
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text(f'kind = "{kind}"\n{updates}', FOM, rti='adapter = "tcp"'))
+    (spec,) = (t for s in plan.load(file, STUDY).sequence for e in s.execution for t in e.test)
+    found = list(STUDY.cautions(spec))
+    assert bool(found) == few
+    if few:
+        line = next(n for n, text in enumerate(file.read_text().splitlines(), 1)
+                    if text == (updates or "[[sequence.execution.test]]"))  # fmt: skip
+        assert spec.place(found[0][0]) == f"{file}:{line}"
