@@ -104,10 +104,14 @@ def commands(study: Study, about: str) -> typer.Typer:
         from raw values."""
 
         def renew() -> int:
-            store = Store.load(directory, study)
-            store.recompute()
-            store.pack()
-            _conclude(store, console_for())
+            # While another conducts it, its manager's files stay as they are.
+            store = Store.load(directory, study, claim=not identity.holder(directory))
+            try:
+                store.recompute()
+                store.pack()
+                _conclude(store, console_for())
+            finally:
+                store.close()
             return OK
 
         raise typer.Exit(guarded(renew))
@@ -274,8 +278,9 @@ def _tell_status(study: Study, directory: Path) -> int:
         typer.echo(f"{sequence}/{execution}: {state}, {done} of {tests} tests, "
                    f"{samples} samples{said}")  # fmt: skip
     whole = sum(planned.values())
-    going = "a manager conducts it" if identity.conducted(run["id"]) else "no manager conducts it"
-    if finished < whole and not identity.conducted(run["id"]):
+    manager = identity.holder(directory)
+    going = f"process {manager.pid} conducts it" if manager else "no manager conducts it"
+    if finished < whole and not manager:
         going += f"; {study.manager} resume {directory} goes on with it"
     typer.echo(f"{finished} of {whole} tests are done; {going}")
     if store.rows:
@@ -356,10 +361,14 @@ class _Doing:
             for sequence in self.sequences.sequence:
                 self.conductor.check(sequence)
             self.store = self._taken_up() if self.resume else self._begun(me)
-            self.store.run["id"] = me.id
-            self.store.note(self.notes)
-            self.store.reports = self.report
-            return asyncio.run(self._all())
+            try:
+                self.store.run["id"] = me.id
+                self.store.note(self.notes)
+                self.store.reports = self.report
+                return asyncio.run(self._all())
+            finally:
+                with contextlib.suppress(OSError):
+                    self.store.close()
         finally:
             me.end()
 
@@ -380,7 +389,7 @@ class _Doing:
     def _taken_up(self) -> Store:
         if self.out is None:
             raise BenchError("STL-OUT-003", "--resume needs --out", exit_code=USAGE)
-        store = Store.load(self.out, self.study)
+        store = Store.load(self.out, self.study, claim=True)
         if store.run["tsf_text"] != self.file.read_text(encoding="utf-8"):
             raise BenchError(
                 "STL-OUT-004",
@@ -440,8 +449,6 @@ class _Doing:
         except OSError as e:
             errors.append(cannot("write results", e))
             _complain(errors[-1])
-        with contextlib.suppress(OSError):
-            store.close()
         if errors:
             return errors[0].exit_code
         return _shortfall(store, summaries)

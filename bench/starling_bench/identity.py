@@ -6,6 +6,7 @@ while it is up.
 """
 
 import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -18,8 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .errors import USAGE, BenchError
+
 SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
+CLAIM = "manager.lock"  # in a run's directory
 HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has or left processes
 _PREFIX = "starling-bench-"
 _DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
@@ -51,12 +55,45 @@ class Manager:
         return started(self.pid) == self.start
 
 
-def conducted(run_id: str) -> bool:
-    """The manager that gave a run this id lives."""
-    with contextlib.suppress(ValueError):
-        pid, start, _ = run_id.split(":")
-        return Manager(int(pid), start).alive
-    return False
+def holder(directory: Path) -> Manager | None:
+    """The process that has claimed a run's directory and lives."""
+    with contextlib.suppress(OSError, ValueError):
+        pid, start = (directory / CLAIM).read_text(encoding="utf-8").split(":")
+        if (found := Manager(int(pid), start)).alive:
+            return found
+    return None
+
+
+class Claim:
+    """A run's directory for this process alone, until it ends or dies: the lock is the kernel's,
+    the file says whose it is. BenchError if another process has it."""
+
+    def __init__(self, directory: Path) -> None:
+        path = directory / CLAIM
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(self._fd)
+            other = holder(directory)
+            raise BenchError(
+                "STL-OUT-006",
+                f"process {other.pid} conducts this run"
+                if other
+                else "another process conducts this run",
+                str(directory),
+                "let it end, or end it (SIGINT keeps its results); `status` says how far it is",
+                USAGE,
+            ) from None
+        os.ftruncate(self._fd, 0)
+        os.pwrite(self._fd, f"{os.getpid()}:{started(os.getpid())}".encode(), 0)
+
+    def end(self) -> None:
+        """Another process may have it. The file stays: who opened it sees the same lock."""
+        if self._fd >= 0:
+            os.ftruncate(self._fd, 0)
+            os.close(self._fd)
+            self._fd = -1
 
 
 class Run:

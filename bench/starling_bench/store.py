@@ -58,6 +58,7 @@ class Store:
         self.directory, self.study, self.run, self.rows = directory, study, run, rows
         self.reports = True  # a report is wanted, too, where summaries are renewed
         self._csv = None
+        self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
 
     @classmethod
@@ -65,28 +66,26 @@ class Store:
         """A new run; a directory that holds anything is refused, results are never overwritten."""
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            if any(directory.iterdir()):
-                raise BenchError(
-                    "STL-OUT-002",
-                    "there are results already" if (directory / "run.json").exists()
-                    else "the directory is not empty",
-                    str(directory),
-                    "give another --out, or --resume to go on with that run",
-                    USAGE,
-                )  # fmt: skip
+            _empty(directory)
+            claim = identity.Claim(directory)
+            _empty(directory)  # what another has written until now
         except OSError as e:
             raise cannot("write results", e, directory) from None
         started = datetime.now(UTC).isoformat(timespec="seconds")
         run = {"study": study.name, "started": started, **run, "machine": machine()}
         store = cls(directory, study, run | {"executions": []}, [])
+        store._claim = claim
         store._open()
         store.save_run()
         return store
 
     @classmethod
-    def load(cls, directory: Path, study: Study) -> "Store":
-        """A run that was begun, to be read."""
+    def load(cls, directory: Path, study: Study, claim: bool = False) -> "Store":
+        """A run that was begun, to be read; with `claim` to be written, too."""
+        claimed = None
         try:
+            if claim and (directory / "run.json").is_file():
+                claimed = identity.Claim(directory)
             run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
             path = directory / study.table
             # A killed manager may leave half a line.
@@ -105,7 +104,9 @@ class Store:
                 f"starling-bench {of} can read it", USAGE,
             )  # fmt: skip
         rows = [_typed(row, study) for row in csv.DictReader(text.splitlines())]
-        return cls(directory, study, run, [row for row in rows if row is not None])
+        store = cls(directory, study, run, [row for row in rows if row is not None])
+        store._claim = claimed
+        return store
 
     def resume(self) -> None:
         """Goes on with a run that was read: what a test had not finished is dropped."""
@@ -131,8 +132,13 @@ class Store:
             raise cannot("write results", e, path) from None
 
     def close(self) -> None:
-        if self._csv:
-            self._csv.close()
+        """Nothing is written any more, but by others."""
+        try:
+            if self._csv:
+                self._csv.close()
+        finally:
+            if self._claim:
+                self._claim.end()
 
     # ---- executions
 
@@ -273,7 +279,7 @@ class Store:
     def pack(self) -> None:
         """Round trips that a dead manager left as they were written become tables; where nothing
         can be written they stay."""
-        if identity.conducted(self.run["id"]):
+        if self._others():
             return
         for e in self.run["executions"]:
             with contextlib.suppress(BenchError):
@@ -301,7 +307,13 @@ class Store:
         except OSError as e:
             raise cannot("write results", e, path) from None
 
+    def _others(self) -> bool:
+        """Another process conducts the run."""
+        return self._claim is None and identity.holder(self.directory) is not None
+
     def save_run(self) -> None:
+        if self._others():
+            return
         self.write("run.json", json.dumps(self.run, indent=1) + "\n")
 
     def renew(self) -> None:
@@ -326,6 +338,17 @@ class Store:
         writer.writerows(flat)
         self.write("summary.csv", out.getvalue())
         return summaries
+
+
+def _empty(directory: Path) -> None:
+    """BenchError if a directory holds anything: results are never overwritten."""
+    if not any(path.name != identity.CLAIM for path in directory.iterdir()):
+        return
+    begun = (directory / "run.json").exists()
+    raise BenchError(
+        "STL-OUT-002", "there are results already" if begun else "the directory is not empty",
+        str(directory), "give another --out, or --resume to go on with that run", USAGE,
+    )  # fmt: skip
 
 
 def _lines(summaries: list[dict]) -> str:

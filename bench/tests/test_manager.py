@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import conduct, follow, identity, plan
+from starling_bench import commands, conduct, follow, identity, idle, plan
 from starling_bench.errors import BenchError
 from starling_bench.rti import Adapter
 from starling_bench.store import Store
@@ -450,7 +450,7 @@ def test_status_says_how_far_a_run_is(tmp_path):
     wait_for(lambda: (tmp_path / "out" / "results.csv").exists() and len(rows(tmp_path)) == 3)
     going, count, last = status(tmp_path)
     assert going == "s/one: running, 1 of 2 tests, 3 samples"
-    assert count == "1 of 2 tests are done; a manager conducts it"
+    assert count == f"1 of 2 tests are done; process {manager.pid} conducts it"
     assert last.startswith("last: (RTOL reliable 8 B), sample 3: ")
     manager.kill()
     manager.communicate(timeout=LIMIT_S)
@@ -517,6 +517,61 @@ def test_without_a_terminal_there_are_lines_of_progress(tmp_path):
     assert re.search(r" ms, \d+ Hz; \d+ s left$", line.rstrip()), line
     manager.send_signal(signal.SIGTERM)
     manager.communicate(timeout=LIMIT_S)
+
+
+def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
+    """Also while it waits for idle CPUs: a second one is refused, and changes nothing."""
+    manager = start(tmp_path, sequence("hangs", test=SMALL))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    manager.kill()
+    manager.communicate(timeout=LIMIT_S)
+    out = tmp_path / "out"
+    before = (out / "results.csv").read_bytes(), (out / "run.json").read_bytes()
+    # It is at the idle wait, or before, for as long as it is stopped.
+    code = "from starling_bench import store, identity; from starling_bench.studies.rtibm import *"
+    code += "; import pathlib; s = store.Store.load(pathlib.Path('out'), STUDY, claim=True)"
+    code += "; print('claimed', flush=True); input()"
+    first = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=tmp_path, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert first.stdout.readline() == "claimed\n"
+    assert status(tmp_path)[1].endswith(f"; process {first.pid} conducts it")
+    me = [sys.executable, "-m", "starling_bench.studies.rtibm"]
+    again = [*me, "resume", "out", "--idle-wait-s", "0"]
+    done = subprocess.run(again, cwd=tmp_path, text=True, capture_output=True)
+    assert done.returncode == 2
+    assert f"STL-OUT-006: process {first.pid} conducts this run\n  at out" in done.stderr
+    # A report of what is known leaves alone what the manager writes.
+    subprocess.run([*me, "report", "out"], cwd=tmp_path, check=True, capture_output=True)
+    assert ((out / "results.csv").read_bytes(), (out / "run.json").read_bytes()) == before
+    # The lock dies with its process.
+    first.kill()
+    first.communicate(timeout=LIMIT_S)
+    assert "; no manager conducts it" in status(tmp_path)[1]
+    (out / "s" / "one" / "cured").touch()
+    done = subprocess.run(again, cwd=tmp_path, text=True, capture_output=True, timeout=LIMIT_S)
+    assert (done.returncode, done.stderr, len(rows(tmp_path))) == (0, "", 6)
+
+
+def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, monkeypatch):
+    manager = start(tmp_path, sequence("hangs", test=SMALL))
+    wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
+    manager.kill()
+    manager.communicate(timeout=LIMIT_S)
+    seen = []
+
+    async def wait(*_: object) -> bool:
+        seen.append(identity.holder(tmp_path / "out").pid)
+        raise BenchError("STL-TST-001", "seen")
+
+    monkeypatch.setattr(idle, "wait", wait)
+    with pytest.raises(BenchError, match="seen"):
+        commands._Doing(
+            STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", None, None, True, 10.0, 60, True, 1.0
+        ).run()
+    assert seen == [os.getpid()]
+    assert identity.holder(tmp_path / "out") is None
 
 
 def test_a_missing_directory_is_told_as_such(tmp_path):

@@ -125,7 +125,7 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         )
 
 
-# So many updates last longer than rows.SPAN_MIN_S at a million a second, which the fastest come near.
+# At a million a second, which the fastest come near, they last as long as rows.SPAN_MIN_S.
 _UPDATES_MIN = 10_000
 
 
