@@ -574,6 +574,7 @@ impl Server {
         turn: &mut Turn,
         now: Instant,
     ) -> Result<(), Ending> {
+        let is_forwarder = self.upstream.is_some();
         for fills in 0.. {
             self.frames(n, reader, turn, now)?;
             if fills > 0 {
@@ -602,7 +603,8 @@ impl Server {
                     }
                     continue;
                 }
-                Ok(Fill::Bytes(_)) => connection.readable = connection.closing,
+                // Of a forwarder descriptors are not wanted, but with them a read ends, whatever else there is.
+                Ok(Fill::Bytes(_)) => connection.readable = connection.closing || is_forwarder,
                 Ok(Fill::More(_)) => {}
                 Err(error)
                     if matches!(
