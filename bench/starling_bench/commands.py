@@ -138,7 +138,12 @@ def commands(study: Study, about: str) -> typer.Typer:
         surface: Annotated[
             bool, typer.Option("--surface", help="Response surface: central composite, faces.")
         ] = False,
-        centres: Annotated[int, typer.Option(min=0, help="Centre points in each block.")] = 3,
+        centres: Annotated[
+            int,
+            typer.Option(
+                min=0, help="Centre points in each block, at each level without a middle."
+            ),
+        ] = 3,
         blocks: Annotated[int, typer.Option(min=1, help="Blocks in time.")] = 2,
         seed: Annotated[int | None, typer.Option(help="Of every order.")] = None,
     ) -> None:
@@ -163,8 +168,9 @@ def commands(study: Study, about: str) -> typer.Typer:
             else:
                 points, kind = designs.full_factorial(factors), "full factorial"
             kind += f", {len(points)} runs in each block, seed {drawn}"
-            centre = {f.name: f.centre for f in factors}
-            ordered = list(designs.in_blocks(points, centre, centres, blocks, drawn))
+            if without := [f.name for f in factors if centres and len(f.centre) > 1]:
+                kind += f", {centres} centre points at each level of {' and '.join(without)}"
+            ordered = list(designs.in_blocks(points, factors, centres, blocks, drawn))
             designs.write(study, base, out, ordered, held, kind)
             count = sum(len(block) for block in ordered)
             typer.echo(f"{out}: {count} tests in {blocks} blocks; {kind}")
@@ -291,6 +297,9 @@ def _tell_status(study: Study, directory: Path) -> int:
 def _compare(study: Study, one: Path, other: Path) -> int:
     from .differences import between_runs  # the libraries for statistics take a second to load
 
+    if one.resolve() == other.resolve():
+        what, do = "both are the same run", "give the directories of two runs"
+        raise BenchError("STL-CMP-002", what, str(one), do, USAGE)
     runs = {}
     for directory in (one, other):
         store = Store.load(directory, study)
@@ -375,7 +384,14 @@ class _Doing:
     def _begun(self, me: identity.Run) -> Store:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
         name = self.file.name.removesuffix(".toml").removesuffix(".tsf")
-        notes = [adapter_for(s.rti, "").note for s in self.sequences.sequence]
+        # Notes of adapters are on best effort.
+        notes = [
+            adapter_for(s.rti, "").note
+            for s in self.sequences.sequence
+            if any(
+                "best_effort" in t.lists().get("transport", []) for e in s.execution for t in e.test
+            )
+        ]
         given = {
             "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
             "tsf_text": self.file.read_text(encoding="utf-8"), self.study.program: self.program,

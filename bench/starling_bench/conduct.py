@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import difflib
 import functools
 import os
 import shutil
@@ -79,9 +80,11 @@ class Conductor:
         path = self.base / sequence.fom
         title = f"the FOM of sequence '{sequence.name}'"
         if not path.is_file():
-            raise BenchError(
-                "STL-FOM-001", f"{title} is missing", str(path), "correct the field 'fom'", USAGE
-            )
+            there = [other.name for other in path.parent.glob("*.xml")]
+            near = difflib.get_close_matches(path.name, there, n=1)
+            do = f"did you mean '{near[0]}'?" if near else "correct the field 'fom'"
+            where = sequence.place("fom")
+            raise BenchError("STL-FOM-001", f"{title} is missing: {path}", where, do, USAGE)
         try:
             root = ElementTree.parse(path).getroot()
         except OSError as e:

@@ -5,6 +5,7 @@ the centre point several times, so that drift shows. The runs replace the execut
 says all else.
 """
 
+import contextlib
 import functools
 import itertools
 import operator
@@ -37,11 +38,14 @@ class Factor:
     high: float | None = None
 
     @property
-    def centre(self) -> Value:
-        """The middle: of a range on a logarithmic scale, of levels the middle one."""
-        if self.low is None:
-            return self.levels[len(self.levels) // 2]
-        return round((self.low * self.high) ** 0.5)
+    def centre(self) -> tuple[Value, ...]:
+        """The middle: of a range on a logarithmic scale, of levels that are numbers the middle one;
+        other levels have none, so all of them."""
+        if self.low is not None:
+            return (round((self.low * self.high) ** 0.5),)
+        if all(isinstance(v, int | float) and not isinstance(v, bool) for v in self.levels):
+            return (self.levels[len(self.levels) // 2],)
+        return self.levels
 
 
 def factor(text: str) -> Factor:
@@ -152,7 +156,7 @@ def response_surface(factors: list[Factor]) -> list[Point]:
     if len(factors) < 2:
         what = "a response surface needs two factors"
         raise BenchError("STL-DES-005", what, do="add a --factor", exit_code=USAGE)
-    at = [{-1: f.low, 0: f.centre, 1: f.high} for f in factors]
+    at = [{-1: f.low, 0: f.centre[0], 1: f.high} for f in factors]
     rows = pyDOE3.ccdesign(len(factors), center=(0, 0), face="ccf")
     return [
         {f.name: values[round(x)] for f, values, x in zip(factors, at, row, strict=True)}
@@ -160,22 +164,33 @@ def response_surface(factors: list[Factor]) -> list[Point]:
     ]
 
 
-def in_blocks(points: list[Point], centre: Point | None, centres: int, blocks: int, seed: int):
+def centre_points(factors: list[Factor], centres: int, drawn: random.Random) -> list[Point]:
+    """So many at each level that has no middle: the levels of each factor in an order of its own,
+    so that no two factors are bound to change together."""
+    count = centres * max(len(f.centre) for f in factors)
+    columns = {}
+    for f in factors:
+        column = list(itertools.islice(itertools.cycle(f.centre), count))
+        columns[f.name] = column if len(f.centre) == 1 else drawn.sample(column, count)
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def in_blocks(points: list[Point], factors: list[Factor], centres: int, blocks: int, seed: int):
     """Every block has all points in an order of its own, and the centre at its beginning, its end
     and evenly between."""
     drawn = random.Random(seed)
     for _ in range(blocks):
         order = drawn.sample(points, len(points))
-        if centre is not None:
-            for i in range(centres):
-                order.insert(round(i * len(order) / max(centres - 1, 1)), centre)
+        middle = centre_points(factors, centres, drawn)
+        for i, centre in enumerate(middle):
+            order.insert(round(i * len(order) / max(len(middle) - 1, 1)), centre)
         yield order
 
 
 def write(
     study: Study, base: Path, out: Path, blocks: list[list[Point]], held: Point, what: str
 ) -> None:
-    """Writes the runs in the place of the base's executions, and checks the file."""
+    """Writes the runs in the place of the base's executions; a file that is wrong does not stay."""
     if out.resolve().parent != base.resolve().parent:
         raise BenchError(
             "STL-DES-002", "the design's paths are those of its base", str(out),
@@ -202,7 +217,12 @@ def write(
         out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     except OSError as e:
         raise cannot("write the design", e, out) from None
-    load(out, study)
+    try:
+        load(out, study)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            out.unlink()
+        raise
 
 
 def _toml(value: Value) -> str:

@@ -58,8 +58,14 @@ class Source:
             report.text_table(("what", "flow", "result"), list(self._compared(summaries))),
         ]  # fmt: skip
 
+    def _drawn(self, rtis: list[dict], one: dict) -> list[dict]:
+        """What a figure may be drawn from: flows of a size that the source has, if it says any."""
+        sizes = {flow["where"].get("bytes") for flow in self._table["flow"]} - {None}
+        found = _such(rtis, one.get("where", {}))
+        return [s for s in found if not sizes or value(s, "bytes") in sizes]
+
     def _figure(self, page: Page, one: dict, rtis: list[dict], raws: list[dict]) -> Iterator[str]:
-        if found := _such(rtis, one.get("where", {})):
+        if found := self._drawn(rtis, one):
             first = max(found, key=lambda s: s["sent"] / s["hz"])
             same = {k: value(first, k) for k in self._alike if k not in ("bundling", "threaded")}
             lines = [Course(self._on(first), self._flow(first))]
@@ -69,7 +75,7 @@ class Source:
 
     def _absent(self, rtis: list[dict]) -> Iterator[tuple[str, str, str]]:
         for one in self._table["figure"]:
-            if not _such(rtis, one.get("where", {})):
+            if not self._drawn(rtis, one):
                 yield one["name"], one["source"], _NONE
 
     def _values(self, rtis: list[dict]) -> Iterator[tuple[str, str, str]]:

@@ -215,6 +215,10 @@ def _rtis(sequence: Sequence) -> int:
 
 
 def _rti_faults(at: Loc, rti: Rti) -> Faults:
+    if rti.adapter not in ADAPTERS:
+        near = difflib.get_close_matches(rti.adapter, ADAPTERS, n=1, cutoff=0.4)
+        do = f"did you mean '{near[0]}'?" if near else f"known: {', '.join(ADAPTERS)}"
+        yield (*at, "adapter"), f"there is no adapter '{rti.adapter}'", do
     if rti.server and not rti.server_ready and rti.server_port is None:
         yield (
             (*at, "server"),
@@ -303,6 +307,36 @@ def _near(name: str, known: list[str]) -> str:
     return f"did you mean '{near[0]}'?" if near else "define it with [[rti]]"
 
 
+def _carried(
+    at: Loc, test: Spec, sequence: Sequence, rtis: dict[str, NamedRti], study: Study
+) -> Faults:
+    """What the adapters that a test runs on can't carry."""
+    for rti in _on(test, sequence, rtis):
+        adapter = ADAPTERS.get(rti.adapter)
+        if adapter is None:
+            continue  # that is told of its table
+        title = f"adapter '{rti.adapter}'"
+        transports = getattr(test, "transport", None)
+        if not adapter.reliable and "reliable" in test.lists().get("transport", []):
+            where = (*at, "transport")
+            if isinstance(transports, list):
+                where += (transports.index("reliable"),)
+            what = f"{title} has no reliable data"
+            yield where, what, 'set transport = "best_effort", or take another RTI'
+        for field, most in study.values(test):
+            if adapter.bytes_max is not None and most > adapter.bytes_max:
+                what = f"a message has {most:,} bytes; {title} carries {adapter.bytes_max:,}"
+                yield (*at, field), what, "make it smaller, or take another RTI"
+
+
+def _on(test: Spec, sequence: Sequence, rtis: dict[str, NamedRti]) -> list[Rti]:
+    """The RTIs that a test runs on, as far as they are known."""
+    named = sequence.rti if isinstance(sequence.rti, list) else [sequence.rti]
+    on = [name for own in test.lists()["rti"] for name in ([own] if own else named)]
+    found = (rtis.get(name) if isinstance(name, str) else name for name in on)
+    return [rti for rti in found if rti is not None]
+
+
 def _switch_faults(
     at: Loc, test: Spec, field: str, sequence: Sequence, rtis: dict[str, NamedRti]
 ) -> Faults:
@@ -347,6 +381,7 @@ def _test_faults(
         what = f"a test of {most} pairs, and the sequence has {there}"
         yield (*at, "pairs"), what, "add a [[sequence.pair]], or take fewer"
     if all(test.lists().values()):
+        yield from _carried(at, test, sequence, rtis, study)
         yield from study.faults(at, test, sequence)
 
 
@@ -468,11 +503,20 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     text = _text(path)
     try:
         data = tomllib.loads(text)
+    except RecursionError:
+        line = 1 + text.count("\n", 0, _deepest(text))
+        what, do = "brackets within brackets, more than a test needs", "close them"
+        raise BenchError("STL-TSF-002", what, f"{path}:{line}", do, USAGE) from None
     except tomllib.TOMLDecodeError as e:
         what, _, at = str(e).rpartition(" (at ")
         line = re.match(r"line (\d+)", at)
         where = f"{path}:{line[1]}" if line else f"{path}:{len(text.splitlines())}"
-        raise BenchError("STL-TSF-002", f"not valid TOML: {what}", where, exit_code=USAGE) from None
+        do = ""
+        row = text.splitlines()[int(line[1]) - 1] if line else ""
+        if what == "Cannot overwrite a value":
+            name = re.match(r"\s*\[*\s*([\w.\"'-]+)", row)
+            what, do = f"'{name[1] if name else row.strip()}' is there twice", "remove one"
+        raise BenchError("STL-TSF-002", f"not valid TOML: {what}", where, do, USAGE) from None
     study.complete(data)
     lines = _lines(text)
 
@@ -524,6 +568,16 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
     if not long and (fault := _too_many(whole, study, scale)):
         raise fail(*fault)
     return whole
+
+
+def _deepest(text: str) -> int:
+    """Where most brackets are open."""
+    depth, most, at = 0, 0, 0
+    for found in re.finditer(r"[\[{\]}]", text):
+        depth += 1 if found[0] in _OPENS else -1
+        if depth > most:
+            most, at = depth, found.start()
+    return at
 
 
 def _tables(file: File) -> Iterator[tuple[Loc, Placed]]:

@@ -4,6 +4,7 @@ figure is also written to figures/ as SVG and PNG. What stands in it is the stud
 
 import io
 import re
+import textwrap
 from collections.abc import Callable, Iterable
 from html import escape
 
@@ -382,12 +383,14 @@ class Page:
         out = io.StringIO()
         directory = self.store.directory / "figures"
         figure.subplots_adjust(left=0.13, right=0.97, top=0.91, bottom=0.14, wspace=0.25)
-        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+        # Long numbers of the axis and names below it are within the figure, however large it gets.
+        whole = {"bbox_inches": "tight", "pad_inches": 0.08}
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None}, **whole)
         drawn = out.getvalue()
         try:
             directory.mkdir(exist_ok=True)
             (directory / f"{self.count:03}.svg").write_text(drawn, encoding="utf-8")
-            figure.savefig(directory / f"{self.count:03}.png", dpi=100)
+            figure.savefig(directory / f"{self.count:03}.png", dpi=100, **whole)
         except OSError as e:
             raise cannot("write a figure", e, directory) from None
         finally:
@@ -412,9 +415,22 @@ def style(index: int) -> dict:
     return {"color": _COLOURS[index % len(_COLOURS)], "marker": _MARKERS[index % len(_MARKERS)]}
 
 
+# More lines than these, or longer names than half of that, are no longer named among the curves.
+_INSIDE_MAX, _NAME_MAX = 4, 96
+
+
 def legend(axes: plt.Axes, lines: int) -> None:
-    """Names of the lines, small where there are many."""
-    axes.legend(fontsize=7 if lines > 6 else 8, ncols=1 + (lines > 10))
+    """Names of the lines; below the axes, over the whole width, where they would cover curves."""
+    handles, names = axes.get_legend_handles_labels()
+    names = [textwrap.fill(name, _NAME_MAX) for name in names]
+    if lines <= _INSIDE_MAX and max(map(len, names), default=0) <= _NAME_MAX // 2:
+        axes.legend(handles, names, fontsize=8)
+        return
+    columns = 2 if max(map(len, names)) <= _NAME_MAX // 2 else 1
+    axes.legend(
+        handles, names, fontsize=7, ncols=columns, loc="upper center",
+        bbox_to_anchor=(0.5, -0.16), borderaxespad=0,
+    )  # fmt: skip
 
 
 _HOLLOW = " Hollow: too short to tell."
@@ -434,7 +450,8 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
     for index, (name, points) in enumerate(curve.lines.items()):
         x = [curve.variable.value(s) for s in points]
         raw = all(s.get("adapter") in RAW for s in points)
-        look = style(index) | ({"linestyle": "--"} if raw else {})
+        again = index // len(_COLOURS) % 2  # a colour that was there before
+        look = style(index) | {"linestyle": "--" if raw else "-." if again else "-"}
         name = f"{name} (raw limit)" if raw else name
         low, y, high = np.array([low_mean_high(s) for s in points], dtype=float).T
         error = np.nan_to_num([np.maximum(y - low, 0), np.maximum(high - y, 0)])

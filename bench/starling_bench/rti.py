@@ -86,6 +86,8 @@ class Adapter:
 
     name = "generic"
     note = ""
+    reliable: ClassVar[bool] = True  # it has reliable data
+    bytes_max: ClassVar[int | None] = None  # of values in a message
     switches: ClassVar[dict[str, Switch]] = {}  # its own, by the field of a test that sets them
 
     def prepare(
@@ -309,6 +311,8 @@ class Udp(Plain):
     """Datagrams; no reliable data."""
 
     name = "udp"
+    reliable = False
+    bytes_max = 65_499
 
     def way(self) -> tuple[str, bool]:
         return "datagrams", False
@@ -318,6 +322,8 @@ class Multicast(Plain):
     """Datagrams, each to all receivers at once; no reliable data."""
 
     name = "multicast"
+    reliable = False
+    bytes_max = 65_499
 
     def way(self) -> tuple[str, bool]:
         return "multicast datagrams", False
@@ -337,6 +343,8 @@ class Dis(Plain):
     """Entity State PDUs by multicast; no reliable data."""
 
     name = "dis"
+    reliable = False
+    bytes_max = 3_817
 
     def way(self) -> tuple[str, bool]:
         return "multicast Entity State PDUs", False

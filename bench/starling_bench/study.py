@@ -62,6 +62,11 @@ class Study:
         """The classes of the FOM that a sequence's tests use, without the root's name."""
         raise NotImplementedError
 
+    def values(self, spec: "Spec") -> Iterator[tuple[str, int]]:
+        """Fields of a test that make its messages large, each with the most bytes of values in a
+        message."""
+        yield from ()
+
     def arguments(self, tests: list) -> list[str]:
         """What every federate of an execution is told of its tests."""
         return []

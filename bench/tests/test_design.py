@@ -39,13 +39,34 @@ def test_a_latin_hypercube_hits_every_part_of_a_range_once():
 
 def test_every_block_has_all_runs_and_its_centre_points():
     points = design.full_factorial(FACTORS)
-    centre = {f.name: f.centre for f in FACTORS}
-    blocks = list(design.in_blocks(points, centre, 3, 4, seed=5))
+    centre = {"buffer_bytes": 100, "loop_version": 2}
+    blocks = list(design.in_blocks(points, FACTORS, 3, 4, seed=5))
     for block in blocks:
-        assert block[0] == block[-1] == centre == {"buffer_bytes": 100, "loop_version": 2}
+        assert block[0] == block[-1] == centre
         assert Counter(map(str, block)) == Counter(map(str, [*points, *[centre] * 3]))
     assert len({str(block) for block in blocks}) == 4  # each has an order of its own
-    assert blocks == list(design.in_blocks(points, centre, 3, 4, seed=5))
+    assert blocks == list(design.in_blocks(points, FACTORS, 3, 4, seed=5))
+
+
+def test_levels_without_a_middle_have_their_own_centre_points():
+    """Names are no numbers: none of them is between the others."""
+    factors = [design.factor("rti=starling,tcp"), design.factor("buffer_bytes=8..1000")]
+    points = design.full_factorial(factors)
+    for seed in range(5):
+        for block in design.in_blocks(points, factors, 3, 2, seed):
+            assert Counter(p["rti"] for p in block) == {"starling": 5, "tcp": 5}
+            assert Counter(p["rti"] for p in block if p["buffer_bytes"] == 89) == {
+                "starling": 3, "tcp": 3,
+            }  # fmt: skip
+
+
+def test_a_design_that_cannot_run_leaves_no_file(tmp_path):
+    base, out = tmp_path / "base.tsf.toml", tmp_path / "d.tsf.toml"
+    base.write_text((EXPERIMENTS / "two-systems.tsf.toml").read_text())
+    (tmp_path / "rtis.toml").write_text((EXPERIMENTS / "rtis.toml").read_text())
+    with pytest.raises(BenchError, match="there is no RTI 'starlign'"):
+        design.write(STUDY, base, out, [[{"rti": "starlign"}]], {"kind": "RTOL"}, "one")
+    assert not out.exists()
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
@@ -62,13 +83,14 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     said = run(*given, "--runs", "6", "--seed", "11", "--blocks", "2", "--centres", "2")
     assert (said.returncode, said.stderr) == (0, "")
     what = "Latin hypercube, 6 runs in each block, seed 11"
-    assert said.stdout == f"{out}: 16 tests in 2 blocks; {what}\n"
+    what += ", 2 centre points at each level of transport"
+    assert said.stdout == f"{out}: 20 tests in 2 blocks; {what}\n"
     file = plan.load(out, STUDY)
     assert len(file.sequence) == 5  # each of the base's RTIs
     for execution in file.sequence[0].execution:
         tests = execution.tests()
-        assert len(tests) == 8 and {t.kind for t in tests} == {"RTOL"}
-        assert Counter(t.transport for t in tests)["reliable"] == 3
+        assert len(tests) == 10 and {t.kind for t in tests} == {"RTOL"}
+        assert Counter(t.transport for t in tests)["reliable"] == 5
     assert "seed 11" in out.read_text()
     again = run(*given)
     assert again.returncode == 2 and "STL-OUT-002" in again.stderr
@@ -147,6 +169,7 @@ def test_where_a_test_runs_may_be_a_factor(tmp_path):
                "--seed", "3", "--out", str(out))  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = "fractional factorial of resolution 4, 8 runs in each block, seed 3"
+    said += ", 3 centre points at each level of rti and bundling and hosts"
     assert said in done.stdout and f"# Designed: {said}.\n" in out.read_text()
     sequences = plan.load(out, STUDY).sequence
     tests = Counter(

@@ -310,7 +310,10 @@ def test_a_killed_manager_takes_its_federates_along(tmp_path):
 
 FAULTS = {
     "missing FOM": (sequence("good", fom="none.xml"), "STL-FOM-001"),
-    "unknown adapter": (sequence("good").replace('"generic"', '"x"'), "STL-RTI-003"),
+    "unknown adapter": (
+        sequence("good").replace('"generic"', '"x"'),
+        "STL-TSF-005: there is no adapter",
+    ),
     "missing program": (
         sequence("good").replace(f'"{sys.executable}"', '"no-such-program"'),
         "STL-RUN-002",

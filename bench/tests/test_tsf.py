@@ -256,3 +256,54 @@ def test_missing_file_and_bad_bytes(tmp_path):
     with pytest.raises(BenchError, match="is not UTF-8") as caught:
         plan.load(tmp_path / "b.toml", STUDY)
     assert caught.value.where.endswith("b.toml:2")
+
+
+@pytest.mark.parametrize(("adapter", "test", "said", "at"), [
+    ("udp", "", "adapter 'udp' has no reliable data", "transport = "),
+    ("dis", 'transport = "best_effort"\nbuffer_bytes = 3818',
+     "a message has 3,818 bytes; adapter 'dis' carries 3,817", "buffer_bytes = "),
+    ("multicast", 'transport = "best_effort"\nbuffers = 2\nbuffer_bytes = 33000',
+     "a message has 66,000 bytes; adapter 'multicast' carries 65,499", "buffer_bytes = "),
+    ("upd", "", "there is no adapter 'upd'", "adapter = "),
+])  # fmt: skip
+def test_what_an_adapter_cannot_carry_is_told_from_the_file(tmp_path, adapter, test, said, at):
+    text = GOOD.replace('local_settings = "a"', f'adapter = "{adapter}"')
+    if test:
+        lines = 'transport = ["reliable", "best_effort"]\nbuffer_bytes = [8, 100]'
+        text = text.replace(lines, test)
+    with pytest.raises(BenchError) as caught:
+        load(tmp_path, text)
+    line = next(n for n, x in enumerate(text.splitlines(), 1) if x.startswith(at))
+    assert said in caught.value.what and caught.value.where.endswith(f":{line}")
+    assert adapter != "upd" or caught.value.do == "did you mean 'udp'?"
+    # The largest that fits is none.
+    if "buffer_bytes = 3818" in test:
+        load(tmp_path, text.replace("3818", "3817"))
+
+
+def test_brackets_without_end_are_told_as_such(tmp_path):
+    with pytest.raises(BenchError) as caught:
+        load(tmp_path, "# a\na=" + "[" * 50_000)
+    assert (caught.value.code, caught.value.exit_code) == ("STL-TSF-002", 2)
+    assert caught.value.where.endswith(":2")
+
+
+def test_a_key_that_is_there_twice_is_named(tmp_path):
+    with pytest.raises(BenchError) as caught:
+        load(tmp_path, GOOD.replace("updates = 10", "updates = 10\nupdates = 20"))
+    assert caught.value.what == "not valid TOML: 'updates' is there twice"
+    assert caught.value.do == "remove one"
+
+
+def test_studies_say_how_long_their_tests_take():
+    """What a test is told to last counts."""
+    from starling_bench.studies import ec1, fomcost
+    from starling_bench.studies import range as ranges
+
+    def took(study, **fields) -> float:
+        return study.seconds(study.spec(**fields))
+
+    assert took(ranges.STUDY, duration_s=200_000.0) > 200_000
+    assert took(ec1.STUDY, seconds=600.0, samples=3) > 1800
+    assert took(ec1.STUDY, updates=100, rate=10.0) == pytest.approx(10.5)
+    assert took(fomcost.STUDY, repetitions=100_000, gap_ms=10.0, samples=2) > 2000

@@ -42,6 +42,8 @@ class Ec1(Study):
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--real-time"] if any(test.real_time for test in tests) else []
 
+    seconds = staticmethod(fields.seconds)
+
     def enlarge(self, spec: Spec, scale: float) -> None:
         fields.enlarge(spec, scale)
 

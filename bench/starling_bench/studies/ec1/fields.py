@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict
+from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -56,6 +57,18 @@ TestSpec = spec_of(Test)
 def enlarge(test: Spec, scale: float) -> None:
     """So many times as many seconds in every sample."""
     test.seconds = [s * scale for s in test.lists()["seconds"]]
+
+
+# What is around a sample, roughly.
+_SAMPLE_S = 0.5
+
+
+def seconds(test: Spec) -> float:
+    """About how long one of the tests takes that `test` stands for, on average."""
+    f = test.lists()
+    sending = [n / rate if n else s for n in f["updates"] for rate in f["rate"]
+               for s in f["seconds"]]  # fmt: skip
+    return fmean(f["samples"]) * (_SAMPLE_S + fmean(sending))
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:

@@ -44,6 +44,8 @@ class FomCost(Study):
         values = [t.values for t in tests if t.values]
         return [*(["--values", values[0]] if values else []), "--seed", str(tests[0].seed)]
 
+    seconds = staticmethod(fields.seconds)
+
     def enlarge(self, spec: Spec, scale: float) -> None:
         spec.multiply("repetitions", scale)
 

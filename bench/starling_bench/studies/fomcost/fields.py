@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -44,6 +45,17 @@ class Test(Place):
 
 
 TestSpec = spec_of(Test, "values", "seed", "rate_hz")
+
+
+# What an update takes beside its gap, and what is around a sample, roughly.
+_UPDATE_S, _SAMPLE_S = 2e-5, 0.2
+
+
+def seconds(test: Spec) -> float:
+    """About how long one of the tests takes that `test` stands for, on average."""
+    f = test.lists()
+    updates = fmean(f["repetitions"]) + fmean(f["warm_up"])
+    return fmean(f["samples"]) * (_SAMPLE_S + updates * (_UPDATE_S + fmean(f["gap_ms"]) * 1e-3))
 
 
 def faults(at: Loc, test: Spec) -> Faults:

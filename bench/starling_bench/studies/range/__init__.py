@@ -28,6 +28,7 @@ class Range(Study):
     complete = staticmethod(fields.complete)
     faults = staticmethod(fields.faults)
     classes = staticmethod(fields.classes)
+    values = staticmethod(fields.values)
     enlarge = staticmethod(fields.enlarge)
     seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)

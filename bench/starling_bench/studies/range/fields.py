@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterator
 from statistics import fmean
 from typing import Annotated, Any, Literal
 
@@ -141,6 +142,15 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
             yield (*at, "tick_hz"), what, "raise tick_hz, or lower the rate"
         if min(rates) * min(fields["duration_s"]) < 1:
             yield (*at, "duration_s"), "no update falls into the test", "make it longer"
+
+
+def values(test: Spec) -> Iterator[tuple[str, int]]:
+    """The most bytes of values in a message."""
+    for each in test.lists()["flows"]:
+        if own := [flow(text)["bytes"] for text in each.split()]:
+            yield "flows", max(own)
+        else:
+            yield "bytes", max(test.lists()["bytes"])
 
 
 def classes(sequence: Sequence) -> list[str]:

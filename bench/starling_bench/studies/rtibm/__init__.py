@@ -22,6 +22,7 @@ class Rtibm(Study):
     questions = rows.QUESTIONS
 
     faults = staticmethod(fields.faults)
+    values = staticmethod(fields.values)
     cautions = staticmethod(fields.cautions)
     doubt = staticmethod(rows.doubt)
     classes = staticmethod(fields.classes)

@@ -129,6 +129,13 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
 _UPDATES_MIN = 10_000
 
 
+def values(test: Spec) -> Iterator[tuple[str, int]]:
+    """The most bytes of values in a message."""
+    fields = test.lists()
+    most = max(fields["buffers"]) * max(fields["buffer_bytes"])
+    yield ("buffer_bytes" if "buffer_bytes" in test.model_fields_set else "buffers"), most
+
+
 def cautions(test: Spec) -> Iterator[tuple[str, str, str]]:
     """What will run, but say little."""
     fields = test.lists()
