@@ -51,7 +51,7 @@ def test_throughput_of_datagrams_counts_what_is_lost(run):
 
 def test_datagrams_have_no_reliable_data(run):
     run.start(text(QUICK, rti='adapter = "udp"'))
-    run.fails(1, "test 1: plain UDP 1 has no transportation 'reliable'")
+    run.fails(2, "adapter 'udp' has no reliable data\n  at t.tsf.toml:")
     assert run.rows() == []
 
 
