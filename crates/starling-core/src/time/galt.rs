@@ -510,15 +510,18 @@ impl Times {
     fn galt_of_least(&self, least: Bound, of: FederateHandle) -> Bound {
         let second = self.orders.bases.iter().nth(1);
         let mut soonest = second.map_or(Bound::Never, |(bound, _)| *bound);
+        let relayed_by = |federate: &FederateHandle, soonest: Bound| {
+            let relays = self.federates.get(federate).filter(|_| *federate != of);
+            let bound = relays.and_then(|f| f.relay(least));
+            bound.map_or(soonest, |bound| bound.min(soonest))
+        };
         for exclusive in [false, true] {
             for (lookahead, federate) in &self.orders.relays[usize::from(exclusive)] {
                 // Nor does anyone who comes behind.
                 if least.relayed(*lookahead, exclusive) >= soonest {
                     break;
                 }
-                let relays = self.federates.get(federate).filter(|_| *federate != of);
-                let sooner = relays.and_then(|f| f.relay(least));
-                soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
+                soonest = relayed_by(federate, soonest);
             }
             // Who keeps to a longer lookahead relays nothing before either bound: the order in which nobody
             // is left first says so.
@@ -528,9 +531,7 @@ impl Times {
                     break;
                 }
                 for federate in [one, other] {
-                    let relays = self.federates.get(federate).filter(|_| *federate != of);
-                    let sooner = relays.and_then(|f| f.relay(least));
-                    soonest = sooner.map_or(soonest, |sooner| sooner.min(soonest));
+                    soonest = relayed_by(federate, soonest);
                 }
             }
         }
