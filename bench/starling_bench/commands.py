@@ -104,8 +104,7 @@ def commands(study: Study, about: str) -> typer.Typer:
         from raw values."""
 
         def renew() -> int:
-            # While another conducts it, its manager's files stay as they are.
-            store = Store.load(directory, study, claim=not identity.holder(directory))
+            store = Store.load(directory, study, claim=True)
             try:
                 store.recompute()
                 store.pack()
@@ -285,7 +284,7 @@ def _tell_status(study: Study, directory: Path) -> int:
                    f"{samples} samples{said}")  # fmt: skip
     whole = sum(planned.values())
     manager = identity.holder(directory)
-    going = f"process {manager.pid} conducts it" if manager else "no manager conducts it"
+    going = f"{manager} conducts it" if manager else "no manager conducts it"
     if finished < whole and not manager:
         going += f"; {study.manager} resume {directory} goes on with it"
     typer.echo(f"{finished} of {whole} tests are done; {going}")
@@ -406,16 +405,19 @@ class _Doing:
         if self.out is None:
             raise BenchError("STL-OUT-003", "--resume needs --out", exit_code=USAGE)
         store = Store.load(self.out, self.study, claim=True)
-        if store.run["tsf_text"] != self.file.read_text(encoding="utf-8"):
-            raise BenchError(
-                "STL-OUT-004",
-                "the test sequence file has changed since the run began",
-                str(self.file),
-                "give another --out",
-                USAGE,
-            )
-        store.resume()
-        return store
+        with contextlib.ExitStack() as undo:
+            undo.callback(store.close)
+            if store.run["tsf_text"] != self.file.read_text(encoding="utf-8"):
+                raise BenchError(
+                    "STL-OUT-004",
+                    "the test sequence file has changed since the run began",
+                    str(self.file),
+                    "give another --out",
+                    USAGE,
+                )
+            store.resume()
+            undo.pop_all()
+            return store
 
     async def _all(self) -> int:
         """Runs all, reports what there is, whatever happened; returns the exit code."""

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -19,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import USAGE, BenchError
+from .errors import USAGE, BenchError, cannot
 
 SPACES = Path("/run/netns")  # where `ip netns` has its network namespaces
 VARIABLE = "BENCH_RUN_ID"
@@ -55,43 +56,64 @@ class Manager:
         return started(self.pid) == self.start
 
 
-def holder(directory: Path) -> Manager | None:
-    """The process that has claimed a run's directory and lives."""
-    with contextlib.suppress(OSError, ValueError):
-        pid, start = (directory / CLAIM).read_text(encoding="utf-8").split(":")
-        if (found := Manager(int(pid), start)).alive:
-            return found
-    return None
+# struct flock: type, whence, start, length, process. Those of open file descriptions can be asked
+# for without taking them, so who asks is in nobody's way.
+_FLOCK = "hhqqi0q"
+_WHOLE = struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+
+def holder(directory: Path) -> str:
+    """Who has claimed a run's directory, in words; "": nobody. That is for the lock to say: a copy
+    of the directory has the file, too."""
+    try:
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        fd = os.open(directory / CLAIM, flags)
+    except FileNotFoundError:
+        return ""
+    try:
+        found = fcntl.fcntl(fd, fcntl.F_OFD_GETLK, _WHOLE)
+        if struct.unpack(_FLOCK, found)[0] == fcntl.F_UNLCK:
+            return ""
+        text = os.read(fd, 100)
+    finally:
+        os.close(fd)
+    with contextlib.suppress(ValueError):
+        pid, start = text.decode().split(":")
+        if Manager(int(pid), start).alive:
+            return f"process {int(pid)}"
+    return "another process"  # of another host, or it has not said yet
 
 
 class Claim:
     """A run's directory for this process alone, until it ends or dies: the lock is the kernel's,
-    the file says whose it is. BenchError if another process has it."""
+    the file says whose it is. BenchError if another process has it, or it can't be had."""
 
     def __init__(self, directory: Path) -> None:
         path = directory / CLAIM
-        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        self._fd = -1
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            self._fd = os.open(path, flags, 0o644)
+            fcntl.fcntl(self._fd, fcntl.F_OFD_SETLK, _WHOLE)
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, f"{os.getpid()}:{started(os.getpid())}".encode(), 0)
         except BlockingIOError:
-            os.close(self._fd)
-            other = holder(directory)
+            self.end()
             raise BenchError(
                 "STL-OUT-006",
-                f"process {other.pid} conducts this run"
-                if other
-                else "another process conducts this run",
+                f"{holder(directory) or 'another process'} conducts this run or writes its report",
                 str(directory),
-                "let it end, or end it (SIGINT keeps its results); `status` says how far it is",
+                "let it end, or end it (SIGINT keeps its results); `status` says how far it is, "
+                "`report` of a copy of the directory what it has",
                 USAGE,
             ) from None
-        os.ftruncate(self._fd, 0)
-        os.pwrite(self._fd, f"{os.getpid()}:{started(os.getpid())}".encode(), 0)
+        except OSError as e:
+            self.end()
+            raise cannot("claim the directory", e, path) from None
 
     def end(self) -> None:
         """Another process may have it. The file stays: who opened it sees the same lock."""
         if self._fd >= 0:
-            os.ftruncate(self._fd, 0)
             os.close(self._fd)
             self._fd = -1
 

@@ -67,7 +67,7 @@ def _unpacked(path: Path) -> dict[int, np.ndarray]:
         table = parquet.read_table(path, schema=_schema())
     except pyarrow.ArrowInvalid as e:
         raise BenchError(
-            "STL-OUT-006", f"this is no table of round trips: {e}", str(path)
+            "STL-OUT-007", f"this is no table of round trips: {e}", str(path)
         ) from None
     numbers, ns = table["sample"].to_numpy(), table["ns"].to_numpy()
     # A sample's values stand together.

@@ -64,49 +64,56 @@ class Store:
     @classmethod
     def create(cls, directory: Path, study: Study, run: dict) -> "Store":
         """A new run; a directory that holds anything is refused, results are never overwritten."""
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-            _empty(directory)
-            claim = identity.Claim(directory)
-            _empty(directory)  # what another has written until now
-        except OSError as e:
-            raise cannot("write results", e, directory) from None
-        started = datetime.now(UTC).isoformat(timespec="seconds")
-        run = {"study": study.name, "started": started, **run, "machine": machine()}
-        store = cls(directory, study, run | {"executions": []}, [])
-        store._claim = claim
-        store._open()
-        store.save_run()
-        return store
+        with contextlib.ExitStack() as undo:
+            try:
+                directory.mkdir(parents=True, exist_ok=True)
+                _empty(directory)
+                claim = identity.Claim(directory)
+                undo.callback(claim.end)
+                _empty(directory)  # what another has written until now
+            except OSError as e:
+                raise cannot("write results", e, directory) from None
+            started = datetime.now(UTC).isoformat(timespec="seconds")
+            run = {"study": study.name, "started": started, **run, "machine": machine()}
+            store = cls(directory, study, run | {"executions": []}, [])
+            store._claim = claim
+            undo.callback(store.close)
+            store._open()
+            store.save_run()
+            undo.pop_all()
+            return store
 
     @classmethod
     def load(cls, directory: Path, study: Study, claim: bool = False) -> "Store":
         """A run that was begun, to be read; with `claim` to be written, too."""
-        claimed = None
-        try:
-            if claim and (directory / "run.json").is_file():
-                claimed = identity.Claim(directory)
-            run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
-            path = directory / study.table
-            # A killed manager may leave half a line.
-            text = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
-        except (OSError, ValueError) as e:
-            raise BenchError(
-                "STL-OUT-003",
-                f"there is no run: {getattr(e, 'strerror', None) or e}",
-                str(directory),
-                "give the directory that a run was told with --out",
-                USAGE,
-            ) from None
-        if (of := run.get("study", study.name)) != study.name:
-            raise BenchError(
-                "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
-                f"starling-bench {of} can read it", USAGE,
-            )  # fmt: skip
-        rows = [_typed(row, study) for row in csv.DictReader(text.splitlines())]
-        store = cls(directory, study, run, [row for row in rows if row is not None])
-        store._claim = claimed
-        return store
+        with contextlib.ExitStack() as undo:
+            claimed = None
+            try:
+                if claim and (directory / "run.json").is_file():
+                    claimed = identity.Claim(directory)
+                    undo.callback(claimed.end)
+                run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+                path = directory / study.table
+                # A killed manager may leave half a line.
+                text = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
+            except (OSError, ValueError) as e:
+                raise BenchError(
+                    "STL-OUT-003",
+                    f"there is no run: {getattr(e, 'strerror', None) or e}",
+                    str(directory),
+                    "give the directory that a run was told with --out",
+                    USAGE,
+                ) from None
+            if (of := run.get("study", study.name)) != study.name:
+                raise BenchError(
+                    "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
+                    f"starling-bench {of} can read it", USAGE,
+                )  # fmt: skip
+            rows = [_typed(row, study) for row in csv.DictReader(text.splitlines())]
+            store = cls(directory, study, run, [row for row in rows if row is not None])
+            store._claim = claimed
+            undo.pop_all()
+            return store
 
     def resume(self) -> None:
         """Goes on with a run that was read: what a test had not finished is dropped."""
@@ -279,8 +286,6 @@ class Store:
     def pack(self) -> None:
         """Round trips that a dead manager left as they were written become tables; where nothing
         can be written they stay."""
-        if self._others():
-            return
         for e in self.run["executions"]:
             with contextlib.suppress(BenchError):
                 raw.pack(self.directory / e["sequence"] / e["execution"])
@@ -307,13 +312,7 @@ class Store:
         except OSError as e:
             raise cannot("write results", e, path) from None
 
-    def _others(self) -> bool:
-        """Another process conducts the run."""
-        return self._claim is None and identity.holder(self.directory) is not None
-
     def save_run(self) -> None:
-        if self._others():
-            return
         self.write("run.json", json.dumps(self.run, indent=1) + "\n")
 
     def renew(self) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import csv
+import errno
 import json
 import os
 import re
@@ -210,12 +211,12 @@ def test_a_killed_managers_round_trips_are_a_table_with_its_report(tmp_path):
     manager = start(tmp_path, sequence("hangs", test=ROUND_TRIPS), "--no-report")
     wait_for((tmp_path / "out" / "s" / "one" / "halfway").exists)
     wait_for(lambda: len(rows(tmp_path)) == 3)
-    for alive, kept in ((True, "rtt_test1_pair1.raw"), (False, "rtt_test1_pair1.parquet")):
-        if not alive:
-            manager.kill()
-            manager.communicate(timeout=LIMIT_S)
-        assert report(tmp_path) == (0, "")
-        assert saved(tmp_path) == [kept]
+    assert report(tmp_path)[0] == 2
+    assert saved(tmp_path) == ["rtt_test1_pair1.raw"]
+    manager.kill()
+    manager.communicate(timeout=LIMIT_S)
+    assert report(tmp_path) == (0, "")
+    assert saved(tmp_path) == ["rtt_test1_pair1.parquet"]
 
 
 def test_round_trips_that_were_not_recorded_are_told(tmp_path, monkeypatch):
@@ -529,7 +530,6 @@ def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
     manager.kill()
     manager.communicate(timeout=LIMIT_S)
     out = tmp_path / "out"
-    before = (out / "results.csv").read_bytes(), (out / "run.json").read_bytes()
     # It is at the idle wait, or before, for as long as it is stopped.
     code = "from starling_bench import store, identity; from starling_bench.studies.rtibm import *"
     code += "; import pathlib; s = store.Store.load(pathlib.Path('out'), STUDY, claim=True)"
@@ -540,14 +540,21 @@ def test_one_manager_at_a_time_conducts_a_directory(tmp_path):
     )  # fmt: skip
     assert first.stdout.readline() == "claimed\n"
     assert status(tmp_path)[1].endswith(f"; process {first.pid} conducts it")
+    before = {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()}
     me = [sys.executable, "-m", "starling_bench.studies.rtibm"]
     again = [*me, "resume", "out", "--idle-wait-s", "0"]
     done = subprocess.run(again, cwd=tmp_path, text=True, capture_output=True)
     assert done.returncode == 2
-    assert f"STL-OUT-006: process {first.pid} conducts this run\n  at out" in done.stderr
-    # A report of what is known leaves alone what the manager writes.
-    subprocess.run([*me, "report", "out"], cwd=tmp_path, check=True, capture_output=True)
-    assert ((out / "results.csv").read_bytes(), (out / "run.json").read_bytes()) == before
+    refused = f"STL-OUT-006: process {first.pid} conducts this run or writes its report\n  at out"
+    assert refused in done.stderr
+    # A report would write what the manager writes; of a copy there is one at any time.
+    done = report(tmp_path)
+    assert done[0] == 2 and refused in done[1]
+    assert {p.name: p.read_bytes() for p in out.iterdir() if p.is_file()} == before
+    copy = tmp_path / "elsewhere" / "out"
+    shutil.copytree(out, copy)
+    assert status(copy.parent)[1].startswith("1 of 2 tests are done; no manager conducts it")
+    assert report(copy.parent) == (0, "") and (copy / "report.html").exists()
     # The lock dies with its process.
     first.kill()
     first.communicate(timeout=LIMIT_S)
@@ -565,7 +572,7 @@ def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, m
     seen = []
 
     async def wait(*_: object) -> bool:
-        seen.append(identity.holder(tmp_path / "out").pid)
+        seen.append(identity.holder(tmp_path / "out"))
         raise BenchError("STL-TST-001", "seen")
 
     monkeypatch.setattr(idle, "wait", wait)
@@ -573,8 +580,62 @@ def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, m
         commands._Doing(
             STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", None, None, True, 10.0, 60, True, 1.0
         ).run()
-    assert seen == [os.getpid()]
-    assert identity.holder(tmp_path / "out") is None
+    assert seen == [f"process {os.getpid()}"]
+    assert identity.holder(tmp_path / "out") == ""
+
+
+def given_up(tmp_path: Path) -> None:
+    """Nobody holds the directory: it can be claimed."""
+    assert identity.holder(tmp_path / "out") == ""
+    identity.Claim(tmp_path / "out").end()
+
+
+def test_who_fails_behind_the_claim_gives_it_up(tmp_path, monkeypatch):
+    Store.create(tmp_path / "out", STUDY, {"tsf_text": "", "notes": []}).close()
+    run, table = (tmp_path / "out" / name for name in ("run.json", STUDY.table))
+    whole = run.read_text()
+    run.write_text(whole.replace('"rtibm"', '"other"'))
+    with pytest.raises(BenchError, match="this is a run of the study 'other'") as kept:
+        Store.load(tmp_path / "out", STUDY, claim=True)
+    given_up(tmp_path)
+    run.write_text("{")
+    with pytest.raises(BenchError, match="there is no run") as kept:
+        Store.load(tmp_path / "out", STUDY, claim=True)
+    given_up(tmp_path)
+    # Also where the file is another one than the run's.
+    run.write_text(whole)
+    (tmp_path / "t.tsf.toml").write_text(sequence("good"))
+    with pytest.raises(BenchError, match="has changed since the run began") as kept:
+        commands._Doing(
+            STUDY, tmp_path / "t.tsf.toml", tmp_path / "out", None, None, True, 10.0, 0, True, 1.0
+        )._taken_up()
+    given_up(tmp_path)
+    # And where the first file of a new run can't be written.
+    run.unlink()
+    table.unlink()
+    monkeypatch.setattr(Store, "save_run", lambda _: 1 / 0)
+    with pytest.raises(ZeroDivisionError) as kept:
+        Store.create(tmp_path / "out", STUDY, {})
+    given_up(tmp_path)
+    assert kept  # with its traceback, which would keep what was forgotten
+
+
+def test_a_lock_that_cannot_be_had_is_told_as_such(tmp_path, monkeypatch):
+    """There is a run all the same."""
+    Store.create(tmp_path / "out", STUDY, {"tsf_text": "", "notes": []}).close()
+    open_before = set(os.listdir("/proc/self/fd"))
+
+    def no_locks(*_: object) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(identity.fcntl, "fcntl", no_locks)
+        with pytest.raises(BenchError) as told:
+            Store.load(tmp_path / "out", STUDY, claim=True)
+    assert told.value.code == "STL-OUT-001"
+    assert told.value.what == "can't claim the directory: No locks available"
+    assert told.value.where == str(tmp_path / "out" / "manager.lock")
+    assert set(os.listdir("/proc/self/fd")) == open_before
 
 
 def test_a_missing_directory_is_told_as_such(tmp_path):

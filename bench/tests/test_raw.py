@@ -72,6 +72,7 @@ def test_a_table_that_is_none_is_told(tmp_path):
     path.with_suffix(".parquet").write_text("sample,ns\n")
     with pytest.raises(BenchError, match="no table of round trips") as told:
         raw.read(path)
+    assert told.value.code == "STL-OUT-007"
     assert told.value.where == str(path.with_suffix(".parquet"))
 
 
