@@ -64,6 +64,10 @@ class Conductor:
         """Its processes run on this machine."""
         return not self._used(sequence, "ssh")
 
+    def _is_here(self, host: str) -> bool:
+        """All hosts but those that ssh reaches are this one."""
+        return host not in self.hosts or self.hosts[host].kind != "ssh"
+
     def _server_host(self, sequence: Sequence) -> str:
         """The host of the RTI's server: the one that is named, or the master's."""
         if sequence.rtiexec_host in self.hosts:
@@ -162,7 +166,7 @@ class Conductor:
     def _check_federates(self, sequence: Sequence) -> None:
         for federate in sequence.federate:
             self.command(sequence, federate)
-            if self.here(sequence):
+            if self._is_here(federate.host):
                 cpus = self._cpus_of(sequence, federate.host, federate.cpus)
                 self._cpus(cpus, f"federate '{federate.name}'")
         program = Path(self.beside(sequence))
@@ -198,11 +202,11 @@ class Conductor:
             )
 
     def _check_memory(self, sequence: Sequence) -> None:
-        """All hosts but those by ssh, which are asked when they are reached, are this one."""
-        if self.here(sequence):
+        """Of the federates that run here; other hosts are asked when they are reached."""
+        if federates := [f.name for f in sequence.federate if self._is_here(f.host)]:
             tests = [spec for e in sequence.execution for spec in e.test]
-            federates = [f.name for f in sequence.federate]
-            memory.check(self.study, sequence, tests, federates, "this host", memory.of_this_host())
+            has = memory.of_this_host()
+            memory.check(self.study, sequence, tests, federates, "this host", has, " free")
 
     @staticmethod
     def _cpus(cpus: list[int] | None, where: str) -> None:

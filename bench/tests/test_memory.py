@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from runs import BMFED, FOM, LIMIT_S, RTI_ROOT, text
 
-from starling_bench import memory, plan
+from starling_bench import conduct, identity, memory, plan
+from starling_bench.errors import BenchError
 from starling_bench.studies.rtibm import STUDY
 
 # 10,000 instances of 32 buffers of 1 MB.
@@ -43,13 +46,86 @@ def test_a_test_that_needs_more_than_there_is_is_refused_with_the_amount(
     )  # fmt: skip
     said = (
         f"STL-RUN-014: a test of sequence 's' needs {needs} of memory in 2 federates; this host "
-        f"has {has()}\n  at t.tsf.toml:{line}\n"
+        rf"has [0-9.]+ GB free\n  at t.tsf.toml:{line}\n"
         "  do: take fewer types, instances, buffers or updates, or smaller buffers\n"
     )
     where = done.stdout if command == "check" else done.stderr
     assert done.returncode == 2
-    assert said in where, done.stdout + done.stderr
+    assert re.search(said, where), done.stdout + done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_federates_of_this_host_count_also_where_the_server_is_elsewhere(tmp_path):
+    tsf = text(LARGE.format(kind="RTOL"), extra='rtiexec_host = "far"', rti='adapter = "generic"')
+    host = '[[host]]\nname = "far"\nkind = "ssh"\naddress = "192.0.2.1"\n'
+    (tmp_path / "t.tsf.toml").write_text(host + tsf)
+    found = plan.load(tmp_path / "t.tsf.toml", STUDY)
+    me = identity.Run()
+    try:
+        conductor = conduct.Conductor(STUDY, tmp_path, sys.executable, None, me, found.host)
+        (sequence,) = found.sequence
+        with pytest.raises(BenchError, match="needs 640 GB of memory in 2 federates; this host"):
+            conductor._check_memory(sequence)
+        # Its CPUs, too: none has so many.
+        sequence.federate[0].cpus = [1 << 20]
+        with pytest.raises(BenchError, match=f"this host has no CPU {1 << 20} to use"):
+            conductor._check_federates(sequence)
+    finally:
+        me.end()
+
+
+GB = 1_000_000_000
+
+
+def machine(root: Path, files: dict[str, str]) -> int:
+    """What is free on a host of 16 GB of which 8 are available, with these files, too."""
+    meminfo = f"MemTotal: {16 * GB // 1024} kB\nMemFree: 1 kB\nMemAvailable: {8 * GB // 1024} kB\n"
+    for name, content in {"proc/meminfo": meminfo, "proc/self/cgroup": "", **files}.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    return memory.of_this_host(root)
+
+
+def group(path: str, most: object, used: int, cache: int, high: object = "max") -> dict[str, str]:
+    """One of version 2."""
+    at = f"sys/fs/cgroup/{path}"
+    return {
+        f"{at}/memory.max": f"{most}\n", f"{at}/memory.high": f"{high}\n",
+        f"{at}/memory.current": f"{used}\n",
+        f"{at}/memory.stat": f"anon 5\nactive_file {cache}\ninactive_file 0\n",
+    }  # fmt: skip
+
+
+def test_what_others_use_and_what_a_container_may_not_have_is_not_free(tmp_path):
+    assert machine(tmp_path / "a", {}) == 8 * GB
+    inside = {"proc/self/cgroup": "0::/box/inner\n"}
+    # What caches hold can be had.
+    limited = inside | group("box/inner", 6 * GB, 3 * GB, 2 * GB)
+    assert machine(tmp_path / "b", limited) == 5 * GB
+    # Limits of those above it hold, too; "max" is none.
+    limited = inside | group("box/inner", "max", 2 * GB, 0) | group("box", 4 * GB, 3 * GB, 0)
+    assert machine(tmp_path / "c", limited) == 1 * GB
+    assert machine(tmp_path / "d", inside | group("box/inner", 6 * GB, 1 * GB, 0, 3 * GB)) == 2 * GB
+    # A container that does not see its own name has its limit at the top.
+    away = {"proc/self/cgroup": "0::/not/here\n"} | group(".", 2 * GB, 2 * GB + 5, 0)
+    assert machine(tmp_path / "e", away) == 0
+    # Version 1, where no limit is a large number.
+    at = "sys/fs/cgroup/memory"
+    first = {
+        "proc/self/cgroup": "5:cpu,cpuacct:/box\n4:memory:/box\n0::/\n",
+        f"{at}/memory.limit_in_bytes": "9223372036854771712\n",
+        f"{at}/memory.usage_in_bytes": f"{9 * GB}\n",
+        f"{at}/memory.stat": "total_rss 1\n",
+        f"{at}/box/memory.limit_in_bytes": f"{7 * GB}\n",
+        f"{at}/box/memory.usage_in_bytes": f"{4 * GB}\n",
+        f"{at}/box/memory.stat": f"inactive_file 9\ntotal_inactive_file {GB}\n",
+    }
+    assert machine(tmp_path / "f", first) == 4 * GB
+
+
+def test_this_host_has_less_free_than_it_has():
+    assert 0 < memory.of_this_host() < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def needs(tmp_path, test: str) -> list[int]:
@@ -81,7 +157,7 @@ def test_what_just_fits_is_not_refused(tmp_path):
     tests = [spec for e in sequence.execution for spec in e.test]
     both = ["master", "subordinate"]
     memory.check(STUDY, sequence, tests, both, "host 'far'", most)
-    with pytest.raises(memory.BenchError, match="needs 1e-06 GB of memory in 2 federates; host "):
+    with pytest.raises(BenchError, match="needs 1e-06 GB of memory in 2 federates; host "):
         memory.check(STUDY, sequence, tests, both, "host 'far'", most - 1)
 
 
