@@ -13,28 +13,15 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import measure
 
 BMFED, RTI_ROOT = os.environ.get("BMFED"), os.environ.get("RTI_ROOT")
-pytestmark = [
-    pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set"),
-    pytest.mark.skipif(not shutil.which("valgrind"), reason="left out: valgrind is not there"),
-]
-
-
 GIVEN = argparse.Namespace(
-    bmfed=BMFED, raw=Path(BMFED or "").with_name("bench-raw"), rti_root=Path(RTI_ROOT or "")
+    bmfed=BMFED, raw=Path(BMFED or "bmfed").with_name("bench-raw"), rti_root=Path(RTI_ROOT or "")
 )
 
 
-def more(what: str, runs: int) -> dict[str, float]:
-    """What bmfed takes more for a message of 8 bytes than the plain program. Whoever has to wait
-    for the other looks more often: of several runs it is the calmest."""
-    few, many = measure.MESSAGES[what]
-
-    def least(of, count):
-        done = [of(GIVEN, "instructions", what, 8, count) for _ in range(runs)]
-        return [min(each) for each in zip(*done, strict=True)]
-
+def more(what: str) -> dict[str, float]:
+    """What bmfed takes more for a message of 8 bytes than the plain program."""
     raw, own = (
-        [(b - a) / (many - few) for a, b in zip(least(of, few), least(of, many), strict=True)]
+        measure.per_message(of, GIVEN, "instructions", what, 8)
         for of in (measure.of_raw, measure.of_bmfed)
     )
     assert all(plain > 5 for plain in raw), "it is the messages that are counted"
@@ -50,8 +37,25 @@ def test_processes_are_in_order_where_numbers_began_anew():
     assert measure.in_order([5, most - 1, most - 3]) == [most - 3, most - 1, 5]
 
 
+@pytest.mark.parametrize("disturbed", range(2 * measure.RUNS))
+def test_a_wait_in_any_of_the_runs_changes_nothing(disturbed):
+    """A message takes 7 in the sender and 5 in the receiver, and a wait adds to all of a run."""
+    runs = []
+
+    def of(_given, _tool, _what, _size, count):
+        waited = 100_000 if len(runs) == disturbed else 0
+        runs.append(count)
+        return [1000 + 7 * count + waited, 900 + 5 * count + waited]
+
+    assert measure.per_message(of, GIVEN, "instructions", "round trip", 8) == [7, 5]
+    few, many = measure.MESSAGES["round trip"]
+    assert runs == [few] * measure.RUNS + [many] * measure.RUNS
+
+
+@pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
+@pytest.mark.skipif(not shutil.which("valgrind"), reason="left out: valgrind is not there")
 @pytest.mark.long
 @pytest.mark.parametrize("what", ["one way", "round trip"])
 def test_a_message_takes_little_more_than_in_a_plain_program(what):
-    found = more(what, 3)
+    found = more(what)
     assert all(count <= measure.MORE["instructions"] for count in found.values()), found
