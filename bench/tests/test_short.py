@@ -62,6 +62,36 @@ def test_short_samples_are_doubtful_wherever_they_are_told(tmp_path):
     assert " times faster" not in page
 
 
+@pytest.mark.parametrize(("short", "doubtful"), [(0, False), (1, False), (2, False), (3, True)])
+def test_a_summary_is_doubtful_where_half_of_its_samples_are(short, doubtful):
+    samples = [sample("tcp", n, *(2 * [9e-3 if n <= short else 11e-3])) for n in range(1, 6)]
+    assert [bool(rows.doubt(s)) for s in samples] == [n <= short for n in range(1, 6)]
+    for of in (samples, samples[:4] if short == 2 else samples):
+        found = rows.summarize(of, [], 0.1)
+        assert found["short"] == short
+        assert bool(rows.doubt(found)) == (doubtful or len(of) == 4)
+
+
+def test_what_is_too_short_to_tell_takes_the_best_from_nobody_else(tmp_path):
+    """But may be better."""
+    store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
+    store.begin("shm", "e", adapter="shm", tests={"1": {"samples": 5}}, pairs=1, state="done")
+    store.rows += [sample("shm", n, 9e-3, 9e-3, 100_000) for n in range(1, 6)]
+    tcp, starling, shm = store.summaries()
+    assert (
+        figures._best([tcp, starling]) == f"starling, {starling['rate_hz']['mean']:,.0f} updates/s"
+    )
+    assert figures._best([tcp, shm, starling]) == (
+        f"{figures._best([tcp, starling])}; shm: {rows.doubt(shm)}"
+    )
+    assert figures._best([shm]) == rows.doubt(shm)
+    said = {
+        (d.one, d.other): bool(d.doubt)
+        for d in differences(STUDY, store.rows, [tcp, starling, shm])
+    }
+    assert said == {("tcp", "starling"): False, ("tcp", "shm"): True, ("starling", "shm"): True}
+
+
 def test_long_samples_are_told_as_they_are(tmp_path):
     store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
     (found,) = differences(STUDY, store.rows, store.summaries())

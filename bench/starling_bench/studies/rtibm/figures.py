@@ -71,14 +71,20 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
 
 
 def _best(group: list[dict]) -> str:
-    """Of tests that are alike the one with the best mean, and that."""
+    """Of tests that are alike the one with the best mean, and that; of which ones it can't be told,
+    as they may be better."""
     if all(s["rtt_ms"] for s in group):
         best = min(group, key=lambda s: s["rtt_ms"]["mean"])
         return f"{on(best)}, {ms(best['rtt_ms']['mean'])} ms"
-    if said := next(filter(None, map(rows.doubt, group)), ""):
+    doubted = {on(s): said for s in group if (said := rows.doubt(s))}
+    told = [s for s in group if not rows.doubt(s)]
+    if not told:
+        return next(iter(doubted.values()))
+    best = max(told, key=lambda s: s["rate_hz"]["mean"])
+    said = f"{on(best)}, {best['rate_hz']['mean']:,.0f} updates/s"
+    if not doubted:
         return said
-    best = max(group, key=lambda s: s["rate_hz"]["mean"])
-    return f"{on(best)}, {best['rate_hz']['mean']:,.0f} updates/s"
+    return f"{said}; {', '.join(doubted)}: {next(iter(doubted.values()))}"
 
 
 def _counts(s: dict) -> list[str]:

@@ -132,8 +132,9 @@ def _short(row: dict) -> bool:
 
 
 def doubt(of: dict) -> str:
-    """Why a row's or a summary's rate says little; "" if nothing speaks against it."""
-    if not (of["short"] if "short" in of else _short(of)):
+    """Why a row's or a summary's rate says little; "" if nothing speaks against it. A summary's
+    does where half of its samples do: what fewer make of its mean is in the mean's interval."""
+    if not (2 * of["short"] >= of["samples"] if "short" in of else _short(of)):
         return ""
     return f"too short to tell (below {SPAN_MIN_S * 1e3:.0f} ms a sample): take more updates"
 
