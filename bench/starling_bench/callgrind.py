@@ -31,6 +31,20 @@ def command(functions: list[str], where: str) -> list[str]:
             *toggles]  # fmt: skip
 
 
+def of_sample(directory: Path, test: int, sample: int, wanted: str = "") -> dict[str, int]:
+    """What was counted of a sample, by the first word of "WHAT TEST SAMPLE", as its counts were
+    saved; BenchError if what is `wanted` is not there."""
+    found = {}
+    for said, count in saved(directory):
+        what, *numbers = said.split()
+        if numbers == [str(test), str(sample)]:
+            found[what] = count
+    if wanted and wanted not in found:
+        what = f"callgrind counted nothing of sample {sample} of test {test}"
+        raise BenchError("STL-RUN-010", what, str(directory), "read the sender's log there")
+    return found
+
+
 def saved(directory: Path) -> Iterator[tuple[str, int]]:
     """Each text with which a count was saved since this was last asked, and the count."""
     for path in sorted(directory.glob(f"{_FILE}.*")):

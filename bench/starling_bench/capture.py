@@ -291,6 +291,15 @@ def wires(directory: Path) -> dict[int, Wire]:
     return _wires(directory, tuple((path, path.stat().st_size) for path in files))
 
 
+def seen_alike(summaries: list[dict], group: list[dict]) -> list[dict]:
+    """Tests like those of a group whose packets were seen, by the same way if there are such; else
+    the group."""
+    way = lambda s: (s["kind"], s["transport"], s.get("way"))  # noqa: E731
+    seen = [s for s in summaries if s["wire"] and way(s)[:2] == way(group[0])[:2]]
+    seen = [s for s in seen if way(s) == way(group[0])] or seen
+    return [s for s in seen if s["sequence"] == seen[0]["sequence"]] or group
+
+
 @functools.lru_cache(maxsize=8)  # it is asked for each test
 def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wire]:
     needles, updates = Needles(), directory / "needles.jsonl"

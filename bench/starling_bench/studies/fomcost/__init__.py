@@ -27,6 +27,7 @@ class FomCost(Study):
     columns = rows.COLUMNS
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
+    seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)
     progress = staticmethod(rows.progress)
 
@@ -43,8 +44,6 @@ class FomCost(Study):
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         values = [t.values for t in tests if t.values]
         return [*(["--values", values[0]] if values else []), "--seed", str(tests[0].seed)]
-
-    seconds = staticmethod(fields.seconds)
 
     def enlarge(self, spec: Spec, scale: float) -> None:
         spec.multiply("repetitions", scale)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...capture import seen_alike
 from ...choice import Evidence, recommend
 from ...estimates import Estimate, Fit, fit, more
 from ...own_class import words
@@ -73,14 +74,6 @@ def evidence(group: list[dict], wire: list[dict]) -> tuple[dict[str, Evidence], 
     return found, (mean.get("multiple", 0), ease_of("multiple"))
 
 
-def captured(summaries: list[dict], group: list[dict]) -> list[dict]:
-    """Like tests whose packets were seen, by the same way if there are such; else the group."""
-    way = lambda s: (s["kind"], s["transport"], s.get("way"))  # noqa: E731
-    seen = [s for s in summaries if s["wire"] and way(s)[:2] == way(group[0])[:2]]
-    seen = [s for s in seen if way(s) == way(group[0])] or seen
-    return [s for s in seen if s["sequence"] == seen[0]["sequence"]] or group
-
-
 def sentences(summaries: list[dict]) -> list[str]:
     """What a run says, way by way. Where packets were captured, few updates were sent."""
     out = []
@@ -93,7 +86,7 @@ def sentences(summaries: list[dict]) -> list[str]:
             said += found[1].words(("attribute", "byte"), unit)
             said.append(f"an attribute of 12 bytes more costs {told} of an update of one "
                         "(published: 7.5 and 6.5 %)")  # fmt: skip
-        layouts, several = evidence(group, captured(summaries, group))
+        layouts, several = evidence(group, seen_alike(summaries, group))
         said += recommend(layouts, several) if layouts else []
         said += own(series(group, "own"))
         title = f"{sequence}, {kind}, {transport.replace('_', ' ')}: "

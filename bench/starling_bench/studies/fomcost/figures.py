@@ -4,7 +4,7 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-from ... import charts, report
+from ... import capture, charts, report
 from ...report import Page, plots, text_table
 from ...store import Store
 from . import analysis
@@ -29,7 +29,7 @@ def write(store: Store, summaries: list[dict]) -> None:
     for (sequence, kind, transport), group in analysis.groups(summaries).items():
         wrong = ", not what its name says: by a reliable link" if misnamed(group[0]) else ""
         way = f"{sequence} ({group[0]['rti']}): {kind}s, {transport.replace('_', ' ')}{wrong}"
-        drawn = _charts(page, group, analysis.captured(summaries, group), wrong)
+        drawn = _charts(page, group, capture.seen_alike(summaries, group), wrong)
         body += [f"<h2>{escape(way)}</h2>", plots(drawn)]
         body += [] if group[0]["wire"] else [*_costs(page, group), *_penalties(group)]
     body += _wire([s for s in summaries if s["wire"]])

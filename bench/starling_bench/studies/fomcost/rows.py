@@ -82,14 +82,9 @@ def figures(row: dict, calls: dict[int, np.ndarray]) -> dict:
 def _counted(directory: Path, row: dict) -> dict:
     """Instructions of the sample, where they were counted: of a call, and of coding a value."""
     found: dict[str, float | None] = {f"{name}_instructions": None for name in _COUNTED}
-    for said, count in callgrind.saved(directory):
-        what, *number = said.split()
-        if number == [str(row["test"]), str(row["sample"])]:
-            times = row["sent"] if what == "call" else row["counted"]
-            found[f"{what}_instructions"] = count / times
-    if row["counted"] and found["call_instructions"] is None:
-        what = f"callgrind counted nothing of sample {row['sample']} of test {row['test']}"
-        raise BenchError("STL-RUN-010", what, str(directory), "read the sender's log there")
+    wanted = "call" if row["counted"] else ""
+    for what, count in callgrind.of_sample(directory, row["test"], row["sample"], wanted).items():
+        found[f"{what}_instructions"] = count / row["sent" if what == "call" else "counted"]
     return found
 
 
