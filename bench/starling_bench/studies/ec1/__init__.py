@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from ... import flows, planned, sites
 from ...commands import IdleWait, RtiRoot, commands, conduct, guarded
 from ...errors import USAGE, BenchError
-from ...fields import Faults, Loc
-from ...plan import Sequence, Spec
 from ...store import Store
 from ...study import Study
 from ...topologies import TOPOLOGIES
@@ -33,19 +30,14 @@ class Ec1(Study):
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
 
-    def faults(self, at: Loc, spec: Spec, sequence: Sequence) -> Faults:
-        return fields.faults(at, spec, sequence)
-
-    def classes(self, sequence: Sequence) -> list[str]:
-        return fields.classes(sequence)
+    faults = staticmethod(fields.faults)
+    classes = staticmethod(fields.classes)
+    seconds = staticmethod(fields.seconds)
+    enlarge = staticmethod(fields.enlarge)
+    show = staticmethod(flows.show)
 
     def arguments(self, tests: list[fields.Test]) -> list[str]:
         return ["--real-time"] if any(test.real_time for test in tests) else []
-
-    seconds = staticmethod(fields.seconds)
-
-    def enlarge(self, spec: Spec, scale: float) -> None:
-        fields.enlarge(spec, scale)
 
     def row(self, store: Store, sequence: str, execution: str, event: dict) -> dict:
         setting = store.record(sequence, execution)["tests"][str(event["test"])]
@@ -60,18 +52,12 @@ class Ec1(Study):
     def more_is_faster(self, s: dict) -> bool:
         return False
 
-    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
-        return {}
-
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return flows.summarize(of)
 
     def progress(self, row: dict) -> str:
         mean = "-" if row["mean_ms"] is None else f"{row['mean_ms']:.3f} ms"
         return f"{rows.label(row)}, {row['sender']} → {row['receiver']}: {mean}"
-
-    def show(self, console: Console, summaries: list[dict]) -> None:
-        flows.show(console, summaries)
 
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load
