@@ -35,9 +35,9 @@ counters! {
     /// was queued is delivered, waits, or is counted as `unknown`, `unsubscribed`, `retracted`,
     /// `conflated` or `dropped`.
     Counters {
-        /// Updates and interactions handed to the data path.
+        /// Updates and interactions handed to the data path, or to the RTI that acts on them (MOM).
         sent,
-        /// Updates and interactions that no federate subscribes to; not sent.
+        /// Updates and interactions that neither a federate subscribes to nor the RTI acts on; not sent.
         unwanted,
         /// Best-effort updates that were not sent to a receiver because of its update rate.
         reduced,

@@ -524,14 +524,14 @@ impl Federate {
         to: &[FederateHandle],
         body: DataBody<'_, ValuesOut<'_>>,
         send: &mut dyn FnMut(DataOut<'_>),
-    ) {
+    ) -> bool {
         let anyway = self.delays_subscription_evaluation();
         hand_out(
             (&mut self.log, &mut self.counters),
             (to, anyway),
             body,
             send,
-        );
+        )
     }
 
     /// Data to another member takes this path from now on. Nothing is lost, doubled or overtaken by
@@ -556,16 +556,17 @@ impl Federate {
 
 /// Sends a data frame by the paths to its receivers, or counts it where nobody wants it. `anyway`:
 /// receivers judge what is in time-stamp order when it is delivered, so somebody may want it then.
+/// Returns whether it was sent.
 #[inline(always)]
 pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
     (log, counters): (&mut Replica, &mut Counters),
     (to, anyway): (&[FederateHandle], bool),
     body: DataBody<'_, ValuesOut<'_>>,
     send: &mut S,
-) {
+) -> bool {
     if to.is_empty() && !(anyway && body.is_in_time_order()) {
         counters.unwanted += 1;
-        return;
+        return false;
     }
     counters.sent += 1;
     let data = log.frame(body);
@@ -574,13 +575,15 @@ pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
     } else if log.is_direct(to) {
         DataPath::Direct
     } else {
-        return send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
+        send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
+        return true;
     };
     send(DataOut {
         to,
         path,
         data: &data,
     });
+    true
 }
 
 /// Some of the receivers have links of their own: to the others the executive forwards it.

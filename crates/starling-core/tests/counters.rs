@@ -80,3 +80,44 @@ fn the_executive_is_told_when_counts_have_changed_and_before_a_federate_resigns(
     });
     assert_eq!(last.expect("its last counts").unsubscribed, 1);
 }
+
+#[test]
+fn what_goes_to_the_rti_is_sent_whether_or_not_a_federate_subscribes() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let plain = f.interaction("I");
+    let served = [
+        "HLArequest.HLArequestUpdatesSent",
+        "HLAadjust.HLAsetTiming",
+        "HLAservice.HLAdisableAsynchronousDelivery",
+    ];
+    let served = served.map(|name| f.interaction(&format!("HLAmanager.HLAfederate.{name}")));
+    let of = f.federate("A").parameter_handle(served[0], "HLAfederate");
+    let of = of.unwrap();
+    let b = f.member("B").handle();
+    let whom = [4, b.0].map(u32::to_be_bytes).concat();
+    for class in [plain].into_iter().chain(served) {
+        f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    }
+    let send = |f: &mut Federation| {
+        f.call("A", |f| f.send_interaction(plain, &[], b""))
+            .unwrap();
+        for class in served {
+            let values = [(of, &whom[..])];
+            f.call("A", |f| f.send_interaction(class, &values, b""))
+                .unwrap();
+        }
+        f.run();
+        let counters = f.member("A").counters();
+        (counters.sent, counters.unwanted)
+    };
+    assert_eq!(send(&mut f), (3, 1));
+    // A federate that hears them makes no second one of each.
+    for class in served {
+        f.call("B", |f| f.subscribe_interaction_class(class, true))
+            .unwrap();
+    }
+    f.run();
+    assert_eq!(send(&mut f), (6, 2));
+}

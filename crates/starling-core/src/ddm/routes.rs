@@ -270,12 +270,12 @@ impl Federate {
             address: Some(address),
             stamp,
         };
-        self.send_data(&to, DataBody::Interaction { class, payload }, send);
+        let handed_out = self.send_data(&to, DataBody::Interaction { class, payload }, send);
         self.mom.tally.sent(class, transportation);
         let bytes = buffer.bytes() + tag.len();
         note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
         if self.mom.serves(class) {
-            self.send_to_rti(class, buffer.values());
+            self.send_to_rti(class, buffer.values(), handed_out);
         }
         Ok(())
     }

@@ -164,9 +164,19 @@ impl Federate {
         self.apply_data(&data, DataPath::Executive, None)
     }
 
-    /// Tells the RTI of an interaction that it acts on.
+    /// Tells the RTI of an interaction that it acts on. One that was not handed out to federates, and counted as
+    /// unwanted, is sent all the same: the RTI wants it.
     #[cold]
-    pub(crate) fn send_to_rti(&mut self, class: InteractionClassHandle, values: Values<'_>) {
+    pub(crate) fn send_to_rti(
+        &mut self,
+        class: InteractionClassHandle,
+        values: Values<'_>,
+        handed_out: bool,
+    ) {
+        if !handed_out {
+            self.counters.unwanted -= 1;
+            self.counters.sent += 1;
+        }
         let values = values.iter().map(|(slot, v)| (slot, v.to_vec())).collect();
         self.log.request(Request::Sent { class, values });
     }

@@ -490,10 +490,10 @@ impl Federate {
         let to = routes.interaction(&self.model, sender, class);
         let delays = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        hand_out(by, (to, delays), body, send);
+        let handed_out = hand_out(by, (to, delays), body, send);
         if self.mom.serves(class) {
             let values = ValuesBuf::of(ValuesOut::Parameters(&list));
-            self.send_to_rti(class, values.values());
+            self.send_to_rti(class, values.values(), handed_out);
         }
         Ok(())
     }
