@@ -259,7 +259,7 @@ def same(given: argparse.Namespace) -> bool:
     called = 0
     for n in range(given.times):
         store = run(given, rtis, 'rti = ["one", "other"]\nrounds = 4', test, given.rti_root)
-        (found,) = differences(STUDY, store.rows, store.summaries())
+        (found,) = differences(STUDY, store.samples(), store.summaries())
         called += found.found.different
         print(f"{n + 1}: {found.sentence}", flush=True)
     bound = int(stats.binom.ppf(0.99, given.times, 0.05))

@@ -302,7 +302,7 @@ def _compare(study: Study, one: Path, other: Path) -> int:
     runs = {}
     for directory in (one, other):
         store = Store.load(directory, study)
-        runs[str(directory)] = store.rows, store.summaries()
+        runs[str(directory)] = store.samples(), store.summaries()
     found = between_runs(study, runs)
     if not found:
         raise BenchError(

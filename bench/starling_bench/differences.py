@@ -102,10 +102,12 @@ def key_of(s: dict) -> tuple:
 
 
 def sample_values(study: Study, rows: list[dict]) -> dict[tuple, list[float]]:
-    """The value of each sample by test: pairs of one sample are not independent, so their mean."""
-    by: dict[tuple, dict[int, list[float]]] = {}
+    """The value of each sample by test, its rounds one after another: pairs of one sample are not
+    independent, so their mean."""
+    by: dict[tuple, dict[tuple, list[float]]] = {}
     for row in rows:
         # A sample of which nothing came has none.
         if value := study.value(row):
-            by.setdefault(key_of(row), {}).setdefault(row["sample"], []).append(value)
+            sample = row.get("round"), row["sample"]
+            by.setdefault(key_of(row), {}).setdefault(sample, []).append(value)
     return {key: [sum(v) / len(v) for v in s.values()] for key, s in by.items()}

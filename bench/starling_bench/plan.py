@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_type_hints
 
-from pydantic import Field, ValidationError, create_model
+from pydantic import Field, PrivateAttr, ValidationError, create_model
 
 from . import network, topology
 from .errors import USAGE, BenchError
@@ -107,9 +107,21 @@ class Execution(Strict, Generic[Tests]):
     name: Name
     federation: str | None = None  # the federation execution's name; else made of both names
     test: Annotated[list[Tests], Field(min_length=1)]
+    _round_of: str = PrivateAttr("")  # as it is named in the file, of which it is a round
 
     def tests(self) -> list[Any]:
         return [test for spec in self.test for test in spec.expand()]
+
+    @property
+    def round_of(self) -> str:
+        """The name that it shares with the other rounds of the same; "": it is the only one."""
+        return self._round_of
+
+    def named(self, name: str, round_of: str, **update: object) -> "Execution":
+        """The same under another name."""
+        one = self.model_copy(update={"name": name, **update})
+        one._round_of = round_of
+        return one
 
 
 class Sequence(Placed, Generic[Tests]):
@@ -415,9 +427,7 @@ def _rounds(sequence: Sequence, named: dict[str, NamedRti]) -> Iterator[Sequence
         for one in each if n % 2 == 0 else reversed(each):
             executions = one.execution
             if sequence.rounds > 1:
-                executions = [
-                    e.model_copy(update={"name": f"{e.name}.{n + 1}"}) for e in executions
-                ]
+                executions = [e.named(f"{e.name}.{n + 1}", e.name) for e in executions]
             yield one.model_copy(update={"execution": executions})
 
 
@@ -495,8 +505,9 @@ def _apart(execution: Execution, study: Study) -> Iterator[Execution]:
         yield execution
         return
     for name, tests in by.items():
-        title = f"{execution.name}.{name}" if name else execution.name
-        yield execution.model_copy(update={"name": title, "test": tests})
+        suffix = f".{name}" if name else ""
+        of = execution.round_of and execution.round_of + suffix
+        yield execution.named(execution.name + suffix, of, test=tests)
 
 
 def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: float = 1) -> File:

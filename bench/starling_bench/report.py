@@ -162,7 +162,7 @@ _ANALYSED = (
 
 def comparisons(store: Store, summaries: list[dict]) -> list[str]:
     """What differs, with the method; nothing where there is nothing to compare."""
-    found = differences(store.study, store.rows, summaries)
+    found = differences(store.study, store.samples(), summaries)
     if not found:
         return []
     by: dict[str, set[str]] = {}
@@ -175,7 +175,7 @@ def comparisons(store: Store, summaries: list[dict]) -> list[str]:
 def analysis(store: Store, summaries: list[dict]) -> list[str]:
     """Which variable makes how much, where several were varied together."""
     study = store.study
-    samples = sample_values(study, store.rows)
+    samples = sample_values(study, store.samples())
     lines = []
     for title, group in study.families(summaries).items():
         # Pairs of a sample are not independent: they count once. Variables that change together
@@ -212,7 +212,7 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
 
 def doubts(store: Store, summaries: list[dict]) -> list[str]:
     """Tests whose samples do not look independent."""
-    samples = sample_values(store.study, store.rows)
+    samples = sample_values(store.study, store.samples())
     lines = []
     for s in summaries:
         if said := anova.doubtful(samples.get(key_of(s), [])):
@@ -523,7 +523,7 @@ def distributions(page: Page, summaries: list[dict]) -> list[str]:
 
 
 def _sorted_ms(store: Store, s: dict) -> np.ndarray:
-    samples = store.round_trips(s["sequence"], s["execution"], s["test"], s["pair"])
+    samples = store.round_trips(s)
     return np.sort(np.concatenate(samples)).astype(float) / 1e6
 
 

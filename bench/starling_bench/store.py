@@ -226,15 +226,38 @@ class Store:
         self.rows.append(row)
         return row
 
+    def _pools(self) -> dict[tuple[str, str], str]:
+        """The name in summaries of each sequence's executions that are rounds of one."""
+        if not self.study.pools_rounds:
+            return {}
+        return {
+            (e["sequence"], e["execution"]): e["round_of"]
+            for e in self.run["executions"]
+            if e.get("round_of")
+        }
+
+    def samples(self) -> list[dict]:
+        """The rows as they count in summaries: those of rounds under the name of what they are
+        rounds of, with their own as `round`."""
+        pools = self._pools()
+        return [
+            row | {"execution": pools[at], "round": row["execution"]}
+            if (at := (row["sequence"], row["execution"])) in pools
+            else row
+            for row in self.rows
+        ]
+
     def summaries(self) -> list[dict]:
-        """One summary per execution, test and pair, in order of arrival."""
+        """One summary per execution (its rounds are one), test and pair, in order of arrival."""
         groups: dict[tuple, list[dict]] = {}
-        for row in self.rows:
+        for row in self.samples():
             key = (row["sequence"], row["execution"], row["test"], row["pair"])
             groups.setdefault(key, []).append(row)
         found = []
         for (sequence, execution, test, pair), rows in groups.items():
-            record = self.record(sequence, execution) or {"rti": "", "tests": {}}
+            names = dict.fromkeys(row.get("round", execution) for row in rows)
+            records = [self.record(sequence, name) or {"rti": "", "tests": {}} for name in names]
+            record = records[0]
             setting = record["tests"].get(str(test), {})
             count, summary = self._known.get((sequence, execution, test, pair), (0, {}))
             if count != len(rows):
@@ -245,21 +268,31 @@ class Store:
             }
             more["pairs"] = setting.get("pairs") or record.get("pairs", 1)
             more["setting"] = setting
-            more |= _way(record, str(test), summary)
-            over = record.get("state") != "running"
+            more |= _way(records, str(test), summary)
+            over = all(record.get("state") != "running" for record in records)
             found.append(summary | more | self.study.afterwards(self, summary, over))
         return found
 
-    def round_trips(self, sequence: str, execution: str, test: int, pair: int) -> list[np.ndarray]:
-        """Round trips in nanoseconds, one array per sample that was completed."""
-        found = self.raw(sequence, execution, test, pair)
-        completed = sorted(
-            r["sample"]
-            for r in self.rows
-            if (r["sequence"], r["execution"], r["test"], r["pair"])
-            == (sequence, execution, test, pair)
-        )
-        return [found[s] for s in completed if s in found]
+    def round_trips(self, of: dict) -> list[np.ndarray]:
+        """Round trips of a test and pair, as its summary or one of its `samples` names it, in
+        nanoseconds: an array per sample that was completed."""
+        pools = self._pools()
+        by: dict[str, list[int]] = {}
+        for row in self.rows:
+            sequence, execution = row["sequence"], row["execution"]
+            named = (
+                sequence,
+                pools.get((sequence, execution), execution),
+                row["test"],
+                row["pair"],
+            )
+            if named == (of["sequence"], of["execution"], of["test"], of["pair"]):
+                by.setdefault(execution, []).append(row["sample"])
+        trips = []
+        for execution, completed in by.items():
+            found = self.raw(of["sequence"], execution, of["test"], of["pair"])
+            trips += [found[s] for s in sorted(completed) if s in found]
+        return trips
 
     def raw_path(self, sequence: str, execution: str, test: int, pair: int) -> Path:
         """Where the federates save them."""
@@ -355,15 +388,18 @@ def _lines(summaries: list[dict]) -> str:
     return "[\n" + ",\n".join(json.dumps(s, separators=(",", ":")) for s in summaries) + "\n]\n"
 
 
-def _way(record: dict, test: str, summary: dict) -> dict:
-    """By what data of a test's pair went there and back, and whether all that goes so arrives;
-    nothing if it is not known."""
+def _way(records: list[dict], test: str, summary: dict) -> dict:
+    """By what data of a test's pair went there and back in its executions, and whether all that
+    goes so arrives; nothing if it is not known."""
     ends = summary.get("sender"), summary.get("receiver")
-    told = {(w["sender"], w["receiver"]): w for w in record.get("ways", {}).get(test, [])}
-    used = [told[pair] for pair in (ends, ends[::-1]) if pair in told]
-    used = used or ([record["way"]] if "way" in record else [])
-    by = ", back by ".join(dict.fromkeys(way["by"] for way in used))
-    return {"way": by, "way_reliable": bool(used) and all(way["reliable"] for way in used)}
+    ways = []
+    for record in records:
+        told = {(w["sender"], w["receiver"]): w for w in record.get("ways", {}).get(test, [])}
+        used = [told[pair] for pair in (ends, ends[::-1]) if pair in told]
+        ways.append(used or ([record["way"]] if "way" in record else []))
+    by = [", back by ".join(dict.fromkeys(way["by"] for way in used)) for used in ways]
+    reliable = all(used and all(way["reliable"] for way in used) for used in ways)
+    return {"way": "; ".join(dict.fromkeys(filter(None, by))), "way_reliable": reliable}
 
 
 def _typed(row: dict, study: Study) -> dict | None:

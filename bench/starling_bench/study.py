@@ -43,6 +43,8 @@ class Study:
     connection_by: ClassVar[str] = ""
     connections: ClassVar[dict[object, str]] = {}
     spec: "ClassVar[type[Spec]]"  # a test as written
+    # The samples of a sequence's rounds count together: a test is one, however often it ran.
+    pools_rounds: ClassVar[bool] = False
     columns: ClassVar[Columns]
     variables: ClassVar[Variables]
     questions: "ClassVar[tuple[Question, ...]]"  # what its report compares
@@ -110,7 +112,7 @@ class Study:
         return {}
 
     def summarize(self, store: "Store", of: list[dict], setting: dict) -> dict:
-        """One test and pair: figures over its samples."""
+        """One test and pair: figures over its samples, where `pools_rounds` of all its rounds."""
         raise NotImplementedError
 
     def afterwards(self, store: "Store", summary: dict, over: bool) -> dict:

@@ -27,6 +27,7 @@ def campaign(directory: Path, name: str = "campaign-root.tsf.toml", scale: float
                 sequence.name, execution.name, adapter=sequence.rti.adapter,
                 pairs=len(sequence.pair), cpus="", bundling=sequence.bundling, hosts="",
                 tests={str(n): t.model_dump() for n, t in tests.items()},
+                round_of=execution.round_of,
             )  # fmt: skip
             record["rti"] = sequence.rti.name or sequence.rti.adapter
             folder = store.execution_directory(sequence.name, execution.name)

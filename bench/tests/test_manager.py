@@ -694,7 +694,7 @@ def test_the_report_says_what_differs_and_what_does_not(tmp_path):
 
 @pytest.mark.long
 def test_in_rounds_rtis_take_turns(tmp_path):
-    """A B, B A: what drifts meets both, and the report says so."""
+    """A B, B A: what drifts meets both, and the report says so; a test is one, in all rounds."""
     named = "".join(f'[[rti]]\nname = "{name}"\nadapter = "generic"\n' for name in ("a", "b"))
     text = sequence("good").replace('[sequence.rti]\nadapter = "generic"\n', "")
     text = text.replace('name = "s"', 'name = "s"\nrti = ["a", "b"]\nrounds = 2')
@@ -705,6 +705,12 @@ def test_in_rounds_rtis_take_turns(tmp_path):
     assert "All were run to and fro" in html
     # The rounds' samples count together: of 3 in each of 2, too few would be said of 3.
     assert "too few samples" not in html[html.index("<h2>Comparisons</h2>") :]
+    summaries = json.loads((tmp_path / "out" / "summary.json").read_text())
+    tests = {(r["sequence"], r["test"], r["pair"]) for r in rows(tmp_path)}
+    assert {(s["sequence"], s["execution"]) for s in summaries} == {("s.a", "one"), ("s.b", "one")}
+    assert len(summaries) == len(tests)
+    assert sum(s["samples"] for s in summaries) == len(rows(tmp_path))
+    assert "one.1" not in html[: html.index("<h2>How this was measured")]
 
 
 @pytest.mark.long

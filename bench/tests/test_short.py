@@ -48,7 +48,7 @@ def test_short_samples_are_doubtful_wherever_they_are_told(tmp_path):
     store = run(tmp_path, (1.1e-3, 1.2e-5), (6e-3, 7e-3), 2000)
     summaries = store.summaries()
     assert [s["short"] for s in summaries] == [5, 5]
-    (found,) = differences(STUDY, store.rows, summaries)
+    (found,) = differences(STUDY, store.samples(), summaries)
     assert not found.different and found.sentence == (
         "tcp and starling: too short to tell (below 10 ms a sample): take more updates."
     )
@@ -94,7 +94,7 @@ def test_what_is_too_short_to_tell_takes_the_best_from_nobody_else(tmp_path):
 
 def test_long_samples_are_told_as_they_are(tmp_path):
     store = run(tmp_path, (0.40, 0.41), (0.37, 0.38), 100_000)
-    (found,) = differences(STUDY, store.rows, store.summaries())
+    (found,) = differences(STUDY, store.samples(), store.summaries())
     assert found.different and found.sentence.startswith("starling is ")
     figures.write(store, store.summaries())
     page = (tmp_path / "out" / "report.html").read_text()

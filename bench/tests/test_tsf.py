@@ -184,6 +184,18 @@ def test_rounds_go_to_and_fro(tmp_path):
     order = [(s.rti.name, s.execution[0].name) for s in file.sequence]
     assert order == [("one", "e.1"), ("two", "e.1"), ("two", "e.2"), ("one", "e.2"),
                      ("one", "e.3"), ("two", "e.3")]  # fmt: skip
+    assert {s.execution[0].round_of for s in file.sequence} == {"e"}
+    (alone,) = load(tmp_path, GOOD).sequence
+    assert alone.execution[0].round_of == ""
+
+
+def test_parts_of_a_rounds_execution_are_each_one_of_all_rounds(tmp_path):
+    """Loop V4 takes a connection of its own, so an execution of its own in each round."""
+    two = GOOD.replace('rti = "one"', 'rti = "one"\nrounds = 2')
+    two = two.replace("updates = 10", "updates = 10\nloop_version = [1, 4]")
+    found = [(e.name, e.round_of) for s in load(tmp_path, two).sequence for e in s.execution]
+    assert found == [("e.1", "e"), ("e.1.immediate", "e.immediate"),
+                     ("e.2", "e"), ("e.2.immediate", "e.immediate")]  # fmt: skip
 
 
 def test_an_included_file_brings_rtis_and_sequences_with_its_own_paths(tmp_path):

@@ -17,6 +17,7 @@ class Rtibm(Study):
     spec = fields.TestSpec
     connection_by = "loop_version"
     connections = {4: "immediate"}  # noqa: RUF012
+    pools_rounds = True
     columns = rows.COLUMNS
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
@@ -45,8 +46,7 @@ class Rtibm(Study):
         return not rows.latency(s)
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
-        trips = store.round_trips(*(of[0][k] for k in ("sequence", "execution", "test", "pair")))
-        return rows.summarize(of, trips, setting.get("mode_tolerance_ms", 0.005))
+        return rows.summarize(of, store.round_trips(of[0]), setting.get("mode_tolerance_ms", 0.005))
 
     def report(self, store: Store, summaries: list[dict]) -> None:
         from . import figures  # the libraries for figures take a second to load

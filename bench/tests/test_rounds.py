@@ -1,0 +1,98 @@
+"""A sequence's rounds: their samples count together, and each is kept as what it is."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from starling_bench import stats
+from starling_bench.differences import differences, sample_values
+from starling_bench.store import Store
+from starling_bench.studies.rtibm import STUDY, figures, rows
+
+SAMPLES = 3
+# Mean round trips in ms by sequence and round: the machine is slower in the second.
+ROUNDS = {"fast": {"rel.1": 1.0, "rel.2": 1.5}, "slow": {"rel.1": 2.0, "rel.2": 3.0}}
+
+
+def sample(sequence: str, execution: str, number: int, trips: int) -> dict:
+    """A sample of round trips."""
+    return dict.fromkeys(rows.COLUMNS.names, 0) | {
+        "sequence": sequence, "execution": execution, "test": 1, "kind": "RTOL",
+        "transport": "reliable", "loop": 1, "types": 1, "instances": 1, "buffers": 1, "bytes": 8,
+        "updates": trips, "pair": 1, "sender": "m", "receiver": "s", "sample": number,
+        "sent": trips, "received": trips, "rate_hz": 1000.0, "others_cpu": None,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def store(tmp_path):
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    for name in ("rel.1", "rel.2"):
+        for sequence, means in ROUNDS.items():
+            way = {"sender": "m", "receiver": "s", "by": f"way of {name}", "reliable": True}
+            store.begin(
+                sequence, name, adapter=sequence, tests={"1": {"samples": SAMPLES}}, pairs=1,
+                state="done", round_of="rel", ways={"1": [way]},
+            )  # fmt: skip
+            blocks = []
+            for n in range(1, SAMPLES + 1):
+                trips = np.linspace(0.9, 1.1, 5, dtype="<f4") * (means[name] + n / 100) * 1e6
+                blocks += [np.array([n, 5], dtype="<u4").tobytes(), trips.astype("<f4").tobytes()]
+                store.keep(sample(sequence, name, n, 5))
+            path = store.raw_path(sequence, name, 1, 1)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(b"".join(blocks))
+    store.recompute()
+    return store
+
+
+def test_a_test_is_one_with_an_interval_over_the_samples_of_all_rounds(store):
+    found = {s["sequence"]: s for s in store.summaries()}
+    assert {key: s["execution"] for key, s in found.items()} == {"fast": "rel", "slow": "rel"}
+    for sequence, s in found.items():
+        means = [
+            mean + n / 100 for mean in ROUNDS[sequence].values() for n in range(1, SAMPLES + 1)
+        ]
+        assert (s["samples"], s["sent"], s["rtt_ms"]["count"]) == (6, 30, 30)
+        assert s["rtt_ms"]["mean"] == pytest.approx(np.mean(means), rel=1e-6)
+        low, high = stats.interval(np.array(means))
+        assert s["rtt_ms"]["mean_low"] == pytest.approx(low, rel=1e-6)
+        assert s["rtt_ms"]["mean_high"] == pytest.approx(high, rel=1e-6)
+        # What of each round differs is told.
+        assert s["way"] == "way of rel.1; way of rel.2" and s["way_reliable"]
+
+
+def test_comparisons_take_each_sample_once(store):
+    values = sample_values(STUDY, store.samples())
+    assert [len(of) for of in values.values()] == [2 * SAMPLES] * 2
+    (found,) = differences(STUDY, store.samples(), store.summaries())
+    assert found.found.ratio == pytest.approx(0.5, rel=0.02)
+
+
+def test_reports_and_summaries_name_no_round_but_the_rows_keep_theirs(store):
+    figures.write(store, store.save())
+    page = (store.directory / "report.html").read_text()
+    tables = page[page.index("<h2>Round trip") : page.index("<h2>Ways")]
+    assert "rel.1" not in tables and "rel.2" not in tables
+    assert "2 tests, 60 messages sent" in page
+    # Both lines of the one figure by percentile, no four.
+    shown = page[page.index("<h2>Percentiles") : page.index("<h2>Comparisons")]
+    assert shown.count("<details") == 1
+    summaries = json.loads((store.directory / "summary.json").read_text())
+    assert [s["execution"] for s in summaries] == ["rel", "rel"]
+    with (store.directory / "results.csv").open() as file:
+        kept = [row["execution"] for row in csv.DictReader(file)]
+    assert kept == ["rel.1"] * 6 + ["rel.2"] * 6
+    # Read again it is the same.
+    store.close()
+    again = Store.load(store.directory, STUDY)
+    again.recompute()
+    assert again.summaries() == summaries
+
+
+def test_a_round_that_has_only_begun_counts_with_what_there_is(store):
+    store.rows = [r for r in store.rows if r["execution"] == "rel.1" or r["sample"] == 1]
+    assert [s["samples"] for s in store.summaries()] == [SAMPLES + 1] * 2
+    assert [s["rtt_ms"]["count"] for s in store.summaries()] == [5 * (SAMPLES + 1)] * 2
