@@ -46,14 +46,20 @@ plt.rcParams.update(
     }
 )
 
+# A table that is wider than the window scrolls inside itself; a shadow at its edge says on which
+# side there is more: what is painted over that moves with the table.
 _STYLE = """
 :root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:1300px;margin:2em auto;padding:0 1em}
 h1{font-size:1.6em;margin-bottom:.2em}h2{margin-top:2em;border-bottom:1px solid #8884}
-.scroll{overflow-x:auto;max-width:100%}
+.scroll{overflow-x:auto;max-width:100%;background:
+linear-gradient(to right,Canvas 30%,transparent)left/36px 100% no-repeat local,
+linear-gradient(to left,Canvas 30%,transparent)right/36px 100% no-repeat local,
+linear-gradient(to right,#888,transparent)left/14px 100% no-repeat,
+linear-gradient(to left,#888,transparent)right/14px 100% no-repeat}
 table{border-collapse:collapse;font-size:13px;margin:.8em 0}
 th,td{padding:.25em .6em;border-bottom:1px solid #8884;text-align:right;white-space:nowrap}
-th{background:#8881}td.t,th.t{text-align:left}
+th{background:#8881;white-space:normal}td.t,th.t{text-align:left}
 .verdict{padding:.7em 1em;border-left:5px solid #2b8a3e;background:#2b8a3e1a;font-weight:600}
 .verdict.bad{border-color:#c92a2a;background:#c92a2a1a}
 .note{padding:.5em 1em;border-left:5px solid #e8a200;background:#e8a2001a}
@@ -62,9 +68,11 @@ figure{margin:0;max-width:640px}figcaption{font-size:13px}
 figure svg{width:100%;height:auto;background:#fff;color:#000}
 pre{background:#8881;padding:1em;overflow-x:auto;font-size:12px}
 td.said{white-space:normal;min-width:4em}td.setting{white-space:normal;overflow-wrap:anywhere}
+.tests td.t{white-space:normal}.tests{font-size:12px}.tests th,.tests td{padding:.25em .4em}
 .lost{color:#e03131;font-weight:600}.doubt{color:#888;font-style:italic}
 @media print{@page{size:A4 landscape;margin:1cm}body{margin:0;font-size:11px}
-.scroll{overflow:visible}table{font-size:7.5px}th,td{padding:.15em .3em}
+.scroll{overflow:visible;background:none}table,.tests{font-size:7.5px}
+th,td,.tests th,.tests td{padding:.15em .3em}th,td.t{white-space:normal;overflow-wrap:anywhere}
 figure,tr{break-inside:avoid}details>*{display:block}}
 """
 
@@ -349,7 +357,7 @@ def with_setup(
 
     lines = [line("th", titles, head)]
     lines += [line("td", s.values(), row) for s, row in zip(setups, rows, strict=True)]
-    table = f'<div class="scroll"><table>{"".join(lines)}</table></div>'
+    table = f'<div class="scroll"><table class="tests">{"".join(lines)}</table></div>'
     return (f"<p>All: {above}.</p>" if above else "") + table
 
 

@@ -1,14 +1,22 @@
 """The report in a browser, on a desk, a telephone and paper: nothing overflows or is missing."""
 
+import base64
+import io
+import itertools
 import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 from browser import PROGRAM, Browser, browser
 from test_manager import WHOLE, manage, sequence
 
+from starling_bench import report
+from starling_bench.store import Store
+from starling_bench.studies.range import STUDY as RANGE
+from starling_bench.studies.range import figures as of_range
 from starling_bench.studies.rtibm.rows import VARIABLES, latency
 
 if os.environ.get("REQUIRE_ALL") != "1":
@@ -127,3 +135,84 @@ def test_every_series_is_in_its_figure(page, results):
             points = [len(line) for line in curve.lines.values()]
             for name in names:
                 assert sorted(found[f"{name} by {curve.variable.title}"]) == sorted(points)
+
+
+def flows(several: bool) -> list[dict]:
+    """Of a range test; `several`: that differ in all that distinguishes them."""
+    tests = itertools.product(("sizes.starling-fastest", "sizes.tcp"), ("rel", "be"), (2, 10))
+    times = ("min", "mean", "p50", "p90", "p99", "p999", "max", "ping", "lrc")
+    return [
+        {
+            "sequence": sequence, "execution": execution if several else "rel",
+            "rti": f"Starling {sequence}" if several else "Starling", "sender": f"f{n}",
+            "receiver": "f1", "transport": "best_effort" if n > 2 and several else "reliable",
+            "setting": {"threaded": several and n > 2}, "scheduling": "real-time",
+            "federates": n if several else 2, "bytes": 65_507 * n, "hz": 60.0, "tick_hz": 1000,
+            "test": n, "budget_ms": 16.6667, "in_budget": 0.9983, "sent": 60_000 * n,
+            "lost": 12 * n, "doubled": 0, "bound_ms": 0, "held": "yes",
+        } | {f"{k}_ms": 123.4567 for k in times}
+        for sequence, execution, n in tests
+    ]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Wide tables: a range test's, one in which all differs, and one of many RTIs."""
+    given = {"tsf": "t", "tsf_text": "", "notes": []}
+    store = Store.create(tmp_path_factory.mktemp("wide") / "out", RANGE, given)
+    rtis = [{"sequence": f"series.starling-fastest-{n}.2-namespaces", "rti": "Starling 0.1 (shared "
+             "memory)", "instances": 100} for n in range(12)]  # fmt: skip
+    many = report.by_rti(
+        ("instances",), rtis, lambda s: (str(s["instances"]),), lambda s: "116,708 of 1,000,000"
+    )
+    tables = [of_range._table(flows(several=several)) for several in (False, True)]
+    report.write(store, "Wide tables", [*tables, many])
+    with browser() as it:
+        it.open(store.directory / "report.html")
+        yield it
+
+
+# How much of each table is beyond its box.
+BEYOND = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
+
+
+def edges(page: Browser, which: int) -> list[float]:
+    """How dark a box's left and right edge are, from 0 to 1, between two lines of its table."""
+    box = page.ask(f"""(() => {{
+        const e = document.querySelectorAll('.scroll')[{which}];
+        e.scrollIntoView();
+        const b = e.getBoundingClientRect(), r = e.querySelector('tr').getBoundingClientRect();
+        return [b.x + scrollX, b.width, r.top + scrollY - 6];
+    }})()""")
+    clip = {"x": box[0], "y": box[2], "width": box[1], "height": 3, "scale": 1}
+    shot = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)
+    pixels = plt.imread(io.BytesIO(base64.b64decode(shot["data"])))[1, :, :3].mean(axis=1)
+    return [1 - float(pixels[2]), 1 - float(pixels[-3])]
+
+
+def test_a_table_fits_or_says_on_which_side_there_is_more(wide):
+    wide.look(1280)
+    fits, more, *_ = wide.ask(BEYOND)
+    assert fits == 0 and more > 0
+    assert max(edges(wide, 0)) < 0.1
+    left, right = edges(wide, 1)
+    assert left < 0.1 and right > 0.2
+    wide.ask("document.querySelectorAll('.scroll')[1].scrollLeft = 1e6")
+    left, right = edges(wide, 1)
+    assert left > 0.2 and right < 0.1
+    wide.ask("document.querySelectorAll('.scroll')[1].scrollLeft = 0")
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_wide_tables_scroll_inside_themselves(wide, width):
+    wide.look(width)
+    assert wide.ask("document.documentElement.scrollWidth <= innerWidth")
+    assert wide.ask(WIDE) == []
+
+
+def test_wide_tables_are_whole_on_paper(wide):
+    width = round((297 - 20) / 25.4 * 96)
+    wide.look(width, media="print")
+    widest = "Math.max(...[...document.querySelectorAll('table')].map(e => e.offsetWidth))"
+    assert wide.ask(widest) <= width
+    assert wide.ask(CUT) == []
