@@ -12,9 +12,13 @@ use std::time::SystemTime;
 
 /// What `starling saves` does; nothing: it lists.
 #[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Option<Command>,
+    /// As JSON, of the list
+    #[arg(long)]
+    json: bool,
 }
 
 /// Subcommands of `starling saves`.
@@ -53,7 +57,10 @@ struct Which {
 
 /// Runs `starling saves`.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let list = Command::List(List::default());
+    let list = Command::List(List {
+        json: arguments.json,
+        ..List::default()
+    });
     let done = match arguments.command.as_ref().unwrap_or(&list) {
         Command::List(list) => open(&list.settings).and_then(|store| show_all(&store, list.json)),
         Command::Show(which) => {

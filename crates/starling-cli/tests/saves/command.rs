@@ -36,6 +36,11 @@ fn lists_shows_and_removes() {
     assert!(lines[1].starts_with("\"Morning\" of \"Kept\": "), "{text}");
 
     let (done, text) = saves(directory.path(), &["list", "--json"]);
+    // Of the bare command, too; but of none that isn't the list.
+    assert_eq!(saves(directory.path(), &["--json"]), (true, text.clone()));
+    for others in [["--json", "list"], ["--json", "show"]] {
+        assert!(!saves(directory.path(), &others).0, "{others:?}");
+    }
     let list: Value = serde_json::from_str(&text).unwrap();
     let list = list.as_array().unwrap();
     assert!(done && list.len() == 2);
