@@ -158,6 +158,91 @@ fn federates_tell_what_they_send_get_and_take() {
 }
 
 #[test]
+fn who_is_restored_counts_anew_by_class_and_by_way_and_goes_on_with_calls() {
+    let rtiexec = Rtiexec::start("", &[]);
+    let settings = "statistics.enabled=true;transport.shared_memory=off";
+    let (sender, heard) = join(&rtiexec, "Sender", settings);
+    let (receiver, told) = join(&rtiexec, "Receiver", settings);
+    let both = [(&sender, &heard), (&receiver, &told)];
+    let expect = |(rti, heard): (&RtiAmbassador, &Receiver<Callback>), name: &str| {
+        until(name, || {
+            rti.evoke_callback(1.0).unwrap();
+            heard.try_iter().any(|c| c.name() == name)
+        });
+    };
+    let class = sender.object_class_handle("HLAobjectRoot.Car").unwrap();
+    let speed = sender.attribute_handle(class, "Speed").unwrap();
+    sender
+        .publish_object_class_attributes(class, &[speed])
+        .unwrap();
+    receiver
+        .subscribe_object_class_attributes(class, &[speed], true, "")
+        .unwrap();
+    let instance = sender.register_object_instance(class, None).unwrap();
+    expect(both[1], "discoverObjectInstance");
+    receiver
+        .request_instance_attribute_value_update(instance, &[speed], b"")
+        .unwrap();
+    // Whom it is asked by has subscribed.
+    expect(both[0], "provideAttributeValueUpdate");
+    // All that was sent has arrived, before and after.
+    let update = |times: u64| {
+        for _ in 0..times {
+            sender
+                .update_attribute_values(instance, &[(speed, &[7; 100])], b"")
+                .unwrap();
+        }
+        let mut reflected = 0;
+        until("all reflections", || {
+            receiver.evoke_callback(1.0).unwrap();
+            let came = told.try_iter();
+            reflected += came
+                .filter(|c| c.name() == "reflectAttributeValues")
+                .count() as u64;
+            reflected == times
+        });
+    };
+    let counted = |times: u64, calls: u64| {
+        let mut all = Value::Null;
+        until("these counts", || {
+            all = serde_json::from_str(&stats(&rtiexec, &["--json"])).unwrap();
+            let of = |name: &str| {
+                let of = all.as_array().unwrap().iter().find(|of| of["name"] == name);
+                of.unwrap()["statistics"].clone()
+            };
+            let (sent, received) = (of("Sender"), of("Receiver"));
+            let made = sent["calls"].as_array();
+            let made =
+                made.and_then(|calls| calls.iter().find(|c| c["name"] == "updateAttributeValues"));
+            let made = made.map(|call| call["calls"].clone());
+            sent["classes"][0]["sent"]["messages"] == times
+                && sent["ways"][0]["sent"]["messages"] == times
+                && received["classes"][0]["received"]["messages"] == times
+                && made == Some(calls.into())
+        });
+    };
+    update(10);
+    counted(10, 10);
+    sender.request_federation_save("Evening", None).unwrap();
+    for of in both {
+        expect(of, "initiateFederateSave");
+        of.0.federate_save_begun().unwrap();
+        of.0.federate_save_complete().unwrap();
+    }
+    let expect_of_both = |name| both.into_iter().for_each(|of| expect(of, name));
+    expect_of_both("federationSaved");
+    sender.request_federation_restore("Evening").unwrap();
+    expect_of_both("federationRestoreBegun");
+    for of in both {
+        expect(of, "initiateFederateRestore");
+        of.0.federate_restore_complete().unwrap();
+    }
+    expect_of_both("federationRestored");
+    update(3);
+    counted(3, 13);
+}
+
+#[test]
 fn nobody_has_joined() {
     let rtiexec = Rtiexec::start("", &[]);
     assert_eq!(stats(&rtiexec, &[]), "no joined federates\n");

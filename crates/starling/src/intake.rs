@@ -8,6 +8,7 @@ use crate::peers::{Introduced, Peers};
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
 use crate::site::Site;
+use crate::statistics::Ways;
 use starling_core::message::{Data, FromExecutive};
 use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolError};
 use starling_net::LinkReader;
@@ -143,6 +144,9 @@ impl State {
                     FromExecutive::Joined(_) | FromExecutive::Restored(_)
                 );
                 self.begins_links |= begins;
+                if begins && let Some(ways) = &mut self.lrc.outbox().ways {
+                    **ways = Ways::default();
+                }
                 self.lrc.receive(message)?;
                 if self.lrc.lost().is_some() {
                     self.lrc.outbox().shut_down();

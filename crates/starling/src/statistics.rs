@@ -85,7 +85,7 @@ impl Begun<'_> {
     }
 }
 
-/// By which ways data has gone: whole frames.
+/// By which ways data has gone since the federate joined or was restored: whole frames.
 #[derive(Default)]
 pub(crate) struct Ways([Volume; 3]);
 
