@@ -396,6 +396,11 @@ def test_the_example_for_other_rtis_is_right(tmp_path):
     assert "everything it names is here" in check(here, *given)
 
 
+def test_a_run_is_not_compared_with_itself(tmp_path):
+    with pytest.raises(BenchError, match="both are the same run"):
+        commands._compare(STUDY, tmp_path / "out", tmp_path / "x" / ".." / "out")
+
+
 def test_a_run_directory_is_never_written_twice(good):
     tmp_path, _ = good
     before = (tmp_path / "out" / "results.csv").read_bytes()
