@@ -1,6 +1,6 @@
 //! Callbacks as they leave the core, one after another.
 
-use crate::content::Content;
+use crate::content::{Content, Piece};
 use crate::held::Held;
 use crate::message::{FederationInformation, Stamp};
 use crate::{
@@ -485,7 +485,7 @@ pub enum PlainCallback {
         /// The instance that was updated.
         instance: ObjectInstanceHandle,
         /// Only those subscribed at the known class, and the user-supplied tag.
-        values: NamedValues<AttributeHandle>,
+        values: PlainValues<AttributeHandle>,
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
@@ -496,7 +496,7 @@ pub enum PlainCallback {
         /// The received class.
         class: InteractionClassHandle,
         /// Only those available at the received class, and the user-supplied tag.
-        values: NamedValues<ParameterHandle>,
+        values: PlainValues<ParameterHandle>,
         /// How it was sent.
         transportation: Transportation,
         /// Who sent it.
@@ -525,7 +525,7 @@ impl From<PlainCallback> for Callback {
                 producer,
             } => Callback::ReflectAttributeValues {
                 instance,
-                values,
+                values: values.into(),
                 transportation,
                 producer,
                 regions: None,
@@ -538,7 +538,7 @@ impl From<PlainCallback> for Callback {
                 producer,
             } => Callback::ReceiveInteraction {
                 class,
-                values,
+                values: values.into(),
                 transportation,
                 producer,
                 regions: None,
@@ -555,6 +555,40 @@ pub struct NamedValues<H> {
     pub(crate) content: Content,
     /// By slot: the handle, or none where the receiver does not get that value.
     pub(crate) handles: Arc<Vec<Option<H>>>,
+}
+
+/// The same where they came.
+#[derive(Clone, Debug)]
+pub struct PlainValues<H> {
+    pub(crate) piece: Piece,
+    /// By slot, as of [`NamedValues`].
+    pub(crate) handles: Arc<Vec<Option<H>>>,
+}
+
+impl<H: Copy> PlainValues<H> {
+    /// Handle and value, in the order of sending.
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = (H, &[u8])> {
+        let handles = &self.handles[..];
+        let handle = |slot| handles.get(slot as usize).copied().flatten();
+        let values = self.piece.values().iter();
+        values.filter_map(move |(slot, value)| Some((handle(slot)?, value)))
+    }
+
+    /// The user-supplied tag.
+    #[inline(always)]
+    pub fn tag(&self) -> &[u8] {
+        self.piece.tag()
+    }
+}
+
+impl<H> From<PlainValues<H>> for NamedValues<H> {
+    fn from(plain: PlainValues<H>) -> Self {
+        NamedValues {
+            content: plain.piece.into(),
+            handles: plain.handles,
+        }
+    }
 }
 
 impl<H: Copy> NamedValues<H> {

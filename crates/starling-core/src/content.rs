@@ -109,6 +109,12 @@ impl Piece {
         Values::of_checked(&self.batch.bytes()[self.values as usize..self.end as usize])
     }
 
+    /// The tag.
+    #[inline(always)]
+    pub(crate) fn tag(&self) -> &[u8] {
+        &self.batch.bytes()[self.tag as usize..self.values as usize]
+    }
+
     /// How many bytes both take.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {

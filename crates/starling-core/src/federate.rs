@@ -51,6 +51,19 @@ pub struct DataOut<'a> {
     pub data: &'a DataSent<'a>,
 }
 
+/// Where a federate's data frames go.
+pub trait Sink {
+    /// Takes one.
+    fn put(&mut self, frame: DataOut<'_>);
+}
+
+impl<F: FnMut(DataOut<'_>) + ?Sized> Sink for F {
+    #[inline(always)]
+    fn put(&mut self, frame: DataOut<'_>) {
+        self(frame);
+    }
+}
+
 /// Who joins first mostly is who has created the federation execution, and can mend its modules.
 const FIRST: FederateHandle = FederateHandle(1);
 
@@ -91,7 +104,7 @@ pub struct Federate {
     /// Slots of the values that are sent now; its memory is used again.
     pub(crate) slots: Vec<u32>,
     /// The largest frame that the executive takes.
-    frame_bytes_max: usize,
+    pub(crate) frame_bytes_max: usize,
 }
 
 impl Federate {
@@ -501,11 +514,7 @@ impl Federate {
 
     #[inline]
     pub(crate) fn fits(&self, bytes: usize) -> bool {
-        /// What else stands in a data frame takes no more, but for the receivers that it names.
-        const HEAD_BYTES: usize = 64;
-        const RECEIVER_BYTES: usize = 5;
-        let more = HEAD_BYTES + RECEIVER_BYTES * self.federation.members().len();
-        bytes.saturating_add(more) <= self.frame_bytes_max
+        fits(&self.federation, self.frame_bytes_max, bytes)
     }
 
     #[cold]
@@ -554,11 +563,21 @@ impl Federate {
     }
 }
 
+/// Whether values, tag and regions of so many bytes fit into one frame of so many.
+#[inline(always)]
+pub(crate) fn fits(federation: &Membership, most: usize, bytes: usize) -> bool {
+    /// What else stands in a data frame takes no more, but for the receivers that it names.
+    const HEAD_BYTES: usize = 64;
+    const RECEIVER_BYTES: usize = 5;
+    let more = HEAD_BYTES + RECEIVER_BYTES * federation.members().len();
+    bytes.saturating_add(more) <= most
+}
+
 /// Sends a data frame by the paths to its receivers, or counts it where nobody wants it. `anyway`:
 /// receivers judge what is in time-stamp order when it is delivered, so somebody may want it then.
 /// Returns whether it was sent.
 #[inline(always)]
-pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
+pub(crate) fn hand_out<S: Sink + ?Sized>(
     (log, counters): (&mut Replica, &mut Counters),
     (to, anyway): (&[FederateHandle], bool),
     body: DataBody<'_, ValuesOut<'_>>,
@@ -575,10 +594,10 @@ pub(crate) fn hand_out<S: FnMut(DataOut<'_>) + ?Sized>(
     } else if log.is_direct(to) {
         DataPath::Direct
     } else {
-        send_apart(log, to, data, &mut |frame: DataOut<'_>| send(frame));
+        send_apart(log, to, data, &mut |frame: DataOut<'_>| send.put(frame));
         return true;
     };
-    send(DataOut {
+    send.put(DataOut {
         to,
         path,
         data: &data,

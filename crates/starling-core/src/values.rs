@@ -105,15 +105,28 @@ pub struct Listed<'a, H> {
 }
 
 impl<'a, H> Listed<'a, H> {
+    #[inline(always)]
+    pub(crate) fn new(slots: &'a [u32], values: &'a [(H, &'a [u8])]) -> Self {
+        let both = slots.iter().zip(values);
+        let bytes = both.map(|(slot, (_, value))| value_bytes(*slot, value.len()));
+        Listed::of_bytes(slots, values, bytes.sum())
+    }
+
     /// `bytes`: the sum of [`value_bytes`] over all.
-    #[inline]
-    pub(crate) fn new(slots: &'a [u32], values: &'a [(H, &'a [u8])], bytes: usize) -> Self {
+    #[inline(always)]
+    pub(crate) fn of_bytes(slots: &'a [u32], values: &'a [(H, &'a [u8])], bytes: usize) -> Self {
         debug_assert_eq!(slots.len(), values.len());
         Listed {
             slots,
             values,
             bytes,
         }
+    }
+
+    /// What their run takes.
+    #[inline(always)]
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     #[inline(always)]
@@ -390,7 +403,7 @@ mod tests {
             list.iter().for_each(|(slot, length)| pushed.push(*slot, &bytes[..*length]));
             let length = list.iter().map(|(slot, length)| value_bytes(*slot, *length)).sum();
             assert_eq!(length, pushed.bytes());
-            let listed = Listed::new(&slots, &values, length);
+            let listed = Listed::of_bytes(&slots, &values, length);
             for given in [ValuesOut::Attributes(&listed), ValuesOut::Run(pushed.values())] {
                 assert_eq!(given.bytes(), length);
                 assert_eq!(ValuesBuf::of(given), pushed);

@@ -131,6 +131,32 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
         assert_eq!(callback, Some(first.clone()));
     }
 
+    // What comes while nothing waits need not wait either.
+    let pass = |f: &mut Federation, frame: &OwnedData| {
+        let batch = batch_of(frame);
+        let data = within(frame, batch.bytes());
+        let passed = f.call("B", |f| f.pass_plainly(data, &batch));
+        passed.map(Callback::from)
+    };
+    let before = counts(&mut f);
+    assert!(f.call("B", |f| f.is_straight() && !f.has_queue()));
+    assert_eq!(pass(&mut f, &frame), Some(first.clone()));
+    assert_eq!(counts(&mut f), [before[0] + 1, before[1], before[2]]);
+    let early = f.call("B", |f| {
+        let mut early = within(&frame, batch.bytes());
+        early.after.index.0 += 1;
+        f.pass_plainly(early, &batch)
+    });
+    assert!(early.is_none());
+    assert!(f.call("B", |f| take(f, &frame)));
+    assert!(f.call("B", |f| f.has_queue()));
+    assert_eq!(pass(&mut f, &frame), None, "it would overtake");
+    assert!(f.call("B", |f| f.next_plain()).is_some());
+    f.call("B", |f| f.enable_callbacks(false)).unwrap();
+    assert_eq!(pass(&mut f, &frame), None, "no callbacks are wanted");
+    f.call("B", |f| f.enable_callbacks(true)).unwrap();
+    assert_eq!(counts(&mut f), [before[0] + 2, before[1], before[2]]);
+
     // Subscribed no more when its turn comes.
     assert!(f.call("B", |f| take(f, &frame)));
     f.call("B", |f| f.unsubscribe_object_class_attributes(class, &list))
@@ -180,4 +206,23 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
     assert!(f.call("B", |f| take(f, &frame)));
     let plain = f.call("B", |f| f.next_plain()).expect("as before");
     assert_eq!(Callback::from(plain), first);
+    let batch = batch_of(&frame);
+    let passed = f.call("B", |f| {
+        f.pass_plainly(within(&frame, batch.bytes()), &batch)
+    });
+    assert_eq!(passed.map(Callback::from), Some(first));
+
+    // What is found out for many of a kind ends with what it was made of.
+    f.call("A", |f| f.unpublish_interaction_class(class))
+        .unwrap();
+    assert!(!send(&mut f), "it is not published any more");
+    f.call("A", |f| f.publish_interaction_class(class)).unwrap();
+    f.run();
+    assert!(send(&mut f));
+    assert_eq!(f.federate("A").outbox().take().len(), 1);
+    f.call("B", |f| f.unsubscribe_interaction_class(class))
+        .unwrap();
+    f.run();
+    assert!(send(&mut f), "nobody wants it");
+    assert!(f.federate("A").outbox().take().is_empty());
 }

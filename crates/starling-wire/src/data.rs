@@ -10,6 +10,7 @@ use starling_core::{
     Address, Batch, FederateHandle, InteractionClassHandle, LogicalTime, ObjectInstanceHandle, Put,
     Run, Transportation, Values,
 };
+use std::borrow::BorrowMut;
 
 const UPDATE: u8 = 16;
 const INTERACTION: u8 = 17;
@@ -321,16 +322,21 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 /// Appends a data frame.
 #[inline(always)]
 pub fn put_data<V: Run>(out: &mut Vec<u8>, data: &Data<'_, V>) {
-    let mut frame = DataFrame::empty();
-    frame.fill(data);
+    put_data_by(&mut Head::default(), out, data);
+}
+
+/// The same, with the head of a frame before.
+#[inline(always)]
+pub fn put_data_by<V: Run>(head: &mut Head, out: &mut Vec<u8>, data: &Data<'_, V>) {
+    let frame = DataFrame::by(head, data);
     out.reserve(frame.bytes());
     frame.put_into(out);
 }
 
 /// A data frame whose length is known and that is written where there is room for it: nothing of it
 /// is copied twice.
-pub struct DataFrame<'a, V> {
-    head: Head,
+pub struct DataFrame<'a, V, H = Head> {
+    head: H,
     /// Where in the head the address belongs, which is empty if there is none.
     at: usize,
     address: &'a [u8],
@@ -341,78 +347,57 @@ pub struct DataFrame<'a, V> {
 
 impl<'a, V: Run> DataFrame<'a, V> {
     /// The frame of this.
-    #[inline(always)]
     pub fn new(data: &Data<'a, V>) -> Self {
-        let mut frame = DataFrame::empty();
-        frame.fill(data);
-        frame
+        DataFrame::by(Head::default(), data)
     }
+}
 
-    /// One of nothing yet, to be filled where it is: a copy would take as long as the values.
+impl<'a, V: Run, H: BorrowMut<Head>> DataFrame<'a, V, H> {
+    /// The frame of this, with a head that may have been another's, best of the same sender.
     #[inline(always)]
-    pub fn empty() -> Self {
-        DataFrame {
-            head: Head {
-                bytes: [0; Head::BYTES_MAX],
-                used: 5,
-            },
+    pub fn by(mut head: H, data: &Data<'a, V>) -> Self {
+        let mut rest = Rest {
             at: 0,
             address: &[],
             tag: &[],
             values: None,
-            bytes: 0,
-        }
-    }
-
-    /// Makes an empty one that of this.
-    #[inline(always)]
-    pub fn fill(&mut self, data: &Data<'a, V>) {
-        let frame = self;
-        frame.head.number(data.sender.0.into());
-        frame.head.number(data.after.requests.0);
-        frame.head.number(data.after.index.0);
+        };
+        let numbers: &mut Head = head.borrow_mut();
+        numbers.begin(data.sender, data.after);
         let kind = match &data.body {
             DataBody::Update { instance, payload } => {
-                frame.head.number(instance.block().into());
-                frame.head.number(instance.number().into());
-                frame.take_payload(UPDATE, payload)
+                numbers.number(instance.block().into());
+                numbers.number(instance.number().into());
+                rest.take_payload(numbers, UPDATE, payload)
             }
             DataBody::Interaction { class, payload } => {
-                frame.head.number(class.raw().into());
-                frame.take_payload(INTERACTION, payload)
+                numbers.number(class.raw().into());
+                rest.take_payload(numbers, INTERACTION, payload)
             }
             DataBody::Fence { request } => {
-                frame.head.number(request.0);
+                numbers.number(request.0);
                 FENCE
             }
         };
-        let values = frame.values.map_or(0, |values| values.bytes());
-        frame.bytes = frame.head.used + frame.address.len() + frame.tag.len() + values;
-        let length = u32::try_from(frame.bytes - 4).unwrap_or(u32::MAX);
-        frame.head.bytes[..4].copy_from_slice(&length.to_le_bytes());
-        frame.head.bytes[4] = kind;
-    }
-
-    /// Returns the kind of the frame.
-    #[inline(always)]
-    fn take_payload(&mut self, mut kind: u8, payload: &Payload<'a, V>) -> u8 {
-        if payload.transportation == Transportation::BestEffort {
-            kind += BEST_EFFORT;
+        let Rest {
+            at,
+            address,
+            tag,
+            values,
+        } = rest;
+        let run = values.map_or(0, |values| values.bytes());
+        let bytes = numbers.used + address.len() + tag.len() + run;
+        let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);
+        numbers.bytes[..4].copy_from_slice(&length.to_le_bytes());
+        numbers.bytes[4] = kind;
+        DataFrame {
+            head,
+            at,
+            address,
+            tag,
+            values,
+            bytes,
         }
-        if let Some(address) = payload.address {
-            kind += ADDRESSED;
-            self.address = address.as_bytes();
-            self.head.number(self.address.len() as u64);
-            self.at = self.head.used;
-        }
-        if let Some(stamp) = payload.stamp {
-            kind += STAMPED;
-            self.head.stamp(stamp);
-        }
-        self.head.number(payload.tag.len() as u64);
-        self.tag = payload.tag;
-        self.values = Some(payload.values);
-        kind
     }
 
     /// How many bytes it takes.
@@ -424,13 +409,13 @@ impl<'a, V: Run> DataFrame<'a, V> {
     /// Writes it.
     #[inline(always)]
     pub fn put_into(&self, out: &mut impl Put) {
-        let head = &self.head.bytes[..self.head.used];
+        let head: &Head = self.head.borrow();
         if self.address.is_empty() {
-            out.put_few(&self.head.bytes, self.head.used);
+            out.put_few(&head.bytes, head.used);
         } else {
-            out.put(&head[..self.at]);
+            out.put(&head.bytes[..self.at]);
             out.put(self.address);
-            out.put(&head[self.at..]);
+            out.put(&head.bytes[self.at..head.used]);
         }
         if !self.tag.is_empty() {
             out.put(self.tag);
@@ -438,6 +423,38 @@ impl<'a, V: Run> DataFrame<'a, V> {
         if let Some(values) = &self.values {
             values.put_into(out);
         }
+    }
+}
+
+/// What of a frame does not stand in its head.
+struct Rest<'a, V> {
+    at: usize,
+    address: &'a [u8],
+    tag: &'a [u8],
+    values: Option<V>,
+}
+
+impl<'a, V: Run> Rest<'a, V> {
+    /// Returns the kind of the frame.
+    #[inline(always)]
+    fn take_payload(&mut self, head: &mut Head, mut kind: u8, payload: &Payload<'a, V>) -> u8 {
+        if payload.transportation == Transportation::BestEffort {
+            kind += BEST_EFFORT;
+        }
+        if let Some(address) = payload.address {
+            kind += ADDRESSED;
+            self.address = address.as_bytes();
+            head.number(self.address.len() as u64);
+            self.at = head.used;
+        }
+        if let Some(stamp) = payload.stamp {
+            kind += STAMPED;
+            head.stamp(stamp);
+        }
+        head.number(payload.tag.len() as u64);
+        self.tag = payload.tag;
+        self.values = Some(payload.values);
+        kind
     }
 }
 
@@ -456,25 +473,65 @@ impl Wire for OwnedData {
     }
 }
 
-/// The numbers with which a frame begins, behind four bytes for its length and one for its kind.
-struct Head {
-    bytes: [u8; Head::BYTES_MAX],
+/// The numbers with which a frame begins, behind four bytes for its length and one for its kind. The first of
+/// them are those of the frame before as long as its sender has neither made a request nor applied anything.
+pub struct Head {
+    bytes: [u8; Head::BYTES],
+    /// Of whom and after what the first numbers are, and where they end.
+    of: (FederateHandle, After),
+    begun: usize,
     used: usize,
 }
 
+impl Default for Head {
+    /// Of nobody, after nothing: three zeros.
+    #[inline(always)]
+    fn default() -> Self {
+        Head {
+            bytes: [0; Head::BYTES],
+            of: (FederateHandle(0), After::default()),
+            begun: 8,
+            used: 8,
+        }
+    }
+}
+
 impl Head {
-    /// Eight numbers of at most 10 bytes: sender, two of `after`, two of the instance, length of the
-    /// address, that of the stamp, length of the tag; and the time of the stamp.
-    const BYTES_MAX: usize = 5 + 8 * 10 + TIME_BYTES;
+    /// A power of two, and room for eight numbers of at most 10 bytes (sender, two of `after`, two of the instance,
+    /// length of the address, that of the stamp, length of the tag), and for the time of the stamp.
+    const BYTES: usize = 128;
+
+    #[inline(always)]
+    fn begin(&mut self, sender: FederateHandle, after: After) {
+        if self.of != (sender, after) {
+            self.begin_anew(sender, after);
+        }
+        self.used = self.begun;
+    }
+
+    #[cold]
+    fn begin_anew(&mut self, sender: FederateHandle, after: After) {
+        self.used = 5;
+        self.number(sender.0.into());
+        self.number(after.requests.0);
+        self.number(after.index.0);
+        self.of = (sender, after);
+        self.begun = self.used;
+    }
 
     #[inline(always)]
     fn number(&mut self, mut n: u64) {
         while n >= 0x80 {
-            self.bytes[self.used] = n as u8 | 0x80;
-            self.used += 1;
+            self.byte(n as u8 | 0x80);
             n >>= 7;
         }
-        self.bytes[self.used] = n as u8;
+        self.byte(n as u8);
+    }
+
+    #[inline(always)]
+    fn byte(&mut self, byte: u8) {
+        // There is room: so it need not be looked at.
+        self.bytes[self.used % Head::BYTES] = byte;
         self.used += 1;
     }
 
@@ -485,6 +542,8 @@ impl Head {
         self.number(stamp.retraction.unwrap_or_default());
     }
 }
+
+const _: () = assert!(5 + 8 * 10 + TIME_BYTES <= Head::BYTES && Head::BYTES.is_power_of_two());
 
 #[cfg(test)]
 mod tests {

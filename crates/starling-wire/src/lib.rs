@@ -18,7 +18,9 @@ mod peers;
 mod trunk;
 
 pub use codec::WireError;
-pub use data::{DataFrame, PlainFrames, put_data, read_data, read_plain, run_of_data};
+pub use data::{
+    DataFrame, Head, PlainFrames, put_data, put_data_by, read_data, read_plain, run_of_data,
+};
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
     is_best_effort, split_datagram,

@@ -1,7 +1,7 @@
 //! The RTI ambassador: connecting, callbacks, and the way of every service to the LRC.
 
 use crate::background::Background;
-use crate::delivery::{Evocation, FederateAmbassador};
+use crate::delivery::{Evocation, FederateAmbassador, ThisThread};
 use crate::handshake::OpenError;
 use crate::link::Link;
 use crate::links::Links;
@@ -188,7 +188,7 @@ impl RtiAmbassador {
     /// Bytes of callbacks, with all that they hold, that wait for the federate to evoke.
     pub fn waiting_bytes(&self) -> usize {
         self.parts()
-            .map_or(0, |(links, ..)| links.lock().lrc.waiting_bytes())
+            .map_or(0, |(links, ..)| links.lock().waiting_bytes())
     }
 
     /// The one way of every service to the LRC: `work` runs it there, what it sends is on its way
@@ -213,9 +213,11 @@ impl RtiAmbassador {
         if !self.is_here() {
             return false;
         }
-        let links = match &*self.connected.lock() {
-            Some(connected) => connected.links.clone(),
-            None => return false,
+        // Held until the state is free again, which costs less than to count who uses the connection. Nobody who has the
+        // state waits for this.
+        let connected = self.connected.lock();
+        let Some(links) = connected.as_ref().map(|c| &c.links) else {
+            return false;
         };
         let begun = Calls::begin(links.calls());
         let mut state = links.lock();
@@ -224,8 +226,16 @@ impl RtiAmbassador {
         }
         state.lrc.enter(service, false);
         fault!(state, "service");
-        links.sent_data(state);
-        begun.end(service.name());
+        let goes_on = links.goes_on(&mut state);
+        drop(state);
+        if goes_on {
+            begun.end(links.calls(), service);
+        } else {
+            let links = links.clone();
+            drop(connected);
+            links.sent(links.lock());
+            begun.end(links.calls(), service);
+        }
         true
     }
 
@@ -257,16 +267,17 @@ impl RtiAmbassador {
         };
         let end = after(Instant::now(), min_s);
         begin_to_evoke(&links, Service::EvokeCallback);
-        if !delivery.one(&links) {
-            let there = links.pump(Some(end), |state| state.lrc.has_callbacks());
+        let me = ThisThread::here();
+        if !delivery.one(&links, me) {
+            let there = links.pump(Some(end), |state| state.has_callbacks());
             if there {
-                delivery.one(&links);
+                delivery.one(&links, me);
             }
         }
         let mut state = links.lock();
         state.lrc.leave_callback();
         links.flush(&mut state);
-        Ok(state.lrc.has_callbacks())
+        Ok(state.has_callbacks())
     }
 
     /// Evoke Multiple Callbacks, §10.42: delivers callbacks for at least `min_s` seconds, and on
@@ -280,20 +291,20 @@ impl RtiAmbassador {
         let start = Instant::now();
         let (min, max) = (after(start, min_s), after(start, max_s.max(min_s)));
         begin_to_evoke(&links, service);
-        links.pump(Some(start), |state| state.lrc.has_callbacks());
+        links.pump(Some(start), |state| state.has_callbacks());
         if max == start {
             // Callbacks that come meanwhile must not keep it here.
-            let there = links.lock().lrc.callbacks();
+            let there = links.lock().callbacks();
             for _ in 0..there {
-                if !delivery.one(&links) {
+                if !delivery.one(&links, ThisThread::here()) {
                     break;
                 }
             }
         } else {
             loop {
-                while delivery.one(&links) && Instant::now() < max {}
+                deliver_until(max, &links, &delivery);
                 links.flush(&mut links.lock());
-                if Instant::now() >= min || !links.pump(Some(min), |s| s.lrc.has_callbacks()) {
+                if Instant::now() >= min || !links.pump(Some(min), |s| s.has_callbacks()) {
                     break;
                 }
             }
@@ -301,7 +312,7 @@ impl RtiAmbassador {
         let mut state = links.lock();
         state.lrc.leave_callback();
         links.flush(&mut state);
-        Ok(state.lrc.has_callbacks())
+        Ok(state.has_callbacks())
     }
 
     /// Enable Callbacks, §10.43.
@@ -316,7 +327,10 @@ impl RtiAmbassador {
 
     fn set_enabled(&self, enabled: bool) -> Result<(), Exception> {
         if let Some((links, ..)) = self.parts() {
-            links.lock().lrc.enable_callbacks(enabled)?;
+            let mut state = links.lock();
+            state.settle();
+            state.lrc.enable_callbacks(enabled)?;
+            drop(state);
             links.news();
         }
         Ok(())
@@ -420,7 +434,7 @@ impl Now {
     ) -> Result<T, Exception> {
         let begun = Calls::begin(self.links.calls());
         let result = self.serve_unmeasured(service, work);
-        begun.end(service.name());
+        begun.end(self.links.calls(), service);
         result
     }
 
@@ -437,6 +451,7 @@ impl Now {
             let room = self.links.require_room(&mut state);
             room.map_err(|e| e.in_service(service))?;
         }
+        state.settle();
         let pending = service.is_look_up().then(|| state.lrc.outbox().pending());
         state.lrc.enter(service, self.within);
         state.tell_time();
@@ -496,6 +511,28 @@ fn open(settings: &Settings, alone: bool) -> Result<(Links, Waiter), OpenError> 
 
 /// What an evoking thread works on.
 type Evoking = (Arc<Links>, Arc<Evocation>);
+
+/// Delivers what there is, until then.
+fn deliver_until(max: Instant, links: &Links, delivery: &Evocation) {
+    /// To read the clock takes as long as a third of a callback: not for each of so many that take less together.
+    const SHORT: Duration = Duration::from_millis(1);
+    const TOGETHER: u32 = 8;
+    let (me, mut before, mut together) = (ThisThread::here(), Instant::now(), 1);
+    loop {
+        if delivery.some(links, me, together) < together {
+            return;
+        }
+        let now = Instant::now();
+        if now >= max {
+            return;
+        }
+        together = match now - before {
+            took if took < SHORT => (2 * together).min(TOGETHER),
+            _ => 1,
+        };
+        before = now;
+    }
+}
 
 fn begin_to_evoke(links: &Links, service: Service) {
     let mut state = links.lock();

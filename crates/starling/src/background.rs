@@ -52,7 +52,7 @@ impl Background {
     }
 
     fn task(&self, state: &State) -> Task {
-        if self.delivery.is_some() && state.lrc.has_callbacks() {
+        if self.delivery.is_some() && state.has_callbacks() {
             return Task::Other;
         }
         let now = Instant::now();

@@ -327,6 +327,7 @@ impl State {
         let Some(receiving) = receiving.as_mut().filter(|r| r.incoming.keeps()) else {
             return Ok(());
         };
+        self.settle();
         while let Some(frames) = receiving.incoming.next_kept(receiving.at(reader)) {
             self.batch.refill(&frames);
             self.take_batch()?;

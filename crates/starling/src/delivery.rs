@@ -2,7 +2,7 @@
 
 use crate::links::{Links, Locked};
 use crate::statistics::Calls;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use starling_core::{Callback, PlainCallback};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ pub trait FederateAmbassador: Send {
 /// Where callbacks go. Callbacks of one ambassador never overlap.
 pub(crate) struct Evocation {
     federate: Mutex<Federate>,
-    /// The thread that is inside a callback now, by `this_thread`; 0: none.
+    /// The thread that is inside a callback now, by `ThisThread`; 0: none.
     inside: AtomicUsize,
 }
 
@@ -66,7 +66,7 @@ impl Evocation {
     /// Whether this thread is inside a callback.
     pub(crate) fn is_inside(&self) -> bool {
         // Only this thread writes its own number.
-        self.inside.load(Ordering::Relaxed) == this_thread()
+        self.inside.load(Ordering::Relaxed) == ThisThread::here().0
     }
 
     /// Returns when no callback runs, unless it is this thread that is inside one.
@@ -76,26 +76,36 @@ impl Evocation {
         }
     }
 
-    /// Delivers one callback, if there is one. Whoever holds `federate` takes the next, so the
-    /// order is kept among several evoking threads.
-    pub(crate) fn one(&self, links: &Links) -> bool {
+    /// Delivers one callback, if there is one.
+    pub(crate) fn one(&self, links: &Links, me: ThisThread) -> bool {
+        self.some(links, me, 1) == 1
+    }
+
+    /// Delivers so many callbacks, or as many as there are; how many. Whoever holds `federate` takes the next, so
+    /// the order is kept among several evoking threads.
+    pub(crate) fn some(&self, links: &Links, me: ThisThread, most: u32) -> u32 {
         let mut federate = self.federate.lock();
-        let mut state = links.lock();
-        let Some(plain) = state.lrc.next_plain() else {
-            return self.one_of_any(links, federate, state);
-        };
-        state.delivered += 1;
-        drop(state);
-        let _inside = self.enter();
-        let begun = Calls::begin(links.calls());
-        let deliver = || federate.ambassador.deliver_plain(&plain);
-        let done = catch_unwind(AssertUnwindSafe(deliver));
-        begun.end_of_callback(plain.name());
-        match done {
-            Ok(Ok(())) => {}
-            failed => end_badly(failed, &mut federate, links),
+        for done in 0..most {
+            let mut state = links.lock();
+            let Some(plain) = state.next_plain() else {
+                if self.one_of_any(links, &mut federate, state, me) {
+                    continue;
+                }
+                return done;
+            };
+            state.delivered += 1;
+            drop(state);
+            let _inside = self.enter(me);
+            let begun = Calls::begin(links.calls());
+            let deliver = || federate.ambassador.deliver_plain(&plain);
+            let how = catch_unwind(AssertUnwindSafe(deliver));
+            begun.end_of_callback(links.calls(), plain.name());
+            match how {
+                Ok(Ok(())) => {}
+                failed => end_badly(failed, &mut federate, links),
+            }
         }
-        true
+        most
     }
 
     /// The same for what may not be as most is.
@@ -103,33 +113,41 @@ impl Evocation {
     fn one_of_any(
         &self,
         links: &Links,
-        mut federate: MutexGuard<'_, Federate>,
+        federate: &mut Federate,
         mut state: Locked<'_>,
+        me: ThisThread,
     ) -> bool {
-        let Some(callback) = state.lrc.next_callback() else {
-            return false;
+        let callback = loop {
+            let more = state.look_further();
+            match state.lrc.next_callback() {
+                Some(callback) => break callback,
+                None if !more => return false,
+                // What was taken last is none for this federate.
+                None => {}
+            }
         };
         state.show_note();
         state.delivered += 1;
         drop(state);
-        let _inside = self.enter();
+        let _inside = self.enter(me);
         let (name, begun) = (callback.name(), Calls::begin(links.calls()));
         let done = catch_unwind(AssertUnwindSafe(|| federate.ambassador.deliver(callback)));
-        begun.end_of_callback(name);
+        begun.end_of_callback(links.calls(), name);
         match done {
             Ok(Ok(())) => {}
-            failed => end_badly(failed, &mut federate, links),
+            failed => end_badly(failed, federate, links),
         }
         true
     }
 
     /// Delivers what there is.
     pub(crate) fn all(&self, links: &Links) {
-        while self.one(links) {}
+        let me = ThisThread::here();
+        self.some(links, me, u32::MAX);
     }
 
-    fn enter(&self) -> Inside<'_> {
-        self.inside.store(this_thread(), Ordering::Relaxed);
+    fn enter(&self, me: ThisThread) -> Inside<'_> {
+        self.inside.store(me.0, Ordering::Relaxed);
         Inside(&self.inside)
     }
 }
@@ -157,11 +175,16 @@ impl Drop for Inside<'_> {
 }
 
 /// A number that no other living thread has, and not 0.
-fn this_thread() -> usize {
-    thread_local! {
-        static HERE: u8 = const { 0 };
+#[derive(Clone, Copy)]
+pub(crate) struct ThisThread(usize);
+
+impl ThisThread {
+    pub(crate) fn here() -> Self {
+        thread_local! {
+            static HERE: u8 = const { 0 };
+        }
+        ThisThread(HERE.with(|here| std::ptr::from_ref(here) as usize))
     }
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
 #[cfg(test)]

@@ -74,6 +74,10 @@ impl State {
                 }
                 self.batch.refill(&reader.inbox()[..run]);
                 reader.consume(run);
+                if self.leave_batch(None) {
+                    continue;
+                }
+                self.settle();
                 match self.take_batch() {
                     Ok(()) => continue,
                     Err(error) => break error,
@@ -87,6 +91,7 @@ impl State {
                 Ok(Some(whole)) => whole,
                 Err(error) => break ProtocolError(error.0),
             };
+            self.settle();
             if let Some(receiving) = receiving {
                 receiving.note_streamed(reader.position(), &reader.inbox()[..used]);
             }
@@ -417,6 +422,7 @@ impl State {
             LinkNotice::Gone { mark } if rings.own_mark() == Some(mark) => {
                 // This federate has left. Peers drop what they hold for it: no fence is waited for.
                 self.take_rings(rings);
+                self.settle();
                 while let Some((mark, federate)) = rings.peer(0) {
                     rings.remove(mark);
                     self.lrc.link_ended(federate)?;
@@ -506,11 +512,15 @@ impl State {
         federate: FederateHandle,
         rings: &mut Rings,
     ) -> Result<bool, ProtocolError> {
-        for _ in 0..PIECES_MAX {
+        let mut pieces = 0..PIECES_MAX;
+        while pieces.next().is_some() {
             if !self.take_of_ring(mark, federate, rings)? {
+                self.settle();
+                self.break_off_pending(rings)?;
                 return Ok(true);
             }
         }
+        self.settle();
         Ok(false)
     }
 
@@ -536,11 +546,23 @@ impl State {
                 return Ok(false);
             }
         }
+        if self.leave_batch(Some((mark, federate))) {
+            return Ok(true);
+        }
+        self.settle();
         if let Err(why) = self.take_of_peer(federate) {
             self.break_off(mark, federate, &why.0, rings)?;
             return Ok(false);
         }
         Ok(true)
+    }
+
+    /// Breaks off the rings that have brought what they must not.
+    pub(crate) fn break_off_pending(&mut self, rings: &mut Rings) -> Result<(), ProtocolError> {
+        while let Some((mark, federate, why)) = self.pending.next_broken() {
+            self.break_off(mark, federate, &why, rings)?;
+        }
+        Ok(())
     }
 
     /// Takes the frames of the batch, all of which are a peer's. An error is the peer's fault.
@@ -579,6 +601,7 @@ impl State {
         why: &str,
         rings: &mut Rings,
     ) -> Result<(), ProtocolError> {
+        self.settle();
         if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
             // No fault of the peer's: this federate does not advance.
             return Err(ProtocolError(why.into()));

@@ -37,6 +37,7 @@ mod modules;
 mod notes;
 mod patience;
 mod peers;
+mod pending;
 mod query;
 mod rings;
 mod services;

@@ -13,8 +13,8 @@ use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    DataFrame, LinkRequest, is_best_effort, put_data, put_heartbeat, put_link_request,
-    put_to_executive,
+    DataFrame, Head, LinkRequest, is_best_effort, put_data, put_data_by, put_heartbeat,
+    put_link_request, put_to_executive,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +22,8 @@ use std::time::{Duration, Instant};
 /// A link's outgoing half, and the time since its incoming half brought anything.
 pub(crate) struct Link {
     writer: LinkWriter,
+    /// Of the frame before.
+    head: Head,
     bundle: Bundle,
     last_written: Instant,
     /// When something last came.
@@ -62,6 +64,7 @@ impl Link {
         }
         Link {
             writer,
+            head: Head::default(),
             bundle: Bundle::new(bundling),
             last_written: now,
             heard: now,
@@ -518,15 +521,15 @@ impl Outbox for Link {
         self.follow_stream();
     }
 
-    // Where it is sent, so that a frame need not stand in memory before it stands in the bundle.
-    #[inline(always)]
+    // A function of its own: what checks an update and what writes it have too much in hand for one.
+    #[inline(never)]
     fn data(&mut self, frame: DataOut<'_>) {
         if self.ways.is_some() {
             self.count_way(&frame);
         }
         match (frame.path, &mut self.shared) {
             (DataPath::Executive, _) if self.datagrams.is_none() => {
-                put_data(self.writer.out(), frame.data);
+                put_data_by(&mut self.head, self.writer.out(), frame.data);
             }
             (DataPath::Executive, _) => self.put_beside_datagrams(frame.to, *frame.data),
             // Each knows its own; who has just gone is nobody's.

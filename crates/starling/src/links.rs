@@ -7,6 +7,7 @@ use crate::intake::Offer;
 use crate::link::Link;
 use crate::patience::Patience;
 use crate::peers::Peers;
+use crate::pending::Pending;
 use crate::rings::Rings;
 use crate::statistics::{self, Calls};
 use crate::turns::{self, Ends, Task, Turns, Wake};
@@ -37,6 +38,8 @@ pub(crate) struct State {
     measured: Option<(Arc<Calls>, Statistics)>,
     /// Data that was read together last.
     pub(crate) batch: Batch,
+    /// Data that was read before and is not taken yet.
+    pub(crate) pending: Pending,
     /// How large a ring to offer; 0: none.
     pub(crate) ring_bytes: usize,
     /// Whether to ask for TCP links to others, and to all of them.
@@ -171,6 +174,7 @@ impl Links {
             lrc,
             measured: calls.clone().map(|calls| (calls, Statistics::default())),
             batch: Batch::default(),
+            pending: Pending::default(),
             ring_bytes: match settings.get(TRANSPORT_SHARED_MEMORY).as_str() {
                 "off" => 0,
                 _ => size(settings.get(TRANSPORT_RING_BYTES)),
@@ -356,6 +360,9 @@ impl Links {
         }
         state.lrc.outbox().have_room(taking);
         state.lrc.outbox().keep_time();
+        if let Err(error) = state.break_off_pending(&mut read.rings) {
+            state.refuse(error);
+        }
         if read.rings.has_news() {
             read.by = By::Ring;
             if waiter.is_none() {
@@ -375,6 +382,7 @@ impl Links {
                 state.lrc.outbox().turned();
             }
             let before = state.lrc.outbox().pending();
+            state.settle();
             state.take_peers(&mut read.peers);
             // As above, and what is to be relayed because a link is over.
             if state.lrc.outbox().pending() > before {
@@ -496,12 +504,10 @@ impl Links {
         Some((filled, link.1, taking))
     }
 
-    /// After data was appended: as [`Self::sent`].
+    /// After data was appended: whether [`Self::sent`] has nothing to do.
     #[inline(always)]
-    pub(crate) fn sent_data<'a>(&'a self, mut state: Locked<'a>) {
-        if self.alone || !state.lrc.outbox().goes_on(self.send_queue) {
-            self.sent(state);
-        }
+    pub(crate) fn goes_on(&self, state: &mut State) -> bool {
+        !self.alone && state.lrc.outbox().goes_on(self.send_queue)
     }
 
     /// After something was appended: writes by the bundling rule, and waits while the queue is
@@ -701,12 +707,12 @@ impl State {
 
     /// Whether more waits for the federate than is to be read for it while it is elsewhere.
     pub(crate) fn is_full(&self) -> bool {
-        self.lrc.waiting_bytes() > self.callback_queue
+        self.waiting_bytes() > self.callback_queue
     }
 
     /// Whether so much waits for the federate that nothing more is read while it only sends.
     fn is_overfull(&self) -> bool {
-        self.lrc.waiting_bytes() > self.callback_queue.saturating_mul(2)
+        self.waiting_bytes() > self.callback_queue.saturating_mul(2)
     }
 
     /// Refuses what would have to read on without bound: twice `limits.callback_queue_bytes` wait
@@ -728,7 +734,7 @@ impl State {
             "{} bytes of callbacks wait for this federate, more than twice the {} of \
              limits.callback_queue_bytes, and it would have to read on: evoke (or enable) \
              callbacks first",
-            self.lrc.waiting_bytes(),
+            self.waiting_bytes(),
             self.callback_queue
         );
         Err(Exception::new(ExceptionKind::RTIinternalError, why))
@@ -757,6 +763,7 @@ impl State {
         if awaited {
             self.lrc.outbox().turned();
         }
+        self.settle();
         if let Err(error) = self.take_datagrams(&side.reader, &mut side.receiving) {
             self.refuse(error);
         }
@@ -802,6 +809,7 @@ impl State {
 
     /// The connection is over: Connection Lost, §4.4, behind what was queued before.
     pub(crate) fn end(&mut self, why: &str) {
+        self.settle();
         self.lrc.lose(why);
         self.lrc.outbox().shut_down();
     }

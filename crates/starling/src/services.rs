@@ -307,7 +307,7 @@ impl RtiAmbassador {
             }
             answer.is_some()
         });
-        begun.end(service.name());
+        begun.end(now.links.calls(), service);
         answer.unwrap_or_else(|| Err(ended(&now.links, service)))
     }
 }

@@ -12,7 +12,7 @@ use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
 use starling_ring::{Attachment, RingWriter, Seat, Seats};
-use starling_wire::{DataFrame, LinkRequest, put_link_request};
+use starling_wire::{DataFrame, Head, LinkRequest, put_link_request};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -53,6 +53,8 @@ impl Place {
 /// This federate's ring.
 pub(crate) struct Shared {
     ring: RingWriter,
+    /// Of the frame before.
+    head: Head,
     place: Place,
     bundle: Bundle,
     peers: Vec<Peer>,
@@ -103,6 +105,7 @@ impl Shared {
     ) -> Self {
         Shared {
             ring,
+            head: Head::default(),
             place,
             bundle: Bundle::new(bundling),
             peers: Vec::new(),
@@ -183,8 +186,6 @@ impl Shared {
         stream: &mut LinkWriter,
         data: &Data<'_, V>,
     ) {
-        let mut frame = DataFrame::empty();
-        frame.fill(data);
         if self.last.0 != to {
             self.last.1 = self.seats(to);
             let mut others = self.peers.iter().filter(|p| !p.reads_ring());
@@ -194,14 +195,16 @@ impl Shared {
         }
         let seats = self.last.1;
         if self.last.2 {
-            self.put_aside(to, stream, &frame);
+            self.put_aside(to, stream, &DataFrame::new(data));
         }
         if seats.is_empty() {
             return;
         }
+        let frame = DataFrame::by(&mut self.head, data);
         let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
         if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
-            self.waiting.push_back((seats, bytes_of(&frame)));
+            self.waiting
+                .push_back((seats, bytes_of(&DataFrame::new(data))));
         }
     }
 

@@ -2,6 +2,7 @@
 //! and callbacks take, and by which ways its data goes. What data that is, the core counts.
 
 use parking_lot::Mutex;
+use starling_core::Service;
 use starling_core::message::Statistics;
 use starling_core::message::statistics::{CallTimes, Volume, WayTraffic};
 use std::collections::BTreeMap;
@@ -23,13 +24,13 @@ struct Times {
 
 /// A call that has begun, if calls are measured.
 #[must_use]
-pub(crate) struct Begun<'a>(Option<(&'a Calls, Instant)>);
+pub(crate) struct Begun(Option<Instant>);
 
 impl Calls {
     /// A call begins.
     #[inline(always)]
-    pub(crate) fn begin(calls: Option<&Self>) -> Begun<'_> {
-        Begun(calls.map(|calls| (calls, Instant::now())))
+    pub(crate) fn begin(calls: Option<&Self>) -> Begun {
+        Begun(calls.map(|_| Instant::now()))
     }
 
     fn add(&self, is_callback: bool, name: &'static str, took: Duration) {
@@ -67,19 +68,19 @@ fn bucket(ns: u64) -> usize {
     ((u64::BITS - ns.leading_zeros()) as usize).min(BUCKETS - 1)
 }
 
-impl Begun<'_> {
-    /// The service has returned, or thrown.
+impl Begun {
+    /// The service has returned, or thrown; the calls are those that it began with.
     #[inline(always)]
-    pub(crate) fn end(self, service: &'static str) {
-        if let Some((calls, since)) = self.0 {
-            calls.add(false, service, since.elapsed());
+    pub(crate) fn end(self, calls: Option<&Calls>, service: Service) {
+        if let (Some(calls), Some(since)) = (calls, self.0) {
+            calls.add(false, service.name(), since.elapsed());
         }
     }
 
-    /// The callback has returned, or thrown.
+    /// The same of a callback.
     #[inline(always)]
-    pub(crate) fn end_of_callback(self, callback: &'static str) {
-        if let Some((calls, since)) = self.0 {
+    pub(crate) fn end_of_callback(self, calls: Option<&Calls>, callback: &'static str) {
+        if let (Some(calls), Some(since)) = (calls, self.0) {
             calls.add(true, callback, since.elapsed());
         }
     }

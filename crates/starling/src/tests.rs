@@ -333,6 +333,65 @@ fn one_that_only_sends_hears_of_subscribers() {
 
 /// What is here already is delivered when a service of another thread ends its withholding, not when
 /// something comes next: nothing comes here, not even a heartbeat.
+/// What was read is not taken before its callbacks are asked for, which shows in nothing.
+#[test]
+fn data_that_waits_where_it_was_read_is_judged_when_its_turn_comes() {
+    const SENT: usize = 3_000;
+    let rtiexec = Rtiexec::start();
+    let (sender, _) = connect(&rtiexec, CallbackModel::Evoked, false);
+    let (receiver, hears) = connect(&rtiexec, CallbackModel::Evoked, false);
+    sender
+        .create_federation_execution("F", &[FOM.into()], None, "")
+        .unwrap();
+    let class = sharing::join(&sender);
+    sharing::join(&receiver);
+    receiver.subscribe_interaction_class(class, true).unwrap();
+    sender.publish_interaction_class(class).unwrap();
+    let send = |number: usize| {
+        sender
+            .send_interaction(class, &[], &number.to_le_bytes())
+            .unwrap()
+    };
+    let number = |callback: Callback| match callback {
+        Callback::ReceiveInteraction { values, .. } => {
+            usize::from_le_bytes(values.tag().try_into().unwrap())
+        }
+        other => panic!("{other}"),
+    };
+    until("the sender hears of the subscription", || {
+        send(0);
+        sender.evoke_callback(0.0).unwrap();
+        receiver.evoke_callback(0.001).unwrap();
+        hears.try_recv().is_ok()
+    });
+    // In bundles, so that many are read at once.
+    (1..=SENT).for_each(send);
+    sender.evoke_callback(0.0).unwrap();
+    let numbered = || hears.try_iter().map(number).filter(|number| *number > 0);
+    let mut came = Vec::new();
+    until("half of them", || {
+        receiver.evoke_callback(0.01).unwrap();
+        came.extend(numbered());
+        came.len() >= SENT / 2
+    });
+    assert!(receiver.waiting_bytes() > 0, "more was read than delivered");
+    // Disabled, they wait; enabled, they go on; unsubscribed, they are nothing any more.
+    receiver.disable_callbacks().unwrap();
+    assert!(!receiver.evoke_callback(0.0).unwrap());
+    receiver.enable_callbacks().unwrap();
+    until("one more", || {
+        receiver.evoke_callback(0.01).unwrap();
+        came.extend(numbered());
+        came.len() > SENT / 2
+    });
+    receiver.unsubscribe_interaction_class(class).unwrap();
+    for _ in 0..10 {
+        receiver.evoke_multiple_callbacks(0.01, 0.1).unwrap();
+    }
+    assert_eq!(hears.try_iter().count(), 0);
+    assert!(came.len() < SENT && came.iter().copied().eq(1..=came.len()));
+}
+
 #[test]
 fn what_an_advance_releases_is_delivered_at_once() {
     let rtiexec = Rtiexec::with(|config| {

@@ -250,7 +250,7 @@ impl Federate {
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<(), Exception> {
         let (transportation, bytes) = self.line_up(class, values)?;
-        let list = Listed::new(&self.slots, values, bytes);
+        let list = Listed::of_bytes(&self.slots, values, bytes);
         let buffer = ValuesBuf::of(ValuesOut::Parameters(&list));
         self.require_interaction_context(class, regions)?;
         if regions.is_empty() {

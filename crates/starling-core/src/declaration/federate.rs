@@ -161,6 +161,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         self.require_interaction_class(class)?;
         if self.declarations.published_interactions.remove(&class) {
+            self.declarations.plans.publications_changed();
             self.objects.forget_transportation(class);
             self.time.forget_order(class);
             let published = false;

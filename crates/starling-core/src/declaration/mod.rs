@@ -11,6 +11,7 @@
 mod advisories;
 pub(crate) mod execution;
 pub(crate) mod federate;
+mod plans;
 mod publications;
 mod rates;
 mod routes;
@@ -31,6 +32,7 @@ use crate::{
     AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle,
     ObjectInstanceHandle, RegionHandle, Values,
 };
+use plans::Plans;
 use rates::Pace;
 use routes::Routes;
 use starling_fom::{ObjectModel, Switches};
@@ -96,27 +98,6 @@ impl Subscribed {
             .update(model, &self.table, sender, class, values)
     }
 
-    /// As [`Routes::decided_update`].
-    #[inline(always)]
-    pub(crate) fn decided_update(
-        &self,
-        sender: (FederateHandle, LogIndex),
-        class: ObjectClassHandle,
-        bits: u64,
-    ) -> Option<&[FederateHandle]> {
-        self.routes.decided_update(sender, class, bits)
-    }
-
-    /// As [`Routes::decided_interaction`].
-    #[inline(always)]
-    pub(crate) fn decided_interaction(
-        &self,
-        sender: (FederateHandle, LogIndex),
-        class: InteractionClassHandle,
-    ) -> Option<&[FederateHandle]> {
-        self.routes.decided_interaction(sender, class)
-    }
-
     /// The same, as [`Routes::update_of_slots`] says.
     #[inline]
     pub(crate) fn update_of_slots(
@@ -171,6 +152,8 @@ pub(crate) struct Declarations {
     mine: Subscriptions<RequestNumber>,
     /// Made of own subscriptions, as called and as applied.
     maps: ReceiveMaps,
+    /// Made of all subscriptions, and of what is published here.
+    plans: Plans,
     published: BTreeMap<ObjectClassHandle, Vec<AttributeHandle>>,
     published_interactions: BTreeSet<InteractionClassHandle>,
     registration: Advisories<ObjectClassHandle>,
@@ -186,6 +169,7 @@ impl Declarations {
             pace: Pace::default(),
             mine: Subscriptions::default(),
             maps: ReceiveMaps::default(),
+            plans: Plans::default(),
             published: BTreeMap::new(),
             published_interactions: BTreeSet::new(),
             registration: Advisories::new(switches.object_class_relevance_advisory),
@@ -236,6 +220,12 @@ impl Declarations {
     #[inline]
     pub(crate) fn maps(&mut self) -> &mut ReceiveMaps {
         &mut self.maps
+    }
+
+    /// The same, to look at.
+    #[inline]
+    pub(crate) fn received(&self) -> &ReceiveMaps {
+        &self.maps
     }
 
     /// The FDD has grown.

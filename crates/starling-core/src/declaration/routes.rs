@@ -101,15 +101,6 @@ impl Decisions {
         (mixed >> 61) as usize
     }
 
-    /// What was decided of a set of slots that are all below 64, if it is remembered.
-    #[inline(always)]
-    fn known(&self, by: (FederateHandle, LogIndex), first: u64) -> Option<&[FederateHandle]> {
-        let decided = &self.0[Self::place(by, first)];
-        let slots = &decided.slots;
-        let same = slots.first == first && slots.others.is_empty() && decided.by == Some(by);
-        same.then_some(&decided.to[..])
-    }
-
     #[inline]
     fn of(
         &mut self,
@@ -175,7 +166,11 @@ pub(crate) struct Routes {
 
 /// What belongs to a class of the FDD, made if it is not there.
 #[inline]
-fn of_class<T>(list: &mut Vec<Option<Box<T>>>, class: u32, make: impl FnOnce() -> T) -> &mut T {
+pub(super) fn of_class<T>(
+    list: &mut Vec<Option<Box<T>>>,
+    class: u32,
+    make: impl FnOnce() -> T,
+) -> &mut T {
     let place = class as usize;
     if list.get(place).is_none_or(Option::is_none) {
         put_of_class(list, place, make());
@@ -210,29 +205,20 @@ impl Routes {
         of_class.or_insert_with(|| rates::rated(model, subscriptions, class))
     }
 
-    /// What [`Self::update_of_slots`] says of the slots of these bits, if it was asked that before.
-    #[inline(always)]
-    pub(crate) fn decided_update(
-        &self,
-        (sender, applied): (FederateHandle, LogIndex),
-        class: ObjectClassHandle,
-        bits: u64,
-    ) -> Option<&[FederateHandle]> {
-        let route = self.objects.get(class.raw() as usize)?.as_ref()?;
-        let by = (sender, applied.min(route.settled));
-        route.decisions.known(by, bits)
+    /// From where in the log on all subscriptions to a class count for what is sent of it, as far as they were
+    /// looked at.
+    pub(super) fn settled_update(&self, class: ObjectClassHandle) -> Option<LogIndex> {
+        Some(self.objects.get(class.raw() as usize)?.as_ref()?.settled)
     }
 
-    /// What [`Self::interaction`] says, if it was asked that before.
-    #[inline(always)]
-    pub(crate) fn decided_interaction(
-        &self,
-        (sender, applied): (FederateHandle, LogIndex),
-        class: InteractionClassHandle,
-    ) -> Option<&[FederateHandle]> {
-        let route = self.interactions.get(class.raw() as usize)?.as_ref()?;
-        let by = (sender, applied.min(route.settled));
-        route.decisions.known(by, 0)
+    /// The same for an interaction class.
+    pub(super) fn settled_interaction(&self, class: InteractionClassHandle) -> Option<LogIndex> {
+        Some(
+            self.interactions
+                .get(class.raw() as usize)?
+                .as_ref()?
+                .settled,
+        )
     }
 
     /// Federates other than `sender` that subscribe to any of these slots of an instance registered

@@ -1,5 +1,6 @@
 //! Declaration management as a save has it.
 
+use super::plans::Plans;
 use super::rates::Pace;
 use super::{Declarations, Publications, Subscribed, Subscriptions};
 use crate::FederateHandle;
@@ -43,6 +44,7 @@ impl Declarations {
             pace: Pace::restore(saved.pace),
             mine: Subscriptions::restore(saved.mine),
             maps: ReceiveMaps::default(),
+            plans: Plans::default(),
             published: saved.published,
             published_interactions: saved.published_interactions,
             registration: saved.registration,

@@ -108,6 +108,12 @@ impl Delivery {
         Some(plain)
     }
 
+    /// Whether anything waits in the queue where all does that [`Self::is_straight`].
+    #[inline]
+    pub(crate) fn has_queue(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
     /// Whether what is pushed now is delivered as soon as all before it.
     #[inline]
     pub(crate) fn is_straight(&self) -> bool {

@@ -705,16 +705,52 @@ impl<O: Outbox> Lrc<O> {
         self.own_bytes + of_federate
     }
 
-    /// The next callback, now delivered, if it is one as most are; else ask [`Lrc::next_callback`].
+    /// Whether all that comes is delivered as it comes, and nothing is to be done but that.
     #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+    pub fn is_straight(&self) -> bool {
+        match &self.life {
+            Life::Joined(federate) => {
+                let settled = self.stages == federate.stages();
+                let delivers = settled && self.enabled && self.own.is_empty();
+                delivers && !federate.is_reported() && federate.is_straight()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether something waits that came before.
+    #[inline(always)]
+    pub fn has_queue(&self) -> bool {
+        match &self.life {
+            Life::Joined(federate) => federate.has_queue(),
+            _ => true,
+        }
+    }
+
+    /// The callback of an update or interaction as most are, of this batch, that has come behind all others and is delivered
+    /// at once. None, and nothing is done: it is another, for [`Lrc::receive_data`].
+    #[inline(always)]
+    pub fn pass_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> Option<PlainCallback> {
+        if !self.is_straight() || self.has_queue() {
+            return None;
+        }
         let Life::Joined(federate) = &mut self.life else {
             return None;
         };
-        let settled = self.stages == federate.stages();
-        if !settled || !self.enabled || !self.own.is_empty() || federate.is_reported() {
+        let next = federate.pass_plainly(data, batch)?;
+        self.calls.callback = Some(next.name());
+        Some(next)
+    }
+
+    /// The next callback, now delivered, if it is one as most are; else ask [`Lrc::next_callback`].
+    #[inline(always)]
+    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+        if !self.is_straight() {
             return None;
         }
+        let Life::Joined(federate) = &mut self.life else {
+            return None;
+        };
         let next = federate.next_plain()?;
         self.calls.callback = Some(next.name());
         Some(next)

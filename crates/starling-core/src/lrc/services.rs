@@ -3,6 +3,7 @@
 
 use super::door::Extent;
 use super::{Awaited, Life, Lrc, Outbox, Preconditions, ceased, restored_meanwhile, said};
+use crate::federate::Sink;
 use crate::message::RequestNumber;
 use crate::mom::arguments::Said;
 use crate::time::federate::Bounds;
@@ -10,6 +11,16 @@ use crate::{
     AttributeHandle, DataOut, Exception, InteractionClassHandle, LogicalTime,
     MessageRetractionHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Service,
 };
+
+/// An outbox as what takes data frames. No closure: where that is called is for the compiler to choose.
+struct ToOutbox<'a, O>(&'a mut O);
+
+impl<O: Outbox> Sink for ToOutbox<'_, O> {
+    #[inline(always)]
+    fn put(&mut self, frame: DataOut<'_>) {
+        self.0.data(frame);
+    }
+}
 
 impl<O: Outbox> Lrc<O> {
     /// [`Lrc::update_attribute_values`] as most are. False, and nothing is done: it is another.
@@ -21,7 +32,7 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
     ) -> bool {
         self.serve_plainly(Service::UpdateAttributeValues, |federate, out| {
-            federate.update_plainly(instance, values, tag, None, &mut |frame| out.data(frame))
+            federate.update_plainly(instance, values, tag, None, &mut ToOutbox(out))
         })
     }
 
@@ -34,7 +45,7 @@ impl<O: Outbox> Lrc<O> {
         tag: &[u8],
     ) -> bool {
         self.serve_plainly(Service::SendInteraction, |federate, out| {
-            federate.send_plainly(class, values, tag, &mut |frame| out.data(frame))
+            federate.send_plainly(class, values, tag, &mut ToOutbox(out))
         })
     }
 

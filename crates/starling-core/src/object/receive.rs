@@ -4,16 +4,17 @@
 //! that place when it sent it. So a subscription ended and made again is a new one, and what was
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
-use super::known::Instance;
+use super::known::{FederateObjects, Instance};
 use super::transportation::Changes;
-use crate::callback::{Callback, NamedValues, PlainCallback};
+use crate::callback::{Callback, NamedValues, PlainCallback, PlainValues};
 use crate::content::{Content, Piece};
+use crate::declaration::Declarations;
 use crate::delivery::Plain;
 use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
 use crate::message::{
-    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, PlainData, Stamp,
+    After, Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, PlainData, Stamp,
     default_instance_name,
 };
 use crate::traffic::note;
@@ -219,6 +220,52 @@ impl ReceiveMaps {
         self.interactions.clear();
         self.cleared += 1;
     }
+}
+
+/// As what data is received that is as most is.
+enum ReceivedPlainly {
+    Update {
+        instance: ObjectInstanceHandle,
+        class: ObjectClassHandle,
+        handles: SlotMap<AttributeHandle>,
+    },
+    Interaction {
+        sent: InteractionClassHandle,
+        class: InteractionClassHandle,
+        handles: SlotMap<ParameterHandle>,
+    },
+}
+
+/// As what data is received, if that is known already, and something of it is.
+#[inline(always)]
+fn received_plainly(
+    objects: &FederateObjects,
+    declarations: &Declarations,
+    data: &PlainData<'_>,
+) -> Option<ReceivedPlainly> {
+    let (maps, from) = (declarations.received(), data.after.index);
+    if data.is_update {
+        let instance = ObjectInstanceHandle(data.what);
+        let known = objects.instances.get(&instance)?;
+        let ready = known.received_as.as_ref()?;
+        let holds = ready.from <= from && ready.made_of == maps.cleared;
+        if !holds || !known.is_reflected() || !data.values.has_any(&ready.map) {
+            return None;
+        }
+        return Some(ReceivedPlainly::Update {
+            instance,
+            class: known.registered_class,
+            handles: ready.map.clone(),
+        });
+    }
+    let sent = InteractionClassHandle::from_raw(data.what as u32);
+    let ready = maps.interactions.get(&sent)?;
+    let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
+    Some(ReceivedPlainly::Interaction {
+        sent,
+        class: *class,
+        handles: handles.clone(),
+    })
 }
 
 impl Federate {
@@ -557,51 +604,100 @@ impl Federate {
     /// received.
     #[inline(always)]
     pub fn next_plain(&mut self) -> Option<PlainCallback> {
-        let plain = self.delivery.first_plain()?;
-        let (what, from) = (plain.what, plain.sender_applied);
-        let producer = self.conveyed(plain.sender);
-        let transportation = plain.transportation;
         if self.mom.conveys_regions() {
             return None;
         }
-        if plain.is_update {
-            let instance = ObjectInstanceHandle(what);
-            let known = self.objects.instances.get(&instance)?;
-            let ready = known.received_as.as_ref()?;
-            let holds = ready.from <= from && ready.made_of == self.declarations.maps().cleared;
-            if !holds || !known.is_reflected() || !plain.piece.values().has_any(&ready.map) {
-                return None;
-            }
-            self.mom
-                .tally
-                .reflected(known.registered_class, transportation);
-            let class = known.registered_class;
-            note(&mut self.traffic, |t| {
-                t.reflected(class, plain.sender, transportation, plain.piece.bytes())
-            });
-            let handles = ready.map.clone();
-            let content = self.delivery.take_plain()?.piece.into();
-            return Some(PlainCallback::ReflectAttributeValues {
-                instance,
-                values: NamedValues { content, handles },
-                transportation,
-                producer,
-            });
+        let plain = self.delivery.first_plain()?;
+        let data = PlainData {
+            sender: plain.sender,
+            after: After {
+                requests: Default::default(),
+                index: plain.sender_applied,
+            },
+            is_update: plain.is_update,
+            what: plain.what,
+            transportation: plain.transportation,
+            tag: &[],
+            values: plain.piece.values(),
+        };
+        let received = received_plainly(&self.objects, &self.declarations, &data)?;
+        let (sender, transportation) = (data.sender, data.transportation);
+        let piece = self.delivery.take_plain()?.piece;
+        self.called_back(received, (sender, transportation), piece)
+    }
+
+    /// The callback of an update or interaction as most are, of this batch, that is delivered before it was in the queue.
+    /// None, and nothing is done: its turn is not now, or it is another.
+    #[inline(always)]
+    pub(crate) fn pass_plainly(
+        &mut self,
+        data: PlainData<'_>,
+        batch: &Batch,
+    ) -> Option<PlainCallback> {
+        if !self.log.is_next(data.sender, data.after) {
+            return None;
         }
-        let sent = InteractionClassHandle::from_raw(what as u32);
-        let ready = self.declarations.maps().interactions.get(&sent)?;
-        let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
-        let (class, handles) = (*class, handles.clone());
-        self.mom.tally.received(sent, transportation);
-        note(&mut self.traffic, |t| {
-            t.received(sent, plain.sender, transportation, plain.piece.bytes())
-        });
-        let content = self.delivery.take_plain()?.piece.into();
-        Some(PlainCallback::ReceiveInteraction {
-            class,
-            values: NamedValues { content, handles },
-            transportation,
-            producer,
+        let received = received_plainly(&self.objects, &self.declarations, &data)?;
+        let piece = Piece::of(batch, data.values, data.tag)?;
+        self.counters.queued += 1;
+        self.called_back(received, (data.sender, data.transportation), piece)
+    }
+
+    /// Whether what comes is delivered as it comes: [`Federate::pass_plainly`].
+    #[inline(always)]
+    pub(crate) fn is_straight(&self) -> bool {
+        self.delivery.is_straight() && !self.mom.conveys_regions()
+    }
+
+    /// Whether something waits in the queue.
+    #[inline(always)]
+    pub(crate) fn has_queue(&self) -> bool {
+        self.delivery.has_queue()
+    }
+
+    /// Counts what is delivered, and makes its callback.
+    #[inline(always)]
+    fn called_back(
+        &mut self,
+        received: ReceivedPlainly,
+        (sender, transportation): (FederateHandle, Transportation),
+        piece: Piece,
+    ) -> Option<PlainCallback> {
+        let producer = self.conveyed(sender);
+        let bytes = piece.bytes();
+        Some(match received {
+            ReceivedPlainly::Update {
+                instance,
+                class,
+                handles,
+            } => {
+                self.mom.tally.reflected(class, transportation);
+                note(&mut self.traffic, |t| {
+                    t.reflected(class, sender, transportation, bytes)
+                });
+                PlainCallback::ReflectAttributeValues {
+                    instance,
+                    values: PlainValues { piece, handles },
+                    transportation,
+                    producer,
+                }
+            }
+            ReceivedPlainly::Interaction {
+                sent,
+                class,
+                handles,
+            } => {
+                self.mom.tally.received(sent, transportation);
+                note(&mut self.traffic, |t| {
+                    t.received(sent, sender, transportation, bytes)
+                });
+                PlainCallback::ReceiveInteraction {
+                    class,
+                    values: PlainValues { piece, handles },
+                    transportation,
+                    producer,
+                }
+            }
         })
     }
 

@@ -3,9 +3,8 @@
 use super::known::Instance;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
-use crate::declaration::SlotSet;
 use crate::exception::throw;
-use crate::federate::hand_out;
+use crate::federate::{Sink, fits, hand_out};
 use crate::message::{DataBody, Payload, Stamp};
 use crate::support::federate::not_in_fdd;
 use crate::traffic::note;
@@ -59,7 +58,7 @@ impl Federate {
             .update_plainly(instance, values, tag, None, send)
             .is_none()
         {
-            let send = &mut |frame: DataOut<'_>| send(frame);
+            let send = &mut |frame: DataOut<'_>| send.put(frame);
             self.update(instance, values, tag, None, send)?;
             self.mom.tally.updates_sent += 1;
         }
@@ -69,7 +68,7 @@ impl Federate {
     /// An update as most are: of one's own reliable attributes, without regions, and not the first of its
     /// instance. None, and nothing is done: it is another, or something is wrong with it.
     #[inline(always)]
-    pub(crate) fn update_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
+    pub(crate) fn update_plainly<S: Sink + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
@@ -82,39 +81,32 @@ impl Federate {
         if values.is_empty() || self.regions.are_associated(instance) {
             return None;
         }
-        let registered = known.registered_class;
-        let class = self.model.object_class(registered)?;
-        let (mut sent, mut bytes) = (0, 0);
-        self.slots.clear();
-        for (attribute, value) in values {
-            let slot = class.slot(*attribute)?;
-            let bit = 1u64.checked_shl(slot)?;
-            if reliable & bit == 0 {
-                return None;
+        let class = known.registered_class;
+        let plan = match self.declarations.planned_update(class, values) {
+            Some(plan) => plan,
+            None => {
+                let applied = self.log.applied();
+                self.declarations
+                    .plan_update(&self.model, applied, class, values)?
             }
-            sent |= bit;
-            bytes += value_bytes(slot, value.len());
-            self.slots.push(slot);
+        };
+        if plan.bits & !reliable != 0 {
+            return None;
         }
-        if !self.fits(bytes + tag.len()) {
+        let list = Listed::new(&plan.slots, values);
+        let bytes = list.bytes() + tag.len();
+        if !fits(&self.federation, self.frame_bytes_max, bytes) {
             return None;
         }
         let transportation = Transportation::Reliable;
-        self.mom.tally.updated(registered, transportation);
+        self.mom.tally.updated(class, transportation);
         note(&mut self.traffic, |t| {
-            t.updated(registered, transportation, bytes + tag.len())
+            t.updated(class, transportation, bytes)
         });
-        let sender = (self.me, self.log.applied());
-        let routes = self.declarations.routes();
-        let to = match routes.decided_update(sender, registered, sent) {
-            Some(to) => to,
-            None => {
-                routes.update_of_slots(&self.model, sender, registered, &SlotSet::of_bits(sent))
-            }
-        };
+        let to = &plan.to[..];
         let payload = Payload {
             transportation,
-            values: ValuesOut::Attributes(&Listed::new(&self.slots, values, bytes)),
+            values: ValuesOut::Attributes(&list),
             tag,
             address: None,
             stamp,
@@ -400,7 +392,7 @@ impl Federate {
     /// An interaction as most are: with nothing wrong, in receive order, and nothing to the RTI. None, and nothing
     /// is done: it is another.
     #[inline(always)]
-    pub(crate) fn send_plainly<S: FnMut(DataOut<'_>) + ?Sized>(
+    pub(crate) fn send_plainly<S: Sink + ?Sized>(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
@@ -408,39 +400,35 @@ impl Federate {
         send: &mut S,
     ) -> Option<()> {
         let known = self.model.interaction_class(class)?;
-        if !self.declarations.publishes_interaction(class) || self.mom.serves(class) {
+        if self.mom.serves(class) {
             return None;
         }
+        let plan = match self.declarations.planned_interaction(class, values) {
+            Some(plan) => plan,
+            None => {
+                let applied = self.log.applied();
+                self.declarations
+                    .plan_interaction(&self.model, applied, known, values)?
+            }
+        };
         let transportation = self.objects.transportations.get(class);
         let transportation = transportation.unwrap_or(known.transportation);
-        let mut bytes = 0;
-        self.slots.clear();
-        for (parameter, value) in values {
-            let slot = known.slot(*parameter)?;
-            bytes += value_bytes(slot, value.len());
-            self.slots.push(slot);
-        }
-        if !self.fits(bytes + tag.len()) {
+        let list = Listed::new(&plan.slots, values);
+        let bytes = list.bytes() + tag.len();
+        if !fits(&self.federation, self.frame_bytes_max, bytes) {
             return None;
         }
         self.mom.tally.sent(class, transportation);
-        note(&mut self.traffic, |t| {
-            t.sent(class, transportation, bytes + tag.len())
-        });
+        note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
+        let to = &plan.to[..];
         let payload = Payload {
             transportation,
-            values: ValuesOut::Parameters(&Listed::new(&self.slots, values, bytes)),
+            values: ValuesOut::Parameters(&list),
             tag,
             address: None,
             stamp: None,
         };
         let body = DataBody::Interaction { class, payload };
-        let sender = (self.me, self.log.applied());
-        let routes = self.declarations.routes();
-        let to = match routes.decided_interaction(sender, class) {
-            Some(to) => to,
-            None => routes.interaction(&self.model, sender, class),
-        };
         hand_out((&mut self.log, &mut self.counters), (to, false), body, send);
         Some(())
     }
@@ -476,7 +464,7 @@ impl Federate {
         note(&mut self.traffic, |t| {
             t.sent(class, transportation, bytes + tag.len())
         });
-        let list = Listed::new(&self.slots, values, bytes);
+        let list = Listed::of_bytes(&self.slots, values, bytes);
         let payload = Payload {
             transportation,
             values: ValuesOut::Parameters(&list),

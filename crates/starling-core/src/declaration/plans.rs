@@ -1,0 +1,183 @@
+//! What a federate sends again and again: the same attributes or parameters of a class, in the same order.
+//! Their slots and receivers are found once, and hold until subscriptions, publications or the FDD change.
+
+use super::Declarations;
+use super::routes::{SlotSet, of_class};
+use crate::message::LogIndex;
+use crate::{
+    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,
+};
+use starling_fom::{InteractionClass, ObjectModel};
+
+/// How many are remembered of a class, each at its place.
+const PLANS: usize = 4;
+
+/// What is known of values of these handles.
+pub(crate) struct Plan<H> {
+    /// The number of what it was made of; 0: it was not made.
+    made_of: u64,
+    handles: Vec<H>,
+    /// The slot of each. Those of an object class are below 64,
+    pub(crate) slots: Vec<u32>,
+    /// and here as bits.
+    pub(crate) bits: u64,
+    /// Who gets them.
+    pub(crate) to: Vec<FederateHandle>,
+}
+
+impl<H> Default for Plan<H> {
+    fn default() -> Self {
+        Plan {
+            made_of: 0,
+            handles: Vec::new(),
+            slots: Vec::new(),
+            bits: 0,
+            to: Vec::new(),
+        }
+    }
+}
+
+/// By the number of the class.
+#[derive(Default)]
+pub(super) struct Plans {
+    updates: Vec<Option<Box<[Plan<AttributeHandle>; PLANS]>>>,
+    interactions: Vec<Option<Box<[Plan<ParameterHandle>; PLANS]>>>,
+    /// How often what is published has changed.
+    published: u64,
+}
+
+impl Plans {
+    pub(super) fn publications_changed(&mut self) {
+        self.published += 1;
+    }
+}
+
+/// Where the plan of values stands that are so many and begin so.
+#[inline(always)]
+fn place<H: Copy>(values: &[(H, &[u8])], number: fn(H) -> u32) -> usize {
+    let first = values.first().map_or(0, |(handle, _)| number(*handle));
+    (first as usize ^ values.len()) % PLANS
+}
+
+#[inline(always)]
+fn known<'a, H: Copy + PartialEq>(
+    list: &'a [Option<Box<[Plan<H>; PLANS]>>],
+    (class, made_of): (u32, u64),
+    values: &[(H, &[u8])],
+    number: fn(H) -> u32,
+) -> Option<&'a Plan<H>> {
+    let plan = &list.get(class as usize)?.as_deref()?[place(values, number)];
+    let same = plan.made_of == made_of && plan.handles.len() == values.len();
+    let mut both = plan.handles.iter().zip(values);
+    (same && both.all(|(handle, (given, _))| handle == given)).then_some(plan)
+}
+
+impl<H: Copy> Plan<H> {
+    fn fill(
+        &mut self,
+        made_of: u64,
+        values: &[(H, &[u8])],
+        slots: Vec<u32>,
+        to: Vec<FederateHandle>,
+    ) {
+        self.made_of = made_of;
+        self.handles = values.iter().map(|(handle, _)| *handle).collect();
+        self.bits = slots.iter().fold(0, |bits, slot| bits | 1 << (slot % 64));
+        self.slots = slots;
+        self.to = to;
+    }
+}
+
+impl Declarations {
+    /// What plans made now are made of. Never 0.
+    #[inline(always)]
+    fn made_of(&self) -> u64 {
+        self.subscribed.changes + self.plans.published + 1
+    }
+
+    /// The plan of an update, if there is one.
+    #[inline(always)]
+    pub(crate) fn planned_update(
+        &self,
+        class: ObjectClassHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Option<&Plan<AttributeHandle>> {
+        let of = (class.raw(), self.made_of());
+        known(&self.plans.updates, of, values, AttributeHandle::raw)
+    }
+
+    /// Makes the plan of an update of attributes that are of this class, and of its first 64 slots.
+    #[cold]
+    pub(crate) fn plan_update(
+        &mut self,
+        model: &ObjectModel,
+        applied: LogIndex,
+        class: ObjectClassHandle,
+        values: &[(AttributeHandle, &[u8])],
+    ) -> Option<&Plan<AttributeHandle>> {
+        let known = model.object_class(class)?;
+        let slot =
+            |(attribute, _): &(AttributeHandle, &[u8])| known.slot(*attribute).filter(|s| *s < 64);
+        let slots: Vec<_> = values.iter().map(slot).collect::<Option<_>>()?;
+        let made_of = self.made_of();
+        let bits = slots.iter().fold(0, |bits, slot| bits | 1 << slot);
+        let by = (self.me, applied);
+        let to = self
+            .subscribed
+            .update_of_slots(model, by, class, &SlotSet::of_bits(bits))
+            .to_vec();
+        if self.subscribed.routes.settled_update(class)? > applied {
+            // It would not hold for what is sent later.
+            return None;
+        }
+        let plans = of_class(&mut self.plans.updates, class.raw(), Default::default);
+        let plan = &mut plans[place(values, AttributeHandle::raw)];
+        plan.fill(made_of, values, slots, to);
+        Some(plan)
+    }
+
+    /// The plan of an interaction, if there is one.
+    #[inline(always)]
+    pub(crate) fn planned_interaction(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+    ) -> Option<&Plan<ParameterHandle>> {
+        let of = (class.raw(), self.made_of());
+        known(&self.plans.interactions, of, values, ParameterHandle::raw)
+    }
+
+    /// Makes the plan of an interaction of a class that is published, with parameters that are of it.
+    #[cold]
+    pub(crate) fn plan_interaction(
+        &mut self,
+        model: &ObjectModel,
+        applied: LogIndex,
+        class: &InteractionClass,
+        values: &[(ParameterHandle, &[u8])],
+    ) -> Option<&Plan<ParameterHandle>> {
+        if !self.publishes_interaction(class.handle) {
+            return None;
+        }
+        let slots: Vec<_> = values
+            .iter()
+            .map(|(p, _)| class.slot(*p))
+            .collect::<Option<_>>()?;
+        let made_of = self.made_of();
+        let to = self
+            .subscribed
+            .interaction(model, (self.me, applied), class.handle)
+            .to_vec();
+        if self.subscribed.routes.settled_interaction(class.handle)? > applied {
+            return None;
+        }
+        let plans = of_class(
+            &mut self.plans.interactions,
+            class.handle.raw(),
+            Default::default,
+        );
+        let plan = &mut plans[place(values, ParameterHandle::raw)];
+        plan.fill(made_of, values, slots, to);
+        Some(plan)
+    }
+}

@@ -1,0 +1,181 @@
+//! Data that was read and is not taken yet: whole batches, in the order in which they came.
+//!
+//! While all that waits for the federate is delivered as it came, a message is taken when its callback is asked for, and
+//! goes from where it was read straight to that callback: it needs no place in a queue, and is looked at once. Until then
+//! it is as if it had not been read. So all of it is taken, into the queue, before anything else is: what else
+//! is read, and every service but those that send data as most is ([`State::settle`]).
+
+use crate::intake::refused;
+use crate::link::Link;
+use crate::links::State;
+use starling_core::{Batch, DataPath, FederateHandle, Lrc, PlainCallback, ProtocolError};
+use starling_wire::{read_data, read_plain, run_of_data, split_frame};
+use std::collections::VecDeque;
+
+/// A batch of whole updates and interactions.
+struct Unread {
+    batch: Batch,
+    /// So much of it was taken.
+    taken: usize,
+    /// The mark of the ring that it came by, and whose that is; none: it came on the stream.
+    ring: Option<(u64, FederateHandle)>,
+}
+
+/// What is not taken yet.
+#[derive(Default)]
+pub(crate) struct Pending {
+    batches: VecDeque<Unread>,
+    bytes: usize,
+    /// One of which all was taken: its memory is used again if nothing of it is kept.
+    spare: Batch,
+    /// Rings that are to be broken off for what they brought, and why.
+    broken: Vec<(u64, FederateHandle, String)>,
+}
+
+impl Pending {
+    /// A ring that is to be broken off for what it brought, and why.
+    pub(crate) fn next_broken(&mut self) -> Option<(u64, FederateHandle, String)> {
+        self.broken.pop()
+    }
+}
+
+impl State {
+    /// Leaves the batch that was just read until its callbacks are asked for, if it may be left.
+    pub(crate) fn leave_batch(&mut self, ring: Option<(u64, FederateHandle)>) -> bool {
+        let bytes = self.batch.bytes();
+        let is_data = ring.is_none() || run_of_data(bytes, bytes.len()) == bytes.len();
+        if !is_data || read_plain(bytes).is_none() || !self.lrc.is_straight() {
+            return false;
+        }
+        self.pending.bytes += bytes.len();
+        let spare = std::mem::take(&mut self.pending.spare);
+        self.pending.batches.push_back(Unread {
+            batch: std::mem::replace(&mut self.batch, spare),
+            taken: 0,
+            ring,
+        });
+        true
+    }
+
+    /// Takes all that was left.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        while !self.pending.batches.is_empty() {
+            self.take_first();
+        }
+    }
+
+    /// Takes the next message that was left.
+    fn take_first(&mut self) {
+        let Some(first) = self.pending.batches.front_mut() else {
+            return;
+        };
+        let (rest, ring) = (&first.batch.bytes()[first.taken..], first.ring);
+        if let Some((data, used)) = read_plain(rest)
+            && ring.is_none_or(|(_, federate)| federate == data.sender)
+            && self.lrc.receive_plainly(data, &first.batch)
+        {
+            first.taken += used;
+            self.pending.bytes -= used;
+            if first.taken == first.batch.bytes().len() {
+                self.pass_on();
+            }
+            return;
+        }
+        let taken = split_frame(rest).map_err(refused).and_then(|whole| {
+            let (frame, used) = whole.ok_or_else(|| ProtocolError("a part of a frame".into()))?;
+            first.taken += used;
+            self.pending.bytes -= used;
+            let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
+            let data = data.map_err(refused)?;
+            let path = match first.ring {
+                None => DataPath::Executive,
+                Some((_, federate)) => {
+                    crate::intake::belongs_to(federate, &data)?;
+                    DataPath::Direct
+                }
+            };
+            self.lrc.receive_data(&data, path, Some(&first.batch))
+        });
+        if first.taken == first.batch.bytes().len() {
+            self.pass_on();
+        }
+        match (taken, ring) {
+            (Ok(()), _) => {}
+            (Err(error), None) => {
+                self.pending.batches.clear();
+                self.pending.bytes = 0;
+                self.refuse(error);
+            }
+            (Err(ProtocolError(why)), Some((mark, federate))) => {
+                let batches = &mut self.pending.batches;
+                batches.retain(|unread| unread.ring != ring);
+                let left = |unread: &Unread| unread.batch.bytes().len() - unread.taken;
+                self.pending.bytes = batches.iter().map(left).sum();
+                self.pending.broken.push((mark, federate, why));
+            }
+        }
+    }
+
+    /// The first batch was taken.
+    #[cold]
+    fn pass_on(&mut self) {
+        if let Some(over) = self.pending.batches.pop_front() {
+            self.pending.spare = over.batch;
+        }
+    }
+
+    /// Whether the federate may be called back now.
+    #[inline]
+    pub(crate) fn has_callbacks(&self) -> bool {
+        let more = !self.pending.batches.is_empty() && self.lrc.is_straight();
+        more || self.lrc.has_callbacks()
+    }
+
+    /// How many callbacks there may be, of all that was read.
+    pub(crate) fn callbacks(&mut self) -> usize {
+        self.settle();
+        self.lrc.callbacks()
+    }
+
+    /// What waits for the federate, in bytes, about.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.lrc.waiting_bytes() + self.pending.bytes
+    }
+
+    /// The next callback, if it is one as most are; else first [`Self::look_further`].
+    #[inline(always)]
+    pub(crate) fn next_plain(&mut self) -> Option<PlainCallback> {
+        let Some(first) = self.pending.batches.front_mut() else {
+            return self.lrc.next_plain();
+        };
+        if self.lrc.has_queue() {
+            return self.lrc.next_plain();
+        }
+        let bytes = first.batch.bytes();
+        let (data, used) = read_plain(bytes.get(first.taken..)?)?;
+        if first
+            .ring
+            .is_some_and(|(_, federate)| federate != data.sender)
+        {
+            return None;
+        }
+        let callback = self.lrc.pass_plainly(data, &first.batch)?;
+        first.taken += used;
+        self.pending.bytes -= used;
+        if first.taken == bytes.len() {
+            self.pass_on();
+        }
+        Some(callback)
+    }
+
+    /// Takes of what was left until something waits in the queue; whether anything was left.
+    pub(crate) fn look_further(&mut self) -> bool {
+        let any = !self.pending.batches.is_empty();
+        let goes_on = |lrc: &Lrc<Link>| !lrc.has_queue() || !lrc.is_straight();
+        while !self.pending.batches.is_empty() && goes_on(&self.lrc) {
+            self.take_first();
+        }
+        any
+    }
+}
