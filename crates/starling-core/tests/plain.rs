@@ -36,6 +36,14 @@ fn take(to: &mut Lrc<Sent>, sent: &OwnedData) -> bool {
     to.receive_plainly(within(sent, batch.bytes()), &batch)
 }
 
+/// Lets B be called back for this at once, where it was read.
+fn pass(f: &mut Federation, frame: &OwnedData) -> Option<Callback> {
+    let batch = batch_of(frame);
+    let data = within(frame, batch.bytes());
+    f.call("B", |f| f.pass_plainly(data, &batch))
+        .map(Callback::from)
+}
+
 /// The data that A has just sent, and nothing else.
 fn sent(f: &mut Federation) -> OwnedData {
     match &f.federate("A").outbox().take()[..] {
@@ -132,12 +140,6 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     }
 
     // What comes while nothing waits need not wait either.
-    let pass = |f: &mut Federation, frame: &OwnedData| {
-        let batch = batch_of(frame);
-        let data = within(frame, batch.bytes());
-        let passed = f.call("B", |f| f.pass_plainly(data, &batch));
-        passed.map(Callback::from)
-    };
     let before = counts(&mut f);
     assert!(f.call("B", |f| f.is_straight() && !f.has_queue()));
     assert_eq!(pass(&mut f, &frame), Some(first.clone()));
@@ -206,11 +208,7 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
     assert!(f.call("B", |f| take(f, &frame)));
     let plain = f.call("B", |f| f.next_plain()).expect("as before");
     assert_eq!(Callback::from(plain), first);
-    let batch = batch_of(&frame);
-    let passed = f.call("B", |f| {
-        f.pass_plainly(within(&frame, batch.bytes()), &batch)
-    });
-    assert_eq!(passed.map(Callback::from), Some(first));
+    assert_eq!(pass(&mut f, &frame), Some(first));
 
     // What is found out for many of a kind ends with what it was made of.
     f.call("A", |f| f.unpublish_interaction_class(class))
@@ -225,4 +223,56 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
     f.run();
     assert!(send(&mut f), "nobody wants it");
     assert!(f.federate("A").outbox().take().is_empty());
+}
+
+/// Where regions are conveyed (§9, Convey Region Designator Sets), what was sent without any says so, too: no callback of the short way could.
+#[test]
+fn where_regions_are_conveyed_nothing_is_called_back_the_short_way() {
+    let mut f = Federation::new("<conveyRegionDesignatorSets isEnabled=\"true\"/>");
+    f.join("A");
+    f.join("B");
+    let (class, x) = (f.class("A"), f.attributes(&["x"]));
+    let sent_class = f.interaction("I");
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    f.call("A", |f| f.publish_interaction_class(sent_class))
+        .unwrap();
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &x, true, "")
+    })
+    .unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(sent_class, true))
+        .unwrap();
+    f.run();
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    let instance = instance.unwrap();
+    f.run();
+    f.callbacks("B");
+
+    f.call_late("A", |f| {
+        f.update_attribute_values(instance, &[(x[0], b"value")], b"")
+    })
+    .unwrap();
+    let update = sent(&mut f);
+    f.call_late("A", |f| f.send_interaction(sent_class, &[], b""))
+        .unwrap();
+    let interaction = sent(&mut f);
+    let conveyed = |callback: Option<Callback>| match callback {
+        Some(
+            Callback::ReflectAttributeValues { regions, .. }
+            | Callback::ReceiveInteraction { regions, .. },
+        ) => regions,
+        other => panic!("{other:?}"),
+    };
+    // Often enough that it is known as what each is received.
+    for frame in [&update, &interaction].into_iter().cycle().take(8) {
+        let before = counts(&mut f);
+        assert!(!f.call("B", |f| f.is_straight()));
+        assert_eq!(pass(&mut f, frame), None);
+        assert_eq!(counts(&mut f), before, "nothing was done");
+        assert!(f.call("B", |f| take(f, frame)));
+        assert!(f.call("B", |f| f.next_plain()).is_none());
+        let callback = f.call("B", |f| f.next_callback());
+        assert_eq!(conveyed(callback), Some(Vec::new()), "the default region");
+    }
 }

@@ -5,7 +5,7 @@
 //! it is as if it had not been read. So all of it is taken, into the queue, before anything else is: what else
 //! is read, and every service but those that send data as most is ([`State::settle`]).
 
-use crate::intake::refused;
+use crate::intake::{BATCH_BYTES, refused};
 use crate::link::Link;
 use crate::links::State;
 use starling_core::{Batch, DataPath, FederateHandle, Lrc, PlainCallback, ProtocolError};
@@ -26,8 +26,8 @@ struct Unread {
 pub(crate) struct Pending {
     batches: VecDeque<Unread>,
     bytes: usize,
-    /// One of which all was taken: its memory is used again if nothing of it is kept.
-    spare: Batch,
+    /// One of which all was taken: its memory is used again if nothing of it is kept. Never that of a long frame.
+    pub(crate) spare: Batch,
     /// Rings that are to be broken off for what they brought, and why.
     broken: Vec<(u64, FederateHandle, String)>,
 }
@@ -120,7 +120,9 @@ impl State {
     /// The first batch was taken.
     #[cold]
     fn pass_on(&mut self) {
-        if let Some(over) = self.pending.batches.pop_front() {
+        let over = self.pending.batches.pop_front();
+        // What comes next would keep all the memory of a long frame.
+        if let Some(over) = over.filter(|over| over.batch.bytes().len() <= BATCH_BYTES) {
             self.pending.spare = over.batch;
         }
     }
