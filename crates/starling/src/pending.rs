@@ -27,7 +27,7 @@ pub(crate) struct Pending {
     batches: VecDeque<Unread>,
     bytes: usize,
     /// One of which all was taken: its memory is used again if nothing of it is kept. Never that of a long frame.
-    pub(crate) spare: Batch,
+    pub(crate) spare: Option<Batch>,
     /// Rings that are to be broken off for what they brought, and why.
     broken: Vec<(u64, FederateHandle, String)>,
 }
@@ -48,7 +48,7 @@ impl State {
             return false;
         }
         self.pending.bytes += bytes.len();
-        let spare = std::mem::take(&mut self.pending.spare);
+        let spare = self.pending.spare.take().unwrap_or_default();
         self.pending.batches.push_back(Unread {
             batch: std::mem::replace(&mut self.batch, spare),
             taken: 0,
@@ -123,7 +123,7 @@ impl State {
         let over = self.pending.batches.pop_front();
         // What comes next would keep all the memory of a long frame.
         if let Some(over) = over.filter(|over| over.batch.bytes().len() <= BATCH_BYTES) {
-            self.pending.spare = over.batch;
+            self.pending.spare = Some(over.batch);
         }
     }
 
