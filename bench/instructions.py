@@ -28,17 +28,17 @@ RING_FRAMES = 128
 MOM_BOUND = 15
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 920, "rtiexec": 310, "receive": 1090}),
-    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1580}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1700, "rtiexec": 560, "receive": 1400}),
-    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4900}),
+    "1 x 100 bytes": ((), 1, {"send": 890, "rtiexec": 310, "receive": 990}),
+    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1335}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1515, "rtiexec": 560, "receive": 1275}),
+    "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4000}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 985, "rtiexec": 310, "receive": 960},
+        {"send": 990, "rtiexec": 310, "receive": 925},
     ),
     # rtiexec: 390 to 760, by how much it finds to read at once.
-    "1 x 100 bytes to 8": ((), 8, {"send": 890, "rtiexec": 800}),
+    "1 x 100 bytes to 8": ((), 8, {"send": 905, "rtiexec": 800}),
 }
 # Sent in time-stamp order in steps of so many, by one federate that regulates to one that is
 # constrained.
@@ -47,7 +47,7 @@ STEP = 1_024
 CASES[IN_TIME_ORDER] = (
     ("--federates", "2", "--messages", str(STEP), "--regulating", "1", "--constrained", "1"),
     1,
-    {"send": 1650, "rtiexec": 530, "receive": 3360},
+    {"send": 1705, "rtiexec": 530, "receive": 3545},
 )
 # Whole bundles, none of which ends by the clock, and nobody asks before it sleeps.
 BUNDLED = {
@@ -63,8 +63,8 @@ WAYS = {
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
 }
 WAY_BOUNDS = {
-    "shared memory": {"send": 1060, "receive": 1180},
-    "direct tcp": {"send": 1400, "receive": 1830},
+    "shared memory": {"send": 980, "receive": 1060},
+    "direct tcp": {"send": 1330, "receive": 1400},
 }
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
 # for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
