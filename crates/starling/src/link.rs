@@ -157,7 +157,7 @@ impl Link {
     }
 
     /// Puts what waits into shared memory, as far as there is room, and writes what links take; until when to wait
-    /// for more room, if that was not all. Who has kept everybody waiting for too long gets it by way of rtiexec.
+    /// for more room, if that was not all. What is for those who have kept everybody waiting for too long waits here apart.
     pub(crate) fn put_waiting(&mut self, now: Instant) -> Option<Instant> {
         let stream = &mut self.writer;
         let shared = self.shared.as_mut().and_then(|s| s.make_room(now));

@@ -571,7 +571,7 @@ impl Links {
                 there || state.is_overfull()
             });
         }
-        // Who was detached gets its data by rtiexec from here on, which is to hear of that before its queue is full.
+        // Of whoever was detached, or gets its data by rtiexec from here on, that one is to hear before its queue is full.
         let mut state = self.lock();
         state.settle_paths();
         state.flush();

@@ -277,9 +277,13 @@ impl Shared {
     #[cold]
     fn catch_up_now(&mut self, now: Instant) {
         self.unlooked = 0;
-        if !self.put_waiting() {
-            return;
-        }
+        // Behind a long frame that is whole now there may be room for more.
+        while self.put_waiting() && !self.give_missed(now) {}
+    }
+
+    /// Gives those in the ring what they have missed, as far as there is room; whether all that was given is in
+    /// the ring.
+    fn give_missed(&mut self, now: Instant) -> bool {
         let share = self.ring.size() / SHARE;
         let mut behind = false;
         for peer in &mut self.peers {
@@ -313,8 +317,10 @@ impl Shared {
             peer.backlog = Some(backlog);
             behind = true;
         }
-        self.behind = behind;
         self.ring.publish();
+        let whole = self.ring.is_whole();
+        self.behind = behind || !whole;
+        whole
     }
 
     /// Puts what waits into the ring as far as there is room; whether that was all. Else the doorbell
@@ -796,6 +802,35 @@ mod tests {
         let others = numbers(&heard[1]);
         assert_eq!(others.len() as u64, sent - 30);
         assert!(others.is_sorted());
+    }
+
+    /// Its sender does nothing meanwhile but what the doorbell makes it do.
+    #[test]
+    fn who_has_missed_a_frame_longer_than_the_ring_gets_all_of_it() {
+        for (long, others) in [(1 << 16, 0), (200_000, 0), (200_000, 3), (9_000, 1)] {
+            let (mut shared, [mut stopped, _quick], _stream) = two_readers();
+            let seat = stopped.place.seat;
+            let (mut now, mut sent) = (Instant::now(), 0);
+            let frames = std::iter::repeat_n(FRAME, others).chain([long]);
+            for length in frames {
+                let put = shared.ring.put(seat.into(), length, |room| room.fill(7));
+                assert!(put.is_ok());
+                sent += length;
+            }
+            shared.detach(seat, now);
+            assert!(!shared.is_stuck(), "all of it waits for the one");
+            let (mut heard, mut turns) = (stopped.reads_all(), 0);
+            while heard.len() < sent {
+                now += GRACE / 5;
+                shared.catch_up(now);
+                heard.extend(stopped.reads_all());
+                turns += 1;
+                assert!(turns < 100, "{} of {sent} bytes", heard.len());
+            }
+            assert_eq!(heard, vec![7; sent]);
+            shared.catch_up(now);
+            assert!(!shared.behind && peer(&shared, &stopped).reads_ring());
+        }
     }
 
     /// What is kept for one that does not read is bounded; then it goes by way of rtiexec, and so does what comes.

@@ -231,6 +231,30 @@ fn frames_larger_than_the_ring_arrive() {
     });
 }
 
+/// Its receiver did not read when it was sent, and nothing is sent behind it.
+#[test]
+fn a_large_one_at_the_end_arrives_while_its_sender_only_evokes() {
+    let rtiexec = sharing();
+    let sender = Member::evoked(&rtiexec, SMALL_RING);
+    let receiver = Member::evoked(&rtiexec, "limits.callback_queue_bytes=4096;log.level=off");
+    subscribe(&sender, &[&receiver]);
+    sender.until_direct(1);
+    let sizes = [100, 9_000, 3_000_000];
+    for (number, size) in (0..).zip(sizes) {
+        sender.send(number, size);
+    }
+    assert_eq!(sender.direct(), 0, "it was detached");
+    for (number, size) in (0..).zip(sizes) {
+        let mut next = None;
+        until("a large one", || {
+            sender.rti.evoke_callback(0.0).unwrap();
+            next = receiver.next();
+            next.is_some()
+        });
+        assert_eq!(next, Some((number, size)));
+    }
+}
+
 /// What one that does not read is to get instead is relayed in messages that rtiexec takes.
 #[test]
 fn what_is_relayed_is_no_longer_than_a_frame_may_be() {
