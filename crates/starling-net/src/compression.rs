@@ -322,6 +322,10 @@ impl Unpack {
                 let mut most = FrameDecoder::new(body).take(RECORD_BYTES as u64 + 1);
                 let unpacked = most.read_to_end(&mut self.spare);
                 unpacked.map_err(|e| broken(&format!("what is no LZ4 frame: {e}")))?;
+                let behind = most.into_inner().into_inner();
+                if self.spare.len() <= RECORD_BYTES && !behind.is_empty() {
+                    return Err(broken("more than an LZ4 frame in a record"));
+                }
             }
         }
         if self.spare.is_empty() || self.spare.len() > RECORD_BYTES {
@@ -472,6 +476,11 @@ mod tests {
         }
         for method in METHODS {
             refused(method, b"nonsense");
+            let wire = record(method, &text(1_000));
+            for behind in [&b"x"[..], b"nonsense"] {
+                let why = refused(method, &[&wire[HEAD_BYTES..], behind].concat());
+                assert!(why.contains("frame"), "{why}");
+            }
             let mut unpack = Unpack::new(method).unwrap().unwrap();
             unpack.came(&[0; 4]);
             assert!(unpack.next_piece().is_err());
