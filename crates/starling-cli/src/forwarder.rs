@@ -70,13 +70,13 @@ fn serve(arguments: &Arguments) -> Result<Ended, (String, u8)> {
     }
     let timeout = Duration::from_secs_f64(settings.get(CONNECT_TIMEOUT_S));
     let greeted = starling::greet(&upstream, "forwarder", timeout, config.compression);
-    let (link, there) = greeted.map_err(|why| {
+    let (link, welcome) = greeted.map_err(|why| {
         (
             format!("{why}\n  do: start it first (--upstream)"),
             UNREACHABLE,
         )
     })?;
-    let mut server = Server::forwarder(config, link, there).map_err(failed)?;
+    let mut server = Server::forwarder(config, link, welcome).map_err(failed)?;
     server
         .stop_on_signals()
         .map_err(|e| failed(format!("signals can't be watched: {e}")))?;

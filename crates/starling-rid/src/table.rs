@@ -50,7 +50,7 @@ settings! {
     BUNDLE_AGE_US: f64 = "bundle.age_us", Kind::Number(0.0, 1e6), "us", "50",
         "A bundle is written when its first message is this old; the last one of a stream of messages at most 1 ms later.";
     COMPRESS_METHOD: String = "compress.method", Kind::Choice(&["off", "lz4", "zstd"]), "", "off",
-        "How TCP links are compressed, in both directions: that between a federate and rtiexec, and those of federates (transport.path). A link is compressed if both of its ends want it, by lz4 unless both have zstd. A bundle that gets no shorter goes as it is. For networks that carry less than some 100 Mbit/s.";
+        "How TCP links are compressed, in both directions: that between a federate and rtiexec, and those of federates (transport.path); where there are forwarders, theirs to rtiexec, but none that leads to a forwarder. A link is compressed if both of its ends want it, by lz4 unless both have zstd. A bundle that gets no shorter goes as it is. For networks that carry less than some 100 Mbit/s.";
     COMPRESS_LEVEL: u64 = "compress.level", Kind::Integer(1, 19), "", "1",
         "How hard zstd tries with what this process sends: more makes less of it, and takes longer.";
     TRANSPORT_PATH: String = "transport.path", Kind::Choice(&["auto", "direct", "forwarder"]), "", "forwarder",
@@ -98,7 +98,7 @@ settings! {
     FORWARDER_WINDOW_BYTES: u64 = "forwarder.window_bytes", Kind::Integer(1 << 16, 1 << 30), "bytes", "1048576",
         "Of the stream of each federate behind a forwarder at most so many bytes, and one message, are on their way between the forwarder and the process that it hands on to, or wait in the one that receives them; so much can go in one round trip. For both processes, each for what it receives.";
     LIMITS_FRAME_BYTES: u64 = "limits.frame_bytes", Kind::Integer(1 << 10, 1 << 30), "bytes", "268435456",
-        "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off.";
+        "The largest message that rtiexec takes. Services of a federate throw before they send a larger one; whoever sends one all the same is cut off. Forwarders keep to that of rtiexec.";
     LIMITS_HELLO_TIMEOUT_S: f64 = "limits.hello_timeout_s", Kind::Number(0.1, DAY_S), "s", "15",
         "rtiexec cuts off who has connected and said nothing for this long before it has said who it is.";
     LIMITS_FRAME_TIMEOUT_S: f64 = "limits.frame_timeout_s", Kind::Number(0.0, DAY_S), "s", "60",

@@ -4,6 +4,7 @@ use crate::direct::DIRECT;
 use crate::seats::{SHARED_MEMORY, ways_text};
 use crate::server::{Ending, Server};
 use crate::sites::FORWARDER;
+use crate::trunk::CHANNELS_MAX;
 use crate::turns::Turn;
 use starling_core::message::{Finding, FromExecutive, Question, Snapshot, ToExecutive};
 use starling_core::{
@@ -23,8 +24,8 @@ use tracing::{debug, info, warn};
 pub(crate) const EAGER_BYTES: usize = 256 * 1024;
 /// So much of data is forwarded at once, or one message.
 pub(crate) const RUN_BYTES: usize = 16 * 1024;
-/// More than a frame takes that is relayed within another.
-pub(crate) const RELAY_HEAD_BYTES: usize = 64;
+/// More than a frame takes that is relayed within another, whose receivers may be all federates behind a forwarder.
+pub(crate) const RELAY_HEAD_BYTES: usize = 64 + 5 * CHANNELS_MAX;
 /// Before a peer has joined its messages are small, but for those with modules.
 pub(crate) const SMALL_BYTES_MAX: usize = 64 * 1024;
 
@@ -41,7 +42,17 @@ impl Server {
             return self.take_down(reader, now);
         }
         if self.upstream.is_some() && self.connection(n).is_some_and(|c| c.trunk.is_none()) {
-            return self.hand_on(n, reader, now);
+            let before = reader.position();
+            self.hand_on(n, reader, now)?;
+            if let Some(connection) = self.connection(n) {
+                if reader.position() != before {
+                    connection.begun = None;
+                }
+                if !reader.inbox().is_empty() && !connection.must_wait() {
+                    connection.begun.get_or_insert(now);
+                }
+            }
+            return Ok(());
         }
         let fault = |what: String| Ending::Fault(format!("malformed message: {what}"));
         while let Some(connection) = self.connection(n) {
@@ -320,7 +331,7 @@ impl Server {
             },
         );
         if let Some(refusal) = refusal {
-            connection.flush(Instant::now());
+            self.write_at_once(n, Instant::now());
             return Err(Ending::Fault(refusal));
         }
         connection.writer.compress(compression.sender(method));

@@ -62,7 +62,9 @@ impl Server {
             return false;
         };
         let begun = connection.begun.filter(|_| !connection.must_wait());
-        let (joined, heard) = (connection.member.is_some(), connection.heard);
+        let relay = connection.relay.as_ref();
+        let joined = connection.member.is_some() || relay.is_some_and(|r| r.is_member());
+        let heard = connection.heard;
         let since = |moment| now.duration_since(self.attention.from(moment));
         let late = begun.is_some_and(|begun| since(begun) >= limit);
         late && (!joined || since(heard) < timeout)

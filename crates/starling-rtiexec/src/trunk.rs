@@ -9,7 +9,7 @@
 //! nothing overtakes it; a channel without room keeps no other one waiting; nothing of a channel comes behind its end.
 
 use crate::connection::Connection;
-use crate::messages::EAGER_BYTES;
+use crate::messages::{EAGER_BYTES, RELAY_HEAD_BYTES};
 use crate::server::{Ending, Server};
 use starling_core::{BY_FORWARDER, NAME_BYTES_MAX};
 use starling_wire::{FIRST_ROOM, OnTrunk, put_deliver, put_on_trunk, read_on_trunk};
@@ -18,7 +18,7 @@ use std::time::Instant;
 use tracing::{debug, info};
 
 /// So many federates come by one forwarder.
-const CHANNELS_MAX: usize = 4096;
+pub(crate) const CHANNELS_MAX: usize = 4096;
 /// What is taken from one channel before others of the trunk have their turn.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Why a federate has no links of its own.
@@ -68,6 +68,19 @@ impl Channel {
     pub fn sent(&self) -> u64 {
         self.sent
     }
+}
+
+/// Of a frame that begins so.
+pub(crate) fn frame_bytes(length: &[u8; 4]) -> u64 {
+    4 + u64::from(u32::from_le_bytes(*length))
+}
+
+/// A buffer that is kept for its memory, unless that is much.
+pub(crate) fn kept(buffer: Vec<u8>) -> Vec<u8> {
+    if buffer.capacity() > EAGER_BYTES {
+        return Vec::new();
+    }
+    buffer
 }
 
 impl Server {
@@ -215,22 +228,25 @@ impl Server {
     /// Lets the stream of a channel go on by as much as was handled of it.
     pub(crate) fn grant(&mut self, n: usize) {
         let window = self.config.window_bytes;
-        // A forwarder hands on what it has of a message.
-        let longest = match self.upstream {
-            Some(_) => 0,
-            None => self.config.frame_bytes_max as u64,
-        };
+        let longest = (4 + RELAY_HEAD_BYTES).saturating_add(self.config.frame_bytes_max) as u64;
+        let is_forwarder = self.upstream.is_some();
         let Some(connection) = self.connection(n) else {
             return;
         };
         let (Some(channel), Some(reader)) = (&mut connection.channel, &connection.reader) else {
             return;
         };
-        // One message that is longer than that must have come before it can be handled.
-        let whole = reader.inbox().first_chunk::<4>();
-        let whole = whole.map_or(0, |length| 4 + u64::from(u32::from_le_bytes(*length)));
-        let position = reader.position() + window.max(whole.min(longest));
-        if position >= channel.granted + window / 4 {
+        // One message that is longer than that must have come before it can be handled; a forwarder hands on what it
+        // has of most.
+        let whole = match &connection.relay {
+            Some(relay) => relay.awaited(reader.inbox()),
+            None if is_forwarder => 0,
+            None => reader.inbox().first_chunk::<4>().map_or(0, frame_bytes),
+        };
+        let whole = whole.min(longest);
+        let position = reader.position() + window.max(whole);
+        let lacks = reader.position() + whole > channel.granted;
+        if lacks || position >= channel.granted + window / 4 {
             channel.granted = position;
             let (trunk, channel) = (channel.trunk, channel.id);
             self.put_on_trunk(trunk, &OnTrunk::Room { channel, position });
@@ -248,7 +264,15 @@ impl Server {
                 self.mark_dirty(trunk);
             }
         }
-        self.in_hand = frames;
+        self.in_hand = kept(frames);
+    }
+
+    /// Writes what waits for a connection that is about to end, as far as there is room.
+    pub(crate) fn write_at_once(&mut self, n: usize, now: Instant) {
+        self.flush_channel(n, now);
+        if let Some(connection) = self.connection(n) {
+            connection.flush(now);
+        }
     }
 
     fn take_piece(&mut self, n: usize, frames: &mut Vec<u8>, now: Instant) -> Option<(usize, u64)> {

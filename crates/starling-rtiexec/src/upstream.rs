@@ -5,20 +5,21 @@
 //! comes once for all federates to whom it goes.
 //!
 //! Invariants: of a federate at most `forwarder.window_bytes`, and one message, are on their way in either
-//! direction, or here; a federate that does not read holds up nobody else, and neither does the trunk but for
-//! those that send on it; when the trunk is gone, so are all federates, with the reason.
+//! direction, or here (what is passed must be here as a whole, and what of it is to be handed on is once more); what one
+//! passes that is no member is dropped as it comes; a federate that does not read holds up nobody else, and neither
+//! does the trunk but for those that send on it; when the trunk is gone, so are all federates, with the reason.
 
 use crate::connection::Connection;
 use crate::messages::{RELAY_HEAD_BYTES, RUN_BYTES, SMALL_BYTES_MAX};
 use crate::server::{Ending, Server};
-use crate::trunk::Channel;
+use crate::trunk::{Channel, frame_bytes, kept};
 use crate::{Config, direct::Links};
 use mio::Token;
-use starling_core::message::{FromExecutive, PeerInfo};
+use starling_core::message::FromExecutive;
 use starling_core::{FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Link, LinkReader};
 use starling_wire::{
-    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, WireError, is_on_trunk, is_pass,
+    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, Welcome, WireError, is_on_trunk, is_pass,
     put_on_trunk, put_pass, put_passed, read_on_trunk, read_pass, split_frame,
 };
 use std::collections::{HashMap, VecDeque};
@@ -53,10 +54,13 @@ pub(crate) struct Relay {
     room: u64,
     /// As which federate others know it, and in which group.
     member: Option<(u64, FederateHandle)>,
-    /// What is to be handed on before anything else that it says.
+    /// What is to be handed on before anything else that it says, and how much of it was.
     first: Vec<u8>,
+    first_sent: usize,
     /// What is still to come of the frame of which a part was handed on.
     rest: usize,
+    /// What is still to come of one that is nothing: it was passed by who is no member.
+    dropped: u64,
     /// Bytes that came for it, and how many may.
     received: u64,
     granted: u64,
@@ -79,6 +83,20 @@ impl Relay {
     /// Whether nothing more of it may be handed on now.
     pub(crate) fn is_full(&self) -> bool {
         self.sent >= self.room
+    }
+
+    pub(crate) fn is_member(&self) -> bool {
+        self.member.is_some()
+    }
+
+    /// Of the frame with which the inbox begins, if it must be whole before anything of it can be done.
+    pub(crate) fn awaited(&self, inbox: &[u8]) -> u64 {
+        let begins = self.rest == 0 && self.dropped == 0 && self.member.is_some();
+        let begin = inbox.get(4..).unwrap_or_default();
+        match inbox.first_chunk() {
+            Some(length) if begins && is_pass(begin) == Some(true) => frame_bytes(length),
+            _ => 0,
+        }
     }
 
     /// What to do with the inbox: `most` bytes of it may be handed on.
@@ -118,12 +136,12 @@ fn next(rest: usize, inbox: &[u8], most: usize) -> Result<Next, WireError> {
 }
 
 impl Server {
-    /// A forwarder that hands on to whoever is at the other end of this link, on which hands were shaken. `there`:
-    /// what that one has said of itself.
+    /// A forwarder that hands on to whoever is at the other end of this link, on which hands were shaken. `welcome`:
+    /// rtiexec's answer there, which tells how long messages may be that go by way of this process.
     ///
     /// # Errors
     /// It can't be set up: a text that says why.
-    pub fn forwarder(config: Config, link: Link, there: PeerInfo) -> Result<Self, String> {
+    pub fn forwarder(config: Config, link: Link, welcome: Welcome) -> Result<Self, String> {
         // What makes no sense here.
         let config = Config {
             by_itself: false,
@@ -131,6 +149,8 @@ impl Server {
             shared_memory: false,
             links: Links::None,
             datagrams: false,
+            frame_bytes_max: usize::try_from(welcome.frame_bytes_max)
+                .map_or(FRAME_BYTES_MAX, |most| most.min(FRAME_BYTES_MAX)),
             ..config
         };
         let mut server = Self::new(config)?;
@@ -142,7 +162,7 @@ impl Server {
         })?;
         let connection = Connection::over(link, Token(n), &server.registry, now);
         let mut connection = connection.map_err(|e| format!("the trunk can't be watched: {e}"))?;
-        connection.info = Some(there);
+        connection.info = Some(welcome.info);
         put_on_trunk(connection.writer.out(), &OnTrunk::Begin);
         server.connections.put(connection);
         server.about.program = "forwarder".into();
@@ -194,18 +214,30 @@ impl Server {
             };
             let room = usize::try_from(relay.room - relay.sent).unwrap_or(usize::MAX);
             if !relay.first.is_empty() {
-                let count = relay.first.len().min(room.min(PIECE_BYTES));
-                let (channel, rest) = (relay.id, relay.first.split_off(count));
-                let bytes = std::mem::replace(&mut relay.first, rest);
-                relay.sent += count as u64;
-                self.put_on_trunk(
-                    up,
-                    &OnTrunk::Bytes {
-                        channel,
-                        bytes: &bytes,
-                    },
-                );
+                let (channel, mut first) = (relay.id, std::mem::take(&mut relay.first));
+                let rest = &first[relay.first_sent..];
+                let bytes = &rest[..rest.len().min(room.min(PIECE_BYTES))];
+                relay.sent += bytes.len() as u64;
+                relay.first_sent += bytes.len();
+                self.put_on_trunk(up, &OnTrunk::Bytes { channel, bytes });
+                if let Some(relay) = self.connection(n).and_then(|c| c.relay.as_mut()) {
+                    if relay.first_sent == first.len() {
+                        relay.first_sent = 0;
+                        first.clear();
+                        first = kept(first);
+                    }
+                    relay.first = first;
+                }
                 self.check_room(n, up, now);
+                continue;
+            }
+            if relay.dropped > 0 {
+                let count = relay.dropped.min(reader.inbox().len() as u64);
+                if count == 0 {
+                    return Ok(());
+                }
+                relay.dropped -= count;
+                reader.consume(count as usize);
                 continue;
             }
             let next = relay.next(reader.inbox(), room.min(PIECE_BYTES));
@@ -221,7 +253,14 @@ impl Server {
                     self.check_room(n, up, now);
                 }
                 Next::Own if is_pass(&reader.inbox()[4..]) == Some(true) => {
-                    let count = self.pass(n, reader.inbox(), now).map_err(fault)?;
+                    let Some(member) = relay.member else {
+                        // Of one that is no member any more it is nothing.
+                        let length = reader.inbox().first_chunk();
+                        relay.dropped = length.map_or(0, frame_bytes);
+                        continue;
+                    };
+                    let passed = self.pass(n, member, reader.inbox(), now);
+                    let count = passed.map_err(fault)?;
                     if count == 0 {
                         return Ok(());
                     }
@@ -249,9 +288,14 @@ impl Server {
 
     /// Passes data to those behind this process that it is for, and hands on what is for others: the frames with which
     /// the inbox begins, as far as they are for the same; how many bytes these are, 0: the first is not whole.
-    fn pass(&mut self, n: usize, inbox: &[u8], now: Instant) -> Result<usize, WireError> {
+    fn pass(
+        &mut self,
+        n: usize,
+        (group, from): (u64, FederateHandle),
+        inbox: &[u8],
+        now: Instant,
+    ) -> Result<usize, WireError> {
         let most = self.config.frame_bytes_max.saturating_add(RELAY_HEAD_BYTES);
-        let member = self.connection(n).and_then(|c| c.relay.as_ref()?.member);
         let Some(up) = &mut self.upstream else {
             return Ok(0);
         };
@@ -274,14 +318,13 @@ impl Server {
                 break;
             };
             let frames = frames?;
-            if taken > 0 && others != to {
+            if taken > 0 && (others != to || data.len() + frames.len() > RUN_BYTES) {
                 break;
             }
             data.extend_from_slice(frames);
             taken += size;
         }
-        // Of one that is no member any more it is nothing.
-        if let Some((group, from)) = member.filter(|_| taken > 0) {
+        if taken > 0 {
             let mut frame = std::mem::take(&mut up.passed);
             frame.clear();
             put_passed(&mut frame, from, &data);
@@ -300,7 +343,7 @@ impl Server {
             }
             self.deliver(Some(n), &frame, now);
             if let Some(up) = &mut self.upstream {
-                up.passed = frame;
+                up.passed = kept(frame);
             }
         }
         if let Some(up) = &mut self.upstream {
@@ -362,7 +405,9 @@ impl Server {
             room: FIRST_ROOM,
             member: None,
             first: Vec::new(),
+            first_sent: 0,
             rest: 0,
+            dropped: 0,
             received: 0,
             granted: window.max(FIRST_ROOM),
             waiting: VecDeque::new(),
@@ -414,7 +459,10 @@ impl Server {
         let of = |channel: u64| up.channels.get(&channel).copied();
         match said {
             OnTrunk::Deliver { channels, frames } => {
-                let receivers: Vec<usize> = channels.into_iter().filter_map(of).collect();
+                let mut receivers: Vec<usize> = channels.into_iter().filter_map(of).collect();
+                // Whatever comes, none of them gets several copies.
+                receivers.sort_unstable();
+                receivers.dedup();
                 for n in &receivers {
                     self.forward(None, *n, frames, now);
                     self.note_received(*n, frames.len());
@@ -430,6 +478,8 @@ impl Server {
                 };
                 self.forget_relay(n);
                 if !why.is_empty() {
+                    // It may be a welcome that refuses.
+                    self.write_at_once(n, now);
                     self.remove(n, why);
                 } else if let Some(connection) = self.take(n, "it was ended", "") {
                     self.let_leave(n, connection);

@@ -66,8 +66,8 @@ fn a_malformed_peer_is_cut_off_and_told_why_while_others_go_on() {
     let mut receiver = Client::member(&server, "Robust", "receiver");
     receiver.subscribe();
     sender.until_subscribed(&receiver);
-    // What a frame with another within it takes besides is allowed until it says what it is.
-    let too_large = (1_u32 << 20) + 65;
+    // What a frame with another within it takes besides, for however many it is, is allowed until it says what it is.
+    let too_large = (1_u32 << 20) + 64 + 5 * 4096 + 1;
     let data = [&((1_u32 << 20) + 1).to_le_bytes()[..], &[HEARTBEAT]].concat();
     for (bytes, why) in [
         (vec![4, 0, 0, 0, 99, 1, 0, 0], "no type of frame"),

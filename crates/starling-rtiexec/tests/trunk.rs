@@ -6,8 +6,8 @@ use common::{Client, Running, run, run_forwarder};
 use starling_core::FederateHandle;
 use starling_core::message::{FromExecutive, ToExecutive};
 use starling_wire::{
-    FIRST_ROOM, Hello, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request, put_on_trunk,
-    put_pass, put_to_executive, read_on_trunk, split_frame,
+    FIRST_ROOM, Hello, LinkNotice, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request,
+    put_on_trunk, put_pass, put_to_executive, read_on_trunk, split_frame,
 };
 use std::ops::Range;
 
@@ -37,10 +37,14 @@ impl Random {
                 1 => put_to_executive(&mut bytes, &ToExecutive::ListFederations),
                 2 => put_link_request(&mut bytes, &LinkRequest::Site),
                 3 => {
-                    let to = [1, 2, 3].map(FederateHandle);
-                    let count = self.of(0..4) as usize;
-                    put_pass(&mut bytes, &to[..count], 5, |out| {
-                        out.extend([1, 0, 0, 0, 3])
+                    // Now and then in an order that is none.
+                    let mut to = Vec::new();
+                    for _ in 0..self.of(0..4) {
+                        to.push(FederateHandle(self.of(1..5) as u32));
+                    }
+                    let heartbeats = self.of(0..1000) as usize;
+                    put_pass(&mut bytes, &to, 5 * heartbeats, |out| {
+                        out.extend([1, 0, 0, 0, 3].repeat(heartbeats));
                     });
                 }
                 4 => put_to_executive(
@@ -430,4 +434,140 @@ fn who_is_resigned_behind_a_forwarder_is_told_why() {
     assert!(why.contains("no address"), "{why}");
     let mut next = Client::connect(&forwarder);
     is_served(&mut next);
+}
+
+/// Two members of one trunk, who are told so.
+fn neighbours(one: &Running, other: &Running, federation: &str) -> [Client; 2] {
+    let mut both = [
+        Client::founder(one, federation),
+        Client::member(other, federation, "other"),
+    ];
+    for client in &mut both {
+        assert_eq!(client.link_notice(), LinkNotice::Site);
+        client.tell_link(&LinkRequest::Site, None);
+    }
+    for client in &mut both {
+        assert!(matches!(
+            client.link_notice(),
+            LinkNotice::Near { near: true, .. }
+        ));
+    }
+    both
+}
+
+/// Passes so many bytes to these.
+fn pass(client: &mut Client, to: &[FederateHandle], bytes: usize) {
+    let out = client.link.writer.out();
+    put_pass(out, to, bytes, |out| out.resize(out.len() + bytes, 7));
+    client.send_until_cut_off();
+}
+
+/// A forwarder needs what is passed as a whole, however long it is and however little else may be on its way.
+#[test]
+fn what_is_passed_comes_however_many_forwarders_are_between() {
+    const WINDOW: usize = FIRST_ROOM as usize;
+    let narrow = |config: &mut starling_rtiexec::Config| config.window_bytes = FIRST_ROOM;
+    let server = run(narrow);
+    let near = run_forwarder(&server, narrow);
+    let far = run_forwarder(&near, narrow);
+    let farther = run_forwarder(&near, narrow);
+    for (other, federation) in [(&near, "one"), (&farther, "two")] {
+        let [mut sender, mut receiver] = neighbours(&far, other, federation);
+        let (from, to) = (sender.federate().handle(), receiver.federate().handle());
+        for bytes in [
+            100,
+            WINDOW + 1,
+            WINDOW + WINDOW / 8,
+            3 * WINDOW,
+            40 * WINDOW,
+        ] {
+            pass(&mut sender, &[to], bytes);
+            let frames = vec![7; bytes];
+            assert!(receiver.link_notice() == LinkNotice::Passed { from, frames });
+            is_served(&mut sender);
+        }
+    }
+}
+
+/// The room for it is granted also if it is but little more than there is.
+#[test]
+fn a_message_a_little_longer_than_the_window_comes() {
+    const WINDOW: usize = FIRST_ROOM as usize;
+    let narrow = |config: &mut starling_rtiexec::Config| config.window_bytes = FIRST_ROOM;
+    let server = run(narrow);
+    let near = run_forwarder(&server, narrow);
+    let mut sender = Client::founder(&near, "here");
+    let mut receiver = Client::member(&server, "here", "other");
+    receiver.subscribe();
+    sender.until_subscribed(&receiver);
+    for (number, more) in (0..).zip((0..WINDOW / 2).step_by(1_000)) {
+        sender.send_with(number, &vec![0; WINDOW - 300 + more]);
+        sender.send_all();
+        assert_eq!(receiver.next_number(), number);
+    }
+}
+
+/// Who names a receiver again and again would have a copy made for each time.
+#[test]
+fn nobody_is_passed_the_same_twice() {
+    let server = run(|_| {});
+    let near = run_forwarder(&server, |_| {});
+    let [mut sender, mut receiver] = neighbours(&near, &near, "here");
+    let to = receiver.federate().handle();
+    pass(&mut sender, &[to, to], 5);
+    let why = removed(&mut sender);
+    assert!(why.contains("do not ascend"), "{why}");
+    assert!(matches!(
+        receiver.link_notice(),
+        LinkNotice::Near { near: false, .. }
+    ));
+    is_served(&mut receiver);
+}
+
+/// It is nothing, and nothing of it is kept: it has not the room that it would need.
+#[test]
+fn what_is_passed_before_joining_is_dropped_as_it_comes() {
+    const WINDOW: usize = FIRST_ROOM as usize;
+    let narrow = |config: &mut starling_rtiexec::Config| {
+        config.window_bytes = FIRST_ROOM;
+        config.frame_bytes_max = 10 * WINDOW;
+    };
+    let server = run(narrow);
+    let near = run_forwarder(&server, narrow);
+    let far = run_forwarder(&near, narrow);
+    for at in [&near, &far] {
+        let mut stranger = Client::connect(at);
+        pass(&mut stranger, &[FederateHandle(1)], 20 * WINDOW);
+        is_served(&mut stranger);
+    }
+}
+
+/// Federates know rtiexec's limit only.
+#[test]
+fn how_long_a_message_may_be_is_rtiexecs_to_say() {
+    const BYTES: usize = 100_000;
+    for (rtiexec, forwarder, is_cut) in [(2 * BYTES, 1_000, false), (1_000, 2 * BYTES, true)] {
+        let server = run(|config| config.frame_bytes_max = rtiexec);
+        let near = run_forwarder(&server, |config| config.frame_bytes_max = forwarder);
+        let far = run_forwarder(&near, |config| config.frame_bytes_max = forwarder);
+        let [mut sender, mut receiver] = neighbours(&far, &far, "here");
+        pass(&mut sender, &[receiver.federate().handle()], BYTES);
+        if is_cut {
+            let why = removed(&mut sender);
+            assert!(why.contains("are passed at once"), "{why}");
+        } else {
+            assert!(matches!(receiver.link_notice(), LinkNotice::Passed { .. }));
+        }
+    }
+}
+
+#[test]
+fn who_speaks_another_version_behind_a_forwarder_is_told_so() {
+    let server = run(|_| {});
+    let near = run_forwarder(&server, |_| {});
+    let far = run_forwarder(&near, |_| {});
+    for at in [&near, &far] {
+        let why = Client::stranger(at).hello(VERSION + 1).unwrap_err();
+        assert!(why.contains("of the protocol"), "{why}");
+    }
 }

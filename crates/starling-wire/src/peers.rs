@@ -3,7 +3,7 @@
 //! beside data. No part of the log, and nothing that the core knows of: these links carry data frames and
 //! fences like any other.
 
-use crate::codec::{Reader, Wire, WireError, put_bytes, put_number};
+use crate::codec::{Reader, Wire, WireError, bad, put_bytes, put_number};
 use crate::frame::frame;
 use starling_core::FederateHandle;
 
@@ -78,7 +78,7 @@ pub enum LinkRequest {
     Site,
     /// To a forwarder: data for others that come by it.
     Pass {
-        /// Which federates.
+        /// Which federates, in ascending order.
         to: Vec<FederateHandle>,
         /// Whole frames of data, and fences.
         frames: Vec<u8>,
@@ -344,7 +344,12 @@ pub fn read_pass<'a>(
         to.clear();
         // Each takes a byte at least, so what is announced is not believed.
         for _ in 0..from.number()? {
-            to.push(FederateHandle::get(&mut from)?);
+            let federate = FederateHandle::get(&mut from)?;
+            // None of them twice: it would get as many copies.
+            if to.last().is_some_and(|last| *last >= federate) {
+                return bad("receivers that do not ascend");
+            }
+            to.push(federate);
         }
         let frames = from.bytes()?;
         from.end()?;
@@ -420,6 +425,13 @@ mod tests {
             assert!(Frame::decode(&frame[..end]).is_err(), "{end}");
         }
         assert_eq!(read_pass(&[LINK_REQUEST, 10], &mut to), None);
+        for twice in [[a, a], [b, a]] {
+            let mut bytes = Vec::new();
+            put_pass(&mut bytes, &twice, 6, |out| out.extend(b"frames"));
+            let (frame, _) = split_frame(&bytes).unwrap().unwrap();
+            assert!(read_pass(frame, &mut to).unwrap().is_err());
+            assert!(to.len() < 2);
+        }
 
         let whole = LinkNotice::Passed {
             from: b,

@@ -4,7 +4,7 @@ use crate::handshake::{OpenError, Opening};
 use starling_core::message::{FromExecutive, PeerInfo, ToExecutive};
 use starling_net::{Compression, Endpoint, Link, Waiter, dial, find};
 use starling_rid::{CONNECT_TIMEOUT_S, Settings};
-use starling_wire::{Frame, put_to_executive, split_frame};
+use starling_wire::{Frame, Welcome, put_to_executive, split_frame};
 use std::time::{Duration, Instant};
 
 /// What an rtiexec answered.
@@ -55,7 +55,7 @@ pub fn query(settings: &Settings, program: &str, question: &ToExecutive) -> Resu
 }
 
 /// Connects to an rtiexec, or a forwarder, at this address, and shakes hands as `program`: the link, and what
-/// the other end says of itself.
+/// the other end answers.
 ///
 /// # Errors
 /// None is there, or it refuses: a text that says so.
@@ -64,7 +64,7 @@ pub fn greet(
     program: &str,
     timeout: Duration,
     compression: Compression,
-) -> Result<(Link, PeerInfo), String> {
+) -> Result<(Link, Welcome), String> {
     let whom = format!("rtiexec at {to}");
     let failed = |e: String| format!("{whom} can't be reached: {e}");
     let deadline = Instant::now() + timeout;
@@ -79,7 +79,7 @@ pub fn greet(
         compression,
     };
     match opening.shake_hands(None, Some(program)) {
-        Ok(welcome) => Ok((link, welcome.info)),
+        Ok(welcome) => Ok((link, welcome)),
         Err(OpenError::Ended(why) | OpenError::Refused(why)) => Err(failed(why)),
     }
 }

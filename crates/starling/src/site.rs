@@ -12,6 +12,7 @@ use starling_wire::{DataFrame, put_pass};
 /// Those who come by the same forwarder.
 #[derive(Default)]
 pub(crate) struct Site {
+    /// By their handles, in whose order a frame names its receivers.
     peers: Vec<Peer>,
     /// Some of them the core is still to know of.
     unsettled: bool,
@@ -31,11 +32,13 @@ impl Site {
     /// A federate is here.
     pub(crate) fn join(&mut self, federate: FederateHandle) {
         self.remove(federate);
-        self.peers.push(Peer {
+        let at = self.peers.partition_point(|p| p.federate < federate);
+        let peer = Peer {
             federate,
             direct: false,
             broken: false,
-        });
+        };
+        self.peers.insert(at, peer);
         self.unsettled = true;
     }
 
@@ -105,5 +108,34 @@ impl Site {
         }
         self.unsettled = unsettled;
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use starling_core::message::{After, DataBody, RequestNumber};
+    use starling_net::{Link, Stream};
+    use starling_wire::{read_pass, split_frame};
+
+    #[test]
+    fn receivers_are_named_in_ascending_order_whenever_they_came() {
+        let mut site = Site::default();
+        for federate in [5, 2, 9, 300, 2, 7] {
+            site.join(FederateHandle(federate));
+        }
+        site.remove(FederateHandle(9));
+        let mut stream = Link::new(Stream::pair().unwrap().0).split().1;
+        let request = RequestNumber(1);
+        let data: Data<'_> = Data {
+            sender: FederateHandle(1),
+            after: After::default(),
+            body: DataBody::Fence { request },
+        };
+        site.send(&[300, 9, 7, 2].map(FederateHandle), &mut stream, &data);
+        let (frame, _) = split_frame(stream.out()).unwrap().unwrap();
+        let mut to = Vec::new();
+        assert!(read_pass(frame, &mut to).unwrap().is_ok());
+        assert_eq!(to, [2, 7, 300].map(FederateHandle));
     }
 }

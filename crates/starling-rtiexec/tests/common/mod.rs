@@ -7,7 +7,7 @@ use starling_net::{Descriptors, Endpoint, Fill, Link, Waiter, Watch, dial};
 use starling_rid::Settings;
 use starling_rtiexec::{Config, Ended, Observer, Server, State, Stopper};
 use starling_wire::{
-    Frame, Hello, LinkNotice, LinkRequest, VERSION, put_data, put_hello, put_link_request,
+    Frame, Hello, LinkNotice, LinkRequest, VERSION, Welcome, put_data, put_hello, put_link_request,
     put_to_executive, split_frame,
 };
 use std::path::{Path, PathBuf};
@@ -46,8 +46,8 @@ pub fn run_for(change: impl FnOnce(&mut Config)) -> (Running, Client) {
 /// A forwarder to this server, or to another forwarder.
 pub fn run_forwarder(upstream: &Running, change: impl FnOnce(&mut Config)) -> Running {
     let trunk = Client::connect(upstream);
-    let there = PeerInfo::default();
-    let serve = |config| Server::forwarder(config, trunk.link, there).unwrap();
+    let (link, welcome) = (trunk.link, trunk.welcome);
+    let serve = |config| Server::forwarder(config, link, welcome).unwrap();
     start_as(serve, change, |_| {})
 }
 
@@ -120,6 +120,7 @@ impl Drop for Running {
 pub struct Client {
     pub link: Link,
     pub fault: String,
+    welcome: Welcome,
     waiter: Waiter,
     federate: Option<Federate>,
     heartbeats: u32,
@@ -136,6 +137,7 @@ impl Client {
         Self {
             link: Link::new(dial(endpoint, Duration::from_secs(10)).unwrap()),
             fault: String::new(),
+            welcome: Welcome::default(),
             waiter: Waiter::new().unwrap(),
             federate: None,
             heartbeats: 0,
@@ -182,10 +184,11 @@ impl Client {
         };
         put_hello(self.link.writer.out(), &hello);
         self.send_all();
-        self.read(|frame| match frame {
-            Frame::Welcome(w) => Some(w.refusal.clone().map_or(Ok(()), Err)),
+        self.welcome = self.read(|frame| match frame {
+            Frame::Welcome(w) => Some(w.clone()),
             _ => None,
-        })
+        });
+        self.welcome.refusal.clone().map_or(Ok(()), Err)
     }
 
     pub fn create(&mut self, federation: &str) -> Result<(), String> {
@@ -313,6 +316,11 @@ impl Client {
 
     /// Appends an interaction, without writing it.
     pub fn send(&mut self, number: u32) {
+        self.send_with(number, b"tag");
+    }
+
+    /// The same with this tag.
+    pub fn send_with(&mut self, number: u32, tag: &[u8]) {
         let federate = self.federate.as_mut().expect("joined");
         let class = federate.interaction_class_handle("Number").unwrap();
         let value = federate.parameter_handle(class, "value").unwrap();
@@ -326,7 +334,7 @@ impl Client {
         padded[..4].copy_from_slice(&number.to_le_bytes());
         let out = self.link.writer.out();
         federate
-            .send_interaction(class, &[(value, &padded)], b"tag", &mut |d| {
+            .send_interaction(class, &[(value, &padded)], tag, &mut |d| {
                 put_data(out, d.data)
             })
             .unwrap();
