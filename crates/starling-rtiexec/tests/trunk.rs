@@ -571,3 +571,22 @@ fn who_speaks_another_version_behind_a_forwarder_is_told_so() {
         assert!(why.contains("of the protocol"), "{why}");
     }
 }
+
+/// A forwarder keeps what has come of it until it is whole.
+#[test]
+fn what_one_has_begun_to_pass_must_end() {
+    let soon = |config: &mut starling_rtiexec::Config| {
+        config.frame_timeout = Some(std::time::Duration::from_millis(50));
+    };
+    let server = run(|_| {});
+    let near = run_forwarder(&server, soon);
+    let [mut sender, mut receiver] = neighbours(&near, &near, "here");
+    let mut bytes = Vec::new();
+    let to = [receiver.federate().handle()];
+    put_pass(&mut bytes, &to, 1000, |out| out.resize(out.len() + 1000, 7));
+    sender.link.writer.out().extend(&bytes[..500]);
+    sender.send_until_cut_off();
+    let why = removed(&mut sender);
+    assert!(why.contains("limits.frame_timeout_s"), "{why}");
+    is_served(&mut receiver);
+}
