@@ -494,6 +494,17 @@ def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high)
     return page.figure(figure, caption)
 
 
+def band(key: str, *names: str) -> Callable[[dict], tuple]:
+    """A figure with its interval: low, mean, high."""
+    return lambda s: tuple(s[key][name] for name in names or ("low", "mean", "high"))
+
+
+def curves(page: Page, summaries: list[dict], what: tuple) -> list[str]:
+    """A figure of each kind (title, unit, `band`) per variable."""
+    drawn = page.store.study.variables.curves(summaries)
+    return [curve_figure(page, curve, *one) for curve in drawn for one in what]
+
+
 def distributions(page: Page, summaries: list[dict]) -> list[str]:
     """Percentiles and distribution of each test, the RTIs and pairs that ran it side by side."""
     variables = page.store.study.variables

@@ -21,6 +21,27 @@ class Variable:
     always: bool = False  # shown in tables even if it is the same everywhere
 
 
+def setting(key: str) -> Callable[[dict], object]:
+    """A field of the test, as it was written."""
+    return lambda s: s.get("setting", {}).get(key)
+
+
+# On what a test ran, and between whom, in any study.
+SEQUENCE = Variable("sequence", lambda s: s["sequence"], line=True)
+RTI = Variable("RTI", lambda s: s.get("rti", ""), line=True)
+ON = (SEQUENCE, Variable("execution", lambda s: s["execution"], line=True), RTI)
+PAIR = Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True)
+HOSTS = Variable("hosts", lambda s: s.get("hosts") or "one system", line=True)
+BETWEEN = (
+    PAIR,
+    HOSTS,
+    Variable("CPUs", lambda s: s.get("cpus", ""), line=True),
+    Variable(
+        "bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off", line=True
+    ),
+)
+
+
 @dataclass
 class Curve:
     """What one figure shows: a variable along the axis and lines of comparable points."""

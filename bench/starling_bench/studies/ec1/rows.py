@@ -1,7 +1,7 @@
 """How a test is called, and the variables by which tests differ."""
 
 from ...differences import WHERE, Question, on
-from ...variables import Variable, Variables
+from ...variables import PAIR, RTI, SEQUENCE, Variable, Variables
 
 
 def label(s: dict) -> str:
@@ -15,11 +15,11 @@ def label(s: dict) -> str:
 
 VARIABLES = Variables(
     (
-        Variable("sequence", lambda s: s["sequence"], line=True),
-        Variable("RTI", lambda s: s.get("rti", ""), line=True),
+        SEQUENCE,
+        RTI,
         Variable("topology", lambda s: s["topology"], line=True, always=True),
         Variable("transport", lambda s: s["transport"].replace("_", " "), line=True),
-        Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True),
+        PAIR,
         Variable("entities", lambda s: s["entities"], axis=True, always=True),
         Variable("rate", lambda s: s["rate"], axis=True, always=True),
         Variable("payload", lambda s: s["payload"], axis=True, always=True),

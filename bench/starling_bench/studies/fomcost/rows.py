@@ -12,7 +12,7 @@ from ...differences import WHERE, Question, on
 from ...errors import BenchError
 from ...store import Store
 from ...study import Columns
-from ...variables import Variable, Variables
+from ...variables import HOSTS, ON, Variable, Variables
 
 _SETTING = ("kind", "transport", "series", "layout", "attributes", "mode")
 _COUNTS = ("bytes", "sent", "received", "lost", "doubled", "waited", "values", "came_reliably")
@@ -41,11 +41,10 @@ def _key(name: str) -> Callable[[dict], object]:
 
 VARIABLES = Variables(
     (
-        *(Variable(name, _key(name), line=True) for name in ("sequence", "execution")),
-        Variable("RTI", _key("rti"), line=True),
+        *ON,
         Variable("test", label, line=True, always=True),
         Variable("series", _key("series"), line=True, always=True),
-        Variable("hosts", lambda s: s.get("hosts") or "one system", line=True),
+        HOSTS,
         Variable("mode", _key("mode"), line=True, always=True),
         Variable("parts", _key("attributes"), axis=True, always=True),
         Variable("bytes", _key("bytes"), always=True),

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ... import clocks, courses, named, report, samples, timers
+from ...cells import lost
 from ...courses import Course
 from ...differences import on
 from ...report import Page
@@ -107,13 +108,12 @@ def _table(summaries: list[dict]) -> str:
             "p99.9", "max", "ping", "LRC", "± clock"]  # fmt: skip
     lines = []
     for s in summaries:
-        lost = f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"
         share = "-" if s["in_budget"] is None else f"<b>{s['in_budget']:.2%}</b>"
         times = [_digits(s, s[f"{k}_ms"]) for k in ("min", "mean", "p50", "p90", "p99", "p999",
                                                     "max", "ping", "lrc")]  # fmt: skip
         bound = "one clock" if not s["bound_ms"] else f"{s['bound_ms']:.2g}"
-        cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost, f"{s['doubled']:,}", *times,
-                 bound]  # fmt: skip
+        cells = [f"{s['budget_ms']:g}", share, f"{s['sent']:,}", lost(s), f"{s['doubled']:,}",
+                 *times, bound]  # fmt: skip
         grey = '<span style="opacity:.6">{}</span>'
         lines.append([grey.format(c) for c in cells] if s["held"] == "no" else cells)
     return report.with_setup(rows.VARIABLES, summaries, head, lines)

@@ -11,7 +11,7 @@ from ...planner import Outcome, Planning
 from ...rti import RAW
 from ...store import Store
 from ...study import Columns
-from ...variables import Variable, Variables
+from ...variables import BETWEEN, ON, Variable, Variables, setting
 from .fields import fastest, planned, setting_of
 
 _TEXTS = ("sequence", "execution", "transport", "scheduling", "sender", "receiver", "clock",
@@ -31,10 +31,6 @@ COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 HELD = 0.999
 
 
-def _setting(key: str):
-    return lambda s: s.get("setting", {}).get(key)
-
-
 def label(s: dict) -> str:
     """Size, rate and transportation of a flow."""
     size = f"{s['bytes'] / 1024:g} KB" if s["bytes"] % 1024 == 0 else f"{s['bytes']} B"
@@ -43,17 +39,11 @@ def label(s: dict) -> str:
 
 VARIABLES = Variables(
     (
-        Variable("sequence", lambda s: s["sequence"], line=True),
-        Variable("execution", lambda s: s["execution"], line=True),
-        Variable("RTI", lambda s: s.get("rti", ""), line=True),
-        Variable("pair", lambda s: f"{s['sender']} → {s['receiver']}", line=True),
-        Variable("hosts", lambda s: s.get("hosts") or "one system", line=True),
-        Variable("CPUs", lambda s: s.get("cpus", ""), line=True),
-        Variable("bundling", lambda s: s.get("bundling", True), lambda v: "on" if v else "off",
-                 line=True),
+        *ON,
+        *BETWEEN,
         Variable("transport", lambda s: s["transport"], lambda v: v.replace("_", " "), line=True,
                  always=True),
-        Variable("callbacks", _setting("threaded"), lambda v: "threaded" if v else "polled",
+        Variable("callbacks", setting("threaded"), lambda v: "threaded" if v else "polled",
                  line=True),
         Variable("scheduling", lambda s: s["scheduling"], line=True),
         Variable("federates", lambda s: s["federates"], axis=True, always=True),

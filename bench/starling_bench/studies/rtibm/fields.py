@@ -125,7 +125,7 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         )
 
 
-# At a million a second, which the fastest come near, they last as long as rows.SPAN_MIN_S.
+# At a million a second, which the fastest come near, they last as long as rates.SPAN_MIN_S.
 _UPDATES_MIN = 10_000
 
 

@@ -1,12 +1,11 @@
 """RTIBM's report."""
 
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
-from ... import report
+from ... import cells, rates, report
 from ...differences import on
-from ...report import Page, curve_figure, interval, ms, plots, whole
+from ...report import Page, band, ms, plots
 from ...store import Store
 from . import published, rows
 from .rows import VARIABLES, label
@@ -27,7 +26,7 @@ def write(store: Store, summaries: list[dict], done: bool = True) -> None:
     ):
         if of:
             body += [f"<h2>{title}</h2>", table(of)]
-            body += [plots(curves(page, of, what))] if done else []
+            body += [plots(report.curves(page, of, what))] if done else []
     if done:
         body += _behind(store, summaries, page, latency)
     report.write(store, "RTIBM report", body)
@@ -71,84 +70,34 @@ def _verdict(store: Store, summaries: list[dict]) -> str:
 
 
 def _best(group: list[dict]) -> str:
-    """Of tests that are alike the one with the best mean, and that; of which ones it can't be told,
-    as they may be better."""
+    """Of tests that are alike the one with the best mean."""
     if all(s["rtt_ms"] for s in group):
         best = min(group, key=lambda s: s["rtt_ms"]["mean"])
         return f"{on(best)}, {ms(best['rtt_ms']['mean'])} ms"
-    doubted = {on(s): said for s in group if (said := rows.doubt(s))}
-    told = [s for s in group if not rows.doubt(s)]
-    if not told:
-        return next(iter(doubted.values()))
-    best = max(told, key=lambda s: s["rate_hz"]["mean"])
-    said = f"{on(best)}, {best['rate_hz']['mean']:,.0f} updates/s"
-    if not doubted:
-        return said
-    return f"{said}; {', '.join(doubted)}: {next(iter(doubted.values()))}"
-
-
-def _counts(s: dict) -> list[str]:
-    """Right behind the setup: who scrolls no further has seen what was lost."""
-    lost = f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"
-    return [f"{s['sent']:,}", f"{s['received']:,}", lost, f"{s['late']:,}"]
-
-
-_COUNTS = ["sent", "received", "lost", "late"]
+    return rates.best(group)
 
 
 def latency_table(summaries: list[dict]) -> str:
     """Round trips with percentiles."""
-    head = [*_COUNTS, "mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99",
-            "p99.9", "p99.99", "max"]  # fmt: skip
-    rows = []
-    for s in summaries:
-        r = s["rtt_ms"]
-        figures = [r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"]]
-        rows.append(
-            [*_counts(s), f"<b>{ms(r['mean'])}</b>", interval(r["mean_low"], r["mean_high"], ms),
-             f"{s['rate_hz']['mean']:,.0f}", *[ms(v) for v in figures]]
-        )  # fmt: skip
-    return report.with_setup(VARIABLES, summaries, head, rows)
+    lines = [[*cells.counts(s), *cells.round_trips(s)] for s in summaries]
+    return report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.ROUND_TRIPS], lines)
 
 
 def throughput_table(summaries: list[dict]) -> str:
     """Updates and megabytes per second."""
-    head = [*_COUNTS, "updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks"]
-    lines = []
-    for s in summaries:
-        r = s["rate_hz"]
-        figures = [
-            f"<b>{r['mean']:,.0f}</b>", interval(r["low"], r["high"], whole),
-            f"{s['mb_per_s']['mean']:,.1f}", *[whole(r[k]) for k in ("sd", "min", "max")],
-            whole(s["callbacks_hz"]),
-        ]  # fmt: skip
-        if said := rows.doubt(s):
-            figures[0] = f"{r['mean']:,.0f} ?"
-            figures = [f'<span class="doubt" title="{escape(said)}">{f}</span>' for f in figures]
-        lines.append([*_counts(s), *figures])
-    table = report.with_setup(VARIABLES, summaries, head, lines)
+    lines = [[*cells.counts(s), *cells.throughput(s)] for s in summaries]
+    table = report.with_setup(VARIABLES, summaries, [*cells.COUNTS, *cells.RATES], lines)
     if said := next(filter(None, map(rows.doubt, summaries)), ""):
         table += f'<p class="doubt">? {escape(said)}.</p>'
     return table
 
 
-def _band(key: str, *names: str) -> Callable[[dict], tuple]:
-    """A figure with its interval: low, mean, high."""
-    return lambda s: tuple(s[key][name] for name in names or ("low", "mean", "high"))
-
-
-_MEAN = ("Mean round trip", "ms", _band("rtt_ms", "mean_low", "mean", "mean_high"))
-_LATENCY = (_MEAN, ("Update frequency", "Hz", _band("rate_hz")))
+_MEAN = ("Mean round trip", "ms", band("rtt_ms", "mean_low", "mean", "mean_high"))
+_LATENCY = (_MEAN, ("Update frequency", "Hz", band("rate_hz")))
 _THROUGHPUT = (
-    ("Updates per second", "updates/s", _band("rate_hz")),
-    ("Megabytes per second", "MB/s", _band("mb_per_s")),
+    ("Updates per second", "updates/s", band("rate_hz")),
+    ("Megabytes per second", "MB/s", band("mb_per_s")),
 )
-
-
-def curves(page: Page, summaries: list[dict], what: tuple) -> list[str]:
-    """A figure of each kind per variable."""
-    drawn = VARIABLES.curves(summaries)
-    return [curve_figure(page, curve, *one) for curve in drawn for one in what]
 
 
 def _carried(summaries: list[dict]) -> str:

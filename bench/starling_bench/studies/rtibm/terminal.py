@@ -1,9 +1,8 @@
 """RTIBM on the terminal: progress and tables."""
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 
+from ...terminal import with_setup
 from .rows import VARIABLES, doubt, label, latency, rate
 
 
@@ -18,34 +17,29 @@ def progress(row: dict) -> str:
 
 
 def tables(console: Console, summaries: list[dict]) -> None:
-    """What differs between tests stands in front, the rest above."""
-    for title, round_trip in (("Round trip, times in ms", True), ("One-way throughput", False)):
-        rows = [s for s in summaries if latency(s) == round_trip]
-        if not rows:
+    """Round trips, then throughput."""
+    counts = ("sent", "received", "lost")
+    for title, names, cells, round_trips in (
+        ("Round trip, times in ms", "mean p50 p99 p99.9 max Hz", _round_trip, True),
+        ("One-way throughput", "updates/s MB/s", _throughput, False),
+    ):
+        of = [s for s in summaries if latency(s) == round_trips]
+        if not of:
             continue
-        shared, varied = VARIABLES.setups(rows)
-        if shared:
-            title += "; " + ", ".join(f"{k} {v}" for k, v in shared.items())
-        table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-        figures = ("mean p50 p99 p99.9 max Hz" if round_trip else "updates/s MB/s").split()
-        for head in varied[0]:
-            table.add_column(head, justify="left", no_wrap=True)
-        for head in (*figures, "sent", "received", "lost"):
-            table.add_column(head, justify="right", no_wrap=True)
-        for s, setup in zip(rows, varied, strict=True):
-            if round_trip and (r := s["rtt_ms"]):
-                p = r["percentiles"]
-                values = [r["mean"], p["50"], p["99"], p["99.9"], r["max"]]
-                cells = ["-" if v is None else f"{v:.3f}" for v in values]
-                cells.append(f"{s['rate_hz']['mean']:,.0f}")
-            elif round_trip:
-                cells = ["-"] * len(figures)
-            else:
-                cells = [f"{s['rate_hz']['mean']:,.0f}", f"{s['mb_per_s']['mean']:,.1f}"]
-                if doubt(s):
-                    cells = [f"{cell} ?" for cell in cells]
-            table.add_row(*setup.values(), *cells, f"{s['sent']:,}", f"{s['received']:,}",
-                          f"{s['lost']:,}")  # fmt: skip
-        console.print(table)
-        if said := next(filter(None, map(doubt, rows)), ""):
+        lines = [[*cells(s), *(f"{s[k]:,}" for k in counts)] for s in of]
+        console.print(with_setup(title, VARIABLES, of, (*names.split(), *counts), lines))
+        if said := next(filter(None, map(doubt, of)), ""):
             console.print(f"? {said}", highlight=False)
+
+
+def _round_trip(s: dict) -> list[str]:
+    if not (r := s["rtt_ms"]):
+        return ["-"] * 6
+    p = r["percentiles"]
+    values = [r["mean"], p["50"], p["99"], p["99.9"], r["max"]]
+    return [*("-" if v is None else f"{v:.3f}" for v in values), f"{s['rate_hz']['mean']:,.0f}"]
+
+
+def _throughput(s: dict) -> list[str]:
+    mark = " ?" if doubt(s) else ""
+    return [f"{s['rate_hz']['mean']:,.0f}{mark}", f"{s['mb_per_s']['mean']:,.1f}{mark}"]

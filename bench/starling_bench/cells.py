@@ -1,0 +1,46 @@
+"""Cells of a report's tables, a test a row: what was counted, round trips, rates."""
+
+from html import escape
+
+from . import rates
+from .report import interval, ms, whole
+
+# Right behind the setup: who scrolls no further has seen what was lost.
+COUNTS = ("sent", "received", "lost", "late")
+ROUND_TRIPS = ("mean", "95 % interval", "Hz", "sd", "min", "mode", "p50", "p90", "p99", "p99.9",
+               "p99.99", "max")  # fmt: skip
+RATES = ("updates/s", "95 % interval", "MB/s", "sd", "min", "max", "by callbacks")
+
+
+def lost(s: dict) -> str:
+    """How many were, if any so that it is seen."""
+    return f'<span class="lost">{s["lost"]:,}</span>' if s["lost"] else "0"
+
+
+def counts(s: dict) -> list[str]:
+    """Those of COUNTS."""
+    return [f"{s['sent']:,}", f"{s['received']:,}", lost(s), f"{s['late']:,}"]
+
+
+def round_trips(s: dict) -> list[str]:
+    """Those of ROUND_TRIPS: `stats.Latency`, times in ms."""
+    r = s["rtt_ms"]
+    figures = [r["sd"], r["min"], r["mode"], *r["percentiles"].values(), r["max"]]
+    return [
+        f"<b>{ms(r['mean'])}</b>", interval(r["mean_low"], r["mean_high"], ms),
+        f"{s['rate_hz']['mean']:,.0f}", *[ms(v) for v in figures],
+    ]  # fmt: skip
+
+
+def throughput(s: dict) -> list[str]:
+    """Those of RATES: updates and megabytes per second, marked where they say little."""
+    r = s["rate_hz"]
+    figures = [
+        f"<b>{r['mean']:,.0f}</b>", interval(r["low"], r["high"], whole),
+        f"{s['mb_per_s']['mean']:,.1f}", *[whole(r[k]) for k in ("sd", "min", "max")],
+        whole(s["callbacks_hz"]),
+    ]  # fmt: skip
+    if said := rates.doubt(s):
+        figures[0] = f"{r['mean']:,.0f} ?"
+        figures = [f'<span class="doubt" title="{escape(said)}">{f}</span>' for f in figures]
+    return figures
