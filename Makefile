@@ -99,12 +99,14 @@ sanitize:
 	    --target $$(rustc -vV | sed -n 's/^host: //p')
 
 # What is allocated at the boundary to C and freed by nobody: its own tests, and those in C and in C++, under valgrind
-# (LeakSanitizer does not get along with Rust's test programs where it is not built in).
+# (LeakSanitizer does not get along with Rust's test programs where it is not built in). Left out: a test that
+# counts by an operator new of its own, for which valgrind puts its own.
 LEAKS := callback encoding handle ownership values c_abi
 .PHONY: leaks
 leaks: LEAK_CHECKED = $(LIMIT) env STARLING_HOME=$(abspath $(BUILD))/cpp/cargo/release \
-    STARLING_START_PROGRAM=$(abspath $(BUILD))/cpp/cargo/release/starling \
-    valgrind -q --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=23
+    STARLING_START_PROGRAM=$(abspath $(BUILD))/cpp/cargo/release/starling GTEST_FILTER=-*TakesMemoryForItsNodesOnly \
+    valgrind -q --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite --error-exitcode=23 \
+    --suppressions=scripts/valgrind.supp
 leaks: cpp
 	$(LEAK_CHECKED) $$(cargo test --locked -p starling-capi --lib --no-run 2>&1 | \
 	    sed -n 's/.*(\(target[^)]*\))$$/\1/p') --test-threads=1
