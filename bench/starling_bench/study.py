@@ -56,6 +56,10 @@ class Study:
         """What is wrong between the fields of a test."""
         yield from ()
 
+    def settled(self, test: dict) -> dict:
+        """A test's fields, with those that another field stands for."""
+        return test
+
     def cautions(self, spec: "Spec") -> Iterator[tuple[str, str, str]]:
         """What will run, but say little: field, what, what to do."""
         yield from ()

@@ -276,7 +276,8 @@ def test_the_shipped_plans_are_whole():
     for name in ("fomcost", "fomcost-root"):
         said = subprocess.run(
             [sys.executable, "-m", "starling_bench", "fomcost", "check",
-             str(shipped / f"{name}.tsf.toml")], capture_output=True, text=True, timeout=LIMIT_S,
+             str(shipped / f"{name}.tsf.toml"), "--fomcost", sys.executable],
+            capture_output=True, text=True, timeout=LIMIT_S,
         )  # fmt: skip
         assert said.returncode == 0, said.stderr
         assert "time.unix/all: 134 tests, 670 samples" in said.stdout

@@ -311,7 +311,9 @@ def test_rtiexec_is_killed(run):
 
 @pytest.mark.long
 def test_rtiexec_is_stopped(run):
-    run.start(text(ENDLESS, extra=SHORT)).halfway()
+    # By shared memory data goes on without it.
+    by_rtiexec = 'adapter = "starling"\nenv = { STARLING_TRANSPORT_SHARED_MEMORY = "off" }'
+    run.start(text(ENDLESS, rti=by_rtiexec, extra=SHORT)).halfway()
     os.kill(run.pid("starling rtiexec"), signal.SIGSTOP)
     run.fails(1, "('starling'), of a federate, is stopped (SIGSTOP or a debugger)")
     run.kept()

@@ -31,6 +31,7 @@ class Ec1(Study):
     questions = rows.QUESTIONS
 
     faults = staticmethod(fields.faults)
+    settled = staticmethod(fields.settled)
     classes = staticmethod(fields.classes)
     seconds = staticmethod(fields.seconds)
     enlarge = staticmethod(fields.enlarge)

@@ -59,16 +59,12 @@ def enlarge(test: Spec, scale: float) -> None:
     test.seconds = [s * scale for s in test.lists()["seconds"]]
 
 
-# What is around a sample, roughly.
-_SAMPLE_S = 0.5
-
-
 def seconds(test: Spec) -> float:
     """About how long one of the tests takes that `test` stands for, on average."""
     f = test.lists()
     sending = [n / rate if n else s for n in f["updates"] for rate in f["rate"]
                for s in f["seconds"]]  # fmt: skip
-    return fmean(f["samples"]) * (_SAMPLE_S + fmean(sending))
+    return fmean(f["samples"]) * (0.5 + fmean(sending))  # what is around a sample, roughly
 
 
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
