@@ -4,18 +4,18 @@
 //! that place when it sent it. So a subscription ended and made again is a new one, and what was
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
-use super::known::{FederateObjects, Instance};
+mod plain;
+
+use super::known::Instance;
 use super::transportation::Changes;
-use crate::callback::{Callback, NamedValues, PlainCallback, PlainValues};
-use crate::content::{Content, Piece};
-use crate::declaration::Declarations;
+use crate::callback::{Callback, NamedValues};
+use crate::content::Content;
 use crate::delivery::Plain;
 use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
 use crate::message::{
-    After, Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, PlainData, Stamp,
-    default_instance_name,
+    Data, DataBody, Discovery, LogIndex, Payload, PayloadBuf, Stamp, default_instance_name,
 };
 use crate::traffic::note;
 use crate::{
@@ -222,52 +222,6 @@ impl ReceiveMaps {
     }
 }
 
-/// As what data is received that is as most is.
-enum ReceivedPlainly {
-    Update {
-        instance: ObjectInstanceHandle,
-        class: ObjectClassHandle,
-        handles: SlotMap<AttributeHandle>,
-    },
-    Interaction {
-        sent: InteractionClassHandle,
-        class: InteractionClassHandle,
-        handles: SlotMap<ParameterHandle>,
-    },
-}
-
-/// As what data is received, if that is known already, and something of it is.
-#[inline(always)]
-fn received_plainly(
-    objects: &FederateObjects,
-    declarations: &Declarations,
-    data: &PlainData<'_>,
-) -> Option<ReceivedPlainly> {
-    let (maps, from) = (declarations.received(), data.after.index);
-    if data.is_update {
-        let instance = ObjectInstanceHandle(data.what);
-        let known = objects.instances.get(&instance)?;
-        let ready = known.received_as.as_ref()?;
-        let holds = ready.from <= from && ready.made_of == maps.cleared;
-        if !holds || !known.is_reflected() || !data.values.has_any(&ready.map) {
-            return None;
-        }
-        return Some(ReceivedPlainly::Update {
-            instance,
-            class: known.registered_class,
-            handles: ready.map.clone(),
-        });
-    }
-    let sent = InteractionClassHandle::from_raw(data.what as u32);
-    let ready = maps.interactions.get(&sent)?;
-    let (class, handles) = ready.map.as_ref().filter(|_| ready.from <= from)?;
-    Some(ReceivedPlainly::Interaction {
-        sent,
-        class: *class,
-        handles: handles.clone(),
-    })
-}
-
 impl Federate {
     /// An entry of this chapter.
     pub(crate) fn apply_object(&mut self, entry: Entry) -> Result<(), ProtocolError> {
@@ -428,36 +382,6 @@ impl Federate {
         }
     }
 
-    /// Takes an update or interaction as most are, of this batch. False, and nothing is done: its turn is not now,
-    /// or something is wrong with it.
-    #[inline(always)]
-    pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
-        let known = if data.is_update {
-            let instance = ObjectInstanceHandle(data.what);
-            self.objects.instances.contains_key(&instance)
-        } else {
-            let class = InteractionClassHandle::from_raw(data.what as u32);
-            self.model.interaction_class(class).is_some()
-        };
-        let now = known && self.delivery.is_straight();
-        if !now || !self.log.is_next(data.sender, data.after) {
-            return false;
-        }
-        let Some(piece) = Piece::of(batch, data.values, data.tag) else {
-            return false;
-        };
-        self.delivery.push_plain(Plain {
-            piece,
-            what: data.what,
-            sender_applied: data.after.index,
-            sender: data.sender,
-            transportation: data.transportation,
-            is_update: data.is_update,
-        });
-        self.counters.queued += 1;
-        true
-    }
-
     /// A data frame whose turn is now, and the path by which it came.
     pub(crate) fn apply_data(
         &mut self,
@@ -598,107 +522,6 @@ impl Federate {
             self.delivery
                 .push(QueuedObject::Reflect { instance, received });
         }
-    }
-
-    /// The next callback, now delivered, if it is one as most are: data of which is known already as what it is
-    /// received.
-    #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<PlainCallback> {
-        if self.mom.conveys_regions() {
-            return None;
-        }
-        let plain = self.delivery.first_plain()?;
-        let data = PlainData {
-            sender: plain.sender,
-            after: After {
-                requests: Default::default(),
-                index: plain.sender_applied,
-            },
-            is_update: plain.is_update,
-            what: plain.what,
-            transportation: plain.transportation,
-            tag: &[],
-            values: plain.piece.values(),
-        };
-        let received = received_plainly(&self.objects, &self.declarations, &data)?;
-        let (sender, transportation) = (data.sender, data.transportation);
-        let piece = self.delivery.take_plain()?.piece;
-        self.called_back(received, (sender, transportation), piece)
-    }
-
-    /// The callback of an update or interaction as most are, of this batch, that is delivered before it was in the queue.
-    /// None, and nothing is done: its turn is not now, or it is another.
-    #[inline(always)]
-    pub(crate) fn pass_plainly(
-        &mut self,
-        data: PlainData<'_>,
-        batch: &Batch,
-    ) -> Option<PlainCallback> {
-        if !self.log.is_next(data.sender, data.after) {
-            return None;
-        }
-        let received = received_plainly(&self.objects, &self.declarations, &data)?;
-        let piece = Piece::of(batch, data.values, data.tag)?;
-        self.counters.queued += 1;
-        self.called_back(received, (data.sender, data.transportation), piece)
-    }
-
-    /// Whether what comes is delivered as it comes: [`Federate::pass_plainly`].
-    #[inline(always)]
-    pub(crate) fn is_straight(&self) -> bool {
-        self.delivery.is_straight() && !self.mom.conveys_regions()
-    }
-
-    /// Whether something waits in the queue.
-    #[inline(always)]
-    pub(crate) fn has_queue(&self) -> bool {
-        self.delivery.has_queue()
-    }
-
-    /// Counts what is delivered, and makes its callback.
-    #[inline(always)]
-    fn called_back(
-        &mut self,
-        received: ReceivedPlainly,
-        (sender, transportation): (FederateHandle, Transportation),
-        piece: Piece,
-    ) -> Option<PlainCallback> {
-        let producer = self.conveyed(sender);
-        let bytes = piece.bytes();
-        Some(match received {
-            ReceivedPlainly::Update {
-                instance,
-                class,
-                handles,
-            } => {
-                self.mom.tally.reflected(class, transportation);
-                note(&mut self.traffic, |t| {
-                    t.reflected(class, sender, transportation, bytes)
-                });
-                PlainCallback::ReflectAttributeValues {
-                    instance,
-                    values: PlainValues { piece, handles },
-                    transportation,
-                    producer,
-                }
-            }
-            ReceivedPlainly::Interaction {
-                sent,
-                class,
-                handles,
-            } => {
-                self.mom.tally.received(sent, transportation);
-                note(&mut self.traffic, |t| {
-                    t.received(sent, sender, transportation, bytes)
-                });
-                PlainCallback::ReceiveInteraction {
-                    class,
-                    values: PlainValues { piece, handles },
-                    transportation,
-                    producer,
-                }
-            }
-        })
     }
 
     /// What a queued callback is now, if it still is one.
