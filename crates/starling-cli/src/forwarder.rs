@@ -2,18 +2,17 @@
 //!
 //! Once federates can connect, one line on standard output says where, as that of `starling rtiexec`.
 
+use crate::serving::{self, Serving};
 use crate::{UNREACHABLE, fail};
 use clap::Args;
 use starling_net::{RunDir, raise_descriptor_limit};
 use starling_rid::{
-    CONNECT_TIMEOUT_S, FORWARDER_LISTEN, FORWARDER_UPSTREAM, Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR,
-    SettingError, Settings, Sources,
+    CONNECT_TIMEOUT_S, FORWARDER_LISTEN, FORWARDER_UPSTREAM, SettingError, Settings,
 };
 use starling_rtiexec::{Config, Ended, Server, start_logging};
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
-use tracing::{info, warn};
+use tracing::warn;
 
 /// Options of `starling forwarder`; every other setting comes from the usual sources.
 #[derive(Args)]
@@ -24,15 +23,8 @@ pub(crate) struct Arguments {
     /// Where to listen, host:port or unix:/path; may be given several times [forwarder.listen]
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<String>,
-    /// Directory of sockets and locks [net.run_dir]
-    #[arg(long, value_name = "DIRECTORY")]
-    run_dir: Option<String>,
-    /// off, error, warning, info, debug or trace [log.level]
-    #[arg(long, value_name = "LEVEL")]
-    log_level: Option<String>,
-    /// Where the log goes, instead of standard error [log.file]
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<String>,
+    #[command(flatten)]
+    serving: Serving,
 }
 
 /// Runs `starling forwarder`.
@@ -76,38 +68,18 @@ fn serve(arguments: &Arguments) -> Result<Ended, (String, u8)> {
             UNREACHABLE,
         )
     })?;
-    let mut server = Server::forwarder(config, link, welcome).map_err(failed)?;
-    server
-        .stop_on_signals()
-        .map_err(|e| failed(format!("signals can't be watched: {e}")))?;
-    let endpoints: Vec<_> = server.endpoints().iter().map(ToString::to_string).collect();
-    let endpoints = endpoints.join(" ");
-    info!(
-        "forwarder of Starling {}, process {}, listens on {endpoints}, hands on to {upstream}",
-        env!("CARGO_PKG_VERSION"),
-        std::process::id()
-    );
-    // Nobody has to read it.
-    let _ = writeln!(std::io::stdout(), "ready {endpoints}");
-    server
-        .run()
-        .map_err(|e| failed(format!("waiting for links failed: {e}")))
+    let server = Server::forwarder(config, link, welcome).map_err(failed)?;
+    let more = format!(", hands on to {upstream}");
+    serving::serve(server, "forwarder", &more).map_err(failed)
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings, SettingError> {
-    let mut settings = Sources::of_process().read()?;
+    let mut settings = arguments.serving.settings()?;
     if !arguments.listen.is_empty() {
         settings.set(FORWARDER_LISTEN, &arguments.listen.join(" "), "--listen")?;
     }
     if let Some(upstream) = &arguments.upstream {
         settings.set(FORWARDER_UPSTREAM, upstream, "--upstream")?;
     }
-    let mut set = |key: Key<String>, value: &Option<String>, option: &str| match value {
-        Some(text) => settings.set(key, text, option),
-        None => Ok(()),
-    };
-    set(NET_RUN_DIR, &arguments.run_dir, "--run-dir")?;
-    set(LOG_LEVEL, &arguments.log_level, "--log-level")?;
-    set(LOG_FILE, &arguments.log_file, "--log-file")?;
     Ok(settings)
 }

@@ -13,6 +13,7 @@ mod manage;
 mod ps;
 mod rtiexec;
 mod saves;
+mod serving;
 mod stats;
 mod top;
 mod why;

@@ -4,17 +4,16 @@
 //! `ready 127.0.0.1:15160 unix:/run/user/1000/starling/rtiexec-15160.sock`.
 
 use crate::fail;
+use crate::serving::{self, Serving};
 use clap::Args;
 use starling_net::{RunDir, raise_descriptor_limit};
 use starling_rid::{
-    DEFAULT_PORT, Key, LOG_FILE, LOG_LEVEL, NET_RUN_DIR, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN,
-    SettingError, Settings, Sources,
+    DEFAULT_PORT, LOG_FILE, RTIEXEC_IDLE_EXIT_S, RTIEXEC_LISTEN, SettingError, Settings,
 };
 use starling_rtiexec::{Config, Ended, Server, start_logging};
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
-use tracing::{info, warn};
+use tracing::warn;
 
 /// Options of `starling rtiexec`; every other setting comes from the usual sources.
 #[derive(Args)]
@@ -25,15 +24,8 @@ pub(crate) struct Arguments {
     /// End after so many seconds without connection and federation execution [rtiexec.idle_exit_s]
     #[arg(long, value_name = "SECONDS")]
     idle_exit_s: Option<f64>,
-    /// Directory of sockets and locks [net.run_dir]
-    #[arg(long, value_name = "DIRECTORY")]
-    run_dir: Option<String>,
-    /// off, error, warning, info, debug or trace [log.level]
-    #[arg(long, value_name = "LEVEL")]
-    log_level: Option<String>,
-    /// Where the log goes, instead of standard error [log.file]
-    #[arg(long, value_name = "FILE")]
-    log_file: Option<String>,
+    #[command(flatten)]
+    serving: Serving,
     /// Started by a federate, which holds the lock of the run directory
     #[arg(long, hide = true)]
     by_itself: bool,
@@ -77,35 +69,13 @@ fn serve(arguments: &Arguments) -> Result<Ended, String> {
         Err(error) if arguments.by_itself => return Err(error.to_string()),
         Err(error) => warn!("no Unix-domain links: {error}"),
     }
-    let mut server = Server::new(config)?;
-    server
-        .stop_on_signals()
-        .map_err(|e| format!("signals can't be watched: {e}"))?;
-    let endpoints: Vec<_> = server.endpoints().iter().map(ToString::to_string).collect();
-    let endpoints = endpoints.join(" ");
-    info!(
-        "rtiexec of Starling {}, process {}, listens on {endpoints}",
-        env!("CARGO_PKG_VERSION"),
-        std::process::id()
-    );
-    // Nobody has to read it.
-    let _ = writeln!(std::io::stdout(), "ready {endpoints}");
-    server
-        .run()
-        .map_err(|e| format!("waiting for links failed: {e}"))
+    serving::serve(Server::new(config)?, "rtiexec", "")
 }
 
 fn settings(arguments: &Arguments) -> Result<Settings, SettingError> {
-    let mut settings = Sources::of_process().read()?;
+    let mut settings = arguments.serving.settings()?;
     if !arguments.listen.is_empty() {
         settings.set(RTIEXEC_LISTEN, &arguments.listen.join(" "), "--listen")?;
     }
-    let mut set = |key: Key<String>, value: &Option<String>, option: &str| match value {
-        Some(text) => settings.set(key, text, option),
-        None => Ok(()),
-    };
-    set(NET_RUN_DIR, &arguments.run_dir, "--run-dir")?;
-    set(LOG_LEVEL, &arguments.log_level, "--log-level")?;
-    set(LOG_FILE, &arguments.log_file, "--log-file")?;
     Ok(settings)
 }

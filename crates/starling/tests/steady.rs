@@ -106,7 +106,8 @@ fn a_stream_of_updates_takes_no_memory() {
         }
         before = now;
     }
-    // Other threads take memory at times, too: rtiexec's, and the one that waits for this test.
+    // Other threads take memory at times, too: rtiexec's, and the one that waits for this test. What updates take, be it
+    // once in a thousand, would be in most windows.
     let window = || {
         let (region, before) = (Region::new(ALLOCATOR), system_calls());
         for _ in 0..20 {
@@ -118,7 +119,8 @@ fn a_stream_of_updates_takes_no_memory() {
         (change.allocations + change.reallocations, sends)
     };
     let windows: Vec<_> = (0..20).map(|_| window()).collect();
-    assert!(windows.contains(&(0, 0)), "{windows:?}");
+    let free = windows.iter().filter(|window| **window == (0, 0)).count();
+    assert!(2 * free > windows.len(), "{windows:?}");
     drop((sender, receiver));
     stopper.stop();
     running.join().unwrap().unwrap();
