@@ -3,7 +3,7 @@
 # make uninstall PREFIX=/where
 # make demo                  runs a benchmark federation, shows the results
 # make test                  every test of the project but the long ones; CI=1 make test: these, too
-# make bench                 prints figures beside the raw limit of the same run
+# make bench EARLIER=0d58f24  prints figures beside the raw limit of the same run, and an earlier commit
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
 # make bench-fomcost          what an attribute costs, in the update call and on the wire
 # make instructions          counts what one update takes, holds it to its bounds (valgrind)
@@ -40,7 +40,7 @@ CXX_SOURCES = $(shell find cpp/rti1516e/src tests/cpp tests/conformance tests/fo
 # Python beside the benchmark platform.
 PYTHON_SOURCES := tests/cpp tests/conformance tests/foreign tests/mom scripts/licences scripts/mutants
 
-.PHONY: all demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
+.PHONY: all earlier demo test lint format setup setup-bench setup-tests unit sim stage cpp cpp-test conformance venv \
     bench-python install uninstall vendor campaign bench
 
 all: setup stage
@@ -192,21 +192,23 @@ limits: stage
 	cmake -S bench/limits -B $(BUILD)/limits -DRTI_ROOT=$(abspath $(BUILD)/stage) > /dev/null
 	cmake --build $(BUILD)/limits --parallel $(JOBS)
 
-bench: setup-bench venv limits
+# With EARLIER=COMMIT also beside that Starling's way through rtiexec, in the same rounds.
+EARLIER_DIR = $(abspath $(BUILD))/earlier/$(EARLIER)
+bench: setup-bench venv limits $(if $(EARLIER),earlier)
 	$(VENV)/bin/starling-bench limits --rti-root $(abspath $(BUILD)/stage) \
-	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/$(shell date +%Y%m%d-%H%M%S)
+	    --programs $(abspath $(BUILD)/limits) $(if $(EARLIER),--earlier $(EARLIER_DIR)) \
+	    --out $(BUILD)/bench/$(shell date +%Y%m%d-%H%M%S)
 
-# What one update takes, counted, against its bounds; needs valgrind.
-.PHONY: instructions
-instructions: limits
-	cargo build --release --locked -p starling-ring --example bundles --target-dir $(BUILD)/cpp/cargo
-	cargo build --release --locked -p starling-core --example mom_cost --target-dir $(BUILD)/cpp/cargo
-	$(or $(PYTHON),python3) bench/instructions.py --rti-root $(abspath $(BUILD)/stage) \
-	    --ring $(abspath $(BUILD)/cpp/cargo/release/examples/bundles) \
-	    --mom $(abspath $(BUILD)/cpp/cargo/release/examples/mom_cost) \
-	    --programs $(abspath $(BUILD)/limits) --fom bench/foms/limits.xml
+# The sources of a commit, what they install, and today's programs on that.
+earlier:
+	@mkdir -p $(EARLIER_DIR)/source
+	[ -e $(EARLIER_DIR)/source/Makefile ] || git archive $(EARLIER) | tar -x -C $(EARLIER_DIR)/source
+	cmake -S $(EARLIER_DIR)/source -B $(EARLIER_DIR)/cpp > /dev/null
+	cmake --build $(EARLIER_DIR)/cpp --parallel $(JOBS)
+	cmake --install $(EARLIER_DIR)/cpp --prefix $(EARLIER_DIR)/stage > /dev/null
+	cmake -S bench/limits -B $(EARLIER_DIR)/limits -DRTI_ROOT=$(EARLIER_DIR)/stage > /dev/null
+	cmake --build $(EARLIER_DIR)/limits --parallel $(JOBS)
 
-.PHONY: bench-time
 bench-time: setup-bench venv limits
 	$(VENV)/bin/starling-bench limits --time --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/time-$(shell date +%Y%m%d-%H%M%S)

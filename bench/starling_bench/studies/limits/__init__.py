@@ -7,6 +7,7 @@ of CPUs, and as the scheduler has it.
 """
 
 import asyncio
+import contextlib
 import random
 import statistics
 from pathlib import Path
@@ -54,13 +55,17 @@ def main(
     time: Annotated[
         bool, typer.Option("--time", help="The figures of time management instead.")
     ] = False,
+    earlier: Annotated[
+        Path | None, typer.Option(help="An earlier Starling: its stage/ and limits/, to be beside.")
+    ] = None,
     only: Annotated[str, typer.Option(help="Only figures whose name contains this.")] = "",
     seed: Annotated[int | None, typer.Option(help="Of the moments of joining late.")] = None,
 ) -> None:
     """Prints Starling's figures beside the raw limit; fails if anything was lost."""
 
     def work() -> int:
-        for program in (programs / "limits-federate", programs / "bench-raw", rti_root / "bin"):
+        needed = [programs / "limits-federate", programs / "bench-raw", rti_root / "bin"]
+        for program in needed + ([earlier / "limits" / "limits-federate"] if earlier else []):
             if not program.exists():
                 raise BenchError("STL-LIM-003", "missing", str(program), "make bench", USAGE)
         drawn = random.randrange(2**32) if seed is None else seed
@@ -68,7 +73,7 @@ def main(
         me = Run()
         try:
             store = Store.create(out, STUDY, {"id": me.id, **given})
-            return asyncio.run(_all(store, me, rti_root, programs, only, time))
+            return asyncio.run(_all(store, me, (rti_root, programs), earlier, only, time))
         except asyncio.CancelledError:
             raise BenchError(
                 "STL-RUN-004", "interrupted; the results so far are kept", str(out)
@@ -79,13 +84,22 @@ def main(
     raise typer.Exit(guarded(work))
 
 
-async def _all(store: Store, me: Run, rti_root: Path, programs: Path, only: str, time: bool) -> int:
+async def _all(
+    store: Store, me: Run, own: tuple[Path, Path], earlier: Path | None, only: str, time: bool
+) -> int:
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for sig in SIGNALS:
         loop.add_signal_handler(sig, task.cancel)
     console, run = console_for(), store.run
-    async with runs.serving(rti_root, programs, store.directory / "logs", me) as bench:
-        every = (time_figures if time else figures)(bench, run["trips"], run["updates"])
+    logs = store.directory / "logs"
+    async with contextlib.AsyncExitStack() as stack:
+        bench = await stack.enter_async_context(runs.serving(*own, logs, me))
+        before = None
+        if earlier:
+            of = runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
+            before = await stack.enter_async_context(of)
+        many = (run["trips"], run["updates"])
+        every = time_figures(bench, *many) if time else figures(bench, before, *many)
         measured = [f for f in every if only in f.name]
         for n in range(run["rounds"]):
             for f in measured:

@@ -35,7 +35,7 @@ class Figure:
         return [a / b for a, b in zip(self.ours, self.theirs, strict=True)]
 
 
-def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
+def figures(bench: Bench, earlier: Bench | None, trips: int, updates: int) -> list[Figure]:
     """What is measured, in the order of a round."""
     found, warm_up = [], max(trips // 10, 100)
     for socket, one_cpu in (("unix", True), ("unix", False), ("tcp", True), ("tcp", False)):
@@ -51,39 +51,50 @@ def figures(bench: Bench, trips: int, updates: int) -> list[Figure]:
                 one_cpu=one_cpu,
             )
         )  # fmt: skip
-    limits = (("tcp", 0, 0, "raw tcp, send() each"), ("unix", 1, 16384, "raw relay, 16 KB"))
     for socket in ("unix", "tcp"):
-        for raw_socket, relay, batch, name in limits:
-            target = not relay or None
-            raw_socket = socket if relay else raw_socket
+        for limit, relay, batch, name in (
+            ("tcp", 0, 0, "raw tcp, send() each"), (socket, 1, 16384, f"raw relay, 16 KB, {socket}")
+        ):  # fmt: skip
             found.append(
                 Figure(
-                    f"updates, {socket}", f"{name}, {raw_socket}" if relay else name,
-                    "k/s", "per_s", ">= 1" if target else "", target and (lambda x: x >= 1),
+                    f"updates, {socket}", name, "k/s", "per_s",
+                    "" if relay else ">= 1", None if relay else (lambda x: x >= 1),
                     lambda s=socket: runs.stream(bench, s, updates),
-                    lambda s=raw_socket, r=relay, b=batch: runs.raw(
+                    lambda s=limit, r=relay, b=batch: runs.raw(
                         bench, "stream", socket=s, bytes=runs.BYTES, count=updates, relay=r, batch=b
                     ),
                     1e-3,
                 )
             )  # fmt: skip
-    found += memory_figures(bench, trips, warm_up, updates)
-    return found + direct_figures(bench, trips, warm_up, updates)
+    for way in WAYS:
+        found += way_figures(bench, way, trips, warm_up, updates)
+    return found + ways_beside_others(bench, earlier, updates)
 
 
-def memory_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list[Figure]:
-    """Those of shared memory: without rtiexec in between, beside raw TCP and the raw ring, and
-    Starling's own way through rtiexec."""
+#: Ways from federate to federate, and their raw limits: of a round trip, and the most it may take
+#: of it; of a stream, how much is sent at once, and the least that 100 bytes and 5 KB are to reach.
+WAYS = {
+    "memory": (
+        (("tcp", 0.7), ("ring", None)),
+        (("tcp", 0, (None, None)), ("ring", 16384, (0.2, 0.7))),
+    ),
+    "direct": ((("tcp", 1.3),), (("tcp", 0, (None, 1)),)),
+}
+
+
+def way_figures(bench: Bench, way: str, trips: int, warm_up: int, updates: int) -> list[Figure]:
+    """Those of a way without rtiexec in between, beside what carries it."""
     found = []
-    for size, named in ((runs.BYTES, ""), (5000, ", 5 KB")):
+    of_trips, of_streams = WAYS[way]
+    for large, (size, named) in enumerate(((runs.BYTES, ""), (5000, ", 5 KB"))):
         for one_cpu in (True, False):
-            for limit, most in (("tcp", 0.7), ("ring", None)):
+            for limit, most in of_trips:
                 found.append(
                     Figure(
-                        f"round trip, memory{named}{', one CPU' if one_cpu else ''}",
+                        f"round trip, {way}{named}{', one CPU' if one_cpu else ''}",
                         f"raw {limit}", "us", "p50_us",
                         f"<= {most}" if most else "", most and (lambda x, m=most: x <= m),
-                        lambda b=size: runs.round_trip(bench, "memory", trips, warm_up, b),
+                        lambda b=size: runs.round_trip(bench, way, trips, warm_up, b),
                         lambda s=limit, b=size: runs.raw(
                             bench, "round-trip",
                             socket=s, bytes=b, count=trips, warm_up=warm_up, relay=0,
@@ -91,71 +102,49 @@ def memory_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list
                         one_cpu=one_cpu,
                     )
                 )  # fmt: skip
-        count = updates if size == runs.BYTES else updates // 10
-        for limit, batch, least in (("tcp", 0, None), ("ring", 16384, 0.7 if named else 0.2)):
+        count = updates // 10 if large else updates
+        for limit, batch, leasts in of_streams:
+            least = leasts[large]
             found.append(
                 Figure(
-                    f"updates, memory{named}", f"raw {limit}{', 16 KB' if batch else ''}",
+                    f"updates, {way}{named}", f"raw {limit}, {'16 KB' if batch else 'send() each'}",
                     "k/s", "per_s", f">= {least}" if least else "",
                     least and (lambda x, m=least: x >= m),
-                    lambda b=size, n=count: runs.stream(bench, "memory", n, b),
+                    lambda b=size, n=count: runs.stream(bench, way, n, b),
                     lambda s=limit, b=size, n=count, t=batch: runs.raw(
                         bench, "stream", socket=s, bytes=b, count=n, relay=0, batch=t
                     ),
                     1e-3,
                 )
             )  # fmt: skip
-    one = lambda socket: runs.stream(bench, socket, updates)  # noqa: E731
-    for name, limit, least, ours, beside in (
-        ("updates, memory", "through rtiexec", 3, lambda: one("memory"), lambda: one("unix")),
-        ("deliveries to 8, memory", "to one", 4,
-         lambda: runs.stream(bench, "memory", updates // 4, receivers=8), lambda: one("memory")),
-    ):  # fmt: skip
-        met = lambda x, m=least: x >= m  # noqa: E731
-        found.append(Figure(name, limit, "k/s", "per_s", f">= {least}", met, ours, beside, 1e-3))
     return found
 
 
-def direct_figures(bench: Bench, trips: int, warm_up: int, updates: int) -> list[Figure]:
-    """Those of a TCP link between two federates, beside raw TCP and Starling's own way through
-    rtiexec."""
+def ways_beside_others(bench: Bench, earlier: Bench | None, updates: int) -> list[Figure]:
+    """Starling's ways beside each other, eight receivers beside one, and all beside an earlier
+    Starling's way through rtiexec, if there is one."""
     found = []
-    for size, named in ((runs.BYTES, ""), (5000, ", 5 KB")):
-        for one_cpu in (True, False):
-            found.append(
-                Figure(
-                    f"round trip, direct{named}{', one CPU' if one_cpu else ''}",
-                    "raw tcp", "us", "p50_us", "<= 1.3", lambda x: x <= 1.3,
-                    lambda b=size: runs.round_trip(bench, "direct", trips, warm_up, b),
-                    lambda b=size: runs.raw(
-                        bench, "round-trip",
-                        socket="tcp", bytes=b, count=trips, warm_up=warm_up, relay=0,
-                    ),
-                    one_cpu=one_cpu,
-                )
-            )  # fmt: skip
-        count = updates if size == runs.BYTES else updates // 10
-        least = 1 if named else None
+
+    def add(way: str, limit: str, least: float | None, beside: Bench, other: str, to: int = 1):
+        name = f"deliveries to {to}, {way}" if to > 1 else f"updates, {way}"
+        each = updates // 4 if to > 1 else updates
         found.append(
             Figure(
-                f"updates, direct{named}", "raw tcp, send() each", "k/s", "per_s",
-                f">= {least}" if least else "", least and (lambda x, m=least: x >= m),
-                lambda b=size, n=count: runs.stream(bench, "direct", n, b),
-                lambda b=size, n=count: runs.raw(
-                    bench, "stream", socket="tcp", bytes=b, count=n, relay=0, batch=0
-                ),
-                1e-3,
+                name, limit, "k/s", "per_s",
+                f">= {least}" if least else "", least and (lambda x: x >= least),
+                lambda: runs.stream(bench, way, each, receivers=to),
+                lambda: runs.stream(beside, other, updates), 1e-3,
             )
         )  # fmt: skip
-    one = lambda socket: runs.stream(bench, socket, updates)  # noqa: E731
-    for name, limit, least, ours, beside in (
-        ("updates, direct", "through rtiexec", 2, lambda: one("direct"), lambda: one("tcp")),
-        ("deliveries to 8, direct", "to one", None,
-         lambda: runs.stream(bench, "direct", updates // 4, receivers=8), lambda: one("direct")),
+
+    for way, others, to_eight, of_earlier in (
+        ("memory", "unix", 4, 3), ("direct", "tcp", None, 2), ("unix", None, 3, 1.3)
     ):  # fmt: skip
-        met = least and (lambda x, m=least: x >= m)
-        target = f">= {least}" if least else ""
-        found.append(Figure(name, limit, "k/s", "per_s", target, met, ours, beside, 1e-3))
+        if others:
+            add(way, "through rtiexec", None, bench, others)
+        add(way, "to one", to_eight, bench, way, 8)
+        if earlier:
+            add(way, f"rtiexec of {earlier.name}", of_earlier, earlier, others or way)
     return found
 
 

@@ -31,6 +31,8 @@ class Bench:
     server: Running
     tcp: str
     _env: dict[str, str]
+    #: Of which Starling.
+    name: str
 
     def group(self, socket: str = "unix") -> Group:
         """Processes whose links are of this kind: "unix", "tcp", or "memory" or "direct": data goes
@@ -54,10 +56,10 @@ class Bench:
 
 
 @contextlib.asynccontextmanager
-async def serving(rti_root: Path, programs: Path, logs: Path, run: Run) -> AsyncIterator[Bench]:
+async def serving(root: Path, programs: Path, logs: Path, run: Run) -> AsyncIterator[Bench]:
     """Runs an rtiexec; it is gone afterwards."""
     logs.mkdir(parents=True, exist_ok=True)
-    prepared = Starling().prepare(Rti(server=_SERVER), rti_root.resolve(), run)
+    prepared = Starling().prepare(Rti(server=_SERVER), root.resolve(), run)
     env = prepared.env
     keep = ("STARLING_NET_RUN_DIR",)
     env = {k: v for k, v in env.items() if not k.startswith("STARLING_") or k in keep}
@@ -69,7 +71,7 @@ async def serving(rti_root: Path, programs: Path, logs: Path, run: Run) -> Async
         if ready[:1] != ["ready"]:
             raise BenchError("STL-LIM-001", f"rtiexec did not start: {server.last_words()[0]}")
         tcp = next(at for at in ready[1:] if not at.startswith("unix:"))
-        yield Bench(programs.resolve(), logs, server, tcp, env)
+        yield Bench(programs.resolve(), logs, server, tcp, env, programs.parent.name)
         if server.returncode is not None:
             raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
 
