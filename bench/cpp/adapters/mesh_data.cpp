@@ -25,7 +25,12 @@ void Mesh::send(std::size_t index, std::uint64_t stamp) {
     ++statistics_.sent;
     one.stampAll(made_.data() + one.at, stamp);
     to->out.extend(one.size);
-    if (to->out.size() >= kBundle) urge(*to);
+    if (to->out.size() >= kBundle) leave(*to);
+}
+
+// What is queued is a bundle.
+void Mesh::leave(Link& to) {
+    if (&to != lone_ || !writeLone()) urge(to);
 }
 
 // One message of data; where it ends, or `at` if that is something else, or not whole. A size below
@@ -85,39 +90,54 @@ std::size_t Mesh::frames(Link& from, bool hand) {
     return statistics_.arrived - before + others;
 }
 
-// There is one peer, from which the kernel waits as long as is asked for, with nothing left of
-// before and nothing queued. Now and then the long way is taken: others may come.
-inline bool Mesh::usual(double seconds) const {
-    return lone_ != nullptr && lone_->filled == 0 && lone_->out.empty() &&
+// There is one peer, from which the kernel waits as long as is asked for, with nothing queued and
+// nothing left of before but the beginning of a message. Now and then the long way is taken: others
+// may come.
+inline bool Mesh::usualToHear(double seconds) const {
+    return lone_ != nullptr && lone_->filled <= kBefore && lone_->out.empty() &&
            lone_->patience == seconds && data_ != nullptr;
 }
+
+// With nothing left at all.
+inline bool Mesh::usual(double seconds) const { return usualToHear(seconds) && lone_->filled == 0; }
 
 // Then: what comes, by one call. True: something was delivered, or the time has passed.
 inline bool Mesh::hearLone(Link& from) {
     ++statistics_.systemCalls;
-    return heard(from, receiveNow(from.socket, from.in.data(), kRead, 0));
+    return heard(from, receiveNow(from.socket, from.in.data() + from.filled, kRead, 0));
 }
 
+// So many bytes came behind what was left.
 inline bool Mesh::heard(Link& from, long n) {
     if (n <= 0) return n < 0 && errno == EAGAIN;
-    unsigned char const* const end = from.in.data() + n;
+    unsigned char const* at = from.in.data() + from.taken;
+    unsigned char const* const end = from.in.data() + from.filled + n;
     std::uint64_t const before = statistics_.arrived;
-    unsigned char const* at = dataFrame(from, from.in.data(), static_cast<std::size_t>(n));
+    from.filled = from.taken = 0;
+    at = dataFrame(from, at, static_cast<std::size_t>(end - at));
     if (at == end) return true;
     at = dataFrames(from, at, static_cast<std::size_t>(end - at));
     if (at == end) return true;
-    from.taken = static_cast<std::size_t>(at - from.in.data());
-    return hearRest(from, static_cast<std::size_t>(n), before);
+    return hearRest(from, at, end, before);
 }
 
 // Something was delivered, of what is behind data or with it.
-bool Mesh::hearRest(Link& from, std::size_t bytes, std::uint64_t before) {
-    from.filled = bytes;
-    return frames(from, true) > 0 || statistics_.arrived != before;
+bool Mesh::hearRest(Link& from, unsigned char const* at, unsigned char const* end,
+                    std::uint64_t before) {
+    from.taken = static_cast<std::size_t>(at - from.in.data());
+    from.filled = static_cast<std::size_t>(end - from.in.data());
+    bool const delivered = frames(from, true) > 0 || statistics_.arrived != before;
+    // There is room for the rest of it.
+    if (from.filled > kBefore && from.filled - from.taken <= kBundle) {
+        from.filled -= from.taken;
+        std::memmove(from.in.data(), from.in.data() + from.taken, from.filled);
+        from.taken = 0;
+    }
+    return delivered;
 }
 
 inline bool Mesh::hearUsual(double seconds) {
-    return usual(seconds) && notYet(turn_) && hearLone(*lone_);
+    return usualToHear(seconds) && notYet(turn_) && hearLone(*lone_);
 }
 
 // A message that is all there is to send leaves from where it is made. False: it is queued, or a
@@ -158,7 +178,7 @@ inline bool Mesh::writeLone() {
 
 void Mesh::flush() {
     Within const in(service_, "flush");
-    if (lone_ == nullptr || lone_->out.empty() || !writeLone()) flushAll();
+    if (lone_ == nullptr || !(lone_->out.empty() ? notYet(flushed_) : writeLone())) flushAll();
 }
 
 void Mesh::wait(double maxSeconds) {
