@@ -1,5 +1,8 @@
-"""Copies what is committed of a run: its report and summaries, other files that are named, and of run.json what
-tells how each execution ended, without folders of this machine. `python bench/keep.py RUN TO [FILE...]`"""
+"""Copies what is committed of a run: its report and summaries, other files that are named, and of
+run.json what tells how each execution ended, without folders of this machine.
+
+    python bench/keep.py RUN TO [FILE...]
+"""
 
 import json
 import shutil

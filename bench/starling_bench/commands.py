@@ -267,8 +267,9 @@ def _tell_status(study: Study, directory: Path) -> int:
     planned: dict[tuple[str, str], int] = {}
     with contextlib.suppress(BenchError, OSError):
         file = Path(run["file"])
-        if file.read_text(encoding="utf-8") == run["tsf_text"]:
-            for s in plan.load(file, study, True, run.get("scale", 1.0)).sequence:
+        planned_now = plan.load(file, study, True, run.get("scale", 1.0))
+        if planned_now.text == run["tsf_text"]:
+            for s in planned_now.sequence:
                 planned |= {(s.name, e.name): len(e.tests()) for e in s.execution}
     for e in run["executions"]:
         planned[e["sequence"], e["execution"]] = len(e["tests"])
@@ -393,7 +394,7 @@ class _Doing:
         ]
         given = {
             "id": me.id, "file": str(self.file.resolve()), "tsf": self.file.name,
-            "tsf_text": self.file.read_text(encoding="utf-8"), self.study.program: self.program,
+            "tsf_text": self.sequences.text, self.study.program: self.program,
             "scale": self.scale,
             "rti_root": str(self.rti_root.resolve()) if self.rti_root else None,
             "notes": list(dict.fromkeys(note for note in notes if note)),
@@ -407,10 +408,11 @@ class _Doing:
         store = Store.load(self.out, self.study, claim=True)
         with contextlib.ExitStack() as undo:
             undo.callback(store.close)
-            if store.run["tsf_text"] != self.file.read_text(encoding="utf-8"):
+            if store.run["tsf_text"] != self.sequences.text:
                 raise BenchError(
                     "STL-OUT-004",
-                    "the test sequence file has changed since the run began",
+                    "the test sequence file, or one that it includes, "
+                    "has changed since the run began",
                     str(self.file),
                     "give another --out",
                     USAGE,

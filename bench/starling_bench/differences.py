@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from . import compare
+from .stats import by_round
 from .study import Study
 
 # The variables that say where and on what a test ran.
@@ -102,12 +103,15 @@ def key_of(s: dict) -> tuple:
 
 
 def sample_values(study: Study, rows: list[dict]) -> dict[tuple, list[float]]:
-    """The value of each sample by test, its rounds one after another: pairs of one sample are not
-    independent, so their mean."""
+    """The values of each test that are independent: of each sample, or of each round where there
+    are some. Pairs of one sample are not, so their mean counts."""
     by: dict[tuple, dict[tuple, list[float]]] = {}
     for row in rows:
         # A sample of which nothing came has none.
         if value := study.value(row):
             sample = row.get("round"), row["sample"]
             by.setdefault(key_of(row), {}).setdefault(sample, []).append(value)
-    return {key: [sum(v) / len(v) for v in s.values()] for key, s in by.items()}
+    return {
+        key: by_round([sum(v) / len(v) for v in s.values()], [of for of, _ in s])
+        for key, s in by.items()
+    }

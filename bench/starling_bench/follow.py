@@ -224,6 +224,9 @@ class There:
                 self.master.renew()
             except BenchError as e:
                 self.master.fails(e)
+            except Exception as e:  # nobody else would hear of it
+                what = f"what came home of a sample can't be kept: {e!r}"
+                self.master.fails(BenchError("STL-RUN-007", what))
             finally:
                 self.control.say(event="on")
                 self.master.goes_on()
@@ -317,8 +320,9 @@ async def until_ready(server: Running, rti: Prepared, timeout_s: float, there: T
 
     async def ready() -> bool:
         await there.bring_home()
-        said = server.log.read_text(errors="replace") if server.log.exists() else ""
-        if rti.server_ready and rti.server_ready not in said:
+        # What stands before is of an earlier try, or the command.
+        said = server.log.read_bytes()[server.begun :] if server.log.exists() else b""
+        if rti.server_ready and rti.server_ready.encode() not in said:
             return False
         return rti.server_port is None or await server.listens(rti.server_port)
 

@@ -72,6 +72,12 @@ _TITLES = {
 }
 
 
+def _name_of(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return signal.Signals(number).name
+    return f"signal {number}"  # those of real time have no names
+
+
 @dataclass
 class Running:
     """A started process."""
@@ -81,6 +87,7 @@ class Running:
     process: asyncio.subprocess.Process | Distant
     log: Path
     keeper: Keeper | None = None  # on another host: who watches it there
+    begun: int = 0  # where in the log its own words begin
 
     @property
     def title(self) -> str:
@@ -97,7 +104,7 @@ class Running:
         if code is None:
             return "is running"
         if code < 0:
-            return f"was ended by {signal.Signals(-code).name}"
+            return f"was ended by {_name_of(-code)}"
         return f"ended with exit code {code}"
 
     async def listens(self, port: int) -> bool:
@@ -157,6 +164,7 @@ class Launcher:
             try:
                 out.write(f"$ {' '.join(command)}\n".encode())
                 out.flush()
+                begun = out.tell()
             except OSError as e:
                 raise cannot("write a log", e, log) from None
             try:
@@ -172,7 +180,7 @@ class Launcher:
                 )
             except OSError as e:
                 raise _no_start(name, command, e.strerror or "") from None
-        return self._started(Running(name, self._program, process, log))
+        return self._started(Running(name, self._program, process, log, begun=begun))
 
     async def start_away(
         self, keeper: Keeper, name: str, command: list[str], log: Path, env: dict[str, str],
@@ -185,7 +193,8 @@ class Launcher:
             process = await keeper.start(name, command, f"{out}/{log.name}", env, out, cpus)
         except OSError as e:
             raise _no_start(name, command, e.strerror or "") from None
-        return self._started(Running(name, self._program, process, log, keeper))
+        begun = log.stat().st_size if log.exists() else 0
+        return self._started(Running(name, self._program, process, log, keeper, begun))
 
     def _started(self, one: Running) -> Running:
         self.running.append(one)

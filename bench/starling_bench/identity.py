@@ -1,8 +1,8 @@
 """Who conducts: every process and temporary directory of a run names its manager, so that what a
 dead manager left can be found and ended, and nothing else.
 
-A manager is named by its process id and start time, which no other process of the machine shares
-while it is up.
+A manager is named by its process id and start time, which no other process of its PID namespace
+shares while that is up. Of another namespace's managers nothing can be said: they are left alone.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ VARIABLE = "BENCH_RUN_ID"
 CLAIM = "manager.lock"  # in a run's directory
 HOSTS = "hosts.json"  # in a manager's directory: other hosts on which it has or left processes
 _PREFIX = "starling-bench-"
-_DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-")
+_DIRECTORY = re.compile(rf"{_PREFIX}(\d+)-(\d+)-(\d+)-")
 _GRACE_S = 5.0
 
 
@@ -42,6 +42,11 @@ def started(pid: int) -> str:
     """The start time of a process in clock ticks since the boot; "" if it is gone or a zombie."""
     fields = stat_of(pid)
     return fields[19] if len(fields) > 19 and fields[0] not in "ZX" else ""
+
+
+def _namespace() -> str:
+    """The number of the PID namespace that this process is in."""
+    return "".join(c for c in os.readlink("/proc/self/ns/pid") if c.isdigit())
 
 
 @dataclass(frozen=True)
@@ -123,9 +128,9 @@ class Run:
 
     def __init__(self) -> None:
         me = Manager(os.getpid(), started(os.getpid()))
-        self.id = f"{me.pid}:{me.start}:{uuid.uuid4().hex}"
+        self.id = f"{me.pid}:{me.start}:{_namespace()}:{uuid.uuid4().hex}"
         # Names of Unix-domain sockets are short, so the directory is not below the results.
-        prefix = f"{_PREFIX}{me.pid}-{me.start}-"
+        prefix = f"{_PREFIX}{me.pid}-{me.start}-{_namespace()}-"
         self.temporary = Path(tempfile.mkdtemp(prefix=prefix))
 
     def directory(self, name: str) -> Path:
@@ -143,13 +148,14 @@ class Run:
 
 
 def _manager_of(pid: int) -> Manager | None:
-    """Who conducts the run that a process belongs to."""
+    """Who conducts the run that a process belongs to, if it is of this PID namespace."""
     with contextlib.suppress(OSError, ValueError):
         for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
             name, _, value = entry.partition(b"=")
             if name == VARIABLE.encode():
-                number, start, _ = value.decode().split(":")
-                return Manager(int(number), start)
+                number, start, namespace = value.decode().split(":")[:3]
+                if namespace == _namespace():
+                    return Manager(int(number), start)
     return None
 
 
@@ -170,7 +176,8 @@ def left() -> Iterator[Path]:
         match = _DIRECTORY.match(directory.name)
         with contextlib.suppress(OSError):
             mine = directory.stat().st_uid == os.getuid() and not directory.is_symlink()
-            if match and mine and not Manager(int(match[1]), match[2]).alive:
+            here = match and match[3] == _namespace()
+            if here and mine and not Manager(int(match[1]), match[2]).alive:
                 yield directory
 
 

@@ -10,6 +10,7 @@ import difflib
 import itertools
 import json
 import math
+import os
 import re
 import tomllib
 from collections import Counter
@@ -161,6 +162,15 @@ class File(Strict, Generic[Tests]):
     host: list[Host] = Field(default=[])
     hosts: Hosts = Hosts()
     sequence: Annotated[list[Sequence[Tests]], Field(min_length=1)]
+    _texts: dict[Path, str] = PrivateAttr({})
+
+    @property
+    def text(self) -> str:
+        """What the file says, and what those say that it includes, each behind its path."""
+        (own, first), *others = self._texts.items()
+        names = (os.path.relpath(path, own.parent) for path, _ in others)
+        pairs = zip(names, others, strict=True)
+        return first + "".join(f"\n# {name}\n{text}" for name, (_, text) in pairs)
 
 
 class _Included(File[Tests], Generic[Tests]):
@@ -574,6 +584,9 @@ def _read(path: Path, study: Study, long: bool, above: tuple[Path, ...], scale: 
             "sequence": [*file.sequence, *(s for f in included for s in f.sequence)],
         }
     )
+    whole._texts = {path.resolve(): text}
+    for one in included:
+        whole._texts |= one._texts
     for loc, what, do in _faults(whole, study):
         raise fail(loc, what, do)
     if file.scale != 1:

@@ -40,11 +40,12 @@ def summary(rows: list[dict], one_way: bool) -> dict:
     """Over the samples of one test and pair; round trips' rates are as they were counted."""
     hz = [rate(row) if one_way else row["rate_hz"] for row in rows]
     mb = [_megabytes(row, at) for row, at in zip(rows, hz, strict=True)]
+    rounds = [row.get("round") for row in rows]
     return {
         "short": sum(map(_short, rows)) if one_way else 0,
-        "rate_hz": asdict(stats.spread(hz)),
+        "rate_hz": asdict(stats.spread(hz, rounds)),
         "callbacks_hz": stats.spread([row["rate_hz"] for row in rows]).mean,
-        "mb_per_s": asdict(stats.spread(mb)),
+        "mb_per_s": asdict(stats.spread(mb, rounds)),
     }
 
 

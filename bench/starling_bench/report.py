@@ -161,7 +161,7 @@ _COMPARED = (
 _ONE_AFTER_ANOTHER = (
     "Not all tests were run to and fro: what drifted between them counts as a difference."
 )
-_TO_AND_FRO = "All were run to and fro, in rounds."
+_TO_AND_FRO = "All were run to and fro, in rounds; each round's mean is one value."
 _ANALYSED = (
     "Of the logarithms of the samples' means or rates: how much of their squares is due to each "
     "variable, and to each two of them together (type II)."
@@ -173,10 +173,8 @@ def comparisons(store: Store, summaries: list[dict]) -> list[str]:
     found = differences(store.study, store.samples(), summaries)
     if not found:
         return []
-    by: dict[str, set[str]] = {}
-    for e in store.run["executions"]:
-        by.setdefault(e["sequence"], set()).add(e["execution"])
-    taken = _TO_AND_FRO if all(len(names) > 1 for names in by.values()) else _ONE_AFTER_ANOTHER
+    in_rounds = all(e.get("round_of") for e in store.run["executions"])
+    taken = _TO_AND_FRO if in_rounds else _ONE_AFTER_ANOTHER
     return ["<h2>Comparisons</h2>", f"<p>{_COMPARED} {taken}</p>", comparison_table(found)]
 
 

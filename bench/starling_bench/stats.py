@@ -76,10 +76,22 @@ def interval(values: np.ndarray) -> tuple[float | None, float | None]:
     return float(mean * np.exp(-half)), float(mean * np.exp(half))
 
 
-def spread(values: list[float]) -> Spread:
-    """Mean, deviation and range of one figure over the samples."""
+def by_round(values: list[float], rounds: list[object]) -> list[float]:
+    """One value for each round, the mean of its own: what differs from round to round is in all
+    samples of a round alike, so that they are not independent. Others stay as they are."""
+    if any(one is None for one in rounds):
+        return values
+    found: dict[object, list[float]] = {}
+    for value, one in zip(values, rounds, strict=True):
+        found.setdefault(one, []).append(value)
+    return [sum(v) / len(v) for v in found.values()]
+
+
+def spread(values: list[float], rounds: list[object] = (None,)) -> Spread:
+    """Mean, deviation and range of one figure over the samples; its interval is of rounds, if there
+    are some."""
     v = np.asarray(values, dtype=float)
-    low, high = interval(v)
+    low, high = interval(np.asarray(by_round(values, rounds), dtype=float))
     sd = float(v.std(ddof=1)) if len(v) > 1 else 0.0
     return Spread(float(v.mean()), sd, float(v.min()), float(v.max()), low, high)
 

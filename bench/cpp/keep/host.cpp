@@ -87,6 +87,16 @@ std::string startOf(int pid) {
     return stat.size() > 19 && stat[0] != "Z" && stat[0] != "X" ? stat[19] : "";
 }
 
+std::string pidSpace() {
+    char said[64];
+    ssize_t const n = ::readlink("/proc/self/ns/pid", said, sizeof said);  // pid:[4026531836]
+    std::string number;
+    for (ssize_t i = 0; i < n; ++i) {
+        if (said[i] >= '0' && said[i] <= '9') number += said[i];
+    }
+    return number;
+}
+
 std::vector<int> everyProcess() {
     std::vector<int> out;
     for (auto const& name : namesIn("/proc")) {

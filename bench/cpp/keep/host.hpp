@@ -20,6 +20,8 @@ std::vector<std::string> namesIn(std::string const& directory);
 std::vector<std::string> statOf(int pid);
 // Its start time in clock ticks since the boot; "" if it is gone or a zombie.
 std::string startOf(int pid);
+// The PID namespace of this process, by its number.
+std::string pidSpace();
 std::vector<int> everyProcess();
 std::vector<int> childrenOf(int pid);
 // The value of a variable in the environment that a process was started with; "": it has none.

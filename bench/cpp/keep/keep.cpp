@@ -41,7 +41,7 @@ using bench::Json;
 using Clock = std::chrono::steady_clock;
 
 char const kPrefix[] = "starling-bench-";
-char const kRun[] = "BENCH_RUN_ID";        // of a process: KEEPER:START:RUN
+char const kRun[] = "BENCH_RUN_ID";        // of a process: KEEPER:START:SPACE:RUN
 char const kKeptFor[] = "BENCH_KEPT_FOR";  // of a keeper: the run
 std::size_t const kLineMax = 1 << 20;
 auto const kGrace = std::chrono::seconds(3);
@@ -73,11 +73,14 @@ bool service(char const* verb, std::string const& name) {
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-// Whether PID:START... names a process that lives.
+// Whether PID:START:SPACE... names a process that lives, or may: other PID namespaces can't be
+// seen.
 bool alive(std::string const& id, char between) {
-    auto const first = id.find(between), second = id.find(between, first + 1);
-    if (first == std::string::npos || second == std::string::npos) return false;
-    return bench::startOf(std::atoi(id.c_str())) == id.substr(first + 1, second - first - 1);
+    std::istringstream from(id);
+    std::string pid, start, space;
+    std::getline(from, pid, between) && std::getline(from, start, between) &&
+        std::getline(from, space, between);
+    return space != bench::pidSpace() || bench::startOf(std::atoi(pid.c_str())) == start;
 }
 
 class Keeper {
@@ -91,11 +94,12 @@ public:
         for (int const number : {SIGCHLD, SIGTERM, SIGHUP, SIGINT}) sigaddset(&watched, number);
         ::sigprocmask(SIG_BLOCK, &watched, &before_);
         signals_ = ::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-        me_ = std::to_string(::getpid()) + ":" + bench::startOf(::getpid()) + ":" + run_;
+        std::string const start = bench::startOf(::getpid()), space = bench::pidSpace();
+        me_ = std::to_string(::getpid()) + ":" + start + ":" + space + ":" + run_;
         if (!former.empty()) endKeeperOf(former);
         clean();
-        directory_ = temporary() + "/" + kPrefix + std::to_string(::getpid()) + "-" +
-                     bench::startOf(::getpid()) + "-XXXXXX";
+        directory_ = temporary() + "/" + kPrefix + std::to_string(::getpid()) + "-" + start + "-" +
+                     space + "-XXXXXX";
         if (::mkdtemp(&directory_[0]) == nullptr) {
             throw std::runtime_error("can't make " + directory_ + ": " + std::strerror(errno));
         }

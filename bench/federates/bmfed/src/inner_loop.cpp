@@ -22,6 +22,7 @@ void SeenStamps::reset(std::uint64_t count) {
     std::size_t size = 16;
     while (size < 2 * count) size *= 2;
     slots_.assign(size, 0);
+    left_ = size / 2;
 }
 
 bool SeenStamps::insert(std::uint64_t stamp) {
@@ -31,6 +32,9 @@ bool SeenStamps::insert(std::uint64_t stamp) {
         if (slots_[at] == stamp) return false;
         at = (at + 1) & mask;
     }
+    // So many were never sent: what comes beyond is none of them.
+    if (left_ == 0) return false;
+    --left_;
     slots_[at] = stamp;
     return true;
 }
@@ -152,7 +156,7 @@ void InnerLoop::ready(int sample) {
                               static_cast<std::uint32_t>(sample));
         }
         role.warmedUp = role.look = 0;
-        role.firstNs = role.lastNs = 0;
+        role.firstNs = role.lastNs = role.noted = 0;
         if (!test_.reliable && role.expected > 0) role.seen.reset(role.expected);
     }
 }
@@ -261,8 +265,10 @@ void InnerLoop::pause() {
     std::uint64_t const now = lookedNs_ = nowNs();
     if (arrivals_ != before) {
         for (auto& role : roles_) {
-            bool const between = role.result.received > 0 && role.result.received < role.expected;
-            if (!role.result.sender && between) role.lastNs = now;
+            std::uint64_t const received = role.result.received;
+            bool const more = received != role.noted && received < role.expected;
+            role.noted = received;
+            if (!role.result.sender && more) role.lastNs = now;
         }
     }
 }

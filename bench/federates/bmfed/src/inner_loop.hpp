@@ -27,6 +27,7 @@ public:
 
 private:
     std::vector<std::uint64_t> slots_;  // 0: free; a power of two of them
+    std::uint64_t left_ = 0;            // how many more it takes
 };
 
 class InnerLoop final : private bench::DataEvents {
@@ -61,6 +62,7 @@ private:
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
+        std::uint64_t noted = 0;  // received when a wait last ended
         SeenStamps seen;                         // best effort only: reliable data comes once
         std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };

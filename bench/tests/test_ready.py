@@ -1,0 +1,113 @@
+"""When a server is ready, whose processes are cleaned, and what is told of what can't be kept."""
+
+import asyncio
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from starling_bench import identity, plan
+from starling_bench.errors import BenchError
+from starling_bench.follow import Master, There, until_ready
+from starling_bench.hosts import Launcher
+from starling_bench.rti import Prepared
+from starling_bench.studies.rtibm import STUDY
+
+
+async def _nothing() -> None:
+    pass
+
+
+@pytest.mark.parametrize(("before", "sign"), [(b"$ server\nready\n", "ready"), (b"", "15164")])
+def test_a_sign_in_an_earlier_log_or_in_the_command_is_none(tmp_path, before, sign):
+    async def waits() -> None:
+        log = tmp_path / "rti-server.log"
+        log.write_bytes(before)
+        launcher = Launcher("bmfed")
+        command = ["/bin/sh", "-c", "read never", "--port", "15164"]
+        server = await launcher.start("rti-server", command, log, dict(os.environ), tmp_path)
+        try:
+            there = types.SimpleNamespace(bring_home=_nothing)
+            await until_ready(server, Prepared({}, "", ["x"], sign), 0.5, there)
+        finally:
+            await launcher.end_all(hurry=True)
+
+    with pytest.raises(BenchError, match="the RTI's server"):
+        asyncio.run(waits())
+
+
+def test_processes_of_another_pid_namespace_are_nobodys_orphans():
+    dead = f"{2**22}:1"  # no process has so large a number
+    for namespace, found in ((identity._namespace(), True), ("1", False)):
+        env = dict(os.environ, BENCH_RUN_ID=f"{dead}:{namespace}:x")
+        child = subprocess.Popen(["sleep", "60"], env=env)
+        try:
+            while Path(f"/proc/{child.pid}/comm").read_text() != "sleep\n":
+                pass  # not yet itself
+            assert (child.pid in dict(identity.orphans())) is found
+        finally:
+            child.kill()
+            child.wait()
+
+
+class Strange:
+    """A store that can't keep what comes."""
+
+    def add(self, *_: object) -> dict:
+        raise KeyError("sent")
+
+    def save_run(self) -> None:
+        pass
+
+    def attend(self, _: float) -> None:
+        pass
+
+    def renew(self) -> None:
+        pass
+
+
+class Site:
+    """A host from which nothing has to come."""
+
+    keeper = types.SimpleNamespace(on_loss=None)
+
+    async def bring_home(self, _: Path) -> None:
+        pass
+
+
+@pytest.mark.parametrize("away", [False, True])
+def test_what_can_not_be_kept_of_a_sample_ends_the_run(tmp_path, away):
+    async def hears() -> Master:
+        named = types.SimpleNamespace(name="s", data_timeout_s=10, join_timeout_s=10)
+        record = {"tests": {"1": {"samples": 1}}, "pairs": 1, "problems": {}, "ways": {}}
+        execution = types.SimpleNamespace(name="e")
+        master = Master(Strange(), named, execution, lambda _: None, record)
+        said = []
+        pipe = types.SimpleNamespace(say=lambda **told: said.append(told), path="x", address="x")
+        places = {"h": types.SimpleNamespace(site=Site())} if away else {}
+        There(places, None, tmp_path, master, pipe)
+        master.hear({"event": "test", "test": 1})
+        master.hear({"event": "sample"})
+        master.hear({"event": "between"})
+        while not said:
+            await asyncio.sleep(0)
+        return master
+
+    assert asyncio.run(hears()).problem is not None
+
+
+def test_a_plan_has_the_text_of_every_file_once(tmp_path):
+    for name, includes in (("c", []), ("b", ["c"]), ("d", ["c"])):
+        text = "".join(f'include = ["{one}.toml"]\n' for one in includes)
+        (tmp_path / f"{name}.toml").write_text(f'{text}[[rti]]\nname = "{name}"\n')
+    demo = Path(__file__).parents[1] / "experiments" / "demo.tsf.toml"
+    (tmp_path / "a.toml").write_text(f'include = ["b.toml", "d.toml", "{demo}"]\n')
+    before = plan.load(tmp_path / "a.toml", STUDY).text
+    assert [before.count(f'name = "{name}"') for name in "bcd"] == [1, 1, 1]
+    assert before.startswith("include") and "\n# c.toml\n" in before and "[[sequence]]" in before
+    (tmp_path / "c.toml").write_text('[[rti]]\nname = "other"\n')
+    assert plan.load(tmp_path / "a.toml", STUDY).text != before
+    assert str(tmp_path) not in before and sys.executable not in before
