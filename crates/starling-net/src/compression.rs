@@ -514,4 +514,24 @@ mod tests {
         }
         assert_eq!(records, 1000);
     }
+
+    /// Who reads on while there may be more has all that was there: a full read is not forgotten over what it has
+    /// brought to unpack. rtiexec is told of bytes once.
+    #[test]
+    fn a_reader_that_stops_where_there_is_no_more_has_all() {
+        for method in METHODS {
+            let (a, b) = Stream::pair().unwrap();
+            let mut theirs = Link::new(b);
+            let unpack = Unpack::new(method).unwrap();
+            theirs.reader.decompress(unpack).unwrap();
+            let piece = record(method, &text(16_384));
+            let wire = piece.repeat(200_000 / piece.len());
+            let sent = a.write_some(&wire).unwrap().expect("there is room");
+            assert!(sent > 140_000, "more than a read brings: {sent}");
+            while let Fill::More(_) = theirs.reader.fill().unwrap() {
+                theirs.reader.consume(theirs.reader.inbox().len());
+            }
+            assert_eq!(theirs.reader.counts().0, sent as u64, "{method}");
+        }
+    }
 }

@@ -192,8 +192,10 @@ impl LinkReader {
     }
 
     fn fill_compressed(&mut self, unpack: &mut Unpack) -> io::Result<Fill> {
-        let mut more = false;
-        if !unpack.has_more() {
+        // Where there is something to unpack the system is not asked, so it may have more: the read that brought this
+        // may have been a full one, and of what comes an owner is told once (epoll, by edges).
+        let mut more = unpack.has_more();
+        if !more {
             self.make_room()?;
             self.calls += 1;
             let room = &mut self.buffer[self.end..];
