@@ -86,6 +86,15 @@ def test_raw(do, bench):
             assert do(runs.raw(bench, "stream", batch=batch, **common))["received"] == 1000
 
 
+def test_raw_datagrams(do, bench):
+    """What of a stream is lost is counted; of round trips nothing may be."""
+    for size in (100, 60_000):
+        common = {"socket": "udp", "bytes": size, "count": 1000}
+        assert do(runs.raw(bench, "round-trip", warm_up=10, **common))["p50_us"] > 0
+        told = do(runs.raw(bench, "stream", batch=0, **common))
+        assert 0 < told["received"] <= told["sent"] == 1000
+
+
 def test_figures_of_round_trips_are_made_of_each():
     """By nearest rank, of all of them whatever their order."""
     told = runs.trips({"us": [float(n) for n in range(200, 0, -1)], "seconds": 3.0})
@@ -100,6 +109,11 @@ def test_figures_of_round_trips_are_made_of_each():
         "bench-raw round-trip --socket tcp --bytes 7 --count 9",
         "bench-raw round-trip --socket pigeon --bytes 8 --count 9",
         "bench-raw round --socket ring --bytes 8 --count 9",
+        "bench-raw round --socket udp --bytes 8 --count 9",
+        "bench-raw stream --socket udp --bytes 8 --count 9 --relay 1",
+        "bench-raw stream --socket udp --bytes 8 --count 9 --batch 65508",
+        "limits-federate produce --fom f --timeout 9 --bytes 15 --instances 1",
+        "limits-federate consume --fom f --timeout 9 --bytes 16 --instances 1 --values 33 --me 0",
         "bench-raw round --socket unix --bytes 8 --count 9 --ends 1",
         "limits-federate",
         "limits-federate ping --fom f --timeout 9 --bytes 8 --count 9",

@@ -1,15 +1,18 @@
 // The raw limit beside the figures of an RTI, and of a study's program on plain ways: one host
 // with nothing else.
-//   bench-raw round-trip --socket tcp|unix|ring --bytes N --warm-up N --count N --relay 0|1
+//   bench-raw round-trip --socket tcp|unix|udp|ring --bytes N --warm-up N --count N --relay 0|1
 //             [--each 0|1]
-//   bench-raw stream --socket tcp|unix|ring --bytes N --count N --relay 0|1 --batch BYTES
+//   bench-raw stream --socket tcp|unix|udp|ring --bytes N --count N --relay 0|1 --batch BYTES
 //             [--stamps 0|1]
 //   bench-raw round --socket tcp|unix --bytes N --warm-up N --count N --ends N
 // round-trip: A -> (relay ->) B -> (relay ->) A, a process each; says what each took, in us.
 // stream: sender -> (relay ->) receiver; the sender calls send() once for each BYTES (0: for each
 // message), the receiver reads 64 KB and is timed from its first to its last byte. ring: shared
-// memory, without a relay. round: each end, a process each, sends one message to a relay and waits;
-// the relay answers all when it has one of each; the first end says what each round took.
+// memory, without a relay. udp: datagrams of BYTES, without a relay; nobody waits for a receiver
+// that does not keep up, and it says what came of how many. round: each end, a process each, sends
+// one message to a relay and waits; the relay answers all when it has one of each; the first end
+// says what each round took.
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -32,7 +35,7 @@
 
 namespace {
 
-std::size_t const kRead = 64 * 1024;
+std::size_t const kRead = 64 * 1024, kDatagramMax = 65507;
 
 using Json = nlohmann::json;
 using bench::Clock;
@@ -42,12 +45,43 @@ int checked(int result, char const *what) {
     return result;
 }
 
+// After so long without a datagram there come no more; one that is waited for is lost.
+timeval const kSilence = {0, 300000}, kLost = {10, 0};
+
+// A socket for datagrams.
+int datagrams() {
+    int const made = checked(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "socket");
+    sockaddr_in here = {};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    checked(bind(made, reinterpret_cast<sockaddr *>(&here), sizeof here), "bind");
+    // It may be that less is given.
+    int const much = 4 << 20;
+    for (int buffer : {SO_RCVBUF, SO_SNDBUF})
+        setsockopt(made, SOL_SOCKET, buffer, &much, sizeof much);
+    setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &kLost, sizeof kLost);
+    return made;
+}
+
+void pointAt(int from, int to) {
+    sockaddr_in there = {};
+    socklen_t size = sizeof there;
+    checked(getsockname(to, reinterpret_cast<sockaddr *>(&there), &size), "getsockname");
+    checked(connect(from, reinterpret_cast<sockaddr *>(&there), sizeof there), "connect");
+}
+
 // Two connected ends.
 struct Pair {
     int ends[2];
 
-    explicit Pair(bool tcp) {
-        if (!tcp) {
+    explicit Pair(std::string const &socket) {
+        if (socket == "udp") {
+            for (int &end : ends) end = datagrams();
+            pointAt(ends[0], ends[1]);
+            pointAt(ends[1], ends[0]);
+            return;
+        }
+        if (socket == "unix") {
             checked(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
             return;
         }
@@ -201,15 +235,18 @@ void trips(std::size_t bytes, std::size_t warmUp, std::size_t count, bool each, 
     std::printf("%s\n", Json({{"us", trips}}).dump().c_str());
 }
 
-void roundTrip(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, bool relayed,
-               bool each) {
-    Pair const left(tcp), right(tcp);
+void roundTrip(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
+               bool relayed, bool each) {
+    Pair const left(socket), right(socket);
     int const a = left.ends[0], x = left.ends[1], y = right.ends[0], b = right.ends[1];
     int const other = relayed ? b : x;
     if (relayed) apart({a, b}, [&] { relay(x, y); });
     apart({a, y, relayed ? x : b}, [&] {
         std::vector<char> message(bytes);
-        while (readAll(other, message.data(), bytes)) writeAll(other, message.data(), bytes);
+        for (std::size_t n = 0; n < warmUp + count; ++n) {
+            if (!readAll(other, message.data(), bytes)) return;
+            writeAll(other, message.data(), bytes);
+        }
     });
     for (int fd : {x, y, b}) close(fd);
     trips(
@@ -252,10 +289,11 @@ void answerRounds(std::vector<int> const &ends, std::size_t bytes) {
     }
 }
 
-void rounds(bool tcp, std::size_t bytes, std::size_t warmUp, std::size_t count, std::size_t ends) {
+void rounds(std::string const &socket, std::size_t bytes, std::size_t warmUp, std::size_t count,
+            std::size_t ends) {
     std::vector<int> here, there;
     for (std::size_t i = 0; i < ends; ++i) {
-        Pair const pair(tcp);
+        Pair const pair(socket);
         here.push_back(pair.ends[0]);
         there.push_back(pair.ends[1]);
     }
@@ -334,9 +372,9 @@ void receiveAll(std::size_t bytes, std::size_t count, Receive receive) {
     std::printf("%s\n", Json({{"received", next}, {"seconds", ns * 1e-9}}).dump().c_str());
 }
 
-void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::size_t batch,
-            bool stamped) {
-    Pair const left(tcp), right(tcp);
+void stream(std::string const &socket, std::size_t bytes, std::size_t count, bool relayed,
+            std::size_t batch, bool stamped) {
+    Pair const left(socket), right(socket);
     int const from = left.ends[0], to = relayed ? right.ends[1] : left.ends[1];
     if (relayed) apart({from, to}, [&] { relay(left.ends[1], right.ends[0]); });
     apart({left.ends[1], right.ends[0], right.ends[1]}, [&] {
@@ -350,6 +388,30 @@ void stream(bool tcp, std::size_t bytes, std::size_t count, bool relayed, std::s
         checked(static_cast<int>(got), "recv");
         return static_cast<std::size_t>(got);
     });
+}
+
+void streamByDatagrams(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
+    Pair const pair("udp");
+    int const from = pair.ends[0], to = pair.ends[1];
+    setsockopt(to, SOL_SOCKET, SO_RCVTIMEO, &kSilence, sizeof kSilence);
+    apart({to}, [&] {
+        sendAll(bytes, count, batch, stamped,
+                [&](char const *some, std::size_t size) { writeAll(from, some, size); });
+    });
+    close(from);
+    std::vector<char> buffer(kRead);
+    std::uint64_t received = 0, first = 0, last = 0;
+    while (received < count) {
+        ssize_t const got = recv(to, buffer.data(), buffer.size(), 0);
+        if (got < 0 && errno != ECONNREFUSED) break;
+        if (got < 0) continue;
+        last = Clock::nowNs();
+        if (first == 0) first = last;
+        received += static_cast<std::size_t>(got) / bytes;
+    }
+    double const took = static_cast<double>(last - first) * 1e-9;
+    std::printf("%s\n",
+                Json({{"received", received}, {"sent", count}, {"seconds", took}}).dump().c_str());
 }
 
 void streamByRing(std::size_t bytes, std::size_t count, std::size_t batch, bool stamped) {
@@ -373,7 +435,7 @@ int main(int argc, char **argv) {
         CLI::App *const one = app.add_subcommand(name, about);
         one->add_option("--socket", socket)
             ->required()
-            ->check(CLI::IsMember({"tcp", "unix", "ring"}));
+            ->check(CLI::IsMember({"tcp", "unix", "udp", "ring"}));
         one->add_option("--bytes", bytes)->required()->check(CLI::Range(8, 1 << 30));
         one->add_option("--count", count)->required()->check(CLI::Range(2, 1 << 30));
         one->add_option("--relay", relayed);
@@ -390,14 +452,18 @@ int main(int argc, char **argv) {
     round->add_option("--ends", ends)->check(CLI::Range(2, 1000));
     try {
         app.parse(argc, argv);
-        bool const ring = socket == "ring", tcp = socket == "tcp";
-        if (ring && relayed) throw CLI::ValidationError("--relay", "a ring has none");
-        if (ring && *round) throw CLI::ValidationError("--socket", "a round has sockets");
-        if (*round) rounds(tcp, bytes, warmUp, count, ends);
+        bool const ring = socket == "ring", udp = socket == "udp";
+        if ((ring || udp) && relayed) throw CLI::ValidationError("--relay", socket + " has none");
+        if ((ring || udp) && *round)
+            throw CLI::ValidationError("--socket", "a round has tcp or unix");
+        if (udp && std::max(bytes, batch) > kDatagramMax)
+            throw CLI::ValidationError("--bytes, --batch", "a datagram has at most 65507 bytes");
+        if (*round) rounds(socket, bytes, warmUp, count, ends);
         else if (*trip && ring) roundTripByRings(bytes, warmUp, count, each);
-        else if (*trip) roundTrip(tcp, bytes, warmUp, count, relayed, each);
+        else if (*trip) roundTrip(socket, bytes, warmUp, count, relayed, each);
         else if (ring) streamByRing(bytes, count, batch, stamped);
-        else stream(tcp, bytes, count, relayed, batch, stamped);
+        else if (udp) streamByDatagrams(bytes, count, batch, stamped);
+        else stream(socket, bytes, count, relayed, batch, stamped);
         int status = 0, failed = 0;
         while (wait(&status) > 0) failed |= status;
         return failed == 0 ? 0 : 1;

@@ -1,8 +1,10 @@
 #include "federate.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 namespace limits {
 
@@ -16,6 +18,31 @@ void tell(nlohmann::json const &said) {
 double seconds() {
     using namespace std::chrono;
     return duration<double>(steady_clock::now().time_since_epoch()).count();
+}
+
+double cpuSeconds() {
+    timespec now = {};
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+nlohmann::json summary(std::vector<float> &times) {
+    if (times.empty())
+        return nlohmann::json::object();
+    std::sort(times.begin(), times.end());
+    auto const at = [&](double share) {
+        // By nearest rank.
+        auto const rank = static_cast<std::size_t>(share * static_cast<double>(times.size()));
+        return times[std::min(rank, times.size() - 1)];
+    };
+    double sum = 0;
+    for (float time : times)
+        sum += time;
+    return {{"p50_us", at(0.5)},
+            {"p99_us", at(0.99)},
+            {"p999_us", at(0.999)},
+            {"mean_us", sum / static_cast<double>(times.size())},
+            {"longest_us", times.back()}};
 }
 
 namespace {
@@ -37,9 +64,9 @@ void Payload::make(AttributeHandle attribute, std::size_t size) {
     values_[attribute];
 }
 
-Federate::Federate(Options const &options)
+Federate::Federate(Options const &options, bool best)
     : rti(RTIambassadorFactory().createRTIambassador()), fom_(wide(options.fom)),
-      federation_(L"Limits") {}
+      federation_(L"Limits"), prefix_(best ? L"HLAobjectRoot.Best" : L"HLAobjectRoot.") {}
 
 Federate::~Federate() noexcept {
     try {
@@ -61,7 +88,9 @@ void Federate::join(std::wstring const &name) {
         } catch (FederationExecutionAlreadyExists const &) {
         }
         try {
+            double const start = seconds();
             rti->joinFederationExecution(name, L"limits", federation_);
+            joinSeconds = seconds() - start;
             break;
         } catch (FederationExecutionDoesNotExist const &) {
             if (attempt == 100)
@@ -70,13 +99,13 @@ void Federate::join(std::wstring const &name) {
     }
     joined_ = true;
     auto look = [&](Class &c, wchar_t const *className) {
-        c.handle = rti->getObjectClassHandle(className);
+        c.handle = rti->getObjectClassHandle(prefix_ + className);
         c.payload = rti->getAttributeHandle(c.handle, L"payload");
         c.attributes.clear();
         c.attributes.insert(c.payload);
     };
-    look(there, L"HLAobjectRoot.There");
-    look(back, L"HLAobjectRoot.Back");
+    look(there, L"There");
+    look(back, L"Back");
 }
 
 void Federate::leave() {

@@ -30,7 +30,9 @@ struct Options {
     std::uint64_t laps = 0, spreadMs = 0, seed = 0, pauseMs = 0, stay = 0;
     std::uint64_t me = 0, federates = 0, instances = 0, messages = 0, steps = 0, regulating = 0,
                   constrained = 0;
-    bool interaction = false, anew = false;
+    std::uint64_t rate = 0, ms = 0, classes = 0, burst = 0;
+    bool interaction = false, anew = false, best = false, random = false, clocked = false,
+         stamped = false, announced = false;
 };
 
 /// The run has failed: something was lost, doubled, out of order, or did not come in time.
@@ -40,6 +42,11 @@ struct Failure : std::runtime_error {
 
 /// Seconds of the clock that all processes of a host share.
 double seconds();
+/// Seconds of CPUs that this process has had.
+double cpuSeconds();
+
+/// What of a series of times is told: median, 99th and 99.9th percentile, mean and longest.
+nlohmann::json summary(std::vector<float> &times);
 
 std::string narrow(std::wstring const &text);
 
@@ -79,7 +86,8 @@ struct Class {
 /// A federate that is joined while it lives.
 class Federate : public rti1516e::NullFederateAmbassador {
 public:
-    explicit Federate(Options const &options);
+    /// With `best` its classes are those whose attributes are best effort.
+    explicit Federate(Options const &options, bool best = false);
     ~Federate() noexcept override;
 
     /// Joins, having created the federation execution if nobody had.
@@ -99,9 +107,11 @@ protected:
     std::unique_ptr<rti1516e::RTIambassador> rti;
     Class there, back;
     rti1516e::VariableLengthData const noTag;
+    /// What the service itself took when this federate joined last.
+    double joinSeconds = 0;
 
 private:
-    std::wstring const fom_, federation_;
+    std::wstring const fom_, federation_, prefix_;
     bool connected_ = false, joined_ = false;
 };
 
@@ -116,5 +126,10 @@ void receive(Options const &options);
 void late(Options const &options);
 void crowd(Options const &options);
 void advance(Options const &options);
+void produce(Options const &options);
+void consume(Options const &options);
+void bystand(Options const &options);
+void join(Options const &options);
+void calls(Options const &options);
 
 }

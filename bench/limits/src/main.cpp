@@ -34,6 +34,15 @@ void streams(CLI::App *role, limits::Options &given) {
     role->add_option("--anew", given.anew);
 }
 
+/// What flows: of how many instances, classes and attributes. A value holds a number and a time.
+void flows(CLI::App *role, limits::Options &given) {
+    needs(role, "--bytes", given.bytes, 2 * sizeof(std::uint64_t));
+    needs(role, "--instances", given.instances, 1);
+    role->add_option("--values", given.values)->check(CLI::Range(1, 32));
+    role->add_option("--classes", given.classes);
+    role->add_option("--best", given.best);
+}
+
 }
 
 int main(int argc, char **argv) {
@@ -50,8 +59,10 @@ int main(int argc, char **argv) {
     };
     CLI::App *one = role("pong", limits::pong);
     needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    one->add_option("--best", given.best);
     one = role("ping", limits::ping);
     needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    one->add_option("--best", given.best);
     needs(one, "--count", given.count, 1);
     needs(one, "--warm-up", given.warmUp);
     one = role("send", limits::send);
@@ -84,6 +95,30 @@ int main(int argc, char **argv) {
     needs(one, "--warm-up", given.warmUp);
     needs(one, "--regulating", given.regulating, 1);
     needs(one, "--constrained", given.constrained);
+    one = role("produce", limits::produce);
+    flows(one, given);
+    needs(one, "--receivers", given.receivers, 1);
+    // Whichever comes first; 0: without a limit.
+    needs(one, "--updates", given.updates);
+    needs(one, "--ms", given.ms);
+    one->add_option("--rate", given.rate);
+    one->add_option("--burst", given.burst);
+    one->add_option("--random", given.random);
+    one->add_option("--clocked", given.clocked);
+    one->add_option("--announced", given.announced);
+    one = role("consume", limits::consume);
+    flows(one, given);
+    needs(one, "--me", given.me);
+    one->add_option("--stamped", given.stamped);
+    one = role("bystand", limits::bystand);
+    needs(one, "--me", given.me);
+    needs(one, "--instances", given.instances);
+    one = role("join", limits::join);
+    needs(one, "--instances", given.instances);
+    needs(one, "--laps", given.laps, 1);
+    one = role("calls", limits::calls);
+    needs(one, "--bytes", given.bytes, sizeof(std::uint64_t));
+    needs(one, "--count", given.count, 1);
     try {
         app.parse(argc, argv);
         std::signal(SIGALRM, outOfTime);

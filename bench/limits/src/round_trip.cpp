@@ -7,11 +7,14 @@ using namespace rti1516e;
 
 namespace {
 
+double const kLostAfterS = 0.5;
+
 /// Either side: publishes one class, subscribes to the other.
 class Player : public Federate {
 public:
     Player(Options const &options, bool pings)
-        : Federate(options), pings_(pings), bytes_(options.bytes) {
+        : Federate(options, options.best), pings_(pings), best_(options.best),
+          bytes_(options.bytes) {
         join(pings ? L"ping" : L"pong");
         Class const &mine = pings ? there : back, &other = pings ? back : there;
         // Whoever discovers the other's instance has its subscription.
@@ -49,16 +52,19 @@ public:
     using NullFederateAmbassador::reflectAttributeValues;
     using NullFederateAmbassador::removeObjectInstance;
 
-    /// One round trip, in seconds.
+    /// One round trip, in seconds; of best effort less than 0 if it was lost.
     double trip(std::uint64_t number) {
         double const start = seconds();
         update(number);
-        await([&] { return heard_ == number || !partner_; });
+        // Whoever waits looks once a second.
+        await([&] {
+            return heard_ == number || !partner_ || (best_ && seconds() - start > kLostAfterS);
+        });
         if (!partner_)
             throw Failure("pong has left");
         if (!sizes_)
             throw Failure("a value came back with another size");
-        return at_ - start;
+        return heard_ == number ? at_ - start : -1;
     }
 
     void answer() {
@@ -70,7 +76,7 @@ private:
         rti->updateAttributeValues(instance_, payload_.numbered(number), noTag);
     }
 
-    bool const pings_;
+    bool const pings_, best_;
     std::size_t const bytes_;
     Payload payload_;
     ObjectInstanceHandle instance_;
@@ -84,15 +90,23 @@ private:
 void ping(Options const &options) {
     std::uint64_t const warmUp = options.warmUp, count = options.count;
     Player player(options, true);
+    std::uint64_t lost = 0;
     std::vector<double> trips;
     trips.reserve(count);
     for (std::uint64_t n = 1; n <= warmUp + count; ++n) {
         double const trip = player.trip(n);
-        if (n > warmUp)
+        if (trip < 0)
+            ++lost;
+        else if (n > warmUp)
             trips.push_back(trip * 1e6);
     }
     player.leave();
-    tell({{"us", trips}});
+    if (trips.empty())
+        throw Failure("nothing came back");
+    nlohmann::json said = {{"us", trips}};
+    if (options.best)
+        said["lost"] = lost;
+    tell(said);
 }
 
 void pong(Options const &options) {
