@@ -5,6 +5,8 @@
 # make test                  every test of the project but the long ones; CI=1 make test: these, too
 # make bench EARLIER=0d58f24  prints figures beside the raw limit of the same run, and an earlier commit
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
+# make bench-report           what hangs on what: every sweep as a chart, in one report (SCALE=0.2: a fifth of the time)
+# make bench-load | bench-stopped     176,000 updates/s for SECONDS=600; a receiver that is stopped among eight
 # make bench-fomcost          what an attribute costs, in the update call and on the wire
 # make instructions          counts what one update takes, holds it to its bounds (valgrind)
 # make conformance           runs the conformance suite, writes docs/conformance.md
@@ -209,6 +211,31 @@ earlier:
 	cmake -S bench/limits -B $(EARLIER_DIR)/limits -DRTI_ROOT=$(EARLIER_DIR)/stage > /dev/null
 	cmake --build $(EARLIER_DIR)/limits --parallel $(JOBS)
 
+# An idle machine, and best root: takes about 20 minutes.
+.PHONY: bench-report bench-load bench-stopped
+ROUNDS ?= 3
+SCALE ?= 1
+bench-report: setup-bench venv limits
+	$(VENV)/bin/starling-bench dataplane --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) --rounds $(ROUNDS) \
+	    --program $(abspath $(BUILD)/limits/limits-federate) \
+	    --out $(BUILD)/bench/report-$(shell date +%Y%m%d-%H%M%S) $(if $(ONLY),--only "$(ONLY)")
+
+# Both say whether they hold what is asked for.
+bench-load bench-stopped: bench-%: setup-bench venv limits
+	$(VENV)/bin/python bench/load.py $* --rti-root $(abspath $(BUILD)/stage) \
+	    --program $(abspath $(BUILD)/limits/limits-federate) $(if $(filter-out file,$(origin SECONDS)),--seconds $(SECONDS))
+
+# What one update takes, counted, against its bounds; needs valgrind.
+.PHONY: instructions
+instructions: limits
+	cargo build --release --locked -p starling-ring --example bundles --target-dir $(BUILD)/cpp/cargo
+	cargo build --release --locked -p starling-core --example mom_cost --target-dir $(BUILD)/cpp/cargo
+	$(or $(PYTHON),python3) bench/instructions.py --rti-root $(abspath $(BUILD)/stage) \
+	    --ring $(abspath $(BUILD)/cpp/cargo/release/examples/bundles) \
+	    --mom $(abspath $(BUILD)/cpp/cargo/release/examples/mom_cost) \
+	    --programs $(abspath $(BUILD)/limits) --fom bench/foms/limits.xml
+
+.PHONY: bench-time
 bench-time: setup-bench venv limits
 	$(VENV)/bin/starling-bench limits --time --rti-root $(abspath $(BUILD)/stage) \
 	    --programs $(abspath $(BUILD)/limits) --out $(BUILD)/bench/time-$(shell date +%Y%m%d-%H%M%S)
@@ -285,7 +312,6 @@ campaign-ec1: setup-bench venv ec1
 # longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an
 # RTI with itself. What they show is committed by `make keep-rtibm RUN=build/bench/campaign-...`.
 .PHONY: campaign-rtibm rtibm-figures keep-rtibm
-SCALE ?= 1
 COMPARISONS ?= 40
 FIGURES := $(BUILD)/bench/rtibm-figures.txt
 campaign-rtibm: AT_MOST ?= 45m

@@ -1,10 +1,12 @@
 """Figures of values along an axis that a study chooses itself, numbers or names."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.ticker import NullLocator
 
+from . import report
 from .estimates import Estimate, Fit
 from .report import PLAIN, Page, legend, plots, style, text_table
 
@@ -15,8 +17,11 @@ Point = tuple[object, float, float | None, float | None]
 def lines(
     page: Page, title: str, axis: str, unit: str, drawn: dict[str, list[Point]],
     broken: Sequence[str] = (), caption: str = "", from_zero: bool = True,
+    hollow: Mapping[str, Collection] = {}, along: str = "linear", steep: bool = False,
 ) -> str:  # fmt: skip
-    """A line for each name; those that are named in `broken` are not ours."""
+    """A line for each name; those that are named in `broken` are not ours. Points of a line at the
+    places that `hollow` names say little. `along` is how the axis is divided; `steep`: values go
+    over several powers of ten."""
     figure, axes = plt.subplots()
     places = list(dict.fromkeys(p[0] for points in drawn.values() for p in points))
     named = any(isinstance(place, str) for place in places)
@@ -29,13 +34,44 @@ def lines(
         look = style(index) | ({"linestyle": ":"} if name in broken else {})
         bars = axes.errorbar(x, y, yerr=error, ms=5, capsize=3, label=name, **look)
         bars[0].set_gid(f"line-{index}")
+        little = [at for at, p in zip(x, points, strict=True) if p[0] in hollow.get(name, ())]
+        marked = [(at, v) for at, v in zip(x, y, strict=True) if at in little]
+        report.hollow(axes, marked, index, f"hollow-line-{index}")
     axes.set(title=title, xlabel=axis, ylabel=unit)
+    if along != "linear" and not named:
+        axes.set_xscale(along)
+        axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticks(range(len(places)) if named else sorted(places))
     if named:
         axes.set_xticklabels(places)
+    else:
+        axes.xaxis.set_major_formatter(PLAIN)
+    if steep and min((p[1] for points in drawn.values() for p in points), default=0) > 0:
+        axes.set_yscale("log")
+        from_zero = False
     axes.yaxis.set_major_formatter(PLAIN)
     if from_zero:
         axes.set_ylim(bottom=0)
+    legend(axes, len(drawn))
+    return page.figure(figure, caption or title)
+
+
+def bars(
+    page: Page, title: str, unit: str, drawn: dict[str, list[Point]], caption: str = ""
+) -> str:
+    """A bar at each place, which are names, for each of the lines."""
+    places = list(dict.fromkeys(p[0] for points in drawn.values() for p in points))
+    figure, axes = plt.subplots(figsize=(6.4, 1.5 + 0.22 * len(places)))
+    high = 0.8 / max(len(drawn), 1)
+    for index, (name, points) in enumerate(drawn.items()):
+        at = [places.index(p[0]) + (index - (len(drawn) - 1) / 2) * high for p in points]
+        made = axes.barh(at, [p[1] for p in points], high, label=name, color=style(index)["color"])
+        made[0].set_gid(f"line-{index}")
+    axes.set(title=title, xlabel=unit, xscale="log")
+    axes.set_yticks(range(len(places)), places, fontsize=7)
+    axes.invert_yaxis()
+    axes.xaxis.set_major_formatter(PLAIN)
+    axes.grid(axis="y", visible=False)
     legend(axes, len(drawn))
     return page.figure(figure, caption or title)
 

@@ -222,10 +222,7 @@ async def _build(
         for command in _interface(number, numbers, host.mtu):
             await _tool("ip", "-n", space, *command)
         if host.rate_mbit:
-            await _tool(
-                "tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf",
-                "rate", f"{host.rate_mbit:g}mbit", "burst", "64kb", "latency", "400ms",
-            )  # fmt: skip
+            await hold(space, host.rate_mbit)
         if host.capture:
             await _capture(host, launcher, program, log.parent, SPACES / space)
     addresses = [_address(number) for number in numbers]
@@ -239,6 +236,14 @@ async def _build(
         host.name: Place(SPACES / space, address)
         for host, space, address in zip(hosts, spaces[1:], addresses, strict=True)
     }
+
+
+async def hold(space: str, rate_mbit: float, burst: str = "64kb") -> None:
+    """Holds what leaves a host to a rate; so much goes at once after a pause."""
+    await _tool(
+        "tc", "-n", space, "qdisc", "add", "dev", "eth0", "root", "tbf",
+        "rate", f"{rate_mbit:g}mbit", "burst", burst, "latency", "400ms",
+    )  # fmt: skip
 
 
 def _address(number: int) -> str:

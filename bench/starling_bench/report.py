@@ -89,13 +89,14 @@ def write(store: Store, title: str, body: list[str]) -> None:
     run = store.run
     every = [
         f"<h1>{escape(title)}</h1>",
-        f"<p>{escape(run['tsf'])}, {escape(run['started'])}, "
-        f"{escape(', '.join(versions(store)))}</p>",
+        f"<p>{escape(', '.join(filter(None, [run.get('tsf'), run['started'], *versions(store)])))}"
+        "</p>",
         *body,
         "<h2>Machine</h2>", pairs_table(run["machine"] | _clock(store) | _manager(store)),
         *_libraries(store), *_hosts(store),
-        "<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>",
     ]  # fmt: skip
+    if "tsf_text" in run:
+        every += ["<h2>Test sequence file</h2>", f"<pre>{escape(run['tsf_text'])}</pre>"]
     text, sheet = svg.compact("".join(every))
     store.write(
         "report.html",
@@ -442,11 +443,11 @@ def legend(axes: plt.Axes, lines: int) -> None:
 _HOLLOW = " Hollow: too short to tell."
 
 
-def hollow(axes: plt.Axes, points: list[tuple], index: int) -> None:
+def hollow(axes: plt.Axes, points: list[tuple], index: int, gid: str | None = None) -> None:
     """Points of a line that say little."""
     if points:
         at = zip(*points, strict=True)
-        axes.plot(*at, ls="", ms=5, mfc="white", zorder=3, **style(index))
+        axes.plot(*at, ls="", ms=5, mfc="white", zorder=3, gid=gid, **style(index))
 
 
 def curve_figure(page: Page, curve: Curve, title: str, unit: str, low_mean_high) -> str:

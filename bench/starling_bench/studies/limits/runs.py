@@ -66,11 +66,8 @@ async def serving(root: Path, programs: Path, logs: Path, run: Run) -> AsyncIter
     # Which way data takes is the federates' choice.
     ways = {"STARLING_TRANSPORT_SHARED_MEMORY": "auto", "STARLING_TRANSPORT_PATH": "direct"}
     async with Group("starling", env | ways, logs) as group:
-        server = await group.start("rtiexec", prepared.server, run_dir=env[keep[0]])
-        ready = (await server.process.stdout.readline()).decode().split()
-        if ready[:1] != ["ready"]:
-            raise BenchError("STL-LIM-001", f"rtiexec did not start: {server.last_words()[0]}")
-        tcp = next(at for at in ready[1:] if not at.startswith("unix:"))
+        server, ready = await group.serve("rtiexec", prepared.server, run_dir=env[keep[0]])
+        tcp = next(at for at in ready if not at.startswith("unix:"))
         yield Bench(programs.resolve(), logs, server, tcp, env, programs.parent.name)
         if server.returncode is not None:
             raise BenchError("STL-LIM-002", f"rtiexec has ended: {server.last_words()[0]}")
