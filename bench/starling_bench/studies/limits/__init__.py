@@ -94,10 +94,9 @@ async def _all(
     logs = store.directory / "logs"
     async with contextlib.AsyncExitStack() as stack:
         bench = await stack.enter_async_context(runs.serving(*own, logs, me))
-        before = None
-        if earlier:
-            of = runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
-            before = await stack.enter_async_context(of)
+        before = earlier and await stack.enter_async_context(
+            runs.serving(earlier / "stage", earlier / "limits", logs / "earlier", me)
+        )
         many = (run["trips"], run["updates"])
         every = time_figures(bench, *many) if time else figures(bench, before, *many)
         measured = [f for f in every if only in f.name]

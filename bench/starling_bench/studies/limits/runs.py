@@ -31,8 +31,7 @@ class Bench:
     server: Running
     tcp: str
     _env: dict[str, str]
-    #: Of which Starling.
-    name: str
+    name: str  # of which Starling
 
     def group(self, socket: str = "unix") -> Group:
         """Processes whose links are of this kind: "unix", "tcp", or "memory" or "direct": data goes
