@@ -22,6 +22,16 @@ pub fn check(bytes: &[u8]) {
             ..at
         };
         assert!(incoming.next_kept(end).is_none_or(|kept| kept == frames));
+        // Of a peer, before its turn, in whichever that it names, and copied.
+        let (mut group, turn) = (GroupIn::new(head.secret), u64::from(bytes[bytes.len() - 1]));
+        assert!(group.take(bytes).0.is_empty(), "it is not for this end yet");
+        group.begin_turn(turn, 0, true);
+        let now = group.take(bytes).0.to_vec();
+        group.take(bytes);
+        group.begin_turn(u64::MAX, u64::MAX, true);
+        assert!(now.is_empty() || now == frames);
+        assert!(group.next_kept().is_none_or(|kept| kept == frames));
+        group.lost();
     }
 }
 

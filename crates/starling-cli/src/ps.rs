@@ -5,12 +5,13 @@ use crate::{UNREACHABLE, fail, print, print_json, query};
 use clap::Args;
 use serde_json::{Value, json};
 use starling::Reply;
-use starling_core::Counters;
 use starling_core::message::{
     BestEffort, FederateStatus, FederationStatus, FromExecutive, Path, PeerInfo, ToExecutive,
     UnderWay,
 };
+use starling_core::{Counters, FederateHandle};
 use starling_net::printable;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -124,23 +125,29 @@ fn text(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> String {
                 );
             }
             for Path { by, to } in &of.paths {
-                let to: Vec<_> = to
-                    .iter()
-                    .map(|f| {
-                        names
-                            .get(f)
-                            .map_or_else(|| f.to_string(), ToString::to_string)
-                    })
-                    .collect();
-                let to = match &to[..] {
-                    [] => "all others".to_owned(),
-                    to => to.join(", "),
-                };
+                let to = named(to, &names);
                 let _ = writeln!(out, "  data of {name} to {to}: by {}", printable(by));
+            }
+            let apart = |path: &&Path| !path.by.ends_with("as reliable data");
+            for Path { by, to } in of.best_effort_paths.iter().filter(apart) {
+                let (to, by) = (named(to, &names), printable(by));
+                let _ = writeln!(out, "  best-effort data of {name} to {to}: by {by}");
             }
         }
     }
     out
+}
+
+/// Those that data goes to.
+fn named<'a>(to: &[FederateHandle], names: &BTreeMap<FederateHandle, Cow<'a, str>>) -> String {
+    if to.is_empty() {
+        return "all others".to_owned();
+    }
+    let name = |f: &FederateHandle| {
+        let name = names.get(f);
+        name.map_or_else(|| f.to_string(), ToString::to_string)
+    };
+    to.iter().map(name).collect::<Vec<_>>().join(", ")
 }
 
 /// A line for each save, restore and synchronization point that has not ended.
@@ -192,14 +199,12 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
                 "by": of.best_effort.by,
                 "lost": of.best_effort.lost,
                 "dropped": of.best_effort.dropped,
+                "paths": paths(&of.best_effort_paths, &others),
             },
             "calls": of.doing.calls,
             "last_service": of.doing.service,
             "in_callback": of.doing.callback,
-            "paths": of.paths.iter().map(|path| json!({
-                "by": path.by,
-                "to": if path.to.is_empty() { others() } else { path.to.clone() }.iter().map(|f| f.0).collect::<Vec<_>>(),
-            })).collect::<Vec<_>>(),
+            "paths": paths(&of.paths, &others),
             "time": {
                 "logical_time": of.time.time.to_string(),
                 "galt": of.time.galt.map(|t| t.to_string()),
@@ -245,6 +250,18 @@ fn as_json(place: &str, rtiexec: &PeerInfo, list: &[FederationStatus]) -> Value 
         },
         "federations": list.iter().map(federation).collect::<Vec<_>>(),
     })
+}
+
+fn paths(of: &[Path], others: &dyn Fn() -> Vec<FederateHandle>) -> Value {
+    let one = |path: &Path| {
+        let to = match path.to[..] {
+            [] => others(),
+            _ => path.to.clone(),
+        };
+        let to: Vec<_> = to.iter().map(|f| f.0).collect();
+        json!({ "by": path.by, "to": to })
+    };
+    of.iter().map(one).collect()
 }
 
 fn counters(of: &Counters) -> Value {

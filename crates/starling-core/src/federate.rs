@@ -20,6 +20,7 @@ use crate::delivery::{Delivery, Queued};
 use crate::exception::throw;
 use crate::federation::members::Membership;
 use crate::federation::modules;
+use crate::grouping::{Grouped, Grouping, SentClass, group_of};
 use crate::log::federate::{DataPath, Now, Ordered, Output, Place, Replica};
 use crate::message::{
     Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, Snapshot,
@@ -47,6 +48,8 @@ pub struct DataOut<'a> {
     pub to: &'a [FederateHandle],
     /// How it travels.
     pub path: DataPath,
+    /// Of best-effort data: which of the classes that [`Grouped`] names it is of, from 1; 0: none.
+    pub group: u32,
     /// The frame.
     pub data: &'a DataSent<'a>,
 }
@@ -96,6 +99,8 @@ pub struct Federate {
     pub(crate) mom: FederateMom,
     /// None: not counted.
     pub(crate) traffic: Option<Box<Traffic>>,
+    /// By which classes best-effort data is sent apart, if by any.
+    pub(crate) grouping: Option<Box<Grouping>>,
     pub(crate) services: Services,
     /// For whoever runs the federate.
     note: Option<String>,
@@ -143,6 +148,7 @@ impl Federate {
             counters: Counters::default(),
             mom,
             traffic: None,
+            grouping: None,
             services: snapshot.services,
             note: (snapshot.handle == FIRST)
                 .then(|| doubtful(&doubts))
@@ -296,6 +302,24 @@ impl Federate {
         self.delivery.set_conflation(conflation);
     }
 
+    /// Sets by which classes best-effort data is sent apart; before this is called, by none.
+    pub fn set_grouped(&mut self, grouped: Grouped) {
+        self.grouping = (!grouped.is_empty()).then(|| Box::new(Grouping::new(grouped)));
+    }
+
+    /// Leaves a note of classes by which data is to be sent apart and that the FDD does not have, as
+    /// [`Self::doubt_conflated`] does.
+    pub(crate) fn doubt_grouped(&mut self, grouped: &Grouped) {
+        let unknown: Vec<_> = grouped.unknown(&self.model).collect();
+        if !unknown.is_empty() {
+            self.add_note(&format!(
+                "{} names classes that the FDD does not have: {}",
+                grouped.setting,
+                unknown.join(", ")
+            ));
+        }
+    }
+
     /// Leaves a note of classes that are to be conflated and that the FDD does not have: a federate that joins later may
     /// yet bring them.
     pub(crate) fn doubt_conflated(&mut self, conflated: &Conflated) {
@@ -303,12 +327,15 @@ impl Federate {
         if unknown.is_empty() {
             return;
         }
-        let more = format!(
+        self.add_note(&format!(
             "conflate.best_effort or conflate.reliable names object classes that the FDD does not have: {}",
             unknown.join(", ")
-        );
+        ));
+    }
+
+    fn add_note(&mut self, more: &str) {
         let before = self.note.take().map(|note| note + "; ");
-        self.set_note(before.unwrap_or_default() + &more);
+        self.set_note(before.unwrap_or_default() + more);
     }
 
     /// What became of data so far, and what waits.
@@ -498,6 +525,9 @@ impl Federate {
         modules::extend(&mut self.model, sources)
             .map_err(|e| ProtocolError(format!("the executive's FDD can't be merged here: {e}")))?;
         self.declarations.model_changed();
+        if let Some(grouping) = &mut self.grouping {
+            grouping.look_again();
+        }
         self.mom.model_changed(&self.model);
         Ok(())
     }
@@ -530,16 +560,18 @@ impl Federate {
     /// As [`hand_out`].
     pub(crate) fn send_data(
         &mut self,
-        to: &[FederateHandle],
+        (to, class): (&[FederateHandle], Option<SentClass>),
         body: DataBody<'_, ValuesOut<'_>>,
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> bool {
         let anyway = self.delays_subscription_evaluation();
+        let of = class.zip(body.payload().map(|payload| payload.transportation));
+        let group = of.map_or(0, |of| group_of(&mut self.grouping, &self.model, of));
         hand_out(
             (&mut self.log, &mut self.counters),
             (to, anyway),
             body,
-            send,
+            &mut |frame: DataOut<'_>| send(DataOut { group, ..frame }),
         )
     }
 
@@ -600,6 +632,7 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
     send.put(DataOut {
         to,
         path,
+        group: 0,
         data: &data,
     });
     true
@@ -618,6 +651,7 @@ fn send_apart(
         send(DataOut {
             to: split.direct(),
             path: DataPath::Direct,
+            group: 0,
             data: &data,
         });
     }
@@ -641,6 +675,7 @@ fn send_apart(
     send(DataOut {
         to: split.forwarded(),
         path: DataPath::Executive,
+        group: 0,
         data: &data,
     });
 }

@@ -24,6 +24,7 @@ mod executive;
 mod federate;
 mod federation;
 mod generated;
+mod grouping;
 mod handles;
 mod held;
 mod kept;
@@ -56,6 +57,7 @@ pub use federation::{
 };
 pub use generated::exception_kind::ExceptionKind;
 pub use generated::service::Service;
+pub use grouping::Grouped;
 pub use handles::{
     FederateHandle, MessageRetractionHandle, ObjectInstanceHandle, Owner, PeerId, RegionHandle,
 };

@@ -62,6 +62,25 @@ impl Datagrams {
         Self::of(socket)
     }
 
+    /// A socket for datagrams from wherever they come, at this address of this host and any free port.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn at(address: IpAddr) -> io::Result<Self> {
+        Self::of(UdpSocket::bind((address, 0))?)
+    }
+
+    /// A socket that sends to addresses like this one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn to_any(like: SocketAddr) -> io::Result<Self> {
+        Self::at(match like {
+            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+        })
+    }
+
     /// A socket that sends to groups, by the interface that has this address, to the hosts of its network.
     ///
     /// # Errors

@@ -1,9 +1,10 @@
 //! The one table of settings. Everything else about them (files, designators, environment
 //! variables, `docs/settings.md`, `starling config`) is made from it.
 
-use crate::Endpoint;
 use crate::value::{Key, Kind, Setting};
+use crate::{ClassGroup, Endpoint};
 use std::marker::PhantomData;
+use std::net::SocketAddrV4;
 
 macro_rules! settings {
     ($($name:ident: $type:ty = $key:literal, $kind:expr, $unit:literal, $default:literal, $doc:literal;)*) => {
@@ -62,13 +63,15 @@ settings! {
     TRANSPORT_RING_BYTES: u64 = "transport.ring_bytes", Kind::Integer(1 << 16, 1 << 24), "bytes", "1048576",
         "How much of what a federate sends waits in its shared memory until all receivers have read it, rounded up to a power of two. What a receiver that leaves it full for 50 ms has not read waits beside it, up to limits.send_queue_bytes; beyond that it gets its data by way of rtiexec for a while. Also how much of what a federate sends on a TCP link (transport.path) is kept until its reader has confirmed it; one that confirms nothing for 500 ms meanwhile gets its data by way of rtiexec. All links together keep at most 8 times that, or 128 KiB each.";
     TRANSPORT_BEST_EFFORT: String = "transport.best_effort", Kind::Choice(&["auto", "multicast", "datagrams", "stream"]), "", "auto",
-        "How data declared best effort travels between a federate and rtiexec. datagrams: by UDP, beside the port of the TCP listener, where that is open; it may be lost then, which is counted. stream: as reliable data does. auto: by datagrams if rtiexec is on another host. multicast: as datagrams, and to federates that this one has a TCP link to (transport.path) by one datagram for all who hear it; those who don't get it on their links. What takes shared memory does not come here. For rtiexec: whether it offers datagrams at all.";
+        "How data declared best effort travels between a federate and rtiexec, and to federates that this one has a TCP link to (transport.path). datagrams: by UDP, with rtiexec beside the port of the TCP listener, where that is open; it may be lost then, which is counted. Who hears none gets its data on the stream or link. stream: as reliable data does. auto: by datagrams to and from other hosts. multicast: as datagrams, but to federates with a link by one datagram for all who hear it (multicast.group). starling ps shows the way to each, and why. What takes shared memory does not come here. A federate with stream gets no datagrams either. For rtiexec: whether it offers datagrams at all.";
     CONFLATE_BEST_EFFORT: String = "conflate.best_effort", Kind::Text, "", "",
         "Object classes, with their subclasses, whose best-effort updates are conflated while they wait for this federate: of those of the same attributes of an object instance only the newest is reflected, where the oldest waited (docs/decisions/conflation.md), the others are counted as conflated. Fully qualified names, separated by spaces; HLAobjectRoot: all. Nothing: every update is reflected.";
     CONFLATE_RELIABLE: String = "conflate.reliable", Kind::Text, "", "",
         "The same for updates that come reliably.";
-    MULTICAST_GROUP: Option<Endpoint> = "multicast.group", Kind::Address, "", "",
-        "Where datagrams for several federates go with transport.best_effort = multicast: IPv4 address and UDP port of a group. Nothing: one of 239.192.0.0/14 that follows from the federation execution's name, port 15161.";
+    MULTICAST_GROUP: Option<SocketAddrV4> = "multicast.group", Kind::Group, "", "",
+        "Where datagrams for several federates go with transport.best_effort = multicast: IPv4 address and UDP port of a group (15161 if none is given), for all classes that multicast.classes has no other group for. Nothing: one of 239.192.0.0/14 that follows from the federation execution's name, port 15161.";
+    MULTICAST_CLASSES: Vec<ClassGroup> = "multicast.classes", Kind::Groups, "", "",
+        "Groups for single classes with transport.best_effort = multicast, as HLAobjectRoot.Aircraft=239.192.7.1 HLAinteractionRoot.Fire=239.192.7.2:15170 (port 15161 if none is given): fully qualified names of object and interaction classes; a subclass has the group of its nearest superclass that has one. For what this federate sends. Who subscribes to it joins the group then, and the network and the system keep from others what they don't subscribe to (docs/decisions/multicast.md). At most 64 different groups.";
     FAULT_HEARTBEAT_S: f64 = "fault.heartbeat_s", Kind::Number(0.05, DAY_S), "s", "2",
         "A link on which nothing else was sent for this long carries a heartbeat.";
     FAULT_TIMEOUT_S: f64 = "fault.timeout_s", Kind::Number(0.1, DAY_S), "s", "15",

@@ -1,8 +1,10 @@
 //! Kinds of settings and their values.
 
 use crate::Endpoint;
+use crate::groups::{self, ClassGroup};
 use std::fmt;
 use std::marker::PhantomData;
+use std::net::SocketAddrV4;
 
 /// What values a setting takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -21,6 +23,10 @@ pub enum Kind {
     Address,
     /// Addresses, separated by spaces.
     Addresses,
+    /// A multicast group, or nothing.
+    Group,
+    /// Classes with the multicast group of each, separated by spaces.
+    Groups,
 }
 
 impl Kind {
@@ -53,6 +59,13 @@ impl Kind {
                 .map(Endpoint::parse)
                 .collect::<Result<_, _>>()
                 .map(Value::Addresses),
+            Self::Group if text.is_empty() => Ok(Value::Groups(Vec::new())),
+            Self::Group => {
+                let group = groups::parse(text)?;
+                let class = String::new();
+                Ok(Value::Groups(vec![ClassGroup { class, group }]))
+            }
+            Self::Groups => groups::parse_all(text).map(Value::Groups),
         }
     }
 }
@@ -68,6 +81,11 @@ impl fmt::Display for Kind {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Address => write!(f, "host:port or unix:/path, or nothing"),
             Self::Addresses => write!(f, "host:port or unix:/path, several separated by spaces"),
+            Self::Group => write!(f, "an IPv4 multicast address:port, or nothing"),
+            Self::Groups => write!(
+                f,
+                "class=group, several separated by spaces, each group an IPv4 multicast address:port"
+            ),
         }
     }
 }
@@ -85,6 +103,8 @@ pub enum Value {
     Number(f64),
     /// Addresses; of a single address none or one.
     Addresses(Vec<Endpoint>),
+    /// Multicast groups; of a single group none or one, without a class.
+    Groups(Vec<ClassGroup>),
 }
 
 impl fmt::Display for Value {
@@ -96,6 +116,10 @@ impl fmt::Display for Value {
             Self::Number(n) => write!(f, "{n}"),
             Self::Addresses(list) => {
                 let list: Vec<_> = list.iter().map(Endpoint::to_string).collect();
+                f.write_str(&list.join(" "))
+            }
+            Self::Groups(list) => {
+                let list: Vec<_> = list.iter().map(ClassGroup::to_string).collect();
                 f.write_str(&list.join(" "))
             }
         }
@@ -165,6 +189,16 @@ from_value!(bool, Switch);
 from_value!(u64, Integer);
 from_value!(f64, Number);
 from_value!(Vec<Endpoint>, Addresses);
+from_value!(Vec<ClassGroup>, Groups);
+
+impl FromValue for Option<SocketAddrV4> {
+    fn from_value(value: &Value) -> Option<Self> {
+        match value {
+            Value::Groups(list) => Some(list.first().map(|first| first.group)),
+            _ => None,
+        }
+    }
+}
 
 impl FromValue for Option<Endpoint> {
     fn from_value(value: &Value) -> Option<Self> {

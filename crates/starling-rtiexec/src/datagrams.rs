@@ -27,6 +27,10 @@ use std::os::fd::AsRawFd;
 use std::time::Instant;
 use tracing::{info, warn};
 
+/// As ways to and from rtiexec are called.
+pub(crate) const BY_STREAM: &str = "its stream";
+pub(crate) const BY_DATAGRAMS: &str = "datagrams";
+
 /// Where events of these sockets come.
 pub(crate) const DATAGRAMS: Token = Token(usize::MAX - 2);
 
@@ -236,7 +240,7 @@ impl Server {
         session.heard = now;
         session.hears = head.hears;
         if !std::mem::replace(&mut session.open, head.hears) && head.hears {
-            connection.best_effort.by = "datagrams".into();
+            connection.best_effort.by = BY_DATAGRAMS.into();
         }
         if head.asks {
             self.send_datagram(n);
@@ -415,7 +419,7 @@ impl Server {
         };
         let mut told = connection.best_effort.clone();
         if told.by.is_empty() {
-            told.by = "its stream".into();
+            told.by = BY_STREAM.into();
         }
         if let Some(session) = &connection.session {
             told.lost += session.incoming.lost();

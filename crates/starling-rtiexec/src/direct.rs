@@ -82,6 +82,8 @@ enum Host {
 /// Two members that have, or had, a link: the one with the lower mark first.
 struct Pair {
     ends: [End; 2],
+    /// By which ways best-effort data of each goes to the other, if there was any.
+    best_effort: [String; 2],
     /// Which of them connects.
     dials: usize,
     /// One has asked for another link.
@@ -113,6 +115,7 @@ impl Server {
         let why_bytes = match &request {
             LinkRequest::Endpoint { why, address, .. } => why.len().max(address.len()),
             LinkRequest::Over { why, .. } => why.len(),
+            LinkRequest::BestEffort { by, .. } => by.len(),
             _ => 0,
         };
         if why_bytes > NAME_BYTES_MAX {
@@ -163,6 +166,11 @@ impl Server {
                 }
             }
             LinkRequest::Over { to, why } => self.link_is_over(n, to, why),
+            LinkRequest::BestEffort { to, by } => {
+                if let Some((pair, end)) = self.pair_of(n, to) {
+                    pair.best_effort[end] = by;
+                }
+            }
             LinkRequest::Again { to } => {
                 if let Some((pair, _)) = self.pair_of(n, to) {
                     pair.asked = true;
@@ -267,6 +275,7 @@ impl Server {
             let ends = Default::default();
             let new = Pair {
                 ends,
+                best_effort: Default::default(),
                 dials,
                 asked: false,
                 logged: String::new(),
@@ -432,7 +441,7 @@ impl Server {
         };
         let over = pair.ends.iter().all(|end| matches!(end, End::Over(_)));
         if over && std::mem::take(&mut pair.asked) {
-            pair.ends = Default::default();
+            (pair.ends, pair.best_effort) = Default::default();
             self.introduce_pair(marks);
         }
     }
@@ -492,6 +501,16 @@ impl Server {
             }
             None => Err("the link is not set up yet".into()),
         }
+    }
+}
+
+impl Server {
+    /// By which ways best-effort data of the one goes to the other on their link, if it has said so.
+    pub(crate) fn best_effort_on_link(&self, from: &Connection, to: &Connection) -> Option<&str> {
+        let (one, two) = (from.direct?, to.direct?);
+        let pair = self.directs.pairs.get(&(one.min(two), one.max(two)))?;
+        let by = pair.best_effort[usize::from(one > two)].as_str();
+        (!by.is_empty()).then_some(by)
     }
 }
 

@@ -10,6 +10,7 @@
 //! reaches only whom it was meant for.
 
 use crate::connection::Connection;
+use crate::datagrams::{BY_DATAGRAMS, BY_STREAM};
 use crate::direct::DIRECT;
 use crate::server::{Ending, Server};
 use crate::sites::FORWARDER;
@@ -115,7 +116,8 @@ impl Server {
             | LinkRequest::Endpoint { .. }
             | LinkRequest::Rest { .. }
             | LinkRequest::Over { .. }
-            | LinkRequest::Again { .. } => self.direct_request(n, request, now)?,
+            | LinkRequest::Again { .. }
+            | LinkRequest::BestEffort { .. } => self.direct_request(n, request, now)?,
             LinkRequest::Path { to, shared, why } => {
                 if why.len() > NAME_BYTES_MAX {
                     let why = "malformed message: a reason of too many bytes for its path";
@@ -266,6 +268,7 @@ impl Server {
                 }
                 let own = own.map(|(_, connection)| *connection);
                 let mut paths = BTreeMap::<String, Vec<FederateHandle>>::new();
+                let mut best_effort = BTreeMap::<String, Vec<FederateHandle>>::new();
                 let has_some = |c: &Connection| {
                     self.shares(c).is_some() || c.direct.is_some() || self.is_at_a_site(c)
                 };
@@ -273,15 +276,22 @@ impl Server {
                     for (other, (_, connection)) in &here {
                         if *other != federate.federate.handle {
                             let by = self.path(own, Some(connection));
+                            let lossy = self.best_effort_path(&by, own, Some(connection));
+                            best_effort.entry(lossy).or_default().push(*other);
                             paths.entry(by).or_default().push(*other);
                         }
                     }
                 } else if here.len() > 1 {
                     // Most may be so: said once, not for each pair.
-                    paths.insert(self.path(own, None), Vec::new());
+                    let by = self.path(own, None);
+                    best_effort.insert(self.best_effort_path(&by, own, None), Vec::new());
+                    paths.insert(by, Vec::new());
                 }
-                let paths = paths.into_iter().map(|(by, to)| Path { by, to });
-                federate.paths = paths.collect();
+                let all = |paths: BTreeMap<_, _>| {
+                    let paths = paths.into_iter();
+                    paths.map(|(by, to)| Path { by, to }).collect()
+                };
+                (federate.paths, federate.best_effort_paths) = (all(paths), all(best_effort));
             }
         }
     }
@@ -342,6 +352,42 @@ impl Server {
                 format!("rtiexec ({why})")
             }
             Err(_) => format!("rtiexec ({near})"),
+        }
+    }
+
+    /// How best-effort data of the one gets to the other, or to all others, where reliable data gets there `by` this.
+    fn best_effort_path(
+        &self,
+        by: &str,
+        from: Option<&Connection>,
+        to: Option<&Connection>,
+    ) -> String {
+        if let (Some(from), Some(to)) = (from, to)
+            && by == DIRECT
+        {
+            let said = self.best_effort_on_link(from, to);
+            return said.unwrap_or("not known before there is some").to_owned();
+        }
+        // Between it and rtiexec, and between rtiexec and the other.
+        fn leg(of: &Connection) -> &str {
+            match of.best_effort.by.as_str() {
+                "" => BY_STREAM,
+                by => by,
+            }
+        }
+        let (first, second) = (from.map_or(BY_STREAM, leg), to.map(leg));
+        match by.strip_prefix("rtiexec") {
+            Some(why) if first == BY_DATAGRAMS && second.is_none_or(|by| by == BY_DATAGRAMS) => {
+                format!("rtiexec by datagrams{why}")
+            }
+            Some(why) if first != BY_STREAM || second.is_some_and(|by| by != BY_STREAM) => {
+                let second = second.map(|by| format!(", from there by {by}"));
+                format!(
+                    "rtiexec, to there by {first}{}{why}",
+                    second.unwrap_or_default()
+                )
+            }
+            _ => format!("{by}, as reliable data"),
         }
     }
 

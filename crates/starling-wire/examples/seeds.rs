@@ -57,6 +57,8 @@ fn main() -> Result<(), String> {
                 .map_err(|e| e.to_string())?;
             Ok::<_, String>(tree.current())
         };
+        let one = any(datagram())?;
+        write(&format!("{directory}/wire_frame/datagram-{number}"), &one)?;
         let state = any(any_of::<SavedFederation>().prop_map(save).boxed())?;
         write(&format!("{directory}/save/state-{number}"), &state)?;
         let said = any(any_of::<Description>().prop_map(description).boxed())?;
@@ -154,6 +156,20 @@ fn on_link(said: OnLink) -> Vec<u8> {
 }
 
 /// Updates and interactions with all that they may have, and fences.
+/// A head, and whole frames; some are no best-effort data.
+fn datagram() -> BoxedStrategy<Vec<u8>> {
+    let head = (0..4u8, any::<[u8; 16]>(), 0..3u64, 0..3u64);
+    let whole = |((flags, secret, before, behind), frames): (_, Vec<Vec<u8>>)| {
+        let mut out = vec![1, flags];
+        out.extend::<[u8; 16]>(secret);
+        out.extend(u64::to_le_bytes(before));
+        out.extend(u64::to_le_bytes(behind));
+        out.extend(frames.concat());
+        out
+    };
+    (head, vec(data(), 0..4)).prop_map(whole).boxed()
+}
+
 fn data() -> BoxedStrategy<Vec<u8>> {
     let values = vec((0..200u32, vec(any::<u8>(), 0..20)), 0..4);
     let payload = (

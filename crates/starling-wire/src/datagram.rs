@@ -31,7 +31,7 @@ const ASKS: u8 = 2;
 /// The largest datagram: what UDP over IPv4 takes.
 pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// What may wait for the stream, in bytes.
-const KEPT_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const KEPT_BYTES_MAX: usize = 64 * 1024;
 
 /// Whether this may travel by datagrams: declared best effort, and not in time-stamp order.
 #[inline]
@@ -154,7 +154,7 @@ pub struct DatagramHead {
     /// Its sender wants to hear whether it is heard.
     pub asks: bool,
     before: u64,
-    behind: u64,
+    pub(crate) behind: u64,
 }
 
 /// Head and frames of what has come; none if it is no datagram of this format.

@@ -12,6 +12,7 @@ mod datagram;
 mod entries;
 mod frame;
 mod greeting;
+mod group;
 #[macro_use]
 mod messages;
 mod peers;
@@ -31,6 +32,7 @@ pub use frame::{
     put_from_executive, put_heartbeat, put_hello, put_to_executive, put_welcome, split_frame,
 };
 pub use greeting::{Foreign, read_welcome};
+pub use group::{GroupIn, GroupOut};
 pub use messages::saved::{
     Description, decode_description, decode_save, put_description, put_save,
 };

@@ -83,6 +83,13 @@ pub enum LinkRequest {
         /// Whole frames of data, and fences.
         frames: Vec<u8>,
     },
+    /// How its best-effort data gets to a member that it has a TCP link to, for people.
+    BestEffort {
+        /// The peer's mark.
+        to: u64,
+        /// By what, and why not by something faster.
+        by: String,
+    },
 }
 
 /// From rtiexec to a federate.
@@ -214,31 +221,49 @@ pub enum OnLink {
         /// Bytes put on the link by its other end, Hello not counted.
         position: u64,
     },
-    /// This end sends its best-effort data to a group of receivers; the other may join it.
+    /// This end sends best-effort data by datagrams, to a group of receivers or to this one; the other may take part.
     Group {
-        /// The group's IPv4 address.
+        /// Which of this end's groups; 0: the one for this receiver alone.
+        number: u32,
+        /// The group's IPv4 address; empty: the other has an address of its own.
         address: String,
         /// Its UDP port.
         port: u32,
-        /// What datagrams of this end are recognized by, 16 bytes.
+        /// What datagrams of this end to this group are recognized by, 16 bytes.
         secret: Vec<u8>,
     },
-    /// It has joined the group: it is to be sent something there.
-    Joined,
-    /// Whether datagrams to the group come.
+    /// It takes part, and is to be sent something there; or it does not.
+    Joined {
+        /// In which of the other's groups.
+        number: u32,
+        /// The UDP port at which it takes what is for it alone, at its address on this link.
+        port: u32,
+        /// Why it does not; empty: it does.
+        why: String,
+    },
+    /// Whether datagrams to a group come.
     Hears {
+        /// Of which of the other's groups.
+        number: u32,
         /// They do.
         on: bool,
     },
-    /// A new turn of this end's datagrams begins: those of earlier ones are late behind this, those of later ones early
-    /// before it.
+    /// A new turn of this end's datagrams to a group begins: those of earlier ones are late behind this, those of later
+    /// ones early before it.
     Turn {
+        /// Of which group.
+        number: u32,
         /// Its number, which datagrams name instead of a place in a stream.
         turn: u64,
         /// Messages in all datagrams before.
         sent: u64,
-        /// Best-effort data for this reader goes to the group; else it comes on this link.
+        /// Data for this reader goes to the group; else it comes another way.
         grouped: bool,
+    },
+    /// This end has nothing more for the other in a group: it is to leave it.
+    Ends {
+        /// Which group.
+        number: u32,
     },
 }
 
@@ -255,6 +280,7 @@ variants! {
         9 Again { to },
         10 Site,
         11 Pass { to, frames },
+        12 BestEffort { to, by },
     }
     LinkNotice "message about links" {
         1 Seated { number, seat, mark },
@@ -276,10 +302,11 @@ variants! {
     OnLink "message on a link" {
         1 Hello { version, mark, proof, compression },
         2 Confirm { position },
-        3 Group { address, port, secret },
-        4 Joined,
-        5 Hears { on },
-        6 Turn { turn, sent, grouped },
+        3 Group { number, address, port, secret },
+        4 Joined { number, port, why },
+        5 Hears { number, on },
+        6 Turn { number, turn, sent, grouped },
+        7 Ends { number },
     }
 }
 

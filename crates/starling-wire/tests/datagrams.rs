@@ -6,9 +6,10 @@ use starling_core::{
     FederateHandle, InteractionClassHandle, LogicalTime, Transportation, ValuesBuf,
 };
 use starling_wire::{
-    DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, StreamPosition, is_best_effort,
-    put_data, read_data, split_datagram, split_frame,
+    DATAGRAM_BYTES_MAX, DataFrame, DatagramIn, DatagramOut, GroupIn, GroupOut, StreamPosition,
+    is_best_effort, put_data, read_data, split_datagram, split_frame,
 };
+use std::collections::VecDeque;
 
 const SECRET: [u8; 16] = [7; 16];
 
@@ -280,6 +281,209 @@ proptest! {
             let _ = incoming.receive((&head, frames), at(0, 0));
         }
     }
+}
+
+/// A group of one sender and one reader, and the link between them.
+struct Turns {
+    out: GroupOut,
+    incoming: GroupIn,
+    /// Turns that were announced and not read: number, messages before, whether it is for the reader.
+    link: VecDeque<(u64, u64, bool)>,
+    wire: Vec<Vec<u8>>,
+    grouped: bool,
+    next: u64,
+    /// Messages that the reader was to get.
+    meant: u64,
+    /// The turn in which each was sent.
+    turns: Vec<u64>,
+    taken: Vec<u64>,
+    lost: u64,
+    /// The turn that was read last.
+    read: u64,
+}
+
+impl Turns {
+    fn new() -> Self {
+        Turns {
+            out: GroupOut::new(SECRET, 1400),
+            incoming: GroupIn::new(SECRET),
+            link: VecDeque::new(),
+            wire: Vec::new(),
+            grouped: false,
+            next: 0,
+            meant: 0,
+            turns: Vec::new(),
+            taken: Vec::new(),
+            lost: 0,
+            read: 0,
+        }
+    }
+
+    fn put(&mut self, count: u64) {
+        for _ in 0..count {
+            let frame = best_effort(self.next);
+            let (frame, _) = split_frame(&frame).unwrap().unwrap();
+            self.out
+                .put(&DataFrame::new(&read_data(frame).unwrap().unwrap()));
+            self.next += 1;
+            self.meant += u64::from(self.grouped);
+            self.turns.push(self.out.turn().0);
+        }
+        self.send();
+    }
+
+    fn send(&mut self) {
+        self.wire.push(self.out.datagram().to_vec());
+        self.out.sent();
+    }
+
+    fn turn(&mut self, grouped: bool) {
+        self.out.next_turn();
+        assert!(!self.out.is_news());
+        let (turn, sent) = self.out.turn();
+        self.link.push_back((turn, sent, grouped));
+        self.grouped = grouped;
+    }
+
+    fn read(&mut self) {
+        let Some((turn, sent, grouped)) = self.link.pop_front() else {
+            return;
+        };
+        self.incoming.begin_turn(turn, sent, grouped);
+        self.read = turn;
+        while let Some(frames) = self.incoming.next_kept() {
+            self.take_all(&numbers(&frames));
+        }
+        self.lost += self.incoming.lost();
+    }
+
+    fn come(&mut self, datagram: &[u8]) {
+        let (frames, _) = self.incoming.take(datagram);
+        let frames = numbers(frames);
+        self.take_all(&frames);
+        self.lost += self.incoming.lost();
+    }
+
+    fn take_all(&mut self, numbers: &[u64]) {
+        for number in numbers {
+            assert!(
+                self.taken.last().is_none_or(|last| last < number),
+                "no news"
+            );
+            assert_eq!(self.turns[*number as usize], self.read, "not in its turn");
+            self.taken.push(*number);
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum TurnStep {
+    Put(u64),
+    Turn(bool),
+    Read,
+    Arrive(usize, bool, bool),
+}
+
+fn turn_step() -> impl Strategy<Value = TurnStep> {
+    prop_oneof![
+        6 => (0..4_u64).prop_map(TurnStep::Put),
+        2 => any::<bool>().prop_map(TurnStep::Turn),
+        1 => Just(TurnStep::Turn(true)),
+        3 => Just(TurnStep::Read),
+        6 => (0..4_usize, any::<bool>(), any::<bool>())
+            .prop_map(|(n, c, l)| TurnStep::Arrive(n, c, l)),
+    ]
+}
+
+proptest! {
+    /// Whatever of datagrams is lost, copied and overtaken by others and by the link: each is taken in its turn, in their
+    /// order, and each that was for the reader was taken or is counted.
+    #[test]
+    fn in_turns_newest_wins_and_all_is_counted(
+        steps in proptest::collection::vec(turn_step(), 1..300)
+    ) {
+        let mut group = Turns::new();
+        for step in steps {
+            match step {
+                TurnStep::Put(count) => group.put(count),
+                TurnStep::Turn(grouped) => group.turn(grouped),
+                TurnStep::Read => group.read(),
+                TurnStep::Arrive(at, copied, lost) => {
+                    if group.wire.is_empty() {
+                        continue;
+                    }
+                    let one = group.wire.remove(at.min(group.wire.len() - 1));
+                    if copied {
+                        group.wire.push(one.clone());
+                    }
+                    if !lost {
+                        group.come(&one);
+                    }
+                }
+            }
+        }
+        group.turn(false);
+        while !group.link.is_empty() {
+            group.read();
+        }
+        prop_assert_eq!(group.taken.len() as u64 + group.lost, group.meant);
+        // What was on its way is late.
+        let taken = group.taken.len();
+        for late in std::mem::take(&mut group.wire) {
+            group.come(&late);
+        }
+        prop_assert_eq!((group.taken.len(), group.lost), (taken, group.meant - taken as u64));
+    }
+
+    #[test]
+    fn in_turns_any_bytes_are_taken_or_refused(
+        datagrams in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..8),
+        turns in proptest::collection::vec(any::<(u64, u64, bool)>(), 1..8),
+    ) {
+        let mut incoming = GroupIn::new(SECRET);
+        for (datagram, (turn, sent, grouped)) in datagrams.into_iter().zip(turns) {
+            let mut known = vec![1, 0];
+            known.extend(SECRET);
+            known.extend(&datagram);
+            for bytes in [&datagram, &known] {
+                let (frames, _) = incoming.take(bytes);
+                prop_assert!(frames.len() < bytes.len() || bytes.is_empty());
+            }
+            incoming.begin_turn(turn, sent, grouped);
+            while incoming.next_kept().is_some() {}
+            incoming.lost();
+        }
+    }
+}
+
+#[test]
+fn who_hears_nothing_says_so_and_is_told_when_it_hears_again() {
+    let mut group = Turns::new();
+    group.turn(true);
+    group.put(1);
+    let first = group.wire.remove(0);
+    let (_, tell) = group.incoming.take(&first);
+    assert!(tell, "it is told once");
+    group.read();
+    let (_, tell) = group.incoming.take(&first);
+    assert!(!tell);
+    // In a turn in which nothing was sent nothing is missed.
+    let mut deaf = 0;
+    for turn in 0..10 {
+        if turn % 2 == 0 {
+            group.put(2);
+        }
+        group.turn(true);
+        let (turn, sent, grouped) = group.link.pop_front().unwrap();
+        deaf += u64::from(group.incoming.begin_turn(turn, sent, grouped));
+        group.incoming.lost();
+    }
+    assert_eq!(deaf, 1, "once, after three in which it was");
+    let stranger = GroupOut::new([8; 16], 1400).datagram().to_vec();
+    assert_eq!(group.incoming.take(&stranger), (&[][..], false));
+    group.send();
+    let again = group.wire.pop().unwrap();
+    assert!(group.incoming.take(&again).1);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 #![allow(clippy::print_stdout, reason = "the test harness shows it")]
 
 use starling_wire::{
-    Frame, decode_description, decode_save, read_on_link, read_on_trunk, split_frame,
+    Frame, decode_description, decode_save, read_on_link, read_on_trunk, split_datagram,
+    split_frame,
 };
 use std::path::Path;
 
@@ -13,6 +14,10 @@ mod wire_frame;
 
 /// A seed that is refused at once leads the fuzzer nowhere.
 fn all_is_decoded(mut bytes: &[u8]) {
+    let is_stream = matches!(split_frame(bytes), Ok(Some(_)));
+    if let Some((_, frames)) = split_datagram(bytes).filter(|_| !is_stream) {
+        bytes = frames;
+    }
     while !bytes.is_empty() {
         let whole = split_frame(bytes).ok().flatten();
         let decode = |frame| match (read_on_link(frame), read_on_trunk(frame)) {

@@ -66,6 +66,13 @@ fn links() {
             b"\x07\0\0\0\x06\x08\x05\x03cut",
         ),
         (LinkRequest::Again { to: 5 }, &[3, 0, 0, 0, 6, 9, 5]),
+        (
+            LinkRequest::BestEffort {
+                to: 5,
+                by: "b".into(),
+            },
+            &[5, 0, 0, 0, 6, 12, 5, 1, b'b'],
+        ),
     ];
     for (request, vector) in requests {
         let mut out = Vec::new();
@@ -152,11 +159,22 @@ fn on_a_link() {
     };
     let confirm = OnLink::Confirm { position: 300 };
     let group = OnLink::Group {
+        number: 9,
         address: "a".into(),
         port: 7,
         secret: vec![1, 2],
     };
+    let joined = OnLink::Joined {
+        number: 9,
+        port: 300,
+        why: "w".into(),
+    };
+    let hears = OnLink::Hears {
+        number: 9,
+        on: true,
+    };
     let turn = OnLink::Turn {
+        number: 9,
         turn: 3,
         sent: 5,
         grouped: true,
@@ -164,10 +182,11 @@ fn on_a_link() {
     for (said, vector) in [
         (hello, &[8, 0, 0, 0, 8, 1, 1, 9, 2, 7, 7, 1][..]),
         (confirm, &[4, 0, 0, 0, 8, 2, 0xac, 2]),
-        (group, &[8, 0, 0, 0, 8, 3, 1, b'a', 7, 2, 1, 2]),
-        (OnLink::Joined, &[2, 0, 0, 0, 8, 4]),
-        (OnLink::Hears { on: true }, &[3, 0, 0, 0, 8, 5, 1]),
-        (turn, &[5, 0, 0, 0, 8, 6, 3, 5, 1]),
+        (group, &[9, 0, 0, 0, 8, 3, 9, 1, b'a', 7, 2, 1, 2]),
+        (joined, &[7, 0, 0, 0, 8, 4, 9, 0xac, 2, 1, b'w']),
+        (hears, &[4, 0, 0, 0, 8, 5, 9, 1]),
+        (turn, &[6, 0, 0, 0, 8, 6, 9, 3, 5, 1]),
+        (OnLink::Ends { number: 9 }, &[3, 0, 0, 0, 8, 7, 9]),
     ] {
         let mut out = Vec::new();
         put_on_link(&mut out, &said);

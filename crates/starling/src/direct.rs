@@ -6,7 +6,7 @@
 //! position, and the reader takes what it does not have. Then the peer's data path is set to the executive. There may
 //! be a link again after a pause that doubles each time.
 
-use crate::group::{Group, Hearing};
+use crate::group::{Ear, Group, Groups};
 use crate::window::Window;
 use starling_core::message::{Data, DataBody};
 use starling_core::{DataPath, FederateHandle, Run};
@@ -33,12 +33,12 @@ const WINDOW_MIN: usize = 128 * 1024;
 
 /// The sending half of all links.
 pub(crate) struct Direct {
-    peers: Vec<Peer>,
+    pub(crate) peers: Vec<Peer>,
     bundle: Bundle,
     /// What the link has to write that has most, of those that take something.
-    pending: usize,
+    pub(crate) pending: usize,
     /// The receivers of the frame before, and where in `peers` they are.
-    last: (Vec<FederateHandle>, Vec<usize>),
+    pub(crate) last: (Vec<FederateHandle>, Vec<usize>),
     /// What one link may keep.
     window: usize,
     frame_bytes_max: usize,
@@ -47,19 +47,19 @@ pub(crate) struct Direct {
     /// Some link takes nothing now, which was not said yet.
     has_blocked: bool,
     /// Something may be to be changed for a peer.
-    unsettled: bool,
-    /// Best-effort data goes to those who hear it by one datagram.
-    group: Option<Box<Group>>,
+    pub(crate) unsettled: bool,
+    /// Best-effort data goes by datagrams to those who hear them (`best_effort.rs`).
+    pub(crate) groups: Option<Box<Groups>>,
 }
 
-struct Peer {
-    mark: u64,
+pub(crate) struct Peer {
+    pub(crate) mark: u64,
     federate: FederateHandle,
     /// None: there is no link. What is still put on it is relayed.
-    stream: Option<Arc<Stream>>,
-    window: Window,
+    pub(crate) stream: Option<Arc<Stream>>,
+    pub(crate) window: Window,
     /// The last write found no room for all.
-    blocked: bool,
+    pub(crate) blocked: bool,
     /// Since when a confirmation should come.
     owed: Option<Instant>,
     /// The core has this path for it.
@@ -71,8 +71,26 @@ struct Peer {
     /// Since when there has been a link, or is none.
     since: Instant,
     pause: Duration,
-    /// Whether best-effort data goes to it by the group.
-    hearing: Hearing,
+    /// It is on another host.
+    pub(crate) elsewhere: bool,
+    /// How it hears each group.
+    pub(crate) ears: Vec<Ear>,
+    /// What is sent to it alone by datagrams, and how it hears that.
+    pub(crate) single: Option<Box<(Group, Ear)>>,
+    /// By which ways best-effort data goes to it, as rtiexec was told, and whether that may have changed.
+    pub(crate) ways: (String, bool),
+}
+
+/// How best-effort data goes to a peer.
+pub(crate) enum Way {
+    /// By the group of its class.
+    Group,
+    /// By datagrams of its own.
+    Single,
+    /// On the link; what follows in the group, which it hears, comes behind.
+    BehindGroup,
+    /// On the link.
+    Link,
 }
 
 /// What is to be done for a peer.
@@ -101,7 +119,7 @@ impl Direct {
             full: false,
             has_blocked: false,
             unsettled: false,
-            group: None,
+            groups: None,
         }
     }
 
@@ -115,9 +133,10 @@ impl Direct {
     ) {
         let peer = self.peer(mark, federate, now);
         peer.window = Window::sent_as(records);
+        peer.elsewhere = stream.leads_elsewhere();
         (peer.stream, peer.over, peer.again) = (Some(stream), None, None);
         (peer.blocked, peer.owed, peer.since) = (false, None, now);
-        peer.hearing = Hearing::Unasked;
+        self.begin_ears(mark);
         self.changed();
     }
 
@@ -143,7 +162,10 @@ impl Direct {
                 again: None,
                 since: now,
                 pause: PAUSE_MIN,
-                hearing: Hearing::Unasked,
+                elsewhere: false,
+                ears: Vec::new(),
+                single: None,
+                ways: Default::default(),
             });
             self.peers.len() - 1
         });
@@ -173,7 +195,7 @@ impl Direct {
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
-        data: &Data<'_, V>,
+        (data, class): (&Data<'_, V>, u32),
     ) {
         if self.last.0 != to {
             let peers = self.peers.iter().enumerate();
@@ -187,9 +209,12 @@ impl Direct {
         }
         let frame = DataFrame::new(data);
         let most = self.window();
-        let group = self.group.as_ref().filter(|_| is_best_effort(data));
-        let takes = group.is_some_and(|group| group.takes(frame.bytes()));
-        // Those who hear the group are to order its datagrams by what is put on their links.
+        let by_datagrams = self.groups.is_some() && is_best_effort(data);
+        let group = match &self.groups {
+            Some(groups) if by_datagrams => groups.of_class(class),
+            _ => None,
+        };
+        // Some hear the group; some of these get this on their links.
         let (mut heard, mut ordered) = (false, false);
         for at in &self.last.1 {
             let peer = &mut self.peers[*at];
@@ -197,109 +222,42 @@ impl Direct {
                 peer.relay(stream, |out| frame.put_into(out));
                 continue;
             }
-            match (group, peer.hearing) {
-                (Some(_), Hearing::Hears) if takes => {
-                    heard = true;
-                    continue;
+            if by_datagrams && let Some(groups) = &mut self.groups {
+                match peer.way(groups, group, frame.bytes()) {
+                    Way::Group => {
+                        heard = true;
+                        continue;
+                    }
+                    Way::Single => {
+                        let pending = peer.put_alone(&frame);
+                        self.pending = self.pending.max(pending);
+                        continue;
+                    }
+                    Way::BehindGroup => ordered = true,
+                    Way::Link => {}
                 }
-                (Some(_), Hearing::Hears) => ordered = true,
-                (Some(group), Hearing::Unasked) => {
-                    let offer = group.offer();
-                    peer.window.put(|out| put_on_link(out, &offer));
-                    peer.hearing = Hearing::Asked;
-                }
-                (None, Hearing::Hears) => ordered |= matches!(data.body, DataBody::Fence { .. }),
-                _ => {}
             }
             peer.window.put(|out| frame.put_into(out));
+            if by_datagrams {
+                peer.follow_link();
+            }
             if !peer.blocked {
                 self.pending = self.pending.max(peer.window.pending());
             }
             self.full |= peer.window.kept() > most;
         }
-        if heard && let Some(group) = &mut self.group {
-            group.put(&frame);
-            self.pending = self.pending.max(group.pending());
-        }
-        if ordered {
-            self.next_turn();
-        }
-    }
-
-    /// Best-effort data goes by a group to those who hear it.
-    pub(crate) fn send_to(&mut self, group: Group) {
-        self.group = Some(Box::new(group));
-    }
-
-    /// What is sent to the group from now on comes behind what stands on the links of those who hear it.
-    fn next_turn(&mut self) {
-        let Some(group) = &mut self.group else {
-            return;
-        };
-        group.next_turn();
-        let said = group.announce(true);
-        for peer in &mut self.peers {
-            if peer.stream.is_some() && peer.hearing == Hearing::Hears {
-                peer.window.put(|out| put_on_link(out, &said));
-                if !peer.blocked {
-                    self.pending = self.pending.max(peer.window.pending());
-                }
+        if let (Some(place), Some(groups)) = (group, &mut self.groups) {
+            if heard {
+                let group = groups.at(place);
+                group.put(&frame);
+                self.pending = self.pending.max(group.pending());
             }
-        }
-    }
-
-    /// A peer has joined the group, or says whether it hears it.
-    pub(crate) fn hears(&mut self, mark: u64, hears: Option<bool>) {
-        let (Some(group), Some(peer)) = (
-            &mut self.group,
-            self.peers.iter_mut().find(|p| p.mark == mark),
-        ) else {
-            return;
-        };
-        match (hears, peer.hearing) {
-            (None, Hearing::Asked) => group.send(),
-            (Some(true), Hearing::Asked) => {
-                peer.hearing = Hearing::Hears;
-                self.next_turn();
+            if ordered {
+                self.next_turn(place);
             }
-            (Some(false), Hearing::Hears) => {
-                group.flush();
-                let said = group.announce(false);
-                peer.window.put(|out| put_on_link(out, &said));
-                self.pending = self.pending.max(peer.window.pending());
-                peer.hearing = Hearing::Asked;
-                // It takes nothing of what follows.
-                self.next_turn();
-            }
-            _ => {}
+        } else if self.groups.is_some() && matches!(data.body, DataBody::Fence { .. }) {
+            self.follow_fence();
         }
-    }
-
-    /// Tells those who hear the group what was sent there, and sends something for those who don't, if that is due; when
-    /// it is next.
-    pub(crate) fn keep_time(&mut self, now: Instant, heartbeat: Duration) -> Option<Instant> {
-        let asked = |p: &Peer| p.stream.is_some() && p.hearing == Hearing::Asked;
-        let is_asked = self.peers.iter().any(asked);
-        let group = self.group.as_mut()?;
-        let due = group.due(heartbeat, is_asked)?;
-        if now < due {
-            return Some(due);
-        }
-        if group.beats(now) {
-            self.next_turn();
-        }
-        let group = self.group.as_mut()?;
-        if is_asked {
-            group.send();
-        }
-        group.due(heartbeat, is_asked)
-    }
-
-    /// To how many others best-effort data goes by the group.
-    #[cfg(test)]
-    pub(crate) fn heard(&self) -> usize {
-        let hears = |p: &&Peer| p.stream.is_some() && p.hearing == Hearing::Hears;
-        self.peers.iter().filter(hears).count()
     }
 
     /// Says something on a peer's link, and writes it.
@@ -369,9 +327,7 @@ impl Direct {
             }
         }
         // Behind the turn that it is of.
-        if let Some(group) = &mut self.group {
-            group.flush();
-        }
+        self.flush_groups();
         self.pending = 0;
         self.bundle.flushed(now);
     }
@@ -415,19 +371,17 @@ impl Direct {
         now: Instant,
     ) {
         let piece = RELAY_BYTES.min(self.frame_bytes_max);
-        let Some(peer) = self.peers.iter_mut().find(|p| p.mark == mark) else {
+        let Some(at) = self.peers.iter().position(|p| p.mark == mark) else {
             return;
         };
+        if self.peers[at].stream.is_none() {
+            return;
+        }
+        self.close_ears(at);
+        let peer = &mut self.peers[at];
         let Some(link) = peer.stream.take() else {
             return;
         };
-        let heard = std::mem::take(&mut peer.hearing) == Hearing::Hears;
-        if let Some(group) = self.group.as_mut().filter(|_| heard) {
-            // Nothing of what follows there is for it.
-            group.flush();
-            let said = group.announce(false);
-            peer.window.put(|out| put_on_link(out, &said));
-        }
         link.shut_down();
         peer.window.take_rest(piece, |at, frames| {
             rest(stream, mark, at, frames.to_vec());
@@ -439,9 +393,6 @@ impl Direct {
         (peer.blocked, peer.owed) = (false, None);
         peer.over = Some((why.to_owned(), asks));
         self.changed();
-        if heard {
-            self.next_turn();
-        }
     }
 
     /// Ends a link of whose end the peer's is known: of one that has not come about, too.
@@ -548,6 +499,9 @@ impl Direct {
             if peer.again.is_some_and(|at| now >= at) {
                 peer.again = None;
                 return Some(Change::Tell(LinkRequest::Again { to: mark }));
+            }
+            if direct && let Some(by) = peer.next_ways(self.groups.as_deref()) {
+                return Some(Change::Tell(LinkRequest::BestEffort { to: mark, by }));
             }
             unsettled |= peer.again.is_some();
         }

@@ -1,22 +1,29 @@
-//! Best-effort data to other federates by multicast: one datagram for all who hear it.
+//! Best-effort data to other federates by datagrams: by multicast one for all who hear it, else one for each.
 //!
-//! The TCP link to each of them carries what orders datagrams: a turn that begins there is named by all datagrams sent in it.
-//! So nothing is taken before a fence, or behind it, that was sent on the other side of it; and how many messages
-//! were sent is known to who has not got the last of them.
+//! The TCP link to each of them carries what orders datagrams ([`GroupOut`]): so nothing is taken before a fence, or behind
+//! it, that was sent on the other side of it; and how many messages were sent is known to who has not got the last of
+//! them.
 
+use crate::datagrams::Wanted;
 use starling_core::Run;
-use starling_net::{Datagrams, Quality, random_secret};
-use starling_wire::{
-    DataFrame, DatagramIn, DatagramOut, OnLink, Secret, StreamPosition, split_datagram,
-};
+use starling_net::{Datagrams, Quality, Stream, random_secret};
+use starling_rid::{ClassGroup, GROUP_PORT};
+use starling_wire::{DataFrame, GroupIn, GroupOut, OnLink};
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddrV4};
-use std::time::{Duration, Instant};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
+use std::sync::Arc;
+use std::time::Instant;
 
-/// Who has got nothing in so many turns in which something was sent is to get it on its link.
-const DEAF_TURNS: u32 = 3;
-/// The port of a group that no setting names.
-const PORT: u16 = 15_161;
+/// Who was sent nothing in a group in so many heartbeats is to leave it.
+const UNUSED_BEATS: u32 = 3;
+/// Who has heard nothing of a group for so many heartbeats is sent datagrams of its own meanwhile.
+const DEAF_BEATS: u32 = 2;
+/// A peer may have so many groups: those that a setting may name, the one for all other classes, and one for each alone.
+pub(crate) const GROUPS_OF_PEER: usize = starling_rid::GROUPS_MAX + 2;
+/// Of so many groups it is said that they are heard, or not.
+const SHOWN: usize = 4;
 
 /// The group of a federation execution that no setting names: one of the organization-local scope, by its name.
 pub(crate) fn group_of(federation: &str) -> SocketAddrV4 {
@@ -25,54 +32,42 @@ pub(crate) fn group_of(federation: &str) -> SocketAddrV4 {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });
     let [_, a, b, c] = hash.to_be_bytes();
-    SocketAddrV4::new(Ipv4Addr::new(239, 192 + a % 4, b, c), PORT)
+    SocketAddrV4::new(Ipv4Addr::new(239, 192 + a % 4, b, c), GROUP_PORT)
 }
 
-/// What is sent.
+/// The groups that are named by settings.
+#[derive(Clone, Default)]
+pub(crate) struct Named {
+    /// For all classes that have no other.
+    pub(crate) group: Option<SocketAddrV4>,
+    /// By class.
+    pub(crate) classes: Vec<ClassGroup>,
+}
+
+/// What is sent to several peers, or to one.
 pub(crate) struct Group {
-    socket: Datagrams,
-    secret: Secret,
-    at: SocketAddrV4,
-    out: DatagramOut,
-    turn: u64,
-    /// Messages that those who hear know of.
-    told: u64,
-    beat: Instant,
+    /// As peers are told of it; 0: for one alone.
+    number: u32,
+    /// Where to; none: that is not known yet.
+    at: Option<SocketAddr>,
+    /// By what.
+    socket: Option<Arc<Datagrams>>,
+    out: GroupOut,
 }
 
 impl Group {
-    /// Sends there by the interface that has this address.
-    pub(crate) fn new(
-        at: SocketAddrV4,
-        interface: Ipv4Addr,
-        bytes: usize,
-        quality: Quality,
-        now: Instant,
-    ) -> io::Result<Self> {
-        let secret = random_secret()?;
-        let socket = Datagrams::to_groups(interface)?;
-        quality.mark_datagrams(&socket)?;
-        Ok(Group {
-            socket,
-            secret,
-            at,
-            out: DatagramOut::new(&secret, bytes, 0),
-            turn: 0,
-            told: 0,
-            beat: now,
-        })
-    }
-
     /// What a peer is to know to take part.
     pub(crate) fn offer(&self) -> OnLink {
         OnLink::Group {
-            address: self.at.ip().to_string(),
-            port: self.at.port().into(),
-            secret: self.secret.to_vec(),
+            number: self.number,
+            address: self.at.map_or(String::new(), |at| at.ip().to_string()),
+            port: self.at.map_or(0, |at| at.port().into()),
+            secret: self.out.secret().to_vec(),
         }
     }
 
     /// Whether a frame of these bytes goes this way.
+    #[inline]
     pub(crate) fn takes(&self, bytes: usize) -> bool {
         self.out.takes(bytes)
     }
@@ -86,58 +81,191 @@ impl Group {
     }
 
     /// Bytes that wait.
+    #[inline]
     pub(crate) fn pending(&self) -> usize {
-        if self.out.is_empty() {
-            0
-        } else {
-            self.out.fill().0
-        }
+        self.out.pending()
     }
 
     /// Sends what waits. What the system does not take is lost, and receivers count it.
+    #[inline]
     pub(crate) fn flush(&mut self) {
-        if !self.out.is_empty() {
+        if self.out.pending() > 0 {
             self.send();
         }
     }
 
     /// Sends what waits, or nothing, for those who listen whether anything comes.
     pub(crate) fn send(&mut self) {
-        self.socket
-            .send_to(self.out.datagram(false, false), self.at.into());
+        if let (Some(at), Some(socket)) = (self.at, &self.socket) {
+            socket.send_to(self.out.datagram(), at);
+        }
         self.out.sent();
+    }
+
+    /// Whether something was sent since the turn began.
+    pub(crate) fn is_news(&self) -> bool {
+        self.out.is_news()
     }
 
     /// Begins a turn: to be told to all who hear.
     pub(crate) fn next_turn(&mut self) {
         self.flush();
-        self.turn += 1;
-        self.out.follow(self.turn);
-        self.told = self.out.messages();
+        self.out.next_turn();
     }
 
-    /// The turn, as it is told to who gets data this way from now on, or does not.
-    pub(crate) fn announce(&self, grouped: bool) -> OnLink {
+    /// The turn, as it is told to who gets data this way from now on, or does not. What waited was sent.
+    pub(crate) fn announce(&mut self, grouped: bool) -> OnLink {
+        self.flush();
+        let (turn, sent) = self.out.turn();
         OnLink::Turn {
-            turn: self.turn,
-            sent: self.out.messages(),
+            number: self.number,
+            turn,
+            sent,
             grouped,
         }
     }
+}
 
-    /// When something is to be told next, if somebody waits for it.
-    pub(crate) fn due(&self, heartbeat: Duration, is_asked: bool) -> Option<Instant> {
-        (is_asked || self.out.messages() > self.told).then_some(self.beat + heartbeat)
+/// All groups that this federate sends to, and what is needed for more.
+pub(crate) struct Groups {
+    /// By number, from 1; the first is for all classes that have no other. None: multicast is not wanted.
+    all: Vec<Group>,
+    /// By the interface that has this address, which leads to other hosts, or does not.
+    interface: Option<(Ipv4Addr, bool)>,
+    /// Which of them (from 0) is for the classes that are named, in their order.
+    of_named: Vec<usize>,
+    /// Whose data goes to it by datagrams of its own.
+    single: Wanted,
+    bytes: usize,
+    quality: Quality,
+    /// For single peers: of IPv4, and of IPv6.
+    sockets: [Option<Arc<Datagrams>>; 2],
+    pub(crate) beat: Instant,
+}
+
+impl Groups {
+    /// With datagrams of at most so many bytes where a message is no larger, but none yet.
+    pub(crate) fn new(single: Wanted, bytes: usize, quality: Quality, now: Instant) -> Self {
+        Groups {
+            all: Vec::new(),
+            interface: None,
+            of_named: Vec::new(),
+            single,
+            bytes,
+            quality,
+            sockets: [None, None],
+            beat: now,
+        }
     }
 
-    /// Something is told now.
-    pub(crate) fn beats(&mut self, now: Instant) -> bool {
-        self.beat = now;
-        self.out.messages() > self.told
+    /// Sends by multicast, too, once there is somebody.
+    pub(crate) fn name(&mut self, named: &Named, federation: &str) -> io::Result<()> {
+        let mut places = BTreeMap::new();
+        let mut place = |at: SocketAddrV4| -> io::Result<usize> {
+            if let Some(place) = places.get(&at) {
+                return Ok(*place);
+            }
+            let place = self.all.len();
+            self.all.push(Group {
+                number: place as u32 + 1,
+                at: Some(at.into()),
+                socket: None,
+                out: GroupOut::new(random_secret()?, self.bytes),
+            });
+            places.insert(at, place);
+            Ok(place)
+        };
+        place(named.group.unwrap_or_else(|| group_of(federation)))?;
+        let classes = named.classes.iter();
+        self.of_named = classes
+            .map(|class| place(class.group))
+            .collect::<io::Result<_>>()?;
+        Ok(())
+    }
+
+    /// There is a link to a peer. Groups are sent to by the interface of the first one that leads to another host; as long
+    /// as none does, of the first.
+    pub(crate) fn meet(&mut self, stream: &Stream) -> io::Result<()> {
+        let elsewhere = stream.leads_elsewhere();
+        if self.all.is_empty() || self.interface.is_some_and(|(_, is)| is || !elsewhere) {
+            return Ok(());
+        }
+        let Some(interface) = interface(stream.local_address()) else {
+            return Ok(());
+        };
+        let socket = Arc::new(Datagrams::to_groups(interface)?);
+        self.quality.mark_datagrams(&socket)?;
+        for group in &mut self.all {
+            group.flush();
+            group.socket = Some(socket.clone());
+        }
+        self.interface = Some((interface, elsewhere));
+        Ok(())
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    /// One of them.
+    pub(crate) fn at(&mut self, place: usize) -> &mut Group {
+        &mut self.all[place]
+    }
+
+    /// All of them.
+    pub(crate) fn all(&mut self) -> &mut [Group] {
+        &mut self.all
+    }
+
+    /// Which is for data of the named class of this number, from 1, or for that of all others, if one is.
+    #[inline]
+    pub(crate) fn of_class(&self, class: u32) -> Option<usize> {
+        self.interface?;
+        let named = (class as usize).checked_sub(1);
+        Some(
+            named
+                .and_then(|named| self.of_named.get(named).copied())
+                .unwrap_or(0),
+        )
+    }
+
+    /// Whether data for one on this or another host goes to it by datagrams of its own.
+    #[inline]
+    pub(crate) fn takes_single(&self, elsewhere: bool) -> bool {
+        match self.single {
+            Wanted::Always => true,
+            Wanted::Never => false,
+            Wanted::Auto => elsewhere,
+        }
+    }
+
+    /// One for a single peer.
+    pub(crate) fn single(&self) -> io::Result<Group> {
+        Ok(Group {
+            number: 0,
+            at: None,
+            socket: None,
+            out: GroupOut::new(random_secret()?, self.bytes),
+        })
+    }
+
+    /// The single peer takes its datagrams there.
+    pub(crate) fn direct_to(&mut self, group: &mut Group, at: SocketAddr) -> io::Result<()> {
+        let socket = match &mut self.sockets[usize::from(at.is_ipv6())] {
+            Some(socket) => socket.clone(),
+            none => {
+                let socket = Arc::new(Datagrams::to_any(at)?);
+                self.quality.mark_datagrams(&socket)?;
+                none.insert(socket).clone()
+            }
+        };
+        (group.at, group.socket) = (Some(at), Some(socket));
+        Ok(())
     }
 }
 
-/// Whether a peer gets what is sent this way.
+/// Whether a peer gets what is sent to a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Hearing {
     /// It was not told of it.
@@ -145,109 +273,169 @@ pub(crate) enum Hearing {
     Unasked,
     /// It was told, and has not heard anything yet, or nothing any more.
     Asked,
+    /// It takes no part.
+    Refused,
     /// It gets its data this way.
     Hears,
 }
 
-/// What is received of one peer.
+/// How a peer hears a group.
+#[derive(Debug, Default)]
+pub(crate) struct Ear {
+    pub(crate) hearing: Hearing,
+    /// Why it takes no part.
+    pub(crate) why: String,
+    /// Something was for it there since the last heartbeat.
+    pub(crate) used: bool,
+    /// What is sent there next is to come behind what stands on its link.
+    pub(crate) behind: bool,
+    /// Heartbeats in which nothing was.
+    unused: u32,
+    /// Heartbeats since it was asked.
+    waited: u32,
+}
+
+impl Ear {
+    /// It is told of the group.
+    pub(crate) fn ask(&mut self) {
+        (self.hearing, self.waited, self.unused) = (Hearing::Asked, 0, 0);
+    }
+
+    /// It has nothing to do with the group any more.
+    pub(crate) fn forget(&mut self) {
+        *self = Ear::default();
+    }
+
+    /// It hears nothing any more.
+    pub(crate) fn lose(&mut self) {
+        self.ask();
+        self.waited = DEAF_BEATS;
+    }
+
+    /// It hears nothing, and that is not about to change.
+    #[inline]
+    pub(crate) fn is_deaf(&self) -> bool {
+        match self.hearing {
+            Hearing::Unasked | Hearing::Hears => false,
+            Hearing::Asked => self.waited >= DEAF_BEATS,
+            Hearing::Refused => true,
+        }
+    }
+
+    /// A heartbeat; whether the peer has no need of the group any more. `is_news`: something was sent there.
+    pub(crate) fn beat(&mut self, is_news: bool) -> bool {
+        let counts = match self.hearing {
+            Hearing::Unasked | Hearing::Refused => return false,
+            Hearing::Asked => true,
+            Hearing::Hears => is_news,
+        };
+        self.waited += u32::from(self.hearing == Hearing::Asked);
+        self.unused = if std::mem::take(&mut self.used) {
+            0
+        } else {
+            self.unused + u32::from(counts)
+        };
+        self.unused >= UNUSED_BEATS
+    }
+
+    fn why_not(&self) -> &str {
+        match self.hearing {
+            Hearing::Refused => &self.why,
+            _ => "no datagram has come there",
+        }
+    }
+}
+
+/// By which ways best-effort data goes to a peer, for people; none: there was none yet. `single`: by datagrams of its own
+/// where it does not hear a group, if those are wanted.
+pub(crate) fn ways(
+    groups: &Groups,
+    ears: &[Ear],
+    single: Option<&Ear>,
+    elsewhere: bool,
+) -> Option<String> {
+    let asked = |hears: bool| {
+        let all = groups.all.iter().zip(ears).filter(move |(_, ear)| {
+            ear.hearing != Hearing::Unasked && (ear.hearing == Hearing::Hears) == hears
+        });
+        all.filter_map(|(group, ear)| Some((group.at?, ear)))
+    };
+    let (heard, deaf) = (asked(true).count(), asked(false).count());
+    let mut said = String::new();
+    if heard > 0 {
+        said.push_str("multicast");
+        for (at, _) in asked(true).take(SHOWN) {
+            let _ = write!(said, " {at}");
+        }
+        if heard > SHOWN {
+            let _ = write!(said, " and {} more", heard - SHOWN);
+        }
+        if deaf == 0 {
+            return Some(said);
+        }
+        said.push_str("; else ");
+    }
+    let mut why: Vec<_> = asked(false)
+        .take(SHOWN)
+        .map(|(at, ear)| format!("not by {at}: {}", ear.why_not()))
+        .collect();
+    match single {
+        _ if !groups.takes_single(elsewhere) => {
+            said.push_str("as reliable data");
+            why.push("both are on one host; transport.best_effort".into());
+        }
+        Some(ear) if ear.hearing == Hearing::Hears => said.push_str("unicast"),
+        Some(ear) if ear.hearing != Hearing::Unasked => {
+            said.push_str("as reliable data");
+            why.push(format!("not by unicast: {}", ear.why_not()));
+        }
+        _ if deaf == 0 => return None,
+        _ => said.push_str("as reliable data"),
+    }
+    if !why.is_empty() {
+        let _ = write!(said, " ({})", why.join("; "));
+    }
+    Some(said)
+}
+
+/// What is received of one peer in one of its groups.
 pub(crate) struct Heard {
-    pub(crate) at: SocketAddrV4,
-    secret: Secret,
-    incoming: DatagramIn,
-    turn: u64,
-    /// Its data for this end comes this way.
-    grouped: bool,
-    /// Something has come in this turn.
-    came: bool,
-    /// It was told that something comes.
-    told: bool,
-    silent: u32,
-    /// Lost messages that were counted.
-    counted: u64,
+    /// Which.
+    pub(crate) number: u32,
+    /// The group; none: it comes for this federate alone.
+    pub(crate) at: Option<SocketAddrV4>,
+    /// By the interface that has this address; none: it was not joined yet.
+    pub(crate) by: Option<IpAddr>,
     pub(crate) joined: bool,
+    /// The peer has nothing more for this federate there.
+    pub(crate) over: bool,
+    pub(crate) incoming: GroupIn,
 }
 
 impl Heard {
     /// As a peer has offered it; none if that makes no sense.
-    pub(crate) fn new(address: &str, port: u32, secret: &[u8]) -> Option<Self> {
-        let at = SocketAddrV4::new(address.parse().ok()?, u16::try_from(port).ok()?);
-        Some(Heard {
-            at,
-            secret: secret.try_into().ok()?,
-            incoming: DatagramIn::default(),
-            turn: 0,
-            grouped: false,
-            came: false,
-            told: false,
-            silent: 0,
-            counted: 0,
-            joined: false,
-        })
-    }
-
-    fn position(&self) -> StreamPosition {
-        StreamPosition {
-            read: self.turn,
-            best_effort: self.turn,
-        }
-    }
-
-    /// The peer begins a turn. What is to be said to it, if something is.
-    pub(crate) fn begin_turn(&mut self, turn: u64, sent: u64, grouped: bool) -> Option<OnLink> {
-        if !self.grouped {
-            self.incoming = DatagramIn::behind(sent);
-            self.counted = 0;
-        }
-        self.incoming.sum_up(sent);
-        let missed = self.grouped && !self.came && self.incoming.lost() > self.counted;
-        (self.turn, self.grouped) = (turn, grouped);
-        if self.came {
-            self.silent = 0;
-        }
-        self.came = false;
-        self.silent += u32::from(missed);
-        if self.silent < DEAF_TURNS || !self.told {
-            return None;
-        }
-        (self.told, self.silent) = (false, 0);
-        Some(OnLink::Hears { on: false })
-    }
-
-    /// Messages that were lost since this was asked last.
-    pub(crate) fn lost(&mut self) -> u64 {
-        let lost = self.incoming.lost();
-        lost - std::mem::replace(&mut self.counted, lost)
-    }
-
-    /// Frames that have waited for this turn.
-    pub(crate) fn next_kept(&mut self) -> Option<Vec<u8>> {
-        let at = self.position();
-        self.incoming.next_kept(at)
-    }
-
-    /// Whether a datagram is its.
-    pub(crate) fn is_of(&self, datagram: &[u8]) -> bool {
-        split_datagram(datagram).is_some_and(|(head, _)| head.secret == self.secret)
-    }
-
-    /// Frames of a datagram of its that are to be handled now, and whether the peer is to be told that it is heard.
-    pub(crate) fn take<'a>(&mut self, datagram: &'a [u8]) -> (&'a [u8], bool) {
-        let Some((head, frames)) = split_datagram(datagram) else {
-            return (&[], false);
+    pub(crate) fn new(number: u32, address: &str, port: u32, secret: &[u8]) -> Option<Self> {
+        let at = match (number, address) {
+            (0, "") => None,
+            (0, _) => return None,
+            (_, address) => {
+                let port = u16::try_from(port).ok()?;
+                Some(SocketAddrV4::new(address.parse().ok()?, port))
+            }
         };
-        let tell = !std::mem::replace(&mut self.told, true);
-        self.came = true;
-        if !self.grouped {
-            return (&[], tell);
-        }
-        let at = self.position();
-        let frames = self.incoming.receive((&head, frames), at);
-        (frames.unwrap_or_default(), tell)
+        Some(Heard {
+            number,
+            at,
+            by: None,
+            joined: false,
+            over: false,
+            incoming: GroupIn::new(secret.try_into().ok()?),
+        })
     }
 }
 
 /// The IPv4 address of an interface.
-pub(crate) fn interface(of: io::Result<std::net::SocketAddr>) -> Option<Ipv4Addr> {
+pub(crate) fn interface(of: io::Result<SocketAddr>) -> Option<Ipv4Addr> {
     match of.ok()?.ip().to_canonical() {
         IpAddr::V4(address) => Some(address),
         IpAddr::V6(_) => None,

@@ -24,12 +24,14 @@ macro_rules! fault {
 mod ambassador;
 mod background;
 mod backlog;
+mod best_effort;
 mod datagrams;
 mod delivery;
 mod direct;
 mod greeting;
 mod group;
 mod handshake;
+mod hearing;
 mod intake;
 mod link;
 mod links;

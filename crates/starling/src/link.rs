@@ -366,8 +366,15 @@ impl Link {
         let beat = self.last_written + self.heartbeat;
         let asks = self.datagrams.as_mut().map(|s| s.keep_time(now));
         let heartbeat = self.heartbeat;
-        let group = self.direct.as_mut();
-        let group = group.and_then(|direct| direct.keep_time(now, heartbeat));
+        let mut group = None;
+        if let Some(direct) = &mut self.direct {
+            let said;
+            (group, said) = direct.keep_time(now, heartbeat);
+            if said {
+                // It is not left for something else to be sent.
+                direct.flush(&mut self.writer);
+            }
+        }
         Some(asks.into_iter().chain(group).fold(beat, Instant::min))
     }
 
@@ -395,12 +402,12 @@ impl Link {
 
     /// Sends data on links to single federates, and to those who come by the same forwarder.
     #[inline(never)]
-    fn put_on_links(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
+    fn put_on_links(&mut self, to: &[FederateHandle], data: DataSent<'_>, class: u32) {
         if let Some(site) = &mut self.site {
             site.send(to, &mut self.writer, &data);
         }
         if let Some(direct) = &mut self.direct {
-            direct.send(to, &mut self.writer, &data);
+            direct.send(to, &mut self.writer, (&data, class));
         }
     }
 
@@ -424,8 +431,13 @@ impl Link {
     fn put_beside_datagrams(&mut self, to: &[FederateHandle], data: DataSent<'_>) {
         let data = &data;
         if is_best_effort(data) {
-            let path = DataPath::Executive;
-            self.put_best_effort(DataOut { to, path, data });
+            let (path, group) = (DataPath::Executive, 0);
+            self.put_best_effort(DataOut {
+                to,
+                path,
+                group,
+                data,
+            });
         } else {
             put_data(self.writer.out(), data);
         }
@@ -538,7 +550,7 @@ impl Outbox for Link {
                     shared.send(frame.to, &mut self.writer, frame.data);
                 }
                 if self.direct.is_some() || self.site.is_some() {
-                    self.put_on_links(frame.to, *frame.data);
+                    self.put_on_links(frame.to, *frame.data, frame.group);
                 }
             }
         }
@@ -549,7 +561,7 @@ impl Outbox for Link {
             shared.send(&[to], &mut self.writer, fence);
         }
         if let Some(direct) = &mut self.direct {
-            direct.send(&[to], &mut self.writer, fence);
+            direct.send(&[to], &mut self.writer, (fence, 0));
         }
         if let Some(site) = &mut self.site {
             site.send(&[to], &mut self.writer, fence);

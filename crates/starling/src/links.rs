@@ -2,6 +2,7 @@
 //! federates of the same host, and TCP links to others. Which thread reads, and which waits, [`Turns`] says.
 
 use crate::datagrams::{Receiving, Wanted};
+use crate::group::Named;
 use crate::handshake::{OpenError, Opening};
 use crate::intake::Offer;
 use crate::link::Link;
@@ -13,7 +14,8 @@ use crate::statistics::{self, Calls};
 use crate::turns::{self, Ends, Task, Turns, Wake};
 use starling_core::message::{Statistics, ToExecutive};
 use starling_core::{
-    Batch, Conflated, DataPath, Exception, ExceptionKind, Federate, Lrc, Outbox, ProtocolError,
+    Batch, Conflated, DataPath, Exception, ExceptionKind, Federate, Grouped, Lrc, Outbox,
+    ProtocolError,
 };
 use starling_net::{
     Alarm, Challenge, Compression, Endpoint, Fill, LinkReader, Quality, Stream, Waiter, Waker,
@@ -21,13 +23,12 @@ use starling_net::{
 };
 use starling_rid::{
     CALLBACKS_SPIN_US, CONFLATE_BEST_EFFORT, CONFLATE_RELIABLE, CONNECT_TIMEOUT_S,
-    LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_WITHHELD_BYTES, MULTICAST_GROUP,
-    STATISTICS_ENABLED, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN, TRANSPORT_PATH,
-    TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
+    LIMITS_CALLBACK_QUEUE_BYTES, LIMITS_SEND_QUEUE_BYTES, LIMITS_WITHHELD_BYTES, MULTICAST_CLASSES,
+    MULTICAST_GROUP, STATISTICS_ENABLED, Settings, TRANSPORT_BEST_EFFORT, TRANSPORT_LISTEN,
+    TRANSPORT_PATH, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
 };
 use starling_wire::FRAME_BYTES_MAX;
 use std::io;
-use std::net::SocketAddrV4;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -52,9 +53,9 @@ pub(crate) struct State {
     pub(crate) compression: Compression,
     /// What the network is told of packets.
     pub(crate) quality: Quality,
-    /// Whether best-effort data goes to who has such a link by a group, and which, if that was said.
-    pub(crate) groups: bool,
-    pub(crate) group: Option<SocketAddrV4>,
+    /// Whether best-effort data goes to who has such a link by datagrams, and by which groups, if by any.
+    pub(crate) groups: Wanted,
+    pub(crate) multicast: Option<Named>,
     /// Whether to ask for datagrams.
     pub(crate) wants_datagrams: Wanted,
     /// Offers made so far.
@@ -163,6 +164,14 @@ impl Links {
             best_effort: classes(settings.get(CONFLATE_BEST_EFFORT)),
             reliable: classes(settings.get(CONFLATE_RELIABLE)),
         });
+        let is_multicast = settings.get(TRANSPORT_BEST_EFFORT) == "multicast";
+        if is_multicast {
+            let classes = settings.get(MULTICAST_CLASSES).into_iter();
+            lrc.set_grouped(Grouped {
+                classes: classes.map(|of| of.class).collect(),
+                setting: format!("multicast.classes ({})", settings.origin(MULTICAST_CLASSES)),
+            });
+        }
         let calls = settings
             .get(STATISTICS_ENABLED)
             .then(|| Arc::new(Calls::default()));
@@ -188,10 +197,10 @@ impl Links {
             window: size(settings.get(TRANSPORT_RING_BYTES)),
             compression: Compression::of(settings),
             quality: Quality::of(settings),
-            groups: settings.get(TRANSPORT_BEST_EFFORT) == "multicast",
-            group: settings.get(MULTICAST_GROUP).and_then(|group| match group {
-                Endpoint::Tcp { host, port } => Some(SocketAddrV4::new(host.parse().ok()?, port)),
-                Endpoint::Unix(_) => None,
+            groups: Wanted::of(&settings.get(TRANSPORT_BEST_EFFORT)),
+            multicast: is_multicast.then(|| Named {
+                group: settings.get(MULTICAST_GROUP),
+                classes: settings.get(MULTICAST_CLASSES),
             }),
             wants_datagrams: Wanted::of(&settings.get(TRANSPORT_BEST_EFFORT)),
             offers: 0,

@@ -3,18 +3,17 @@
 //! rtiexec says which links there are to be, who of the two connects, and gives both a secret that nobody else knows.
 //! Each end says first who it is and proves it by its half of the secret; whoever does not is cut off.
 
+use crate::datagrams::Wanted;
 use crate::direct::{CONFIRM_BYTES, Direct};
 use crate::greeting::{GREETING, Greeting, PROOF_BYTES, dial, listen};
-use crate::group::{Group, Heard, group_of, interface};
+use crate::group::Heard;
+use crate::hearing::Joined;
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
 use crate::links::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
-use starling_net::{Datagrams, Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
-use starling_wire::{
-    DATAGRAM_BYTES_MAX, LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame,
-};
-use std::net::{Ipv4Addr, SocketAddrV4};
+use starling_net::{Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
+use starling_wire::{LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,10 +23,6 @@ const SILENCE: Duration = Duration::from_secs(2);
 const STRANGERS: usize = 32;
 /// Links are read into one buffer, as large as one read needs it.
 const SPARE_BYTES: usize = 128 * 1024;
-/// So many groups are joined.
-const GROUPS: usize = 64;
-/// So many datagrams are taken before links have their turn.
-const PER_TURN: usize = 64;
 /// Of who is gone so many reads are taken: more than the system keeps of one connection.
 const READS_MAX: usize = 1024;
 
@@ -35,7 +30,7 @@ const READS_MAX: usize = 1024;
 #[derive(Default)]
 pub(crate) struct Peers(Option<Box<Open>>);
 
-struct Open {
+pub(crate) struct Open {
     mark: u64,
     /// None: it only connects to others.
     listener: Option<Listener>,
@@ -43,34 +38,27 @@ struct Open {
     knocks: bool,
     /// Who has connected and not said who it is.
     strangers: Vec<Greeting>,
-    peers: Vec<Peer>,
+    pub(crate) peers: Vec<Peer>,
     spare: Vec<u8>,
-    /// Groups that peers send best-effort data to.
-    groups: Vec<Joined>,
-    datagram: Vec<u8>,
+    /// Where peers send best-effort data to.
+    pub(crate) groups: Vec<Joined>,
+    /// Why nothing is taken there; empty: it is.
+    pub(crate) deaf: String,
+    pub(crate) datagram: Vec<u8>,
     /// Whose link was read last.
     last: usize,
     /// There may be something to do.
-    news: bool,
+    pub(crate) news: bool,
     /// When something is to be given up that has not come about.
     until: Option<Instant>,
 }
 
-/// A group that this end has joined.
-struct Joined {
-    at: SocketAddrV4,
-    by: Ipv4Addr,
-    socket: Datagrams,
-    /// Something may be there.
-    ready: bool,
-}
-
-struct Peer {
-    mark: u64,
-    federate: FederateHandle,
+pub(crate) struct Peer {
+    pub(crate) mark: u64,
+    pub(crate) federate: FederateHandle,
     /// What this end proves itself by, and the other.
     proofs: [Vec<u8>; 2],
-    stage: Stage,
+    pub(crate) stage: Stage,
     /// Bytes of its link that were taken, by it or relayed; and up to where that was confirmed.
     taken: u64,
     confirmed: u64,
@@ -81,12 +69,12 @@ struct Peer {
     /// So much of its data is early that its link is not read now.
     early: bool,
     /// It has sent what can't be: nothing of it is taken any more.
-    broken: bool,
-    /// Best-effort data that comes by a group.
-    heard: Option<Box<Heard>>,
+    pub(crate) broken: bool,
+    /// Best-effort data that comes by datagrams.
+    pub(crate) heard: Vec<Heard>,
 }
 
-enum Stage {
+pub(crate) enum Stage {
     /// There is no link.
     None,
     /// It is to connect here.
@@ -110,7 +98,7 @@ pub(crate) struct Introduced {
 
 impl Peers {
     /// Begins without any, as the one with this mark.
-    pub(crate) fn open(&mut self, mark: u64, listener: Option<Listener>) {
+    pub(crate) fn open(&mut self, mark: u64, listener: Option<Listener>, deaf: String) {
         self.0 = Some(Box::new(Open {
             mark,
             listener,
@@ -119,6 +107,7 @@ impl Peers {
             peers: Vec::new(),
             spare: vec![0; SPARE_BYTES],
             groups: Vec::new(),
+            deaf,
             datagram: Vec::new(),
             last: 0,
             news: false,
@@ -287,14 +276,16 @@ impl State {
             Err(why) => (None, (String::new(), 0, why)),
         };
         let (address, port, why) = endpoint;
-        peers.open(mark, listener);
+        let deaf = match self.groups {
+            Wanted::Never => "transport.best_effort = stream there".to_owned(),
+            _ => String::new(),
+        };
+        peers.open(mark, listener, deaf);
         let window = self.window;
         let direct = Direct::new(link.bundling(), window, link.frame_bytes_max);
         link.direct = Some(Box::new(direct));
         self.has_links = true;
-        if self.groups {
-            self.begin_group(Instant::now());
-        }
+        self.begin_groups(Instant::now());
         self.lrc.outbox().put_link_request(&LinkRequest::Endpoint {
             address,
             port: port.into(),
@@ -327,7 +318,7 @@ impl State {
                 filled: None,
                 early: false,
                 broken: false,
-                heard: None,
+                heard: Vec::new(),
             });
             open.peers.len() - 1
         });
@@ -345,6 +336,7 @@ impl State {
             }
         };
         (peer.taken, peer.confirmed) = (0, 0);
+        peer.heard.clear();
         match begun {
             Ok(stage) => {
                 peer.stage = stage;
@@ -560,7 +552,7 @@ impl State {
         &mut self,
         (mark, federate): (u64, FederateHandle),
         bytes: &[u8],
-        heard: &mut Option<Box<Heard>>,
+        heard: &mut Vec<Heard>,
         now: Instant,
     ) -> Result<usize, ProtocolError> {
         let mut used = 0;
@@ -600,148 +592,9 @@ impl State {
         }
     }
 
-    /// What is said on a link of best-effort data that does not come there.
-    fn take_of_grouping(
-        &mut self,
-        (mark, federate): (u64, FederateHandle),
-        said: OnLink,
-        heard: &mut Option<Box<Heard>>,
-    ) -> Result<(), ProtocolError> {
-        let direct = &mut self.lrc.outbox().direct;
-        match said {
-            OnLink::Group {
-                address,
-                port,
-                secret,
-            } => {
-                let offered = Heard::new(&address, port, &secret);
-                *heard = Some(Box::new(
-                    offered.ok_or_else(|| ProtocolError("no group".into()))?,
-                ));
-            }
-            OnLink::Joined => direct.iter_mut().for_each(|d| d.hears(mark, None)),
-            OnLink::Hears { on } => direct.iter_mut().for_each(|d| d.hears(mark, Some(on))),
-            OnLink::Turn {
-                turn,
-                sent,
-                grouped,
-            } => {
-                let Some(of) = heard else {
-                    return Ok(());
-                };
-                let answer = of.begin_turn(turn, sent, grouped);
-                let lost = of.lost();
-                while let Some(frames) = of.next_kept() {
-                    self.batch.refill(&frames);
-                    self.take_of_peer(federate)?;
-                }
-                self.lrc.count_lost(lost + of.lost());
-                if let Some(answer) = answer {
-                    self.lrc.outbox().say(mark, &answer);
-                }
-            }
-            OnLink::Hello { .. } | OnLink::Confirm { .. } => {
-                return Err(ProtocolError("what does not belong on a link".into()));
-            }
-        }
-        Ok(())
-    }
-
-    /// Joins groups that peers send to, and takes what has come there.
-    fn take_of_groups(&mut self, open: &mut Open) -> Result<(), ProtocolError> {
-        for peer in &mut open.peers {
-            let (Some(heard), Stage::Linked(reader)) = (&mut peer.heard, &peer.stage) else {
-                continue;
-            };
-            if std::mem::replace(&mut heard.joined, true) {
-                continue;
-            }
-            let Some(by) = interface(reader.stream().local_address()) else {
-                continue;
-            };
-            let at = heard.at;
-            if !open.groups.iter().any(|g| (g.at, g.by) == (at, by)) {
-                if open.groups.len() == GROUPS {
-                    continue;
-                }
-                // Who can't join gets its data on the link.
-                let Ok(socket) = Datagrams::in_group(at, by) else {
-                    continue;
-                };
-                open.datagram.resize(DATAGRAM_BYTES_MAX, 0);
-                let ready = true;
-                open.groups.push(Joined {
-                    at,
-                    by,
-                    socket,
-                    ready,
-                });
-            }
-            self.lrc.outbox().say(peer.mark, &OnLink::Joined);
-        }
-        for group in &mut open.groups {
-            if !std::mem::take(&mut group.ready) {
-                continue;
-            }
-            let mut taken = 0;
-            while taken < PER_TURN
-                && let Some((length, _)) = group.socket.receive(&mut open.datagram)
-            {
-                taken += 1;
-                let datagram = &open.datagram[..length];
-                // Of strangers, and of this end, nothing is taken.
-                let mut peers = open.peers.iter_mut();
-                let is_its = |p: &&mut Peer| p.heard.as_ref().is_some_and(|h| h.is_of(datagram));
-                let Some(peer) = peers.find(is_its).filter(|p| !p.broken) else {
-                    continue;
-                };
-                let (mark, federate) = (peer.mark, peer.federate);
-                let Some(heard) = &mut peer.heard else {
-                    continue;
-                };
-                let (frames, tell) = heard.take(datagram);
-                self.lrc.count_lost(heard.lost());
-                self.batch.refill(frames);
-                if let Err(error) = self.take_of_peer(federate) {
-                    let now = Instant::now();
-                    return self.break_link(peer, &error.0, now);
-                }
-                if tell {
-                    self.lrc.outbox().say(mark, &OnLink::Hears { on: true });
-                }
-            }
-            if taken == PER_TURN {
-                (group.ready, open.news) = (true, true);
-            }
-        }
-        Ok(())
-    }
-
-    /// Best-effort data goes to peers by a group, where they hear it.
-    fn begin_group(&mut self, now: Instant) {
-        let Some(federation) = self.lrc.federate().map(|f| f.federation().to_owned()) else {
-            return;
-        };
-        let at = self.group.unwrap_or_else(|| group_of(&federation));
-        let link = self.lrc.outbox();
-        let by = interface(link.stream().local_address());
-        let by = by.unwrap_or(Ipv4Addr::LOCALHOST);
-        let group = Group::new(at, by, link.datagram_bytes, self.quality, now);
-        match group {
-            Ok(group) => {
-                if let Some(direct) = &mut link.direct {
-                    direct.send_to(group);
-                }
-            }
-            Err(error) => starling_net::remark(format_args!(
-                "starling: warning: best-effort data goes to no group: {error}"
-            )),
-        }
-    }
-
     /// A peer has sent what can't be: nothing of it is taken any more.
     #[cold]
-    fn break_link(
+    pub(crate) fn break_link(
         &mut self,
         peer: &mut Peer,
         why: &str,
@@ -757,6 +610,7 @@ impl State {
         ));
         peer.stage = Stage::None;
         peer.broken = true;
+        peer.heard.clear();
         self.lrc.outbox().break_off(peer.mark, why, false, now);
         self.lrc.link_ended(peer.federate)
     }
@@ -831,6 +685,7 @@ impl State {
         }
         open.last = 0;
         open.look_until();
+        open.leave_unheard();
         Ok(any)
     }
 }
@@ -891,7 +746,7 @@ impl Link {
     }
 
     /// Says something on a link.
-    fn say(&mut self, mark: u64, said: &OnLink) {
+    pub(crate) fn say(&mut self, mark: u64, said: &OnLink) {
         if let (Some(direct), writer) = self.direct_and_writer() {
             direct.say(mark, said, writer);
         }

@@ -3,6 +3,7 @@
 
 use super::Defaults;
 use super::address::AddressBuf;
+use crate::grouping::SentClass;
 use crate::handles::HandleMap;
 use crate::message::{DataBody, Payload, Range, RegionSpecification, Stamp};
 use crate::object::known::Instance;
@@ -159,7 +160,8 @@ impl Federate {
                 address: Some(address.borrow()),
                 stamp,
             };
-            self.send_data(&to, DataBody::Update { instance, payload }, send);
+            let body = DataBody::Update { instance, payload };
+            self.send_data((&to[..], class.map(SentClass::Objects)), body, send);
         }
     }
 
@@ -270,7 +272,9 @@ impl Federate {
             address: Some(address),
             stamp,
         };
-        let handed_out = self.send_data(&to, DataBody::Interaction { class, payload }, send);
+        let of = Some(SentClass::Interactions(class));
+        let body = DataBody::Interaction { class, payload };
+        let handed_out = self.send_data((&to[..], of), body, send);
         self.mom.tally.sent(class, transportation);
         let bytes = buffer.bytes() + tag.len();
         note(&mut self.traffic, |t| t.sent(class, transportation, bytes));

@@ -60,6 +60,7 @@ impl Member {
             time,
             paths: Vec::new(),
             best_effort: BestEffort::default(),
+            best_effort_paths: Vec::new(),
         }
     }
 

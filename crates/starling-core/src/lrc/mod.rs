@@ -27,7 +27,7 @@ use crate::message::{
 use crate::mom::arguments::{Said, Saying};
 use crate::{
     Batch, Conflated, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate,
-    FederateHandle, Output, PlainCallback, ProtocolError, Service, Services,
+    FederateHandle, Grouped, Output, PlainCallback, ProtocolError, Service, Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -69,6 +69,7 @@ pub struct Lrc<O> {
     frame_bytes_max: usize,
     withheld_bytes_max: usize,
     conflated: Conflated,
+    grouped: Grouped,
     /// Whether its federates count data by class and sender.
     measures: bool,
     /// Where the executive is, for messages.
@@ -136,6 +137,7 @@ impl<O: Outbox> Lrc<O> {
             frame_bytes_max: usize::MAX,
             withheld_bytes_max: usize::MAX,
             conflated: Conflated::default(),
+            grouped: Grouped::default(),
             measures: false,
             executive: "rtiexec".to_owned(),
             own: VecDeque::new(),
@@ -173,6 +175,14 @@ impl<O: Outbox> Lrc<O> {
         self.conflated = conflated.clone();
         if let Some(federate) = self.member() {
             federate.set_conflated(conflated);
+        }
+    }
+
+    /// Sets by which classes best-effort data is sent apart ([`DataOut::group`]); before this is called, by none.
+    pub fn set_grouped(&mut self, grouped: Grouped) {
+        self.grouped = grouped.clone();
+        if let Some(federate) = self.member() {
+            federate.set_grouped(grouped);
         }
     }
 
@@ -393,6 +403,8 @@ impl<O: Outbox> Lrc<O> {
                 federate.set_withheld_bytes_max(self.withheld_bytes_max);
                 federate.doubt_conflated(&self.conflated);
                 federate.set_conflated(self.conflated.clone());
+                federate.doubt_grouped(&self.grouped);
+                federate.set_grouped(self.grouped.clone());
                 if self.measures {
                     federate.measure_traffic();
                 }
@@ -589,6 +601,7 @@ impl<O: Outbox> Lrc<O> {
         federate.set_frame_bytes_max(self.frame_bytes_max);
         federate.set_withheld_bytes_max(self.withheld_bytes_max);
         federate.set_conflated(self.conflated.clone());
+        federate.set_grouped(self.grouped.clone());
         if self.measures {
             federate.measure_traffic();
         }

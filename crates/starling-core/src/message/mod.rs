@@ -353,6 +353,8 @@ pub struct FederateStatus {
     pub paths: Vec<Path>,
     /// How its best-effort data travels between it and rtiexec.
     pub best_effort: BestEffort,
+    /// How its best-effort data travels to each of the others; nobody is named: to all.
+    pub best_effort_paths: Vec<Path>,
 }
 
 /// How best-effort data travels between a joined federate and rtiexec, in `starling ps`.

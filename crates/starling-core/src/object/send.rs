@@ -5,6 +5,7 @@ use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
 use crate::exception::throw;
 use crate::federate::{Sink, fits, hand_out};
+use crate::grouping::{SentClass, group_of};
 use crate::message::{DataBody, Payload, Stamp};
 use crate::support::federate::not_in_fdd;
 use crate::traffic::note;
@@ -217,7 +218,8 @@ impl Federate {
                 address: None,
                 stamp,
             };
-            self.send_data(to, DataBody::Update { instance, payload }, send);
+            let of = Some(SentClass::Objects(class));
+            self.send_data((&to[..], of), DataBody::Update { instance, payload }, send);
         }
         if !scratch.best_effort.is_empty() {
             note(&mut self.traffic, |t| {
@@ -299,7 +301,8 @@ impl Federate {
             address: named.as_ref().map(AddressBuf::borrow),
             stamp,
         };
-        self.send_data(to, DataBody::Update { instance, payload }, send);
+        let of = Some(SentClass::Objects(class));
+        self.send_data((&to[..], of), DataBody::Update { instance, payload }, send);
     }
 
     /// Checks an update and sorts its values by transportation type; returns the registered
@@ -413,6 +416,9 @@ impl Federate {
         };
         let transportation = self.objects.transportations.get(class);
         let transportation = transportation.unwrap_or(known.transportation);
+        if transportation == Transportation::BestEffort && self.grouping.is_some() {
+            return None;
+        }
         let list = Listed::new(&plan.slots, values);
         let bytes = list.bytes() + tag.len();
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
@@ -478,7 +484,10 @@ impl Federate {
         let to = routes.interaction(&self.model, sender, class);
         let delays = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
-        let handed_out = hand_out(by, (to, delays), body, send);
+        let of = (SentClass::Interactions(class), transportation);
+        let group = group_of(&mut self.grouping, &self.model, of);
+        let mut send = |frame: DataOut<'_>| send(DataOut { group, ..frame });
+        let handed_out = hand_out(by, (to, delays), body, &mut send);
         if self.mom.serves(class) {
             let values = ValuesBuf::of(ValuesOut::Parameters(&list));
             self.send_to_rti(class, values.values(), handed_out);

@@ -301,7 +301,7 @@ structs! {
     FederationInformation { name, time_implementation }
     FederationStatus { name, time_implementation, modules, instances, log, refused, outdated, services, under_way, federates }
     UnderWay { what, label, stage, waits_for, since_ms }
-    FederateStatus { federate, peer, counters, doing, time, paths, best_effort }
+    FederateStatus { federate, peer, counters, doing, time, paths, best_effort, best_effort_paths }
     BestEffort { by, lost, dropped }
     Path { by, to }
     TimeStatus {
@@ -378,7 +378,8 @@ enums! {
         Over { to, why },
         Again { to },
         Site,
-        Pass { to, frames }
+        Pass { to, frames },
+        BestEffort { to, by }
     }
     LinkNotice {
         Seated { number, seat, mark },
@@ -400,10 +401,11 @@ enums! {
     OnLink {
         Hello { version, mark, proof, compression },
         Confirm { position },
-        Group { address, port, secret },
-        Joined,
-        Hears { on },
-        Turn { turn, sent, grouped }
+        Group { number, address, port, secret },
+        Joined { number, port, why },
+        Hears { number, on },
+        Turn { number, turn, sent, grouped },
+        Ends { number }
     }
     RequestBody {
         PathChanged,

@@ -4,7 +4,7 @@ use super::*;
 use crate::links::Links;
 use parking_lot::Mutex;
 use starling_core::InteractionClassHandle;
-use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
+use starling_core::message::{BestEffort, FederateStatus, FromExecutive, ToExecutive};
 use starling_rid::CONNECT_ADDRESS;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,12 +67,12 @@ impl Member {
             .is_some_and(|s| s.is_open())
     }
 
-    /// How many others hear what it sends to groups.
-    fn heard(&self) -> usize {
+    /// How many others hear what it sends to groups, and what it sends to them alone.
+    fn heard(&self) -> (usize, usize) {
         let links = self.links();
         let mut state = links.lock();
         let direct = state.lrc.outbox().direct.as_ref();
-        direct.map_or(0, |direct| direct.heard())
+        direct.map_or((0, 0), |direct| direct.heard())
     }
 
     fn written(&self) -> u64 {
@@ -126,8 +126,8 @@ fn pair(rtiexec: &Rtiexec, model: CallbackModel, settings: [&str; 2]) -> [Member
     [sender, receiver]
 }
 
-/// What rtiexec says of the data of those who are joined, by handle.
-fn told(rtiexec: &Rtiexec) -> Vec<BestEffort> {
+/// What rtiexec says of those who are joined, by handle.
+fn status(rtiexec: &Rtiexec) -> Vec<FederateStatus> {
     let mut settings = Settings::default();
     let path = rtiexec.path.display();
     settings
@@ -137,7 +137,12 @@ fn told(rtiexec: &Rtiexec) -> Vec<BestEffort> {
     let FromExecutive::Status(list) = reply.answer else {
         panic!("no status");
     };
-    let federates = list.into_iter().flat_map(|f| f.federates);
+    list.into_iter().flat_map(|f| f.federates).collect()
+}
+
+/// What it says of their data to and from itself.
+fn told(rtiexec: &Rtiexec) -> Vec<BestEffort> {
+    let federates = status(rtiexec).into_iter();
     federates.map(|f| f.best_effort).collect()
 }
 
@@ -354,7 +359,7 @@ fn the_group_is_the_one_that_is_set() {
             sender.evoke();
             sender.send(0, 0, 4);
             while receiver.next().is_some() {}
-            sender.heard() == 1
+            sender.heard().0 == 1
         });
         assert_eq!(is_joined(group), set);
     }
@@ -376,7 +381,7 @@ fn by_multicast_one_datagram_is_for_all_who_hear_it() {
         for receiver in &receivers {
             while receiver.next().is_some() {}
         }
-        sender.heard() == RECEIVERS
+        sender.heard().0 == RECEIVERS
     });
     // Behind this all that was sent before has come, or is counted.
     sender.send(1, 7, 4);
@@ -410,4 +415,353 @@ fn by_multicast_one_datagram_is_for_all_who_hear_it() {
         });
     });
     assert!(came.iter().all(|came| came.len() > 100));
+}
+
+const ALONE: &str = "transport.best_effort=datagrams;transport.path=direct";
+
+/// By which ways best-effort data of the first who joined gets to each of the others, as rtiexec knows.
+fn ways(rtiexec: &Rtiexec) -> Vec<String> {
+    let federates = status(rtiexec);
+    let paths = federates.into_iter().map(|f| f.best_effort_paths).next();
+    paths.unwrap().into_iter().map(|path| path.by).collect()
+}
+
+#[test]
+fn without_multicast_each_has_datagrams_of_its_own() {
+    const COUNT: u32 = 3000;
+    let threads = "callbacks.io=single-threaded";
+    for (model, more) in [
+        (CallbackModel::Evoked, ""),
+        (CallbackModel::Immediate, ""),
+        (CallbackModel::Evoked, threads),
+    ] {
+        let rtiexec = linking();
+        let settings = format!("{ALONE};{more}");
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        let receivers = [(); 2].map(|()| Member::join(&rtiexec, model, &settings));
+        receivers.iter().for_each(Member::subscribe);
+        until("both hear it", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            for receiver in &receivers {
+                while receiver.next().is_some() {}
+            }
+            sender.heard() == (0, 2)
+        });
+        until("rtiexec knows", || {
+            sender.evoke();
+            ways(&rtiexec) == ["unicast"]
+        });
+        // Behind this all that was sent before has come, or is counted.
+        sender.send(1, 7, 4);
+        for receiver in &receivers {
+            until("it is heard", || {
+                sender.evoke();
+                matches!(receiver.next(), Some((1, 7)))
+            });
+        }
+        let before: Vec<_> = receivers.iter().map(Member::lost).collect();
+        let written = sender.written();
+        let mut came = [(); 2].map(|()| BTreeSet::new());
+        let mut reliable = [0; 2];
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 1..=COUNT {
+                    sender.send(0, number, 200);
+                    if number % 100 == 0 {
+                        sender.send(1, number, 4);
+                    }
+                }
+            });
+            until("each comes or is counted", || {
+                let mut all = true;
+                for (at, receiver) in receivers.iter().enumerate() {
+                    while let Some((class, number)) = receiver.next() {
+                        let newest = came[at].last().is_none_or(|last| *last < number);
+                        match class {
+                            0 => assert!(newest && came[at].insert(number), "{number} is no news"),
+                            _ => reliable[at] += 1,
+                        }
+                    }
+                    let counted = receiver.lost() - before[at];
+                    all &= came[at].len() as u64 + counted == u64::from(COUNT);
+                }
+                all && reliable == [COUNT / 100; 2]
+            });
+        });
+        assert!(came.iter().all(|came| came.len() > 100));
+        assert!(sender.written() - written < 20_000, "nothing by rtiexec");
+    }
+}
+
+/// Who does not take datagrams gets best-effort data reliably, and so do all where the sender does not want any; why,
+/// `starling ps` says.
+#[test]
+fn who_takes_no_datagrams_gets_all_on_its_link() {
+    let stream = "transport.best_effort=stream;transport.path=direct";
+    let auto = "transport.path=direct";
+    for (sends, receives, why) in [
+        (
+            ALONE,
+            stream,
+            "as reliable data (not by unicast: transport.best_effort = stream there)",
+        ),
+        (
+            stream,
+            ALONE,
+            "as reliable data (transport.best_effort = stream)",
+        ),
+        (
+            auto,
+            ALONE,
+            "as reliable data (both are on one host; transport.best_effort)",
+        ),
+    ] {
+        let rtiexec = linking();
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, sends);
+        let receiver = Member::join(&rtiexec, CallbackModel::Evoked, receives);
+        receiver.subscribe();
+        until("rtiexec knows why", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            while receiver.next().is_some() {}
+            ways(&rtiexec) == [why]
+        });
+        sender.send(1, 0, 4);
+        until("the last of those", || receiver.next() == Some((1, 0)));
+        for number in 0..500 {
+            sender.send(0, number, 100);
+        }
+        for number in 0..500 {
+            let mut next = None;
+            until("the next one", || {
+                next = receiver.next();
+                next.is_some()
+            });
+            assert_eq!(next, Some((0, number)), "nothing is lost on a link");
+        }
+    }
+}
+
+/// Joins and subscribes to what of vehicles is best effort.
+fn subscribed_to(rtiexec: &Rtiexec, class: &str, settings: &str) -> Member {
+    let member = Member::join(rtiexec, CallbackModel::Evoked, settings);
+    let class = member.rti.object_class_handle(class).unwrap();
+    let noise = member.rti.attribute_handle(class, "Noise").unwrap();
+    let rti = &member.rti;
+    rti.subscribe_object_class_attributes(class, &[noise], true, "")
+        .unwrap();
+    member
+}
+
+/// Registers an instance and updates it with numbers.
+struct Updater<'a> {
+    member: &'a Member,
+    instance: starling_core::ObjectInstanceHandle,
+    noise: starling_core::AttributeHandle,
+    next: u32,
+}
+
+impl<'a> Updater<'a> {
+    fn new(member: &'a Member, class: &str) -> Self {
+        let rti = &member.rti;
+        let class = rti.object_class_handle(class).unwrap();
+        let noise = rti.attribute_handle(class, "Noise").unwrap();
+        rti.publish_object_class_attributes(class, &[noise])
+            .unwrap();
+        let instance = rti.register_object_instance(class, None).unwrap();
+        Updater {
+            member,
+            instance,
+            noise,
+            next: 0,
+        }
+    }
+
+    fn update(&mut self) {
+        let value = self.next.to_le_bytes();
+        let values: [(_, &[u8]); 1] = [(self.noise, &value)];
+        let rti = &self.member.rti;
+        rti.update_attribute_values(self.instance, &values, b"")
+            .unwrap();
+        self.next += 1;
+    }
+}
+
+/// The numbers of reflections that have come.
+fn reflected(member: &Member) -> Vec<u32> {
+    member.evoke();
+    let hears = member.hears.lock();
+    let numbers = hears.try_iter().filter_map(|callback| match callback {
+        Callback::ReflectAttributeValues { values, .. } => {
+            let (_, value) = values.iter().next()?;
+            Some(u32::from_le_bytes(*value.first_chunk()?))
+        }
+        _ => None,
+    });
+    numbers.collect()
+}
+
+/// Of each update one of these became: it was reflected, lost, or conflated; also by one that evokes nothing for a while.
+#[test]
+fn what_was_sent_is_received_lost_or_conflated() {
+    const COUNT: u32 = 5000;
+    for way in [ALONE, MULTICAST] {
+        let rtiexec = linking();
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, way);
+        let settings = format!("{way};conflate.best_effort=Vehicle");
+        let receiver = subscribed_to(&rtiexec, "Vehicle", &settings);
+        let mut updater = Updater::new(&sender, "Vehicle.Car");
+        let mut came = 0;
+        until("it is heard", || {
+            sender.evoke();
+            updater.update();
+            came += reflected(&receiver).len() as u64;
+            sender.heard().0 + sender.heard().1 == 1
+        });
+        let mut last = None;
+        for number in 0..COUNT {
+            updater.update();
+            if number == COUNT / 2 {
+                // What comes from now on is conflated until it evokes again.
+                came += reflected(&receiver).len() as u64;
+            }
+        }
+        until("each comes or is counted", || {
+            sender.evoke();
+            let new = reflected(&receiver);
+            let newer = new
+                .first()
+                .is_none_or(|first| last.is_none_or(|last| last < *first));
+            assert!(newer, "{last:?} before {new:?}");
+            last = new.last().copied().or(last);
+            came += new.len() as u64;
+            let counters = receiver.links().lock().lrc.counters().unwrap();
+            // Before the one was known to have subscribed, and the other to have registered.
+            let unsent = sender.links().lock().lrc.counters().unwrap().unwanted;
+            let early = unsent + counters.unknown;
+            came + counters.conflated + counters.lost + early == updater.next.into()
+        });
+        let counters = receiver.links().lock().lrc.counters().unwrap();
+        assert!(counters.conflated > 0, "{counters:?}");
+        assert_eq!((counters.waiting, counters.unsubscribed), (0, 0));
+    }
+}
+
+/// Shows settings: multicast.classes.
+#[test]
+fn classes_have_the_groups_that_are_set() {
+    let group = |last| std::net::Ipv4Addr::new(239, 193, 201, last);
+    let settings = format!(
+        "{MULTICAST};multicast.group={};multicast.classes=HLAobjectRoot.Vehicle={} Vehicle.Car={}:15170 \
+         HLAinteractionRoot.Signal={}",
+        group(80),
+        group(81),
+        group(82),
+        group(83),
+    );
+    let rtiexec = linking();
+    let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+    let receiver = subscribed_to(&rtiexec, "Vehicle.Truck", MULTICAST);
+    let mut truck = Updater::new(&sender, "Vehicle.Truck");
+    let mut car = Updater::new(&sender, "Vehicle.Car");
+    let mut joined = |expected: [bool; 4]| {
+        until(&format!("{expected:?} are joined"), || {
+            truck.update();
+            car.update();
+            sender.send(0, 0, 4);
+            sender.evoke();
+            reflected(&receiver);
+            [80, 81, 82, 83].map(|last| is_joined(group(last))) == expected
+        });
+    };
+    // A truck is a vehicle; of cars and lights it hears nothing.
+    joined([false, true, false, false]);
+    let rti = &receiver.rti;
+    rti.subscribe_interaction_class(receiver.classes[0], true)
+        .unwrap();
+    joined([false, true, false, true]);
+    let class = rti.object_class_handle("Vehicle").unwrap();
+    let noise = rti.attribute_handle(class, "Noise").unwrap();
+    rti.subscribe_object_class_attributes(class, &[noise], true, "")
+        .unwrap();
+    joined([false, true, true, true]);
+    until("rtiexec knows", || {
+        sender.evoke();
+        let ways = ways(&rtiexec);
+        ways.len() == 1 && ways[0].starts_with("multicast ") && ways[0].contains(":15170")
+    });
+}
+
+#[test]
+fn what_is_no_group_is_refused_and_named() {
+    let settings = "multicast.classes=Vehicle=10.0.0.1";
+    let (heard, _hears) = channel();
+    let ears = Box::new(Ears {
+        heard,
+        panics: false,
+    });
+    let refused = RtiAmbassador::new().connect(ears, CallbackModel::Evoked, settings);
+    let refused = refused.unwrap_err().message;
+    for part in [
+        "multicast.classes: the group of Vehicle: '10.0.0.1' is no multicast address",
+        "connect()",
+        "give class=group",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
+/// What a peer says of groups that there are not, or not yet, changes nothing.
+#[test]
+fn what_is_said_of_no_group_means_nothing() {
+    use starling_wire::{OnLink, put_on_link};
+    let rtiexec = linking();
+    let sender = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
+    let receiver = Member::join(&rtiexec, CallbackModel::Evoked, MULTICAST);
+    receiver.subscribe();
+    until("it is heard", || {
+        sender.evoke();
+        sender.send(0, 0, 4);
+        while receiver.next().is_some() {}
+        sender.heard() == (1, 0)
+    });
+    let (port, why) = (70_000, String::new());
+    let mut said = Vec::new();
+    for number in [0, 1, 2, 65, u32::MAX] {
+        let (turn, sent) = (u64::MAX, u64::MAX);
+        for says in [
+            OnLink::Joined {
+                number,
+                port,
+                why: why.clone(),
+            },
+            OnLink::Hears { number, on: true },
+            OnLink::Turn {
+                number,
+                turn,
+                sent,
+                grouped: number % 2 == 0,
+            },
+            OnLink::Ends { number },
+        ] {
+            put_on_link(&mut said, &says);
+        }
+    }
+    {
+        let links = receiver.links();
+        let mut state = links.lock();
+        let direct = state.lrc.outbox().direct.as_mut();
+        direct.unwrap().misbehave(&said);
+        state.flush();
+    }
+    for number in 1..100 {
+        sender.send(0, number, 100);
+        sender.send(1, number, 4);
+    }
+    until("all of it comes", || {
+        sender.evoke();
+        matches!(receiver.next(), Some((1, 99)))
+    });
+    assert_eq!(sender.heard(), (1, 0));
 }

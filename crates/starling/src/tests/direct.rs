@@ -478,6 +478,12 @@ fn a_peer_that_misbehaves_loses_its_link() {
             body: DataBody::Fence { request },
         }
     };
+    let group = |number, address: &str, secret| OnLink::Group {
+        number,
+        address: address.into(),
+        port: 9,
+        secret: vec![7; secret],
+    };
     for bytes in [
         b"GET / HTTP/1.1\r\n\r\n".to_vec(),
         vec![0; 4],
@@ -485,6 +491,19 @@ fn a_peer_that_misbehaves_loses_its_link() {
         framed(&|out| put_heartbeat(out)),
         framed(&|out| put_data(out, &fence(77))),
         framed(&|out| put_on_link(out, &OnLink::Confirm { position: 1 << 40 })),
+        framed(&|out| put_on_link(out, &group(1, "239.1.1.1", 15))),
+        framed(&|out| put_on_link(out, &group(1, "everywhere", 16))),
+        framed(&|out| put_on_link(out, &group(0, "239.1.1.1", 16))),
+        framed(&|out| {
+            for number in 0..1000 {
+                let at = if number == 0 { "" } else { "10.0.0.1" };
+                put_on_link(out, &group(number, at, 16));
+            }
+        }),
+        framed(&|out| {
+            let (number, port, why) = (1, 0, "?".repeat(1 << 16));
+            put_on_link(out, &OnLink::Joined { number, port, why });
+        }),
         framed(&|out| {
             let proof = vec![0; 16];
             let (version, mark) = (VERSION, 1);

@@ -1,0 +1,254 @@
+//! Best-effort data of peers by datagrams: what groups this end takes part in, and what comes there.
+
+use crate::datagrams::Wanted;
+use crate::group::{GROUPS_OF_PEER, Groups, Heard};
+use crate::links::State;
+use crate::peers::{Open, Stage};
+use starling_core::{FederateHandle, NAME_BYTES_MAX, ProtocolError};
+use starling_net::{Datagrams, Quality, leave_room};
+use starling_wire::{DATAGRAM_BYTES_MAX, OnLink};
+use std::net::{IpAddr, SocketAddrV4};
+use std::time::Instant;
+
+/// So many sockets take datagrams of peers: one for each group, and for each address of this host.
+const SOCKETS: usize = 128;
+/// So many datagrams are taken before links have their turn.
+const PER_TURN: usize = 64;
+
+/// A group that this end has joined, or what is for it alone.
+pub(crate) struct Joined {
+    at: Option<SocketAddrV4>,
+    by: IpAddr,
+    pub(crate) socket: Datagrams,
+    /// Something may be there.
+    pub(crate) ready: bool,
+}
+
+impl State {
+    /// What is said on a link of best-effort data that does not come there.
+    pub(crate) fn take_of_grouping(
+        &mut self,
+        (mark, federate): (u64, FederateHandle),
+        said: OnLink,
+        heard: &mut Vec<Heard>,
+    ) -> Result<(), ProtocolError> {
+        let direct = &mut self.lrc.outbox().direct;
+        match said {
+            OnLink::Group {
+                number,
+                address,
+                port,
+                secret,
+            } => {
+                let offered = Heard::new(number, &address, port, &secret);
+                let offered = offered.ok_or_else(|| ProtocolError("no group".into()))?;
+                heard.retain(|h| h.number != number || h.over);
+                if heard.len() >= GROUPS_OF_PEER {
+                    return Err(ProtocolError("too many groups".into()));
+                }
+                heard.push(offered);
+            }
+            OnLink::Joined { number, port, why } => {
+                if why.len() > NAME_BYTES_MAX {
+                    return Err(ProtocolError("a reason of too many bytes".into()));
+                }
+                if let Some(direct) = direct {
+                    direct.joined(mark, number, port, why);
+                }
+            }
+            OnLink::Hears { number, on } => {
+                if let Some(direct) = direct {
+                    direct.hears(mark, number, on);
+                }
+            }
+            OnLink::Turn {
+                number,
+                turn,
+                sent,
+                grouped,
+            } => {
+                let Some(of) = heard.iter_mut().find(|h| h.number == number && !h.over) else {
+                    return Ok(());
+                };
+                let of = &mut of.incoming;
+                let deaf = of.begin_turn(turn, sent, grouped);
+                let lost = of.lost();
+                while let Some(frames) = of.next_kept() {
+                    self.batch.refill(&frames);
+                    self.take_of_peer(federate)?;
+                }
+                self.lrc.count_lost(lost.saturating_add(of.lost()));
+                if deaf {
+                    let on = false;
+                    self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
+                }
+            }
+            OnLink::Ends { number } => {
+                // Its socket is closed behind the others' turns.
+                let ended = heard.iter_mut().filter(|h| h.number == number);
+                ended.for_each(|h| h.over = true);
+            }
+            OnLink::Hello { .. } | OnLink::Confirm { .. } => {
+                return Err(ProtocolError("what does not belong on a link".into()));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes part in groups that peers send to, leaves those that none does any more, and takes what has come there.
+    pub(crate) fn take_of_groups(&mut self, open: &mut Open) -> Result<(), ProtocolError> {
+        let mut over = false;
+        for at in 0..open.peers.len() {
+            let Stage::Linked(reader) = &open.peers[at].stage else {
+                continue;
+            };
+            let by = reader.stream().local_address();
+            let peer = &mut open.peers[at];
+            let before = peer.heard.len();
+            peer.heard.retain(|heard| !heard.over);
+            over |= peer.heard.len() < before;
+            for n in 0..peer.heard.len() {
+                let heard = &mut open.peers[at].heard[n];
+                if std::mem::replace(&mut heard.joined, true) {
+                    continue;
+                }
+                let (number, group) = (heard.number, heard.at);
+                let by = by.as_ref().map(|by| by.ip()).map_err(ToString::to_string);
+                let joined = by.and_then(|by| open.join(group, by, self.quality));
+                let (port, why) = match joined {
+                    Ok((by, port)) => {
+                        open.peers[at].heard[n].by = Some(by);
+                        (port, String::new())
+                    }
+                    Err(why) => (0, why),
+                };
+                let port = port.into();
+                let said = OnLink::Joined { number, port, why };
+                self.lrc.outbox().say(open.peers[at].mark, &said);
+            }
+        }
+        if over {
+            open.leave_unheard();
+        }
+        for group in &mut open.groups {
+            if !std::mem::take(&mut group.ready) {
+                continue;
+            }
+            let mut taken = 0;
+            while taken < PER_TURN
+                && let Some((length, _)) = group.socket.receive(&mut open.datagram)
+            {
+                taken += 1;
+                let datagram = &open.datagram[..length];
+                // Of strangers, and of this end, nothing is taken.
+                let whose = open.peers.iter_mut().filter(|p| !p.broken).find_map(|p| {
+                    let mut all = p.heard.iter_mut();
+                    let heard = all.find(|h| !h.over && h.incoming.is_of(datagram))?;
+                    Some(((p.mark, p.federate), heard))
+                });
+                let Some(((mark, federate), heard)) = whose else {
+                    continue;
+                };
+                let number = heard.number;
+                let (frames, tell) = heard.incoming.take(datagram);
+                self.lrc.count_lost(heard.incoming.lost());
+                self.batch.refill(frames);
+                if let Err(error) = self.take_of_peer(federate) {
+                    let now = Instant::now();
+                    let Some(peer) = open.peers.iter_mut().find(|p| p.mark == mark) else {
+                        return Ok(());
+                    };
+                    return self.break_link(peer, &error.0, now);
+                }
+                if tell {
+                    let on = true;
+                    self.lrc.outbox().say(mark, &OnLink::Hears { number, on });
+                }
+            }
+            if taken == PER_TURN {
+                (group.ready, open.news) = (true, true);
+            }
+        }
+        Ok(())
+    }
+
+    /// Best-effort data goes to peers by datagrams, where that is wanted and they hear them.
+    pub(crate) fn begin_groups(&mut self, now: Instant) {
+        let Some(federation) = self.lrc.federate().map(|f| f.federation().to_owned()) else {
+            return;
+        };
+        if self.groups == Wanted::Never {
+            return;
+        }
+        let (quality, link) = (self.quality, self.lrc.outbox());
+        let mut groups = Groups::new(self.groups, link.datagram_bytes, quality, now);
+        if let Some(named) = &self.multicast
+            && let Err(error) = groups.name(named, &federation)
+        {
+            starling_net::remark(format_args!(
+                "starling: warning: best-effort data goes to no group: {error}"
+            ));
+        }
+        if let Some(direct) = &mut link.direct {
+            direct.send_by(groups);
+        }
+    }
+}
+
+impl Open {
+    /// Takes part in a group, by the interface of this host that has this address, or opens what is for this end alone;
+    /// by which address, and its port.
+    fn join(
+        &mut self,
+        at: Option<SocketAddrV4>,
+        by: IpAddr,
+        quality: Quality,
+    ) -> Result<(IpAddr, u16), String> {
+        if !self.deaf.is_empty() {
+            return Err(self.deaf.clone());
+        }
+        let by = by.to_canonical();
+        let known = self.groups.iter().find(|g| (g.at, g.by) == (at, by));
+        let port = |socket: &Datagrams| match at {
+            Some(at) => Ok(at.port()),
+            None => socket.port().map_err(|e| e.to_string()),
+        };
+        if let Some(joined) = known {
+            return Ok((by, port(&joined.socket)?));
+        }
+        if self.groups.len() == SOCKETS {
+            return Err(format!("it has {SOCKETS} sockets for datagrams already"));
+        }
+        let socket = match (at, by) {
+            (None, by) => Datagrams::at(by),
+            (Some(at), IpAddr::V4(by)) => Datagrams::in_group(at, by),
+            (Some(_), IpAddr::V6(_)) => return Err("their link is of IPv6".into()),
+        };
+        let socket = socket.and_then(|socket| {
+            quality.mark_datagrams(&socket)?;
+            leave_room(&[&socket])?;
+            Ok(socket)
+        });
+        let socket = socket.map_err(|e| e.to_string())?;
+        let port = port(&socket)?;
+        self.datagram.resize(DATAGRAM_BYTES_MAX, 0);
+        let ready = true;
+        self.groups.push(Joined {
+            at,
+            by,
+            socket,
+            ready,
+        });
+        Ok((by, port))
+    }
+
+    /// Leaves groups that no peer sends to this end in any more.
+    pub(crate) fn leave_unheard(&mut self) {
+        let peers = &self.peers;
+        let is_heard = |at, by| {
+            let mut all = peers.iter().flat_map(|p| &p.heard);
+            all.any(|heard| (heard.at, heard.by) == (at, Some(by)))
+        };
+        self.groups.retain(|group| is_heard(group.at, group.by));
+    }
+}
