@@ -2,7 +2,7 @@
 //! while no thread of the federate does.
 
 use crate::delivery::Evocation;
-use crate::links::{Links, State};
+use crate::links::{Links, Rest, State};
 use crate::turns::Task;
 use starling_net::Waiter;
 use std::cell::Cell;
@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A federate that has not evoked for so long is busy elsewhere.
-const ABSENT: Duration = Duration::from_millis(10);
+pub(crate) const ABSENT: Duration = Duration::from_millis(10);
 
 /// Until it is woken.
-const LONG: Duration = Duration::from_secs(3600);
+pub(crate) const LONG: Duration = Duration::from_secs(3600);
 
 pub(crate) struct Background {
     pub(crate) links: Arc<Links>,
@@ -60,7 +60,11 @@ impl Background {
         let taken = self.delivered.replace(state.delivered) != state.delivered;
         let busy = taken && state.lrc.has_callbacks();
         let absent = now.duration_since(state.evoked) >= ABSENT;
-        if state.lrc.lost().is_some() {
+        let rests = self.delivery.is_none() && state.inside > 0;
+        state
+            .rest
+            .set(if rests { Rest::Inside } else { Rest::None });
+        if rests || state.lrc.lost().is_some() {
             return Task::Sleep(now + LONG);
         }
         match (absent, busy || state.is_full()) {

@@ -349,6 +349,21 @@ impl Link {
         Some(look.map_or(beat, |look| look.min(beat)))
     }
 
+    /// Writes the bundle that waits if it is due; when to look again, as its [`Reminder`] says.
+    pub(crate) fn keep_bundles_behind(&mut self) -> Option<Instant> {
+        let now = Instant::now();
+        if !self.ended && self.bundle_due().is_some_and(|due| now >= due) {
+            self.flush();
+        }
+        let due = self.bundle_due();
+        self.reminder.look(now, due, self.bundling.age)
+    }
+
+    /// Whether the background thread will look for a bundle.
+    pub(crate) fn is_reminded(&self) -> bool {
+        self.reminder.at.is_some()
+    }
+
     /// Does what is due; when a heartbeat is.
     fn keep_beat(&mut self, now: Instant) -> Option<Instant> {
         if self.ended {

@@ -1,6 +1,7 @@
 //! The links of an LRC, and when they are read and written: the stream to rtiexec, the memory of
 //! federates of the same host, and TCP links to others. Which thread reads, and which waits, [`Turns`] says.
 
+use crate::background::{ABSENT, LONG};
 use crate::datagrams::{Receiving, Wanted};
 use crate::group::Named;
 use crate::handshake::{OpenError, Opening};
@@ -28,6 +29,7 @@ use starling_rid::{
     TRANSPORT_PATH, TRANSPORT_RING_BYTES, TRANSPORT_SHARED_MEMORY,
 };
 use starling_wire::FRAME_BYTES_MAX;
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -68,6 +70,12 @@ pub(crate) struct State {
     pub(crate) begins_links: bool,
     /// When a thread of the federate's last read or evoked.
     pub(crate) evoked: Instant,
+    /// So many threads of the federate's wait in a call, one of which reads.
+    pub(crate) inside: u32,
+    /// Whether the background thread leaves all to these.
+    pub(crate) rest: Cell<Rest>,
+    /// The last of them to leave had waited for long.
+    idles: bool,
     /// How many callbacks it has taken.
     pub(crate) delivered: u64,
     /// A thread waits for room on the link: whoever reads is to watch for some, once.
@@ -84,6 +92,20 @@ pub(crate) struct State {
     #[cfg(test)]
     pub(crate) fault: Option<&'static str>,
 }
+
+/// Why the background thread does nothing until it is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// It does.
+    None,
+    /// A thread of the federate's waits in a call, and does all.
+    Inside,
+    /// None does any more, and its alarm is set.
+    Alarmed,
+}
+
+/// Who waits in a call for so long idles.
+const IDLE: Duration = Duration::from_millis(100);
 
 /// What the reading thread holds.
 pub(crate) struct ReadSide {
@@ -208,6 +230,9 @@ impl Links {
             has_links: false,
             begins_links: false,
             evoked: now,
+            inside: 0,
+            rest: Cell::new(Rest::None),
+            idles: false,
             delivered: 0,
             awaiting_room: false,
             reported: now,
@@ -259,13 +284,64 @@ impl Links {
     pub(crate) fn pump(
         &self,
         deadline: Option<Instant>,
+        done: impl FnMut(&mut State) -> bool,
+    ) -> bool {
+        self.pump_within(deadline, false, done)
+    }
+
+    fn pump_within(
+        &self,
+        deadline: Option<Instant>,
+        for_room: bool,
         mut done: impl FnMut(&mut State) -> bool,
     ) -> bool {
-        let read = |side: &mut ReadSide| self.read_once(side, deadline, None, false);
-        self.turns.pump(deadline, read, |state| {
+        let read = |side: &mut ReadSide| self.read_once(side, deadline, None, for_room);
+        let mut entered = None;
+        let done = self.turns.pump(deadline, read, |state| {
             state.evoked = Instant::now();
+            if entered.is_none() {
+                entered = Some(state.evoked);
+                self.enter(state, deadline);
+            }
             done(state)
-        })
+        });
+        self.leave(entered);
+        done
+    }
+
+    /// A thread of the federate's begins to wait in a call.
+    fn enter(&self, state: &mut State, deadline: Option<Instant>) {
+        state.inside += 1;
+        // Who has idled and is about to idle on calls off that the background thread looks: it would find that all is as
+        // before.
+        if state.rest.get() == Rest::Alarmed
+            && state.idles
+            && deadline.is_none_or(|end| end >= state.evoked + IDLE)
+            && !state.lrc.outbox().is_reminded()
+        {
+            self.alarm.set(LONG);
+            state.rest.set(Rest::Inside);
+        }
+    }
+
+    /// It waits no more.
+    fn leave(&self, entered: Option<Instant>) {
+        let mut state = self.lock();
+        state.inside -= 1;
+        if state.inside > 0 {
+            return;
+        }
+        state.idles = entered.is_some_and(|since| state.evoked >= since + IDLE);
+        if state.rest.get() == Rest::Inside {
+            // It is to look whether the federate has come again, and else to read.
+            let rest = if state.lrc.outbox().is_reminded() {
+                Rest::None
+            } else {
+                self.alarm.set(ABSENT);
+                Rest::Alarmed
+            };
+            state.rest.set(rest);
+        }
     }
 
     /// The same for who waits for room: nothing in peers' rings is of use to it. So these are not read while more
@@ -273,13 +349,9 @@ impl Links {
     fn pump_for_room(
         &self,
         deadline: Option<Instant>,
-        mut done: impl FnMut(&mut State) -> bool,
+        done: impl FnMut(&mut State) -> bool,
     ) -> bool {
-        let read = |side: &mut ReadSide| self.read_once(side, deadline, None, true);
-        self.turns.pump(deadline, read, |state| {
-            state.evoked = Instant::now();
-            done(state)
-        })
+        self.pump_within(deadline, true, done)
     }
 
     /// A turn of the background thread, which waits at its own waiter.
@@ -294,8 +366,15 @@ impl Links {
     fn sleep(&self, waiter: &Waiter, until: Instant) {
         let (until, full, links) = {
             let mut state = self.lock();
+            let rests = state.rest.get() != Rest::None;
             let link = state.lrc.outbox();
-            let until = link.keep_time_behind().map_or(until, |due| due.min(until));
+            // Who waits in a call sees to heartbeats.
+            let due = if rests {
+                link.keep_bundles_behind()
+            } else {
+                link.keep_time_behind()
+            };
+            let until = due.map_or(until, |due| due.min(until));
             let full = link.is_blocked();
             (until, full.then(|| link.stream().clone()), link.blocked())
         };
