@@ -111,7 +111,7 @@ settings! {
     LIMITS_MODELS_BYTES: u64 = "limits.models_bytes", Kind::Integer(1 << 20, 1 << 40), "bytes", "1073741824",
         "About how much memory the object models of all federation executions may take in rtiexec, with the texts of their FOM modules. A federation execution, or a join that brings modules, that would need more is refused.";
     LIMITS_SEND_QUEUE_BYTES: u64 = "limits.send_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "4194304",
-        "Bytes that may wait for one receiver, at rtiexec and at each of its senders; beyond it, its senders are slowed down. One whose receiver reads its shared memory on, but too slowly, is slowed down at once.";
+        "Bytes that may wait for one receiver, at rtiexec and at each of its senders; beyond it, its senders are slowed down: with callbacks.io = async a service that sends makes no system call that could wait for others until then, and from then on waits, and reads meanwhile, until there is room. One whose receiver reads its shared memory on, but too slowly, is slowed down at once.";
     LIMITS_CALLBACK_QUEUE_BYTES: u64 = "limits.callback_queue_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "268435456",
         "Callbacks, with all that they hold, that may wait in a federate for it to evoke; beyond it, there is a warning, its links are no longer read for it meanwhile, and its senders are slowed down. A service of the federate that would have to read on, because others are to take what it sends or to answer first, throws RTIinternalError once twice as much waits.";
     LIMITS_WITHHELD_BYTES: u64 = "limits.withheld_bytes", Kind::Integer(1 << 12, 1 << 40), "bytes", "1073741824",
