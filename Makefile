@@ -332,8 +332,7 @@ rtibm-figures: setup-bench venv bmfed standin limits
 
 keep-rtibm:
 	@[ -e "$(RUN)/report.html" ] || { echo "RUN=$(RUN): there is no report.html" >&2; exit 1; }
-	mkdir -p docs/reports/rtibm
-	cp $(addprefix $(RUN)/,report.html summary.csv summary.json run.json) $(wildcard $(FIGURES)) docs/reports/rtibm/
+	$(VENV)/bin/python bench/keep.py $(RUN) docs/reports/rtibm $(wildcard $(FIGURES))
 	$(VENV)/bin/pytest -q bench/tests/test_campaign_kept.py
 
 # kill -9 of each process of a run at random moments, KILLS times each; then the run is resumed.
