@@ -7,7 +7,8 @@
 //!   before anything later is put on it;
 //! - what was sent by who had not applied the beginning of the present epoch brings nothing about;
 //! - no member is told two entries of one index, so that a federate which has applied an index has
-//!   applied all of it.
+//!   applied all of it;
+//! - what stands at a request's index is that request's, so that who has applied it counts the request.
 
 use crate::message::time::Notice;
 use crate::message::{
@@ -253,8 +254,8 @@ impl Log {
     }
 
     /// Puts an entry at the present index on the streams of its audience; at the next one if
-    /// somebody of it has been told an entry of the present one. `cause` is none for what the RTI
-    /// does without being asked.
+    /// somebody of it has been told an entry of the present one, or that is another request's. `cause` is none
+    /// for what the RTI does without being asked.
     pub(crate) fn tell(
         &mut self,
         cause: impl Into<Option<Cause>>,
@@ -263,7 +264,7 @@ impl Log {
     ) {
         let (cause, body) = (cause.into(), body.into());
         let told = |f| self.streams.get(f).is_some_and(|s| s.told >= self.index);
-        if audience.iter().any(told) {
+        if self.is_of_another(cause) || audience.iter().any(told) {
             self.advance();
         }
         let entry = Arc::new(Entry {
@@ -280,6 +281,19 @@ impl Log {
             let entry = Arc::clone(&entry);
             self.out.push((stream.peer, FromExecutive::Entry(entry)));
         }
+    }
+
+    /// Whether a member's request stands at the present index that is not this one. Whoever is told an entry of
+    /// the index is told nothing more of it, so would never hear that the request is behind it.
+    fn is_of_another(&self, cause: Option<Cause>) -> bool {
+        self.latest.get(&self.index).is_some_and(|sender| {
+            let request = self.requests(*sender);
+            cause
+                != Some(Cause {
+                    sender: *sender,
+                    request,
+                })
+        })
     }
 
     /// [`Log::tell`] with all members as the audience.
@@ -407,4 +421,54 @@ impl Log {
 
 fn not_a_member(federate: FederateHandle) -> ProtocolError {
     ProtocolError(format!("{federate} is not a member"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::DataPath;
+    use crate::log::order::{Ordered, Ordering};
+    use crate::message::{Data, DataBody, mom};
+
+    /// What the RTI does meanwhile has no request: of its own index it can't be, or its receiver would wait for ever,
+    /// the log for a fence and the fence for the request before it.
+    #[test]
+    fn a_request_that_concerns_somebody_else_is_behind_what_the_rti_tells_next() {
+        let [me, sender] = [1, 2].map(FederateHandle);
+        let mut log = Log::default();
+        for (federate, peer) in [(me, PeerId(1)), (sender, PeerId(2))] {
+            log.join(federate, peer);
+        }
+        let start = log.index();
+        log.request(sender, start, &[]).unwrap().unwrap();
+        log.tell(None, &[me], mom::Entry::Ask);
+        let cause = log.request(sender, start, &[me]).unwrap().unwrap();
+        assert_eq!(cause.request, RequestNumber(2));
+        let mut ordering = Ordering::new(me, start, [me, sender].map(|f| (f, RequestNumber(0))));
+        let fence = Data {
+            sender,
+            after: After {
+                requests: RequestNumber(1),
+                index: start,
+            },
+            body: DataBody::Fence {
+                request: cause.request,
+            },
+        };
+        ordering.data(&fence, DataPath::Direct).unwrap();
+        for (_, told) in log.outputs().filter(|(peer, _)| *peer == PeerId(1)) {
+            match told {
+                FromExecutive::Entry(entry) => ordering.entry(entry).unwrap(),
+                FromExecutive::Watermark(mark) => ordering.watermark(mark).unwrap(),
+                _ => panic!("nothing else was told"),
+            }
+        }
+        let mut applied = Vec::new();
+        while let Some(next) = ordering.next() {
+            if let Ordered::Entry(entry) = next {
+                applied.push(entry.body.clone());
+            }
+        }
+        assert!(matches!(applied[..], [_, EntryBody::Fenced]), "{applied:?}");
+    }
 }
