@@ -232,7 +232,6 @@ class Starling(Adapter):
         return (root or Path("/nowhere")) / "bin" / "starling"
 
     def ways(self, said: str, env: dict[str, str]) -> list[Way]:
-        # Between federates rtiexec does not know who hears it.
         multicast = env.get("STARLING_TRANSPORT_BEST_EFFORT") == "multicast"
         found = []
         try:
@@ -244,6 +243,12 @@ class Starling(Adapter):
                     if f["best_effort"]["by"] == "datagrams"
                 }
                 for federate in federation["federates"]:
+                    lossy_to = {
+                        to
+                        for path in federate["best_effort"].get("paths", [])
+                        if not path["by"].startswith("as reliable data")
+                        for to in path["to"]
+                    }
                     for path in federate["paths"]:
                         by = path["by"]
                         forwarded = by.startswith("rtiexec")
@@ -257,8 +262,9 @@ class Starling(Adapter):
                             # But for datagrams its ways are links on which nothing is lost.
                             lossy = forwarded and by_datagrams & {federate["name"], names[to]}
                             way = f"{by}; best effort by UDP" if lossy else by
-                            if multicast and by.startswith("direct"):
-                                lossy, way = True, f"{by}; best effort by multicast where it comes"
+                            if by.startswith("direct") and (multicast or to in lossy_to):
+                                kind = "multicast" if multicast else "unicast"
+                                lossy, way = True, f"{by}; best effort by {kind} where it comes"
                             found.append(Way(federate["name"], names[to], way, not lossy))
         except (AttributeError, IndexError, KeyError, TypeError) as e:
             raise ValueError(f"no status of Starling: {e!r}") from None

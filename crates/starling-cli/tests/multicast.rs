@@ -502,6 +502,13 @@ fn who_hears_nothing_gets_it_another_way() {
                 format!("as reliable data ({deaf}; not by unicast: no datagram has come there)"),
             ]
     });
+    let shown = Command::new(env!("CARGO_BIN_EXE_starling"))
+        .args(["ps", &rtiexec.address])
+        .output()
+        .unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let line = format!("best-effort data of sender to two: by unicast ({deaf})");
+    assert!(shown.contains(&line), "{shown}");
     let before = three.told("tell")[0];
     sender.told("send 0 1000");
     until("all of it comes on the link", || {
