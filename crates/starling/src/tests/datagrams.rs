@@ -417,6 +417,38 @@ fn by_multicast_one_datagram_is_for_all_who_hear_it() {
     assert!(came.iter().all(|came| came.len() > 100));
 }
 
+/// To each of several receivers alone it is a system call for each datagram; by a group it is one for all.
+#[test]
+fn what_a_sender_does_for_a_group_hangs_on_no_number_of_receivers() {
+    const COUNT: u32 = 2000;
+    let patient = "bundle.idle_us=1000000;bundle.age_us=1000000";
+    let sends = |way: &str, receivers: usize| {
+        let rtiexec = linking();
+        let settings = format!("{way};{patient}");
+        let sender = Member::join(&rtiexec, CallbackModel::Evoked, &settings);
+        let join = |_| Member::join(&rtiexec, CallbackModel::Evoked, way);
+        let receivers: Vec<_> = (0..receivers).map(join).collect();
+        receivers.iter().for_each(Member::subscribe);
+        until("all hear it", || {
+            sender.evoke();
+            sender.send(0, 0, 4);
+            for receiver in &receivers {
+                while receiver.next().is_some() {}
+            }
+            let (grouped, alone) = sender.heard();
+            grouped + alone == receivers.len()
+        });
+        let before = starling_net::system_calls().sends;
+        (0..COUNT).for_each(|number| sender.send(0, number, 100));
+        starling_net::system_calls().sends - before
+    };
+    let (one, three) = (sends(MULTICAST, 1), sends(MULTICAST, 3));
+    // What the background thread writes besides, it takes from these.
+    assert!(one > 100 && three < one + one / 2, "{one} and {three}");
+    let (one, three) = (sends(ALONE, 1), sends(ALONE, 3));
+    assert!(one > 100 && three > 2 * one, "{one} and {three}");
+}
+
 const ALONE: &str = "transport.best_effort=datagrams;transport.path=direct";
 
 /// By which ways best-effort data of the first who joined gets to each of the others, as rtiexec knows.
