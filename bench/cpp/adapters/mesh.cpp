@@ -616,7 +616,10 @@ void Mesh::removeAll(Link& link) {
 
 std::size_t Mesh::poll(double seconds) {
     for (auto const& link : links_) {
-        if (!link->out.empty()) write(*link);
+        if (link->out.empty()) continue;
+        write(*link);
+        // Who waits for room has it: what may come is no reason to wait on.
+        if (link->out.empty()) seconds = 0;
     }
     std::size_t delivered = deliverKept() + collect(true);
     if (delivered > 0 && ++turn_ % kTurn != 0) return delivered;
