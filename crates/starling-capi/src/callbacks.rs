@@ -4,13 +4,13 @@ use crate::boundary::thrown;
 use crate::generated::callbacks::{
     StarlingCallbacks, StarlingReceiveInteraction, StarlingReflectAttributeValues,
 };
-use crate::types::{Numbered, StarlingBytes, StarlingValue};
+use crate::types::{Numbered, StarlingBytes, StarlingMessageTime, StarlingValue};
 use starling::{
     Callback, Exception, ExceptionKind, FederateAmbassador, FederateHandle, Owner, PlainCallback,
 };
 use std::ffi::c_void;
 use std::mem::{MaybeUninit, offset_of};
-use std::ptr::null;
+use std::ptr::{from_ref, null};
 
 /// A federate's handle as the C ABI has it: 0 for none.
 pub(crate) fn federate_number(federate: Option<FederateHandle>) -> u32 {
@@ -121,7 +121,16 @@ impl FederateAmbassador for Table {
                 values,
                 transportation,
                 producer,
+                time,
             } => {
+                let timed;
+                let time = match time {
+                    None => null(),
+                    Some(time) => {
+                        timed = StarlingMessageTime::of(time);
+                        from_ref(&timed)
+                    }
+                };
                 self.fill(values.iter().map(|(handle, value)| (handle.raw(), value)));
                 let event = StarlingReflectAttributeValues {
                     size: size_of::<StarlingReflectAttributeValues>(),
@@ -132,7 +141,7 @@ impl FederateAmbassador for Table {
                     transportation: transportation.number(),
                     producer: federate_number(*producer),
                     regions: null(),
-                    time: null(),
+                    time,
                 };
                 self.tell(self.callbacks.reflect_attribute_values, &event)
             }
@@ -141,7 +150,16 @@ impl FederateAmbassador for Table {
                 values,
                 transportation,
                 producer,
+                time,
             } => {
+                let timed;
+                let time = match time {
+                    None => null(),
+                    Some(time) => {
+                        timed = StarlingMessageTime::of(time);
+                        from_ref(&timed)
+                    }
+                };
                 self.fill(values.iter().map(|(handle, value)| (handle.raw(), value)));
                 let event = StarlingReceiveInteraction {
                     size: size_of::<StarlingReceiveInteraction>(),
@@ -152,7 +170,7 @@ impl FederateAmbassador for Table {
                     transportation: transportation.number(),
                     producer: federate_number(*producer),
                     regions: null(),
-                    time: null(),
+                    time,
                 };
                 self.tell(self.callbacks.receive_interaction, &event)
             }

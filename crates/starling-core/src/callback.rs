@@ -477,7 +477,7 @@ impl fmt::Display for Callback {
 }
 
 /// Reflect Attribute Values, §6.11, or Receive Interaction, §6.13, as most are: of a message in receive order
-/// that was given no time, and without regions.
+/// that was given no time, or in time-stamp order, and without regions.
 #[derive(Clone, Debug)]
 pub enum PlainCallback {
     /// As [`Callback::ReflectAttributeValues`].
@@ -490,6 +490,8 @@ pub enum PlainCallback {
         transportation: Transportation,
         /// Who sent it.
         producer: Option<FederateHandle>,
+        /// Its time, if it was sent in time-stamp order.
+        time: Option<MessageTime>,
     },
     /// As [`Callback::ReceiveInteraction`].
     ReceiveInteraction {
@@ -501,6 +503,8 @@ pub enum PlainCallback {
         transportation: Transportation,
         /// Who sent it.
         producer: Option<FederateHandle>,
+        /// Its time, if it was sent in time-stamp order.
+        time: Option<MessageTime>,
     },
 }
 
@@ -523,26 +527,28 @@ impl From<PlainCallback> for Callback {
                 values,
                 transportation,
                 producer,
+                time,
             } => Callback::ReflectAttributeValues {
                 instance,
                 values: values.into(),
                 transportation,
                 producer,
                 regions: None,
-                time: None,
+                time: time.map(Box::new),
             },
             PlainCallback::ReceiveInteraction {
                 class,
                 values,
                 transportation,
                 producer,
+                time,
             } => Callback::ReceiveInteraction {
                 class,
                 values: values.into(),
                 transportation,
                 producer,
                 regions: None,
-                time: None,
+                time: time.map(Box::new),
             },
         }
     }

@@ -414,8 +414,8 @@ impl Federate {
         path: DataPath,
         batch: Option<&Batch>,
     ) -> Result<(), ProtocolError> {
-        if let (Some(batch), Some(plain)) = (batch, data.as_plain())
-            && self.receive_plainly(plain, batch)
+        if let Some(batch) = batch
+            && self.receive_shortly(data, batch)
         {
             return Ok(());
         }
@@ -427,6 +427,15 @@ impl Federate {
                 Ok(())
             }
         }
+    }
+
+    /// Takes a frame by the short way that is for it, if there is one.
+    fn receive_shortly(&mut self, data: &Data<'_>, batch: &Batch) -> bool {
+        if let Some(plain) = data.as_plain() {
+            return self.receive_plainly(plain, batch);
+        }
+        let timed = data.as_timed();
+        timed.is_some_and(|timed| self.receive_timed(timed, batch))
     }
 
     /// So many messages of best-effort data did not come.
@@ -460,6 +469,7 @@ impl Federate {
         match queued {
             Queued::Object(queued) => self.deliver_object(queued),
             Queued::Plain(plain) => self.deliver_object(plain.into()),
+            Queued::Timed(timed) => self.deliver_object(timed.into()),
             Queued::Federation(callback) => Some(self.deliver_federation(*callback)),
             Queued::Declaration(queued) => Some(self.deliver_advisory(queued)),
             Queued::Ownership(queued) => self.deliver_ownership(queued),

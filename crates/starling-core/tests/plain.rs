@@ -181,13 +181,15 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
         .unwrap();
     f.run();
     let values = [(parameter, &b"value"[..])];
-    let send = |f: &mut Federation| f.call_late("A", |f| f.send_plainly(class, &values, b""));
+    let send = |f: &mut Federation| {
+        f.call_late("A", |f| f.send_plainly(class, &values, b"", None).is_some())
+    };
     assert!(!send(&mut f), "it is not published");
     for class in [class, above] {
         f.call("A", |f| f.publish_interaction_class(class)).unwrap();
     }
     f.run();
-    let wrong = f.call_late("A", |f| f.send_plainly(above, &values, b""));
+    let wrong = f.call_late("A", |f| f.send_plainly(above, &values, b"", None).is_some());
     assert!(!wrong, "the superclass has no such parameter");
     assert!(
         f.federate("A").outbox().take().is_empty(),

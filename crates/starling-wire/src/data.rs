@@ -2,13 +2,13 @@
 //! frame is written as a whole, and read without a look at what else a frame may be.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
-use crate::messages::time::{TIME_BYTES, time_bytes};
+use crate::messages::time::{TIME_BYTES, time_bytes, time_of};
 use starling_core::message::{
-    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, RequestNumber, Stamp,
+    After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, RequestNumber, Stamp, TimedData,
 };
 use starling_core::{
-    Address, Batch, FederateHandle, InteractionClassHandle, LogicalTime, ObjectInstanceHandle, Put,
-    Run, Transportation, Values,
+    Address, Batch, FederateHandle, InteractionClassHandle, ObjectInstanceHandle, Put, Run,
+    Transportation, Values,
 };
 use std::borrow::BorrowMut;
 
@@ -87,11 +87,11 @@ fn read_usual(frame: &[u8]) -> Option<Data<'_>> {
     })
 }
 
-#[inline]
+#[inline(always)]
 fn usual_stamp(from: &mut &[u8]) -> Option<Stamp> {
-    let (time, rest) = from.split_at_checked(TIME_BYTES)?;
+    let (time, rest) = from.split_first_chunk::<TIME_BYTES>()?;
     *from = rest;
-    let time = LogicalTime::get(&mut Reader::new(time)).ok()?;
+    let time = time_of(time)?;
     let number = usual_number(from)?;
     Some(Stamp {
         time,
@@ -121,8 +121,21 @@ fn usual_number(from: &mut &[u8]) -> Option<u64> {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
+    // Of a message's number, which every one in time-stamp order has, two or three bytes.
+    let mut number = 0;
+    for (place, byte) in from.iter().enumerate().take(4) {
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if *byte < 0x80 {
+            return Some((number, &from[place + 1..]));
+        }
+    }
+    longer_number(from)
+}
+
+#[cold]
+fn longer_number(from: &[u8]) -> Option<(u64, &[u8])> {
     let mut reader = Reader::new(from);
     let number = reader.long_number().ok()?;
     Some((number, reader.0))
@@ -132,11 +145,25 @@ fn long_number(from: &[u8]) -> Option<(u64, &[u8])> {
 /// what is there is incomplete, or something else, for [`read_data`], or something is wrong with it.
 #[inline(always)]
 pub fn read_plain(buffer: &[u8]) -> Option<(PlainData<'_>, usize)> {
+    let (data, _, bytes) = read_flat(buffer, 0)?;
+    Some((data, bytes))
+}
+
+/// The same of one in time-stamp order.
+#[inline(always)]
+pub fn read_timed(buffer: &[u8]) -> Option<(TimedData<'_>, usize)> {
+    let (plain, stamp, bytes) = read_flat(buffer, STAMPED)?;
+    Some((TimedData::new(plain, stamp?)?, bytes))
+}
+
+/// `stamped`: [`STAMPED`] or 0, as the kind must have it.
+#[inline(always)]
+fn read_flat(buffer: &[u8], stamped: u8) -> Option<(PlainData<'_>, Option<Stamp>, usize)> {
     let (length, rest) = buffer.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length) as usize;
     let (kind, mut body) = rest.get(..length)?.split_first()?;
     let from = &mut body;
-    let is_update = match kind & !BEST_EFFORT {
+    let is_update = match (kind & !BEST_EFFORT) ^ stamped {
         UPDATE => true,
         INTERACTION => false,
         _ => return None,
@@ -154,6 +181,10 @@ pub fn read_plain(buffer: &[u8]) -> Option<(PlainData<'_>, usize)> {
     if is_update {
         what = what << 32 | u64::from(short_number(from)?);
     }
+    let stamp = match stamped {
+        0 => None,
+        _ => Some(usual_stamp(from)?),
+    };
     let tag = usize::try_from(usual_number(from)?).ok()?;
     let (tag, values) = from.split_at_checked(tag)?;
     let data = PlainData {
@@ -165,7 +196,7 @@ pub fn read_plain(buffer: &[u8]) -> Option<(PlainData<'_>, usize)> {
         tag,
         values: Values::parse(values).ok()?,
     };
-    Some((data, 4 + length))
+    Some((data, stamp, 4 + length))
 }
 
 /// A data frame of any kind, or what is wrong with it.
@@ -633,10 +664,14 @@ mod tests {
             buffer.extend(&frame);
             let incomplete = read_plain(&buffer[..buffer.len() - 1]);
             prop_assert!(incomplete.is_none());
+            let incomplete = read_timed(&buffer[..buffer.len() - 1]);
+            prop_assert!(incomplete.is_none());
             buffer.push(UPDATE);
             let data = closely.as_ref().and_then(|data| data.as_ref().ok());
             let plain = data.and_then(Data::as_plain);
             prop_assert_eq!(read_plain(&buffer), plain.map(|plain| (plain, 4 + frame.len())));
+            let timed = data.and_then(Data::as_timed);
+            prop_assert_eq!(read_timed(&buffer), timed.map(|timed| (timed, 4 + frame.len())));
             prop_assert_eq!(read_data(&frame), closely);
         }
     }

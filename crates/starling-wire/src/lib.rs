@@ -20,7 +20,8 @@ mod trunk;
 
 pub use codec::WireError;
 pub use data::{
-    DataFrame, Head, PlainFrames, put_data, put_data_by, read_data, read_plain, run_of_data,
+    DataFrame, Head, PlainFrames, put_data, put_data_by, read_data, read_plain, read_timed,
+    run_of_data,
 };
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,

@@ -7,7 +7,9 @@ use crate::link::Link;
 use crate::links::Links;
 use crate::statistics::Calls;
 use parking_lot::Mutex;
-use starling_core::{Exception, ExceptionKind, Lrc, Preconditions, Service};
+use starling_core::{
+    Exception, ExceptionKind, Lrc, MessageRetractionHandle, Preconditions, Service,
+};
 use starling_net::{Waiter, process_stamp, reach};
 use starling_rid::{CALLBACKS_IO, Settings, Sources};
 use std::sync::Arc;
@@ -202,28 +204,27 @@ impl RtiAmbassador {
         self.now(service)?.serve(service, work)
     }
 
-    /// The way of a service that sends values as most do. False, and nothing is done: it goes by
+    /// The way of a service that sends values as most do. None, and nothing is done: it goes by
     /// [`RtiAmbassador::serve`].
     #[inline(always)]
     pub(crate) fn serve_plainly(
         &self,
         service: Service,
-        work: impl FnOnce(&mut Lrc<Link>) -> bool,
-    ) -> bool {
+        work: impl FnOnce(&mut Lrc<Link>) -> Option<MessageRetractionHandle>,
+    ) -> Option<MessageRetractionHandle> {
         if !self.is_here() {
-            return false;
+            return None;
         }
         // Held until the state is free again, which costs less than to count who uses the connection. Nobody who has the
         // state waits for this.
         let connected = self.connected.lock();
-        let Some(links) = connected.as_ref().map(|c| &c.links) else {
-            return false;
-        };
+        let links = connected.as_ref().map(|c| &c.links)?;
         let begun = Calls::begin(links.calls());
         let mut state = links.lock();
-        if !links.has_room(&mut state) || state.lrc.wants_time() || !work(&mut state.lrc) {
-            return false;
+        if !links.has_room(&mut state) || state.lrc.wants_time() {
+            return None;
         }
+        let sent = work(&mut state.lrc)?;
         state.lrc.enter(service, false);
         fault!(state, "service");
         let goes_on = links.goes_on(&mut state);
@@ -236,7 +237,7 @@ impl RtiAmbassador {
             links.sent(links.lock());
             begun.end(links.calls(), service);
         }
-        true
+        Some(sent)
     }
 
     /// The connection that a service works on, from its first to its last step: another thread may
@@ -265,10 +266,10 @@ impl RtiAmbassador {
         let Some((links, delivery)) = self.evoking(Service::EvokeCallback)? else {
             return Ok(false);
         };
-        let end = after(Instant::now(), min_s);
         begin_to_evoke(&links, Service::EvokeCallback);
         let me = ThisThread::here();
         if !delivery.one(&links, me) {
+            let end = after(Instant::now(), min_s);
             let there = links.pump(Some(end), |state| state.has_callbacks());
             if there {
                 delivery.one(&links, me);

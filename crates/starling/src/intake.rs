@@ -14,8 +14,8 @@ use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolErro
 use starling_net::LinkReader;
 use starling_ring::{Board, RingWriter, Seat};
 use starling_wire::{
-    Frame, LinkNotice, LinkRequest, WireError, read_data, read_passed, read_plain, run_of_data,
-    split_frame,
+    Frame, LinkNotice, LinkRequest, WireError, read_data, read_passed, read_plain, read_timed,
+    run_of_data, split_frame,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -51,6 +51,17 @@ fn take_plainly<'a>(
     while let Some((data, used)) = read_plain(rest)
         && by.is_none_or(|by| by == data.sender)
         && lrc.receive_plainly(data, batch)
+    {
+        rest = &rest[used..];
+    }
+    rest
+}
+
+/// The same of data in time-stamp order, which comes on the stream only.
+#[inline(always)]
+fn take_timed<'a>(lrc: &mut Lrc<Link>, batch: &Batch, mut rest: &'a [u8]) -> &'a [u8] {
+    while let Some((data, used)) = read_timed(rest)
+        && lrc.receive_timed(data, batch)
     {
         rest = &rest[used..];
     }
@@ -111,6 +122,7 @@ impl State {
         let mut rest = self.batch.bytes();
         loop {
             rest = take_plainly(&mut self.lrc, &self.batch, rest, None);
+            rest = take_timed(&mut self.lrc, &self.batch, rest);
             let Some((frame, used)) = split_frame(rest).map_err(refused)? else {
                 return Ok(());
             };

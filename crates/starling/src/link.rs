@@ -280,7 +280,21 @@ impl Link {
 
     /// Writes what waits, unless the link has no room: then whoever watches it for some does, and each
     /// attempt before would be a call for nothing.
+    #[inline]
     pub(crate) fn flush_if_free(&mut self) {
+        if self.waits() {
+            self.flush_what_waits();
+        }
+    }
+
+    /// Whether there may be something to be written: each evoke asks that twice.
+    #[inline]
+    fn waits(&self) -> bool {
+        let others = self.shared.is_some() || self.direct.is_some() || self.datagrams.is_some();
+        others || self.writer.pending() > 0
+    }
+
+    fn flush_what_waits(&mut self) {
         if self.bundle.is_blocked() {
             self.publish();
             if let Some(sending) = &mut self.datagrams {

@@ -96,7 +96,8 @@ impl RtiAmbassador {
         tag: &[u8],
     ) -> Result<(), Exception> {
         let service = Service::UpdateAttributeValues;
-        if self.serve_plainly(service, |lrc| lrc.update_plainly(instance, values, tag)) {
+        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, None);
+        if self.serve_plainly(service, plainly).is_some() {
             return Ok(());
         }
         self.update_closely(instance, values, tag)
@@ -123,7 +124,8 @@ impl RtiAmbassador {
         tag: &[u8],
     ) -> Result<(), Exception> {
         let service = Service::SendInteraction;
-        if self.serve_plainly(service, |lrc| lrc.send_plainly(class, values, tag)) {
+        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, None);
+        if self.serve_plainly(service, plainly).is_some() {
             return Ok(());
         }
         self.send_closely(class, values, tag)
@@ -164,6 +166,22 @@ impl RtiAmbassador {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
+        let service = Service::UpdateAttributeValues;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, Some(time));
+        if let Some(sent) = self.serve_plainly(service, plainly) {
+            return Ok(sent);
+        }
+        self.update_closely_at(instance, values, tag, time)
+    }
+
+    #[inline(never)]
+    fn update_closely_at(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[(AttributeHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
         self.serve(Service::UpdateAttributeValues, |lrc| {
             lrc.update_attribute_values_at(instance, values, tag, time)
         })
@@ -178,7 +196,12 @@ impl RtiAmbassador {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
-        self.serve(Service::SendInteraction, |lrc| {
+        let service = Service::SendInteraction;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, Some(time));
+        if let Some(sent) = self.serve_plainly(service, plainly) {
+            return Ok(sent);
+        }
+        self.serve(service, |lrc| {
             lrc.send_interaction_at(class, values, tag, time)
         })
     }

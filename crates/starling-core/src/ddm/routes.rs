@@ -238,7 +238,7 @@ impl Federate {
     ) -> Result<MessageRetractionHandle, Exception> {
         self.require_interaction_class(class)?;
         let order = self.require_time_stamp(time, self.interaction_order(class))?;
-        let stamp = self.stamp(time, order);
+        let stamp = self.time.stamp(time, order);
         self.send_with_regions(class, values, regions, (tag, Some(stamp)), send)?;
         Ok(self.note_stamp(stamp))
     }

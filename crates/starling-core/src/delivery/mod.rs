@@ -19,7 +19,7 @@
 
 mod queued;
 
-pub(crate) use queued::{Plain, Queued};
+pub(crate) use queued::{Plain, Queued, Timed};
 
 use crate::FederateHandle;
 use crate::conflation::Conflation;
@@ -108,6 +108,25 @@ impl Delivery {
         Some(plain)
     }
 
+    /// The same of data in time-stamp order that is released.
+    #[inline(always)]
+    pub(crate) fn first_timed(&self) -> Option<&Timed> {
+        match self.queue.front() {
+            Some(Queued::Timed(timed)) if !self.detour => Some(timed),
+            _ => None,
+        }
+    }
+
+    /// Takes out what [`Self::first_timed`] has shown.
+    #[inline(always)]
+    pub(crate) fn take_timed(&mut self) -> Option<Timed> {
+        let Some(Queued::Timed(timed)) = self.queue.pop_front() else {
+            return None;
+        };
+        self.bytes -= timed.bytes();
+        Some(timed)
+    }
+
     /// Whether anything waits in the queue where all does that [`Self::is_straight`].
     #[inline]
     pub(crate) fn has_queue(&self) -> bool {
@@ -124,6 +143,7 @@ impl Delivery {
     fn push_apart(&mut self, queued: Queued) {
         let queued = match queued {
             Queued::Plain(plain) => Queued::Object(plain.into()),
+            Queued::Timed(timed) => Queued::Object(timed.into()),
             other => other,
         };
         if let Some(conflation) = &mut self.conflation {
@@ -219,38 +239,52 @@ impl Delivery {
         self.in_time_order.push(time, queued);
     }
 
-    /// Puts messages in time-stamp order behind all that waits: those up to this time, or all.
-    /// `each` sees them first.
+    /// The same of data in time-stamp order, unless the federate has resigned.
+    #[inline(always)]
+    pub(crate) fn push_timed(&mut self, time: LogicalTime, timed: Timed) {
+        debug_assert!(!self.ended);
+        self.in_time_order_bytes += timed.bytes();
+        self.in_time_order.push(time, Queued::Timed(timed));
+    }
+
+    /// Puts messages in time-stamp order behind all that waits, to be received in this order: those up to this
+    /// time, or all. `removed` is told which instances they remove.
     pub(crate) fn release(
         &mut self,
         up_to: Option<LogicalTime>,
-        mut each: impl FnMut(&mut QueuedObject),
+        received: Order,
+        mut removed: impl FnMut(ObjectInstanceHandle),
     ) {
-        while let Some(messages) = self.in_time_order.take_first(up_to) {
-            for mut queued in messages {
-                let bytes = queued.bytes();
-                self.in_time_order_bytes -= bytes;
-                if let Queued::Object(message) = &mut queued {
-                    each(message);
-                }
-                if self.detour {
-                    self.push_apart(queued);
-                } else {
-                    self.bytes += bytes;
-                    self.queue.push_back(queued);
+        while let Some(mut messages) = self.in_time_order.take_first(up_to) {
+            let mut bytes = 0;
+            for queued in &mut messages {
+                bytes += queued.bytes();
+                queued.set_received_order(received);
+                if let Queued::Object(QueuedObject::Remove { instance, .. }) = queued {
+                    removed(*instance);
                 }
             }
+            self.in_time_order_bytes -= bytes;
+            if self.detour {
+                for queued in messages.drain(..) {
+                    self.push_apart(queued);
+                }
+            } else {
+                self.bytes += bytes;
+                if self.queue.is_empty() {
+                    // All of them in one go: the two change places.
+                    messages = std::mem::replace(&mut self.queue, messages.into()).into();
+                } else {
+                    self.queue.extend(messages.drain(..));
+                }
+            }
+            self.in_time_order.give_back(messages);
         }
     }
 
     /// Messages in time-stamp order that are not released, in this order.
-    pub(crate) fn in_time_order(&self) -> impl Iterator<Item = (LogicalTime, &QueuedObject)> {
-        self.in_time_order
-            .iter()
-            .filter_map(|(time, queued)| match queued {
-                Queued::Object(message) => Some((time, message)),
-                _ => None,
-            })
+    pub(crate) fn in_time_order(&self) -> impl Iterator<Item = (LogicalTime, &Queued)> {
+        self.in_time_order.iter()
     }
 
     /// Takes out messages in time-stamp order up to this time that are not to be delivered.
@@ -259,9 +293,7 @@ impl Delivery {
         while let Some(messages) = self.in_time_order.take_first(Some(up_to)) {
             for queued in messages {
                 self.in_time_order_bytes -= queued.bytes();
-                if let Queued::Object(message) = queued {
-                    taken.push(message);
-                }
+                taken.extend(queued.into_object());
             }
         }
         taken
@@ -270,8 +302,8 @@ impl Delivery {
     /// What was released for a grant and not delivered is received in receive order now.
     pub(crate) fn end_time_order(&mut self) {
         for queued in self.queue.iter_mut().chain(self.others.values_mut()) {
-            if let Queued::Object(message) = queued {
-                message.end_time_order();
+            if queued.received_order() == Some(Order::TimeStamp) {
+                queued.set_received_order(Order::Receive);
             }
         }
     }
@@ -383,11 +415,14 @@ impl Delivery {
 
     /// How many messages wait, in receive order and in time-stamp order.
     pub(crate) fn lengths(&self) -> (u64, u64) {
-        let in_queue = self.queue.iter().filter(|q| q.is_in_receive_order());
-        let received = in_queue.count() + self.in_receive_order.len();
-        let message = |q: &&Queued| matches!(q, Queued::Object(o) if o.received_order() == Some(Order::TimeStamp));
-        let released = self.queue.iter().chain(self.others.values());
-        let released = released.filter(message).count();
+        let in_order = |order| {
+            let waiting = self.queue.iter().chain(self.others.values());
+            waiting
+                .filter(|q| q.received_order() == Some(order))
+                .count()
+        };
+        let received = in_order(Order::Receive) + self.in_receive_order.len();
+        let released = in_order(Order::TimeStamp);
         (
             received as u64,
             (released + self.in_time_order.len()) as u64,
@@ -465,10 +500,7 @@ impl Delivery {
             }
             None => self.take_released(message)?,
         };
-        match queued {
-            Queued::Object(queued) => Some(queued),
-            _ => None,
-        }
+        queued.into_object()
     }
 
     /// The same for one that does not wait in time-stamp order.

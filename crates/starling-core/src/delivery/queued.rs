@@ -13,7 +13,9 @@ use crate::ownership::federate::QueuedOwnership;
 use crate::saved::delivery as saved;
 use crate::time::by_time::Keyed;
 use crate::time::federate::QueuedTime;
-use crate::{ObjectInstanceHandle, Order, Transportation};
+use crate::{
+    LogicalTime, MessageRetractionHandle, ObjectInstanceHandle, Order, TimeType, Transportation,
+};
 
 /// What has not been delivered yet, by room.
 #[derive(Debug)]
@@ -23,6 +25,8 @@ pub(crate) enum Queued {
     Declaration(QueuedAdvisory),
     /// Data as most is.
     Plain(Plain),
+    /// The same in time-stamp order.
+    Timed(Timed),
     Object(QueuedObject),
     Ownership(QueuedOwnership),
     Ddm(RegionsGone),
@@ -50,6 +54,42 @@ impl Plain {
     }
 }
 
+/// Values in time-stamp order without regions, where they came. As flat.
+#[derive(Clone, Debug)]
+pub(crate) struct Timed {
+    pub(crate) piece: Piece,
+    /// As of [`Plain`].
+    pub(crate) what: u64,
+    pub(crate) sender_applied: LogIndex,
+    /// Its sender, and its number there.
+    pub(crate) retraction: MessageRetractionHandle,
+    /// Its time stamp, which is of this type.
+    pub(crate) bits: u64,
+    pub(crate) of: TimeType,
+    /// The order in which it is received.
+    pub(crate) order: Order,
+    pub(crate) transportation: Transportation,
+    pub(crate) is_update: bool,
+}
+
+impl Timed {
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        size_of::<Queued>() + self.piece.bytes()
+    }
+
+    /// Its time stamp.
+    #[inline]
+    pub(crate) fn time(&self) -> LogicalTime {
+        LogicalTime::from_bits(self.of, self.bits).expect("they are of a time")
+    }
+
+    #[inline]
+    pub(crate) fn sender(&self) -> FederateHandle {
+        self.retraction.sender()
+    }
+}
+
 // Data is mostly what waits, and is moved from here to there: what is rare goes into a box.
 const _: () = assert!(size_of::<Queued>() <= 72);
 const _: () = assert!(size_of::<Callback>() <= 88);
@@ -74,6 +114,7 @@ impl Keyed for Queued {
         super::tests::LOOKS.set(super::tests::LOOKS.get() + 1);
         match self {
             Queued::Object(queued) => queued.message(),
+            Queued::Timed(timed) => Some((timed.sender(), timed.retraction.number())),
             _ => None,
         }
     }
@@ -83,6 +124,7 @@ impl Queued {
     pub(super) fn save(&self) -> Option<saved::Queued> {
         Some(match self {
             Queued::Plain(plain) => QueuedObject::from(plain.clone()).save(),
+            Queued::Timed(timed) => QueuedObject::from(timed.clone()).save(),
             Queued::Federation(callback) => saved::Queued::Federation(federation_entry(callback)?),
             Queued::Declaration(QueuedAdvisory::Registration(class, wanted)) => {
                 saved::Queued::Registration(*class, *wanted)
@@ -104,6 +146,7 @@ impl Queued {
     pub(super) fn bytes(&self) -> usize {
         match self {
             Queued::Plain(plain) => plain.bytes(),
+            Queued::Timed(timed) => timed.bytes(),
             Queued::Object(
                 QueuedObject::Reflect { received, .. } | QueuedObject::Receive { received, .. },
             ) => size_of::<Queued>() + received.payload.held(),
@@ -118,6 +161,7 @@ impl Queued {
             Queued::Ownership(queued) => queued.held(),
             Queued::Save(queued) => queued.held(),
             Queued::Plain(plain) => plain.piece.bytes(),
+            Queued::Timed(timed) => timed.piece.bytes(),
             Queued::Declaration(_) | Queued::Ddm(_) | Queued::Time(_) => 0,
         };
         size_of::<Queued>() + elsewhere
@@ -144,7 +188,9 @@ impl Queued {
             Queued::Federation(_) | Queued::Ddm(_) | Queued::Time(_) | Queued::Save(_) => {
                 Fenced::All
             }
-            Queued::Plain(_) => unreachable!("what is put apart is an object's"),
+            Queued::Plain(_) | Queued::Timed(_) => {
+                unreachable!("what is put apart is an object's")
+            }
         }
     }
 
@@ -153,6 +199,7 @@ impl Queued {
         matches!(
             self,
             Queued::Plain(_)
+                | Queued::Timed(_)
                 | Queued::Object(QueuedObject::Reflect { .. } | QueuedObject::Receive { .. })
         )
     }
@@ -162,10 +209,36 @@ impl Queued {
     }
 
     pub(super) fn is_in_receive_order(&self) -> bool {
+        self.received_order() == Some(Order::Receive)
+    }
+
+    /// The order in which it is received, if it is a message (§8.1).
+    pub(super) fn received_order(&self) -> Option<Order> {
         match self {
-            Queued::Plain(_) => true,
-            Queued::Object(queued) => queued.received_order() == Some(Order::Receive),
-            _ => false,
+            Queued::Plain(_) => Some(Order::Receive),
+            Queued::Timed(timed) => Some(timed.order),
+            Queued::Object(queued) => queued.received_order(),
+            _ => None,
+        }
+    }
+
+    /// Changes that, of a message in time-stamp order.
+    #[inline]
+    pub(super) fn set_received_order(&mut self, now: Order) {
+        match self {
+            Queued::Timed(timed) => timed.order = now,
+            Queued::Object(queued) => queued.set_received_order(now),
+            _ => {}
+        }
+    }
+
+    /// As an object's, if it is.
+    pub(super) fn into_object(self) -> Option<QueuedObject> {
+        match self {
+            Queued::Plain(plain) => Some(plain.into()),
+            Queued::Timed(timed) => Some(timed.into()),
+            Queued::Object(queued) => Some(queued),
+            _ => None,
         }
     }
 }

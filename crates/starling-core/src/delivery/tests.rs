@@ -10,8 +10,8 @@ use crate::ownership::federate::QueuedNotice;
 use crate::ownership::federate::QueuedOwnership;
 use crate::time::federate::QueuedTime;
 use crate::{
-    AttributeHandle, Batch, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
-    OwnershipNotice, RegionHandle, Transportation, Values, ValuesBuf,
+    AttributeHandle, Batch, FederateHandle, InteractionClassHandle, MessageRetractionHandle,
+    ObjectInstanceHandle, OwnershipNotice, RegionHandle, Transportation, Values, ValuesBuf,
 };
 
 thread_local! {
@@ -60,7 +60,7 @@ fn a_retracted_message_is_taken_out_wherever_it_waits() {
     delivery.push_in_time_order(at(9), message(4, 9, Order::TimeStamp));
     assert!(delivery.take_message((SENDER, 2), at(5)).is_some());
     assert!(delivery.take_message((SENDER, 2), at(5)).is_none());
-    delivery.release(Some(at(5)), |_| {});
+    delivery.release(Some(at(5)), Order::TimeStamp, |_| {});
     delivery.push(message(5, 9, Order::Receive));
     assert!(delivery.take_message((SENDER, 1), at(5)).is_some());
     delivery.push(message(6, 9, Order::Receive));
@@ -81,6 +81,50 @@ fn a_retracted_message_is_taken_out_wherever_it_waits() {
     assert!(delivery.places.is_empty() && !delivery.detour);
 }
 
+/// Where data in time-stamp order waits by itself it is as any other message.
+#[test]
+fn what_waits_where_it_came_is_a_message_as_others_are() {
+    let mut delivery = Delivery::default();
+    for (number, time) in [(1, 5), (2, 5), (3, 9), (4, 5)] {
+        delivery.push_timed(at(time), timed(number, time, 10));
+        delivery.push_in_time_order(at(time), message(10 + number, time, Order::TimeStamp));
+    }
+    let one = timed(1, 5, 10).bytes() + Queued::from(message(1, 5, Order::TimeStamp)).bytes();
+    assert_eq!((delivery.withheld_bytes(), delivery.bytes()), (4 * one, 0));
+    let taken = delivery.take_message((SENDER, 2), at(5)).expect("it waits");
+    assert_eq!(taken.message(), Some((SENDER, 2)));
+    assert_eq!(delivery.data(), 7);
+    let saved = delivery.save().in_time_order;
+    let numbers_saved = saved.iter().map(|(time, queued)| match queued {
+        crate::saved::delivery::Queued::Data { data, .. } => {
+            let stamp = data.borrow().body.payload().and_then(|p| p.stamp);
+            let stamp = stamp.expect("it has one");
+            assert_eq!(stamp.time, *time);
+            stamp.retraction.expect("it has one")
+        }
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(numbers_saved.collect::<Vec<_>>(), [1, 11, 12, 4, 14, 3, 13]);
+    delivery.release(Some(at(5)), Order::TimeStamp, |_| {});
+    assert_eq!(delivery.lengths(), (0, 7));
+    assert_eq!(delivery.first_timed().map(Timed::time), Some(at(5)));
+    assert!(delivery.take_timed().is_some());
+    // Which moves all that was released.
+    assert!(delivery.take_message((SENDER, 4), at(5)).is_some());
+    delivery.end_time_order();
+    assert_eq!(delivery.lengths(), (3, 2));
+    assert_eq!(numbers(&mut delivery), [11, 12, 14]);
+    delivery.release(None, Order::Receive, |_| {});
+    assert!(
+        delivery
+            .first_timed()
+            .is_some_and(|t| t.order == Order::Receive)
+    );
+    assert_eq!((delivery.lengths(), delivery.withheld_bytes()), ((2, 0), 0));
+    assert_eq!(numbers(&mut delivery), [3, 13]);
+    assert_eq!(delivery.bytes(), 0);
+}
+
 #[test]
 fn messages_are_counted_wherever_they_wait() {
     let mut delivery = Delivery::default();
@@ -89,7 +133,7 @@ fn messages_are_counted_wherever_they_wait() {
     delivery.withhold(false);
     delivery.push_in_time_order(at(5), message(1, 5, Order::TimeStamp));
     assert_eq!(delivery.lengths(), (1, 1));
-    delivery.release(Some(at(5)), |_| {});
+    delivery.release(Some(at(5)), Order::TimeStamp, |_| {});
     assert_eq!(delivery.lengths(), (1, 1), "behind what was withheld");
     delivery.hold_for_save(true);
     assert_eq!(delivery.lengths(), (1, 1), "while a save is made");
@@ -157,6 +201,22 @@ fn plain(tag: usize) -> Plain {
     }
 }
 
+/// The same in time-stamp order.
+fn timed(number: u64, time: i64, tag: usize) -> Timed {
+    let plain = plain(tag);
+    Timed {
+        piece: plain.piece,
+        what: plain.what,
+        sender_applied: plain.sender_applied,
+        retraction: MessageRetractionHandle::new(SENDER, number),
+        bits: at(time).to_bits(),
+        of: at(time).time_type(),
+        order: Order::TimeStamp,
+        transportation: plain.transportation,
+        is_update: plain.is_update,
+    }
+}
+
 /// One of each kind, with this number of bytes in what it holds.
 fn of_each_kind(bytes: usize) -> Vec<Queued> {
     let first = Callback::SynchronizationPointRegistered {
@@ -182,7 +242,8 @@ fn following(kind: &Queued, bytes: usize) -> Option<Queued> {
             QueuedAdvisory::Interactions(InteractionClassHandle::from_raw(1), true).into()
         }
         Queued::Declaration(_) => Queued::Plain(plain(bytes)),
-        Queued::Plain(_) => interaction(bytes).into(),
+        Queued::Plain(_) => Queued::Timed(timed(1, 5, bytes)),
+        Queued::Timed(_) => interaction(bytes).into(),
         Queued::Object(queued) => match queued {
             QueuedObject::Receive { .. } => match interaction(bytes) {
                 QueuedObject::Receive { received, .. } => {

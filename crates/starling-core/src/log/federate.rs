@@ -346,6 +346,12 @@ impl Replica {
         self.order.is_next(sender, after)
     }
 
+    /// As [`Ordering::is_next_in_time_order`].
+    #[inline(always)]
+    pub(crate) fn is_next_in_time_order(&self, after: After) -> bool {
+        self.order.is_next_in_time_order(after)
+    }
+
     /// Takes a data frame and says what to do with it now.
     pub(crate) fn receive_data(
         &mut self,

@@ -223,6 +223,12 @@ impl Ordering {
         after.index >= self.epoch && self.senders.get(&sender).is_some_and(next)
     }
 
+    /// The same of one in time-stamp order, which comes by the executive, after all that it is to come after.
+    #[inline(always)]
+    pub(crate) fn is_next_in_time_order(&self, after: After) -> bool {
+        after.index >= self.epoch && self.control.is_empty()
+    }
+
     /// Takes a data frame and says what to do with it now.
     #[inline]
     pub(crate) fn data(&mut self, data: &Data<'_>, path: DataPath) -> Result<Now, ProtocolError> {

@@ -22,12 +22,14 @@ use crate::callback::Callback;
 use crate::federation::save::Stages;
 use crate::held::Held;
 use crate::message::{
-    Data, FederationInformation, FromExecutive, PlainData, RequestNumber, Restored, ToExecutive,
+    Data, FederationInformation, FromExecutive, PlainData, RequestNumber, Restored, TimedData,
+    ToExecutive,
 };
 use crate::mom::arguments::{Said, Saying};
 use crate::{
     Batch, Conflated, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate,
-    FederateHandle, Grouped, Output, PlainCallback, ProtocolError, Service, Services,
+    FederateHandle, Grouped, MessageRetractionHandle, Output, PlainCallback, ProtocolError,
+    Service, Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -326,20 +328,20 @@ impl<O: Outbox> Lrc<O> {
         result.map_err(|e| e.in_service(service))
     }
 
-    /// The way of a service that sends values as most do. False, and nothing is done: it goes by [`Lrc::serve`],
+    /// The way of a service that sends values as most do. None, and nothing is done: it goes by [`Lrc::serve`],
     /// by which it is known what is otherwise, or wrong.
     #[inline(always)]
     fn serve_plainly(
         &mut self,
         service: Service,
-        work: impl FnOnce(&mut Federate, &mut O) -> Option<()>,
-    ) -> bool {
+        work: impl FnOnce(&mut Federate, &mut O) -> Option<MessageRetractionHandle>,
+    ) -> Option<MessageRetractionHandle> {
         let met = (self.unmet & service.preconditions()).is_empty();
         match &mut self.life {
             Life::Joined(federate) if met && !federate.is_reported() => {
-                work(federate, &mut self.out).is_some()
+                work(federate, &mut self.out)
             }
-            _ => false,
+            _ => None,
         }
     }
 
@@ -466,6 +468,15 @@ impl<O: Outbox> Lrc<O> {
     pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
         match &mut self.life {
             Life::Joined(federate) => federate.receive_plainly(data, batch),
+            _ => false,
+        }
+    }
+
+    /// The same of one in time-stamp order.
+    #[inline(always)]
+    pub fn receive_timed(&mut self, data: TimedData<'_>, batch: &Batch) -> bool {
+        match &mut self.life {
+            Life::Joined(federate) => federate.receive_timed(data, batch),
             _ => false,
         }
     }

@@ -23,29 +23,33 @@ impl<O: Outbox> Sink for ToOutbox<'_, O> {
 }
 
 impl<O: Outbox> Lrc<O> {
-    /// [`Lrc::update_attribute_values`] as most are. False, and nothing is done: it is another.
+    /// [`Lrc::update_attribute_values`], or with a time [`Lrc::update_attribute_values_at`], as most are. None, and
+    /// nothing is done: it is another.
     #[inline(always)]
     pub fn update_plainly(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
-    ) -> bool {
+        time: Option<LogicalTime>,
+    ) -> Option<MessageRetractionHandle> {
         self.serve_plainly(Service::UpdateAttributeValues, |federate, out| {
-            federate.update_plainly(instance, values, tag, None, &mut ToOutbox(out))
+            federate.update_plainly(instance, values, tag, time, &mut ToOutbox(out))
         })
     }
 
-    /// [`Lrc::send_interaction`] as most are. False, and nothing is done: it is another.
+    /// [`Lrc::send_interaction`], or with a time [`Lrc::send_interaction_at`], as most are. None, and nothing is
+    /// done: it is another.
     #[inline(always)]
     pub fn send_plainly(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
-    ) -> bool {
+        time: Option<LogicalTime>,
+    ) -> Option<MessageRetractionHandle> {
         self.serve_plainly(Service::SendInteraction, |federate, out| {
-            federate.send_plainly(class, values, tag, &mut ToOutbox(out))
+            federate.send_plainly(class, values, tag, time, &mut ToOutbox(out))
         })
     }
 
@@ -56,7 +60,7 @@ impl<O: Outbox> Lrc<O> {
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
-        if self.update_plainly(instance, values, tag) {
+        if self.update_plainly(instance, values, tag, None).is_some() {
             return Ok(());
         }
         self.serve(
@@ -77,7 +81,7 @@ impl<O: Outbox> Lrc<O> {
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
-        if self.send_plainly(class, values, tag) {
+        if self.send_plainly(class, values, tag, None).is_some() {
             return Ok(());
         }
         self.serve(

@@ -5,8 +5,8 @@ use crate::ProtocolError;
 use crate::callback::MessageTime;
 use crate::content::{Batch, Content};
 use crate::{
-    Address, AddressBuf, FederateHandle, InteractionClassHandle, ObjectInstanceHandle,
-    Transportation, Values, ValuesBuf, ValuesOut,
+    Address, AddressBuf, FederateHandle, InteractionClassHandle, LogicalTime,
+    MessageRetractionHandle, ObjectInstanceHandle, Transportation, Values, ValuesBuf, ValuesOut,
 };
 
 /// What a data frame comes after: a receiver holds it until both are applied.
@@ -50,17 +50,17 @@ pub struct PlainData<'a> {
 }
 
 impl<'a> PlainData<'a> {
-    /// If this is such a one.
-    fn of(data: &Data<'a>) -> Option<Self> {
+    /// If this is such a one but for its time, which comes with it.
+    fn of(data: &Data<'a>) -> Option<(Self, Option<Stamp>)> {
         let (is_update, what, payload) = match &data.body {
             DataBody::Update { instance, payload } => (true, instance.0, payload),
             DataBody::Interaction { class, payload } => (false, class.raw().into(), payload),
             DataBody::Fence { .. } => return None,
         };
-        if payload.stamp.is_some() || payload.address.is_some() {
+        if payload.address.is_some() {
             return None;
         }
-        Some(PlainData {
+        let plain = PlainData {
             sender: data.sender,
             after: data.after,
             is_update,
@@ -68,6 +68,34 @@ impl<'a> PlainData<'a> {
             transportation: payload.transportation,
             tag: payload.tag,
             values: payload.values,
+        };
+        Some((plain, payload.stamp))
+    }
+}
+
+/// An update or interaction in time-stamp order that is else as most are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimedData<'a> {
+    /// All but its time.
+    pub plain: PlainData<'a>,
+    /// Its time stamp.
+    pub time: LogicalTime,
+    /// What it may be retracted by.
+    pub retraction: MessageRetractionHandle,
+}
+
+impl<'a> TimedData<'a> {
+    /// Of what was sent with this stamp, if that is in time-stamp order. None, too, where its sender and number are
+    /// none of a retraction.
+    #[inline(always)]
+    pub fn new(plain: PlainData<'a>, stamp: Stamp) -> Option<Self> {
+        let (sender, number) = (plain.sender, stamp.retraction?);
+        let retraction = MessageRetractionHandle::new(sender, number);
+        let there = (retraction.sender(), retraction.number()) == (sender, number);
+        there.then_some(TimedData {
+            plain,
+            time: stamp.time,
+            retraction,
         })
     }
 }
@@ -207,6 +235,15 @@ impl PayloadBuf {
         }
     }
 
+    /// Without address.
+    pub(crate) fn timed(content: Content, stamp: Stamp) -> Self {
+        PayloadBuf {
+            content,
+            address: None,
+            time: Some(Box::new(stamp.into())),
+        }
+    }
+
     /// Bytes of values, tag and address.
     #[inline]
     pub(crate) fn held(&self) -> usize {
@@ -277,7 +314,14 @@ impl Data<'_> {
 
     /// This, if it is as most are.
     pub fn as_plain(&self) -> Option<PlainData<'_>> {
-        PlainData::of(self)
+        let (plain, stamp) = PlainData::of(self)?;
+        stamp.is_none().then_some(plain)
+    }
+
+    /// This, if it is in time-stamp order and else as most are.
+    pub fn as_timed(&self) -> Option<TimedData<'_>> {
+        let (plain, stamp) = PlainData::of(self)?;
+        TimedData::new(plain, stamp?)
     }
 
     /// Whether it is a fence.

@@ -137,7 +137,7 @@ impl Federate {
             updated: false,
             reflected: false,
             transportations: Changes::default(),
-            reliable: None,
+            owned_slots: None,
             received_as: None,
             orders: BTreeMap::new(),
             discovered: true,
@@ -178,7 +178,7 @@ impl Federate {
         let known = self.require_privilege_to_delete(instance)?;
         let order = self.attribute_order(known, self.privilege_to_delete());
         let order = self.require_time_stamp(time, order)?;
-        let stamp = self.stamp(time, order);
+        let stamp = self.time.stamp(time, order);
         self.mom.tally.instances.deleted += 1;
         let message = self.note_stamp(stamp);
         if !self.keep_deleted(stamp, instance) {

@@ -17,12 +17,13 @@ pub(crate) struct Instance {
     pub(super) registered_class: ObjectClassHandle,
     pub(super) known_class: ObjectClassHandle,
     pub(super) name: String,
-    /// Attributes owned by this federate, ascending. Changed by what forgets `reliable`.
+    /// Attributes owned by this federate, ascending.
     pub(super) owned: Vec<AttributeHandle>,
-    /// Transportation types of owned attributes. Confirmed by what forgets `reliable`.
+    /// Transportation types of owned attributes.
     pub(super) transportations: Changes<AttributeHandle>,
-    /// Slots below 64 of owned attributes that travel reliably, once found.
-    pub(super) reliable: Option<u64>,
+    /// What is said of owned attributes by their slots, once found. Changed by what forgets it: ownership,
+    /// transportation and order types.
+    pub(super) owned_slots: Option<OwnedSlots>,
     /// As what its values are received, once found.
     pub(super) received_as: Option<Prepared<SlotMap<AttributeHandle>>>,
     /// Order types of owned attributes, where they are not the FDD's.
@@ -38,6 +39,15 @@ pub(crate) struct Instance {
     /// It was removed in receive order, so that nobody gets updates of it any more. One in time-stamp order may
     /// come here before others come to its time.
     pub(super) gone: bool,
+}
+
+/// Slots below 64 of owned attributes, as bits.
+#[derive(Clone, Copy)]
+pub(super) struct OwnedSlots {
+    /// Those that travel reliably.
+    pub(super) reliable: u64,
+    /// Those whose order type is time-stamp order.
+    pub(super) timely: u64,
 }
 
 impl Instance {
@@ -86,7 +96,7 @@ impl Instance {
 
     /// This federate owns an attribute from now on.
     pub(crate) fn own(&mut self, attribute: AttributeHandle) {
-        self.reliable = None;
+        self.owned_slots = None;
         if let Err(at) = self.owned.binary_search(&attribute) {
             self.owned.insert(at, attribute);
         }
@@ -95,7 +105,7 @@ impl Instance {
     /// This federate acts no more as the owner of an attribute, which may come back to it as it
     /// was; whether it did.
     pub(crate) fn suspend(&mut self, attribute: AttributeHandle) -> bool {
-        self.reliable = None;
+        self.owned_slots = None;
         let found = self.owned.binary_search(&attribute);
         found.map(|at| self.owned.remove(at)).is_ok()
     }
@@ -111,27 +121,36 @@ impl Instance {
 
     /// What differs from the FDD goes with the ownership (1516.1-2010, 6.23 and 8.23).
     pub(crate) fn forget_changes(&mut self, attribute: AttributeHandle) {
-        self.reliable = None;
+        self.owned_slots = None;
         self.transportations.forget(attribute);
         self.orders.remove(&attribute);
     }
 
     /// A change of its transportation type is confirmed.
     pub(super) fn confirm_transportation(&mut self, attribute: AttributeHandle) {
-        self.reliable = None;
+        self.owned_slots = None;
         self.transportations.confirm(attribute);
     }
 
-    fn find_reliable(&self, model: &ObjectModel) -> u64 {
+    fn find_owned_slots(&self, model: &ObjectModel) -> OwnedSlots {
         let class = model.object_class(self.registered_class);
-        let slot = |a: &AttributeHandle| {
-            let of_fdd = || Some(model.attribute(*a)?.transportation);
-            let how = self.transportations.get(*a).or_else(of_fdd);
-            let slot = class?.slot(*a).filter(|slot| *slot < 64);
-            slot.filter(|_| how != Some(Transportation::BestEffort))
+        let mut slots = OwnedSlots {
+            reliable: 0,
+            timely: 0,
         };
-        let slots = self.owned.iter().filter_map(slot);
-        slots.fold(0, |all, slot| all | 1 << slot)
+        for attribute in &self.owned {
+            let slot = class.and_then(|c| c.slot(*attribute));
+            let Some(slot) = slot.filter(|slot| *slot < 64) else {
+                continue;
+            };
+            let of_fdd = model.attribute(*attribute);
+            let how = self.transportations.get(*attribute);
+            let how = how.or(of_fdd.map(|a| a.transportation));
+            let order = self.order(*attribute).or(of_fdd.map(|a| a.order));
+            slots.reliable |= u64::from(how != Some(Transportation::BestEffort)) << slot;
+            slots.timely |= u64::from(order == Some(Order::TimeStamp)) << slot;
+        }
+        slots
     }
 
     /// The order type of an owned attribute, if it is not the FDD's.
@@ -140,6 +159,7 @@ impl Instance {
     }
 
     pub(crate) fn set_order(&mut self, attribute: AttributeHandle, order: Order) {
+        self.owned_slots = None;
         self.orders.insert(attribute, order);
     }
 
@@ -200,9 +220,9 @@ impl FederateObjects {
     #[inline]
     pub(super) fn prepare(&mut self, instance: ObjectInstanceHandle, model: &ObjectModel) {
         if let Some(known) = self.instances.get_mut(&instance)
-            && known.reliable.is_none()
+            && known.owned_slots.is_none()
         {
-            known.reliable = Some(known.find_reliable(model));
+            known.owned_slots = Some(known.find_owned_slots(model));
         }
     }
 

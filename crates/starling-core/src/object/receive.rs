@@ -5,12 +5,13 @@
 //! sent for the old one can't leave a gap in it (found by the simulator).
 
 mod plain;
+mod timed;
 
 use super::known::Instance;
 use super::transportation::Changes;
 use crate::callback::{Callback, NamedValues};
 use crate::content::Content;
-use crate::delivery::Plain;
+use crate::delivery::{Plain, Timed};
 use crate::handles::HandleMap;
 use crate::held::Held;
 use crate::message::object::{Entry, Request};
@@ -102,6 +103,36 @@ impl From<Plain> for QueuedObject {
     }
 }
 
+impl From<Timed> for QueuedObject {
+    fn from(timed: Timed) -> Self {
+        let (what, is_update) = (timed.what, timed.is_update);
+        let received = Received::from(timed);
+        if is_update {
+            let instance = ObjectInstanceHandle(what);
+            QueuedObject::Reflect { instance, received }
+        } else {
+            let class = InteractionClassHandle::from_raw(what as u32);
+            QueuedObject::Receive { class, received }
+        }
+    }
+}
+
+impl From<Timed> for Received {
+    fn from(timed: Timed) -> Self {
+        let stamp = Stamp {
+            time: timed.time(),
+            retraction: Some(timed.retraction.number()),
+        };
+        Received {
+            sender: timed.sender(),
+            sender_applied: timed.sender_applied,
+            order: timed.order,
+            transportation: timed.transportation,
+            payload: PayloadBuf::timed(timed.piece.into(), stamp),
+        }
+    }
+}
+
 impl QueuedObject {
     /// It may wait for long: it keeps its own bytes and no more.
     pub(crate) fn detach(&mut self) {
@@ -159,13 +190,6 @@ impl QueuedObject {
             }
             QueuedObject::Remove { order, .. } => *order = now,
             _ => {}
-        }
-    }
-
-    /// A message in time-stamp order is received in receive order instead.
-    pub(crate) fn end_time_order(&mut self) {
-        if self.received_order() == Some(Order::TimeStamp) {
-            self.set_received_order(Order::Receive);
         }
     }
 
@@ -297,7 +321,7 @@ impl Federate {
             updated: false,
             reflected: false,
             transportations: Changes::default(),
-            reliable: None,
+            owned_slots: None,
             received_as: None,
             orders: BTreeMap::new(),
             discovered: false,
@@ -769,6 +793,7 @@ impl Federate {
 
     /// Up to where the log counts for who gets a message: to where its sender had applied it, or
     /// with Delay Subscription Evaluation, for one in time-stamp order, all of it.
+    #[inline]
     pub(super) fn judged_from(&self, sender_applied: LogIndex, order: Order) -> LogIndex {
         let later = order == Order::TimeStamp && self.delays_subscription_evaluation();
         if later {
@@ -780,6 +805,7 @@ impl Federate {
 
     /// The FDD's switch Delay Subscription Evaluation: who gets a message in time-stamp order is
     /// judged when it is delivered, not when it is sent.
+    #[inline]
     pub(crate) fn delays_subscription_evaluation(&self) -> bool {
         self.model.switches().delay_subscription_evaluation
     }

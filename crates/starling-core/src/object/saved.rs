@@ -234,7 +234,7 @@ impl known::Instance {
             name: saved.name,
             owned: saved.owned,
             transportations: saved.transportations,
-            reliable: None,
+            owned_slots: None,
             received_as: None,
             orders: saved.orders,
             updated: saved.updated,

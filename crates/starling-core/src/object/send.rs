@@ -45,6 +45,16 @@ impl Scratch {
     }
 }
 
+/// The order type of attributes, by their slots and by those that are timely; none: not all have the same.
+#[inline(always)]
+fn one_order(slots: u64, timely: u64) -> Option<Order> {
+    match slots & timely {
+        0 => Some(Order::Receive),
+        all if all == slots => Some(Order::TimeStamp),
+        _ => None,
+    }
+}
+
 impl Federate {
     /// Update Attribute Values, §6.10: at most one frame per transportation type.
     #[inline(always)]
@@ -66,19 +76,20 @@ impl Federate {
         Ok(())
     }
 
-    /// An update as most are: of one's own reliable attributes, without regions, and not the first of its
-    /// instance. None, and nothing is done: it is another, or something is wrong with it.
+    /// An update as most are: of one's own reliable attributes of one order, without regions, and not the first of its
+    /// instance; with a time, or in receive order. What it may be retracted by. None, and nothing is done: it is another,
+    /// or something is wrong with it.
     #[inline(always)]
     pub(crate) fn update_plainly<S: Sink + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
-        stamp: Option<Stamp>,
+        time: Option<LogicalTime>,
         send: &mut S,
-    ) -> Option<()> {
+    ) -> Option<MessageRetractionHandle> {
         let known = self.objects.get(instance)?;
-        let reliable = known.reliable.filter(|_| known.is_updated())?;
+        let owned = known.owned_slots.filter(|_| known.is_updated())?;
         if values.is_empty() || self.regions.are_associated(instance) {
             return None;
         }
@@ -91,9 +102,17 @@ impl Federate {
                     .plan_update(&self.model, applied, class, values)?
             }
         };
-        if plan.bits & !reliable != 0 {
+        if plan.bits & !owned.reliable != 0 {
             return None;
         }
+        let stamp = match time {
+            None => None,
+            Some(time) => {
+                let order = one_order(plan.bits, owned.timely)?;
+                let order = self.time.sent_order(time, order)?;
+                Some(self.time.stamp(time, order))
+            }
+        };
         let list = Listed::new(&plan.slots, values);
         let bytes = list.bytes() + tag.len();
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
@@ -117,7 +136,7 @@ impl Federate {
         let by = (&mut self.log, &mut self.counters);
         hand_out(by, (to, anyway), body, send);
         self.mom.tally.updates_sent += 1;
-        Some(())
+        Some(stamp.map_or_else(Default::default, |stamp| self.note_stamp(stamp)))
     }
 
     /// Update Attribute Values with a time stamp, §6.10: what is not sent in time-stamp order
@@ -130,6 +149,9 @@ impl Federate {
         time: LogicalTime,
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<MessageRetractionHandle, Exception> {
+        if let Some(sent) = self.update_plainly(instance, values, tag, Some(time), send) {
+            return Ok(sent);
+        }
         let known = self.known(instance)?;
         let is_timely =
             |v: &&(AttributeHandle, &[u8])| self.attribute_order(known, v.0) == Order::TimeStamp;
@@ -140,12 +162,9 @@ impl Federate {
         };
         let order = self.require_time_stamp(time, order)?;
         if order == Order::Receive || timely == values.len() {
-            let stamp = self.stamp(time, order);
-            let plainly = self.update_plainly(instance, values, tag, Some(stamp), send);
-            if plainly.is_none() {
-                self.update(instance, values, tag, Some(stamp), send)?;
-                self.mom.tally.updates_sent += 1;
-            }
+            let stamp = self.time.stamp(time, order);
+            self.update(instance, values, tag, Some(stamp), send)?;
+            self.mom.tally.updates_sent += 1;
             return Ok(self.note_stamp(stamp));
         }
         let (timely, others): (Vec<_>, Vec<_>) = values.iter().partition(is_timely);
@@ -154,9 +173,9 @@ impl Federate {
         for part in [&timely, &others] {
             self.fill(&mut Scratch::default(), instance, part, tag)?;
         }
-        let stamp = self.stamp(time, Order::TimeStamp);
+        let stamp = self.time.stamp(time, Order::TimeStamp);
         self.update(instance, &timely, tag, Some(stamp), send)?;
-        let in_receive_order = self.stamp(time, Order::Receive);
+        let in_receive_order = self.time.stamp(time, Order::Receive);
         self.update(instance, &others, tag, Some(in_receive_order), send)?;
         self.mom.tally.updates_sent += 1;
         Ok(self.note_stamp(stamp))
@@ -392,16 +411,17 @@ impl Federate {
         self.send(class, values, tag, None, send)
     }
 
-    /// An interaction as most are: with nothing wrong, in receive order, and nothing to the RTI. None, and nothing
-    /// is done: it is another.
+    /// An interaction as most are: with nothing wrong, and nothing to the RTI; with a time, or in receive order. What
+    /// it may be retracted by. None, and nothing is done: it is another.
     #[inline(always)]
     pub(crate) fn send_plainly<S: Sink + ?Sized>(
         &mut self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
+        time: Option<LogicalTime>,
         send: &mut S,
-    ) -> Option<()> {
+    ) -> Option<MessageRetractionHandle> {
         let known = self.model.interaction_class(class)?;
         if self.mom.serves(class) {
             return None;
@@ -419,6 +439,14 @@ impl Federate {
         if transportation == Transportation::BestEffort && self.grouping.is_some() {
             return None;
         }
+        let stamp = match time {
+            None => None,
+            Some(time) => {
+                let order = self.time.class_order(class).unwrap_or(known.order);
+                let order = self.time.sent_order(time, order)?;
+                Some(self.time.stamp(time, order))
+            }
+        };
         let list = Listed::new(&plan.slots, values);
         let bytes = list.bytes() + tag.len();
         if !fits(&self.federation, self.frame_bytes_max, bytes) {
@@ -432,11 +460,13 @@ impl Federate {
             values: ValuesOut::Parameters(&list),
             tag,
             address: None,
-            stamp: None,
+            stamp,
         };
         let body = DataBody::Interaction { class, payload };
-        hand_out((&mut self.log, &mut self.counters), (to, false), body, send);
-        Some(())
+        let anyway = stamp.is_some() && self.model.switches().delay_subscription_evaluation;
+        let by = (&mut self.log, &mut self.counters);
+        hand_out(by, (to, anyway), body, send);
+        Some(stamp.map_or_else(Default::default, |stamp| self.note_stamp(stamp)))
     }
 
     /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.
@@ -448,9 +478,12 @@ impl Federate {
         time: LogicalTime,
         send: &mut dyn FnMut(DataOut<'_>),
     ) -> Result<MessageRetractionHandle, Exception> {
+        if let Some(sent) = self.send_plainly(class, values, tag, Some(time), send) {
+            return Ok(sent);
+        }
         self.require_interaction_class(class)?;
         let order = self.require_time_stamp(time, self.interaction_order(class))?;
-        let stamp = self.stamp(time, order);
+        let stamp = self.time.stamp(time, order);
         self.send(class, values, tag, Some(stamp), send)?;
         Ok(self.note_stamp(stamp))
     }

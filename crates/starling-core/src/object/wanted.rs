@@ -3,11 +3,20 @@
 
 use super::receive::{QueuedObject, Received};
 use crate::callback::NamedValues;
+use crate::delivery::Queued;
 use crate::{Federate, InteractionClassHandle, ObjectInstanceHandle};
 
 impl Federate {
     /// Whether it would be delivered if its turn came now.
-    pub(crate) fn wants(&self, message: &QueuedObject) -> bool {
+    pub(crate) fn wants(&self, message: &Queued) -> bool {
+        match message {
+            Queued::Timed(timed) => self.wants_object(&timed.clone().into()),
+            Queued::Object(queued) => self.wants_object(queued),
+            _ => true,
+        }
+    }
+
+    fn wants_object(&self, message: &QueuedObject) -> bool {
         match message {
             QueuedObject::Reflect { instance, received } => {
                 self.wants_reflection(*instance, received)

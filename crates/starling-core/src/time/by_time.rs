@@ -1,12 +1,14 @@
 //! Messages that wait in time-stamp order.
 //!
-//! Most messages have the time stamp of others that wait, so each time has a list. A message that is
-//! retracted leaves a gap, so that the others keep their places, by which a message is found.
+//! Most messages have the time stamp of others that wait, so each time has a list; that of the message that came last
+//! stands apart, as the next one mostly has the same. Of a list from which a message is retracted the others keep their
+//! places from then on, by which the next is found.
 //!
-//! Invariants: no list is without a message; of a list's entries at least about half are messages.
+//! Invariants: no list is without a message; each time has one list; of a list's places at least about half have messages.
 
 use super::value::LogicalTime;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound::{Excluded, Unbounded};
 
 /// What a message is found by. Several may have the same, the parts of one.
 pub(crate) trait Keyed {
@@ -19,99 +21,167 @@ pub(crate) trait Keyed {
 /// Messages by time stamp, then as they came.
 pub(crate) struct ByTime<T: Keyed> {
     lists: BTreeMap<LogicalTime, List<T>>,
+    /// The list that grows, which is none of the others.
+    open: Option<(LogicalTime, List<T>)>,
     messages: usize,
+    /// Of a list that was taken out, to be used again.
+    spare: Vec<T>,
 }
 
-/// The messages at one time.
-struct List<T: Keyed> {
-    /// As they came; none where one was taken out.
-    entries: Vec<Option<T>>,
-    messages: usize,
-    /// Made when one is looked for: few ever are.
-    places: Option<Box<Places<T::Key>>>,
+/// The messages at one time, as they came.
+enum List<T: Keyed> {
+    Whole(Vec<T>),
+    /// Some were taken out.
+    Gapped(Box<Gapped<T>>),
 }
 
-/// The places of a list's first entries, by their keys.
-struct Places<K> {
-    of: BTreeSet<(K, usize)>,
-    entries: usize,
+struct Gapped<T: Keyed> {
+    /// None where one was taken out.
+    places: Vec<Option<T>>,
+    messages: usize,
+    /// The places of the first so many, by their keys.
+    by_key: BTreeSet<(T::Key, usize)>,
+    keyed: usize,
 }
 
 /// More gaps than this, and than messages, are closed.
 const GAPS_MAX: usize = 32;
 
+/// The memory of a list is used again if it is for no more messages than that.
+const SPARE_MAX: usize = 2_048;
+
 impl<T: Keyed> Default for ByTime<T> {
     fn default() -> Self {
         ByTime {
             lists: BTreeMap::new(),
+            open: None,
             messages: 0,
+            spare: Vec::new(),
         }
     }
 }
 
 impl<T: Keyed> List<T> {
-    fn new() -> Self {
-        List {
-            // Of those that have a time of their own there may be many.
-            entries: Vec::with_capacity(1),
-            messages: 0,
-            places: None,
+    #[inline(always)]
+    fn push(&mut self, message: T) {
+        match self {
+            List::Whole(messages) => messages.push(message),
+            List::Gapped(list) => list.push(message),
+        }
+    }
+
+    fn messages(&self) -> usize {
+        match self {
+            List::Whole(messages) => messages.len(),
+            List::Gapped(list) => list.messages,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &T> {
+        let (whole, gapped) = match self {
+            List::Whole(messages) => (&messages[..], &[][..]),
+            List::Gapped(list) => (&[][..], &list.places[..]),
+        };
+        whole.iter().chain(gapped.iter().flatten())
+    }
+
+    fn into_messages(self) -> Vec<T> {
+        match self {
+            List::Whole(messages) => messages,
+            List::Gapped(list) => list.places.into_iter().flatten().collect(),
+        }
+    }
+
+    fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        match self {
+            List::Whole(messages) => messages.retain(keep),
+            List::Gapped(list) => {
+                list.places.retain(|m| m.as_ref().is_some_and(&mut keep));
+                list.messages = list.places.len();
+                list.close_gaps();
+            }
         }
     }
 
     fn take(&mut self, key: T::Key) -> Option<T> {
-        let places = self.places.get_or_insert_with(|| {
-            Box::new(Places {
-                of: BTreeSet::new(),
-                entries: 0,
-            })
-        });
-        for (place, entry) in self.entries.iter().enumerate().skip(places.entries) {
-            let key = entry.as_ref().and_then(T::key);
-            places.of.extend(key.map(|key| (key, place)));
+        if let List::Whole(messages) = self {
+            let messages = std::mem::take(messages);
+            *self = List::Gapped(Box::new(Gapped {
+                messages: messages.len(),
+                places: messages.into_iter().map(Some).collect(),
+                by_key: BTreeSet::new(),
+                keyed: 0,
+            }));
         }
-        places.entries = self.entries.len();
-        let found = *places.of.range((key, 0)..=(key, usize::MAX)).next()?;
-        places.of.remove(&found);
-        let taken = self.entries[found.1].take();
+        match self {
+            List::Gapped(list) => list.take(key),
+            List::Whole(_) => unreachable!("it was made one with gaps"),
+        }
+    }
+}
+
+impl<T: Keyed> Gapped<T> {
+    #[cold]
+    fn push(&mut self, message: T) {
+        self.places.push(Some(message));
+        self.messages += 1;
+    }
+
+    fn take(&mut self, key: T::Key) -> Option<T> {
+        for (place, message) in self.places.iter().enumerate().skip(self.keyed) {
+            let key = message.as_ref().and_then(T::key);
+            self.by_key.extend(key.map(|key| (key, place)));
+        }
+        self.keyed = self.places.len();
+        let found = *self.by_key.range((key, 0)..=(key, usize::MAX)).next()?;
+        self.by_key.remove(&found);
+        let taken = self.places[found.1].take();
         self.messages -= 1;
-        if self.entries.len() - self.messages > GAPS_MAX.max(self.messages) {
+        if self.places.len() - self.messages > GAPS_MAX.max(self.messages) {
             self.close_gaps();
         }
         taken
     }
 
     fn close_gaps(&mut self) {
-        self.entries.retain(Option::is_some);
-        self.places = None;
+        self.places.retain(Option::is_some);
+        self.by_key.clear();
+        self.keyed = 0;
     }
 }
 
 impl<T: Keyed> ByTime<T> {
     /// Puts a message behind those of its time.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, time: LogicalTime, message: T) {
-        self.extend(time, std::iter::once(message));
+        let list = match &mut self.open {
+            Some((open, list)) if *open == time => list,
+            _ => self.open(time),
+        };
+        list.push(message);
+        self.messages += 1;
     }
 
-    /// Puts messages, of which there are some, behind those of their time.
-    #[inline]
-    pub(crate) fn extend(&mut self, time: LogicalTime, messages: impl Iterator<Item = T>) {
-        let list = self.lists.entry(time).or_insert_with(List::new);
-        let before = list.entries.len();
-        list.entries.extend(messages.map(Some));
-        let more = list.entries.len() - before;
-        list.messages += more;
-        self.messages += more;
+    /// The list of this time, to which messages are added from now on.
+    #[cold]
+    fn open(&mut self, time: LogicalTime) -> &mut List<T> {
+        self.close();
+        let list = self.lists.remove(&time).unwrap_or_else(|| {
+            let mut memory = std::mem::take(&mut self.spare);
+            // Of those that have a time of their own there may be many.
+            memory.reserve_exact(1);
+            List::Whole(memory)
+        });
+        &mut self.open.insert((time, list)).1
     }
 
-    /// The time of the first message.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<LogicalTime> {
-        Some(*self.lists.first_key_value()?.0)
+    /// Puts the list that grows among the others.
+    fn close(&mut self) {
+        self.lists.extend(self.open.take());
     }
 
     /// How many messages there are.
+    #[inline]
     pub(crate) fn len(&self) -> usize {
         self.messages
     }
@@ -120,30 +190,33 @@ impl<T: Keyed> ByTime<T> {
         self.messages == 0
     }
 
-    pub(crate) fn clear(&mut self) {
-        *self = ByTime::default();
-    }
-
     /// Takes the messages out that have the first time stamp of all, if that is not beyond `up_to`;
-    /// none: whatever it is.
-    pub(crate) fn take_first(
-        &mut self,
-        up_to: Option<LogicalTime>,
-    ) -> Option<impl Iterator<Item = T> + use<T>> {
+    /// none: whatever it is. Their memory may be given back.
+    pub(crate) fn take_first(&mut self, up_to: Option<LogicalTime>) -> Option<Vec<T>> {
+        self.close();
         let first = self.lists.first_entry()?;
         if up_to.is_some_and(|up_to| *first.key() > up_to) {
             return None;
         }
         let list = first.remove();
-        self.messages -= list.messages;
-        Some(list.entries.into_iter().flatten())
+        self.messages -= list.messages();
+        Some(list.into_messages())
+    }
+
+    /// Memory of what was taken out, to be used again.
+    pub(crate) fn give_back(&mut self, mut memory: Vec<T>) {
+        memory.clear();
+        if (self.spare.capacity()..=SPARE_MAX).contains(&memory.capacity()) {
+            self.spare = memory;
+        }
     }
 
     /// Takes a message out; of several with this key, the first.
     pub(crate) fn take(&mut self, time: LogicalTime, key: T::Key) -> Option<T> {
+        self.close();
         let list = self.lists.get_mut(&time)?;
         let taken = list.take(key)?;
-        if list.messages == 0 {
+        if list.messages() == 0 {
             self.lists.remove(&time);
         }
         self.messages -= 1;
@@ -152,26 +225,29 @@ impl<T: Keyed> ByTime<T> {
 
     /// Keeps those of which that is true.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(&T) -> bool) {
+        self.close();
         for list in self.lists.values_mut() {
-            list.entries
-                .retain(|entry| entry.as_ref().is_some_and(&mut keep));
-            list.close_gaps();
-            list.messages = list.entries.len();
+            list.retain(&mut keep);
         }
-        self.lists.retain(|_, list| list.messages > 0);
-        self.messages = self.lists.values().map(|list| list.messages).sum();
+        self.lists.retain(|_, list| list.messages() > 0);
+        self.messages = self.lists.values().map(List::messages).sum();
     }
 
     /// All, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (LogicalTime, &T)> {
-        let lists = self.lists.iter();
-        lists.flat_map(|(time, list)| list.entries.iter().flatten().map(|entry| (*time, entry)))
+        let open = self.open.as_ref().map(|(time, list)| (time, list));
+        let at = open.map_or(Unbounded, |(time, _)| Excluded(*time));
+        let before = self.lists.range((Unbounded, at));
+        let behind = open.map(|_| self.lists.range((at, Unbounded)));
+        let lists = before.chain(open).chain(behind.into_iter().flatten());
+        lists.flat_map(|(time, list)| list.iter().map(|message| (*time, message)))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use std::cell::Cell;
     use std::cmp::Ordering;
 
@@ -203,15 +279,16 @@ mod tests {
             waiting.push(at(time), (key, name));
         }
         assert_eq!((all(&waiting).as_str(), waiting.len()), ("abcde", 5));
-        assert_eq!(waiting.first(), Some(at(1)));
-        let first = waiting.take_first(Some(at(2))).expect("they are at 1");
-        assert_eq!(first.map(|(_, name)| name).collect::<String>(), "ab");
+        let mut first = waiting.take_first(Some(at(2))).expect("they are at 1");
+        let names = first.drain(..).map(|(_, name)| name);
+        assert_eq!(names.collect::<String>(), "ab");
+        waiting.give_back(first);
         assert_eq!((all(&waiting).as_str(), waiting.len()), ("cde", 3));
         assert!(waiting.take_first(Some(at(1))).is_none());
         waiting.retain(|(_, name)| *name != 'c' && *name != 'e');
         assert_eq!((all(&waiting).as_str(), waiting.len()), ("d", 1));
         assert!(waiting.take_first(None).is_some());
-        assert!(waiting.is_empty() && waiting.first().is_none());
+        assert!(waiting.is_empty() && waiting.take_first(None).is_none());
     }
 
     #[test]
@@ -228,9 +305,55 @@ mod tests {
         assert_eq!(waiting.take(at(5), 1), Some((1, 'c')));
         assert_eq!(waiting.take(at(5), 1), None);
         assert_eq!(waiting.take(at(5), 2), Some((2, 'b')));
-        assert_eq!((waiting.len(), waiting.first()), (1, Some(at(5))));
+        assert_eq!((waiting.len(), all(&waiting).as_str()), (1, "d"));
         assert_eq!(waiting.take(at(5), 2), Some((2, 'd')));
-        assert_eq!((waiting.len(), waiting.first()), (0, None));
+        assert!(waiting.is_empty() && waiting.take_first(None).is_none());
+    }
+
+    proptest! {
+        /// As if all stood in one list.
+        #[test]
+        fn each_waits_in_its_place(steps in prop::collection::vec((0..5_i64, 0..6_u64, 0..9_u8), 0..60)) {
+            let mut waiting = ByTime::default();
+            let mut list: Vec<(i64, (u64, char))> = Vec::new();
+            for (time, key, what) in steps {
+                match what {
+                    0 => {
+                        let taken = waiting.take_first(Some(at(time)));
+                        let first = list.iter().map(|(t, _)| *t).min().filter(|t| *t <= time);
+                        let of_first = list.iter().filter(|(t, _)| Some(*t) == first).map(|(_, m)| *m);
+                        let expected: Vec<_> = of_first.collect();
+                        list.retain(|(t, _)| Some(*t) != first);
+                        let taken = taken.map(|all| {
+                            let messages = all.clone();
+                            waiting.give_back(all);
+                            messages
+                        });
+                        prop_assert_eq!(taken.unwrap_or_default(), expected);
+                    }
+                    1 | 2 => {
+                        let place = list.iter().position(|(t, m)| (*t, m.0) == (time, key));
+                        let expected = place.map(|place| list.remove(place).1);
+                        prop_assert_eq!(waiting.take(at(time), key), expected);
+                    }
+                    3 => {
+                        waiting.retain(|m| m.0 != key);
+                        list.retain(|(_, m)| m.0 != key);
+                    }
+                    n => {
+                        let message = (key, char::from(b'a' + n));
+                        waiting.push(at(time), message);
+                        list.push((time, message));
+                    }
+                }
+                let mut expected = list.clone();
+                expected.sort_by_key(|(t, _)| *t);
+                let there: Vec<_> = waiting.iter().map(|(t, m)| (t, *m)).collect();
+                let expected: Vec<_> = expected.into_iter().map(|(t, m)| (at(t), m)).collect();
+                prop_assert_eq!(there, expected);
+                prop_assert_eq!(waiting.len(), list.len());
+            }
+        }
     }
 
     thread_local! {

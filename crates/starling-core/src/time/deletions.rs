@@ -73,7 +73,10 @@ impl Deletions {
         time: Option<LogicalTime>,
     ) -> Vec<ObjectInstanceHandle> {
         let mut gone = Vec::new();
-        let due = self.due.entry(federate).or_default();
+        // Of most there is nothing.
+        let Some(due) = self.due.get_mut(&federate) else {
+            return gone;
+        };
         while let Some((at, instance)) = due.first().copied()
             && time.is_none_or(|time| at <= time)
         {
@@ -103,8 +106,11 @@ impl Deletions {
         &mut self,
         may_be_retracted: impl Fn(&SentMessage) -> bool,
     ) -> Vec<(ObjectInstanceHandle, FederateHandle)> {
-        let changed = std::mem::take(&mut self.changed);
         let mut done = Vec::new();
+        if self.changed.is_empty() {
+            return done;
+        }
+        let changed = std::mem::take(&mut self.changed);
         for instance in changed {
             let is_done = |d: &Deletion| d.waiting.is_empty() && !may_be_retracted(&d.message);
             if self.of.get(&instance).is_some_and(is_done)

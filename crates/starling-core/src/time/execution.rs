@@ -231,6 +231,10 @@ impl ExecutionTime {
 
     /// Messages that can't be retracted any more are forgotten.
     fn forget_sent(&mut self, sender: FederateHandle) {
+        // Who sends one lookahead ahead has none.
+        if self.retractable.is_empty() {
+            return;
+        }
         let promised = self.times.clock(sender).and_then(|c| c.promised());
         let up_to = promised.and_then(Bound::time);
         let deletions = &mut self.deletions;

@@ -12,6 +12,7 @@
 use super::galt::{Advance, Clock};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
+use crate::delivery::Timed;
 use crate::exception::throw;
 use crate::federation::save::Stages;
 use crate::handles::MessageRetractionHandle;
@@ -152,15 +153,25 @@ impl FederateTime {
     /// The order in which a message is received that comes now.
     pub(crate) fn received_order(&self, stamp: Option<&Stamp>) -> Order {
         let sent_so = stamp.is_some_and(|s| s.retraction.is_some());
-        let here = matches!(self.constraint, Constraint::Begun | Constraint::On);
-        if sent_so && here {
+        if sent_so && self.receives_in_time_order() {
             Order::TimeStamp
         } else {
             Order::Receive
         }
     }
 
-    /// An instance that was about to be removed is not: it need not be discovered.
+    /// Whether what comes now and was sent in time-stamp order, with this stamp, is kept until that is granted.
+    #[inline(always)]
+    pub(crate) fn keeps(&self, stamp: LogicalTime) -> bool {
+        self.receives_in_time_order() && stamp.time_type() == self.of
+    }
+
+    /// Whether what comes now is received in time-stamp order if it was sent so.
+    #[inline(always)]
+    fn receives_in_time_order(&self) -> bool {
+        matches!(self.constraint, Constraint::Begun | Constraint::On)
+    }
+
     /// What was this federate's of an instance when it was removed, and can be again.
     pub(crate) fn take_kept(&mut self, instance: ObjectInstanceHandle) -> Option<Instance> {
         self.kept.remove(&instance)
@@ -171,6 +182,7 @@ impl FederateTime {
         self.kept.get_mut(&instance)
     }
 
+    /// An instance that was about to be removed is not: it need not be discovered.
     pub(crate) fn take_undeleted(&mut self, instance: ObjectInstanceHandle) -> bool {
         !self.undeleted.is_empty() && self.undeleted.remove(&instance)
     }
@@ -178,6 +190,32 @@ impl FederateTime {
     /// The order type of an interaction class is the FDD's again.
     pub(crate) fn forget_order(&mut self, class: InteractionClassHandle) {
         self.orders.remove(&class);
+    }
+
+    /// The order type of an interaction class, if it is not the FDD's.
+    #[inline]
+    pub(crate) fn class_order(&self, class: InteractionClassHandle) -> Option<Order> {
+        self.orders.get(&class).copied()
+    }
+
+    /// The order in which something of this order type is sent with this time stamp, as of
+    /// [`Federate::require_time_stamp`]; none if that is of the other type or too early.
+    #[inline(always)]
+    pub(crate) fn sent_order(&self, time: LogicalTime, order: Order) -> Option<Order> {
+        if time.time_type() != self.of {
+            return None;
+        }
+        match self.clock.bound() {
+            Some(bound) if order == Order::TimeStamp => bound.admits(time).then_some(order),
+            _ => Some(Order::Receive),
+        }
+    }
+
+    /// The stamp of the next message. It is no message before [`Federate::note_stamp`].
+    #[inline]
+    pub(crate) fn stamp(&self, time: LogicalTime, order: Order) -> Stamp {
+        let retraction = (order == Order::TimeStamp).then_some(self.last_number + 1);
+        Stamp { time, retraction }
     }
 
     fn withholds(&self) -> bool {
@@ -528,7 +566,7 @@ impl Federate {
 
     /// The order type of an interaction class as this federate sends it.
     pub(crate) fn interaction_order(&self, class: InteractionClassHandle) -> Order {
-        let changed = self.time.orders.get(&class).copied();
+        let changed = self.time.class_order(class);
         let of_fdd = || Some(self.model.interaction_class(class)?.order);
         changed.or_else(of_fdd).unwrap_or(Order::Receive)
     }
@@ -541,16 +579,11 @@ impl Federate {
         order: Order,
     ) -> Result<Order, Exception> {
         self.time.require_type(time)?;
-        let Some(bound) = self
-            .time
-            .clock
-            .bound()
-            .filter(|_| order == Order::TimeStamp)
-        else {
-            return Ok(Order::Receive);
-        };
-        if !bound.admits(time) {
-            let clock = &self.time.clock;
+        if let Some(order) = self.time.sent_order(time, order) {
+            return Ok(order);
+        }
+        let clock = &self.time.clock;
+        if let Some(bound) = clock.bound() {
             let from = match clock.advance() {
                 Some((_, to)) => format!("the time asked for, {to},"),
                 None => format!("logical time {}", clock.time()),
@@ -565,13 +598,8 @@ impl Federate {
         Ok(Order::TimeStamp)
     }
 
-    /// The stamp of the next message. It is no message before [`Federate::note_stamp`].
-    pub(crate) fn stamp(&self, time: LogicalTime, order: Order) -> Stamp {
-        let retraction = (order == Order::TimeStamp).then_some(self.time.last_number + 1);
-        Stamp { time, retraction }
-    }
-
     /// A message with this stamp is sent, all checks being done; its handle.
+    #[inline]
     pub(crate) fn note_stamp(&mut self, stamp: Stamp) -> MessageRetractionHandle {
         let Stamp { time, retraction } = stamp;
         let Some(number) = retraction else {
@@ -636,12 +664,8 @@ impl Federate {
     /// Lets messages in time-stamp order be delivered, in this order as the federate sees it.
     fn release(&mut self, up_to: Option<LogicalTime>, received: Order) {
         let mut removed = Vec::new();
-        self.delivery.release(up_to, |message| {
-            message.set_received_order(received);
-            if let QueuedObject::Remove { instance, .. } = message {
-                removed.push(*instance);
-            }
-        });
+        self.delivery
+            .release(up_to, received, |instance| removed.push(instance));
         for instance in removed {
             if let Some(known) = self.objects.get_mut(instance) {
                 known.set_removed(true);
@@ -790,7 +814,8 @@ impl Federate {
 
     /// The number by which its sender may retract a message that is delivered now, if it may: what comes in
     /// time-stamp order can't be retracted by then, but when the queue is flushed.
-    fn may_be_retracted(&self, stamp: Option<&Stamp>, received: Order) -> Option<u64> {
+    #[inline]
+    pub(crate) fn may_be_retracted(&self, stamp: Option<&Stamp>, received: Order) -> Option<u64> {
         let advance = self.time.clock.advance();
         let flushing = advance.is_some_and(|(kind, _)| kind == Advance::FlushQueue);
         let number = stamp?.retraction;
@@ -829,6 +854,13 @@ impl Federate {
     /// Whether more is withheld than it allows: it is to be cut off.
     pub fn exceeds_withheld(&self) -> bool {
         self.delivery.withheld_bytes() > self.time.withheld_bytes_max
+    }
+
+    /// Whether this may be kept, too, without anything to be said of it.
+    #[inline(always)]
+    pub(crate) fn has_room_for(&self, message: &Timed) -> bool {
+        let bytes = self.delivery.withheld_bytes() + message.bytes();
+        bytes <= self.time.withheld_bytes_max / 2
     }
 
     /// Ends a federate for which more messages pile up than it allows; warns it at half.

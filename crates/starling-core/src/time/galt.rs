@@ -20,8 +20,8 @@
 //! to S comes to it, nothing up to S is granted to it, and who is held sends nothing up to S. Hence
 //! nobody waits for one that is held, and all who advance are through at last.
 
-use super::by_time::{ByTime, Keyed};
 use super::orders::{Orders, Place, Waits};
+use super::places::Places;
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
 use crate::saved::time as saved;
@@ -126,6 +126,7 @@ impl Clock {
 
     /// The time stamps that it may use; none if it is not regulating. While it advances those are
     /// counted from the time asked for.
+    #[inline]
     pub(crate) fn bound(&self) -> Option<Bound> {
         match self.advance {
             Some((kind, to)) => self.bound_from(to, kind.is_exclusive()),
@@ -135,10 +136,12 @@ impl Clock {
 
     /// The time stamps that it may use at the time it has been granted; none if it is not
     /// regulating. What it asks for may be granted as less.
+    #[inline]
     pub(crate) fn promised(&self) -> Option<Bound> {
         self.bound_from(self.time, self.exclusive)
     }
 
+    #[inline]
     fn bound_from(&self, time: LogicalTime, exclusive: bool) -> Option<Bound> {
         let bound = Bound::after(time, self.lookahead?, exclusive);
         Some(self.floor.map_or(bound, |floor| floor.max(bound)))
@@ -221,7 +224,7 @@ struct Federate {
     /// this one.
     still_at: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: the place of each among all.
-    queue: ByTime<u64>,
+    queue: Places,
     place: Place,
 }
 
@@ -394,7 +397,7 @@ impl Times {
     /// Messages up to a time are handed over to a federate that is through it, without a grant.
     pub(crate) fn release(&mut self, federate: FederateHandle, time: LogicalTime) {
         self.change(federate, |known| {
-            known.take_up_to(time);
+            known.queue.take_up_to(time);
             known.released = Some(time).filter(|_| known.constrained);
             known.clock.pass(time);
         });
@@ -414,7 +417,7 @@ impl Times {
             constraining: false,
             released: None,
             still_at: None,
-            queue: ByTime::default(),
+            queue: Places::default(),
             place: Place::default(),
         };
         self.federates.insert(federate, new);
@@ -710,8 +713,7 @@ impl Times {
         if !known.constrained {
             return None;
         }
-        let places = message.sequence..message.sequence + messages;
-        known.queue.extend(message.time, places);
+        known.queue.push(message.time, message.sequence, messages);
         let queued = known.queue.len();
         let next = known.waits_for_message();
         let may_grant = next.is_some_and(|to| message.time < to);
@@ -724,7 +726,7 @@ impl Times {
     /// Takes a message back; whether it still waited.
     pub(crate) fn retract(&mut self, federate: FederateHandle, message: Stamped) -> bool {
         let taken = self.change(federate, |f| f.queue.take(message.time, message.sequence));
-        taken.flatten().is_some()
+        taken == Some(true)
     }
 
     /// What can be granted or enabled next, now done. Call until there is nothing.
@@ -895,7 +897,7 @@ impl Federate {
                 // If it has moved, then as by Time Advance Request Available.
                 self.over &= self.clock.time == time;
                 self.clock.time = time;
-                self.take_up_to(time);
+                self.queue.take_up_to(time);
             }
             Outcome::Constrained => {
                 (self.constraining, self.constrained) = (false, true);
@@ -910,21 +912,10 @@ impl Federate {
                 if flush {
                     self.queue.clear()
                 } else {
-                    self.take_up_to(time)
+                    self.queue.take_up_to(time)
                 }
             }
         }
-    }
-
-    fn take_up_to(&mut self, time: LogicalTime) {
-        while self.queue.take_first(Some(time)).is_some() {}
-    }
-}
-
-impl Keyed for u64 {
-    type Key = u64;
-    fn key(&self) -> Option<u64> {
-        Some(*self)
     }
 }
 
@@ -979,14 +970,14 @@ impl Federate {
             constraining: self.constraining,
             released: self.released,
             still_at: self.still_at,
-            queue: self.queue.iter().map(|(t, s)| (t, *s)).collect(),
+            queue: self.queue.iter().collect(),
         }
     }
 
     fn restore(saved: saved::FederateTime) -> Self {
-        let mut queue = ByTime::default();
+        let mut queue = Places::default();
         for (time, sequence) in saved.queue {
-            queue.push(time, sequence);
+            queue.push(time, sequence, 1);
         }
         Federate {
             clock: Clock::restore(saved.clock),

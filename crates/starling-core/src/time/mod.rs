@@ -19,6 +19,7 @@ pub(crate) mod galt;
 #[cfg(test)]
 mod galt_tests;
 mod orders;
+mod places;
 mod retractable;
 pub(crate) mod saved;
 pub(crate) mod value;

@@ -74,6 +74,12 @@ impl Retractable {
         restored
     }
 
+    /// Whether there are none at all.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
     fn count_kept(&self) -> Kept {
         let mut kept = Kept::default();
         for ((sender, ..), run) in &self.runs {

@@ -90,6 +90,7 @@ macro_rules! values {
     ($($type:ident)*) => {$(
         impl $type {
             /// Of the integer type.
+            #[inline]
             pub fn integer64(value: i64) -> Self {
                 $type(Number::Integer(value))
             }
@@ -111,6 +112,7 @@ macro_rules! values {
             }
 
             /// Its type.
+            #[inline]
             pub fn time_type(self) -> TimeType {
                 match self.0 {
                     Number::Integer(_) => TimeType::Integer64,
@@ -119,6 +121,7 @@ macro_rules! values {
             }
 
             /// The 64 bits that stand for it: two's complement, or IEEE 754.
+            #[inline]
             pub fn to_bits(self) -> u64 {
                 match self.0 {
                     Number::Integer(value) => value as u64,
@@ -127,6 +130,7 @@ macro_rules! values {
             }
 
             /// Reads [`Self::to_bits`]; none where [`Self::float64`] has none.
+            #[inline]
             pub fn from_bits(of: TimeType, bits: u64) -> Option<Self> {
                 match of {
                     TimeType::Integer64 => Some(Self::integer64(bits as i64)),
@@ -181,6 +185,7 @@ impl LogicalTimeInterval {
 impl LogicalTime {
     /// Of the floating-point type; none for what is not a number, or beyond the final time, the
     /// greatest finite value (§12.4).
+    #[inline]
     pub fn float64(value: f64) -> Option<Self> {
         value
             .is_finite()
@@ -188,6 +193,7 @@ impl LogicalTime {
     }
 
     /// The time that much later; none beyond the last one of the type.
+    #[inline]
     pub(crate) fn plus(self, interval: LogicalTimeInterval) -> Option<LogicalTime> {
         let sum = match (self.0, interval.0) {
             (Number::Integer(t), Number::Integer(i)) => Number::Integer(t.checked_add(i)?),
@@ -241,6 +247,7 @@ impl LogicalTime {
 impl Bound {
     /// What comes `interval` after `time` or later. Where the interval is lost in rounding it is
     /// as none, and with `exclusive` (§8.8, §8.10) the time itself is not included then.
+    #[inline]
     pub(crate) fn after(
         time: LogicalTime,
         interval: LogicalTimeInterval,
@@ -273,6 +280,7 @@ impl Bound {
     }
 
     /// Its time; none for never.
+    #[inline]
     pub(crate) fn time(self) -> Option<LogicalTime> {
         match self {
             Bound::At { time, .. } => Some(time),
@@ -286,6 +294,7 @@ impl Bound {
     }
 
     /// Whether a time stamp lies within it.
+    #[inline]
     pub(crate) fn admits(self, stamp: LogicalTime) -> bool {
         match self {
             Bound::At { time, strict } => stamp > time || (!strict && stamp == time),
@@ -305,20 +314,28 @@ impl Bound {
 }
 
 impl PartialEq for Number {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
+        match (self, other) {
+            (Number::Integer(a), Number::Integer(b)) => a == b,
+            // With one zero and no NaN.
+            (Number::Float(a), Number::Float(b)) => a == b,
+            _ => false,
+        }
     }
 }
 
 impl Eq for Number {}
 
 impl PartialOrd for Number {
+    #[inline]
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
 impl Ord for Number {
+    #[inline]
     fn cmp(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Number::Integer(a), Number::Integer(b)) => a.cmp(b),

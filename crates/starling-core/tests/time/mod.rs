@@ -1,6 +1,7 @@
 //! Time management, 1516.1-2010 chapter 8: what each service does and refuses.
 
 mod instances;
+mod shortly;
 mod withheld;
 
 use crate::common::Federation;

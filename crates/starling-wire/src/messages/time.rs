@@ -40,6 +40,18 @@ pub(crate) fn time_bytes(time: LogicalTime) -> [u8; TIME_BYTES] {
     typed_bytes(time.time_type(), time.to_bits())
 }
 
+/// Reads [`time_bytes`], if nothing is wrong with them.
+#[inline(always)]
+pub(crate) fn time_of(bytes: &[u8; TIME_BYTES]) -> Option<LogicalTime> {
+    let (of, bits) = bytes.split_first()?;
+    let of = match *of {
+        INTEGER64 => TimeType::Integer64,
+        FLOAT64 => TimeType::Float64,
+        _ => return None,
+    };
+    LogicalTime::from_bits(of, u64::from_le_bytes(bits.try_into().ok()?))
+}
+
 macro_rules! times {
     ($($name:ident),*) => {$(
         impl Wire for $name {

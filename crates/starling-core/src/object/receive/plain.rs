@@ -1,6 +1,6 @@
 //! The short way of data from a link to its callback: of an update or interaction as most are, whose turn is now and of which is
 //! known already as what it is received. Whatever is otherwise goes the long way, from its beginning; that one alone says
-//! what is right.
+//! what is right. What is in time-stamp order has one of its own ([`super::timed`]).
 
 use super::SlotMap;
 use crate::callback::{PlainCallback, PlainValues};
@@ -11,12 +11,12 @@ use crate::message::{After, PlainData};
 use crate::object::known::FederateObjects;
 use crate::traffic::note;
 use crate::{
-    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
-    ObjectInstanceHandle, ParameterHandle, Transportation,
+    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, MessageTime,
+    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Transportation,
 };
 
 /// As what data is received that is as most is.
-enum ReceivedPlainly {
+pub(super) enum ReceivedPlainly {
     Update {
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
@@ -31,7 +31,7 @@ enum ReceivedPlainly {
 
 /// As what data is received, if that is known already, and something of it is.
 #[inline(always)]
-fn received_plainly(
+pub(super) fn received_plainly(
     objects: &FederateObjects,
     declarations: &Declarations,
     data: &PlainData<'_>,
@@ -66,14 +66,7 @@ impl Federate {
     /// or something is wrong with it.
     #[inline(always)]
     pub fn receive_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> bool {
-        let known = if data.is_update {
-            let instance = ObjectInstanceHandle(data.what);
-            self.objects.instances.contains_key(&instance)
-        } else {
-            let class = InteractionClassHandle::from_raw(data.what as u32);
-            self.model.interaction_class(class).is_some()
-        };
-        let now = known && self.delivery.is_straight();
+        let now = self.is_of_known(&data) && self.delivery.is_straight();
         if !now || !self.log.is_next(data.sender, data.after) {
             return false;
         }
@@ -99,7 +92,9 @@ impl Federate {
         if self.mom.conveys_regions() {
             return None;
         }
-        let plain = self.delivery.first_plain()?;
+        let Some(plain) = self.delivery.first_plain() else {
+            return self.next_timed();
+        };
         let data = PlainData {
             sender: plain.sender,
             after: After {
@@ -115,7 +110,19 @@ impl Federate {
         let received = received_plainly(&self.objects, &self.declarations, &data)?;
         let (sender, transportation) = (data.sender, data.transportation);
         let piece = self.delivery.take_plain()?.piece;
-        self.called_back(received, (sender, transportation), piece)
+        self.called_back(received, (sender, transportation), piece, None)
+    }
+
+    /// Whether this federate knows the instance, or the FDD has the interaction class.
+    #[inline(always)]
+    pub(super) fn is_of_known(&self, data: &PlainData<'_>) -> bool {
+        if data.is_update {
+            let instance = ObjectInstanceHandle(data.what);
+            self.objects.instances.contains_key(&instance)
+        } else {
+            let class = InteractionClassHandle::from_raw(data.what as u32);
+            self.model.interaction_class(class).is_some()
+        }
     }
 
     /// The callback of an update or interaction as most are, of this batch, that is delivered before it was in the queue.
@@ -132,7 +139,7 @@ impl Federate {
         let received = received_plainly(&self.objects, &self.declarations, &data)?;
         let piece = Piece::of(batch, data.values, data.tag)?;
         self.counters.queued += 1;
-        self.called_back(received, (data.sender, data.transportation), piece)
+        self.called_back(received, (data.sender, data.transportation), piece, None)
     }
 
     /// Whether what comes is delivered as it comes: [`Federate::pass_plainly`].
@@ -149,11 +156,12 @@ impl Federate {
 
     /// Counts what is delivered, and makes its callback.
     #[inline(always)]
-    fn called_back(
+    pub(super) fn called_back(
         &mut self,
         received: ReceivedPlainly,
         (sender, transportation): (FederateHandle, Transportation),
         piece: Piece,
+        time: Option<MessageTime>,
     ) -> Option<PlainCallback> {
         let producer = self.conveyed(sender);
         let bytes = piece.bytes();
@@ -172,6 +180,7 @@ impl Federate {
                     values: PlainValues { piece, handles },
                     transportation,
                     producer,
+                    time,
                 }
             }
             ReceivedPlainly::Interaction {
@@ -188,6 +197,7 @@ impl Federate {
                     values: PlainValues { piece, handles },
                     transportation,
                     producer,
+                    time,
                 }
             }
         })
