@@ -22,7 +22,7 @@ STANDIN_ROOT = os.environ.get("STANDIN_ROOT")
 FOM = Path(__file__).parents[1] / "foms" / "rtibm.xml"
 pytestmark = pytest.mark.skipif(not BMFED, reason="BMFED is not set")
 # An adapter, and on which RTI; "immediate" is Starling with callbacks by its own thread.
-ADAPTERS = ("tcp", "udp", "multicast", "shm", "starling", "immediate", "stand-in")
+ADAPTERS = ("tcp", "udp", "multicast", "shm", "starling", "immediate", "stand-in", "dds")
 PLAIN = ("tcp", "udp", "multicast", "shm")
 DATAGRAMS = ("udp", "multicast")
 
@@ -34,15 +34,19 @@ class Session:
     name: str
     group: Group
     settings: str
+    run: str = ""
 
     async def start(self, role: str, name: str, **options: object):
-        adapter = self.name if self.name in PLAIN else "hla1516e"
+        adapter = self.name if self.name in (*PLAIN, "dds") else "hla1516e"
         command = [str(Path(BMFED).with_name("bench-conformance")), role, "--adapter", adapter,
                    "--fom", str(FOM), "--settings", self.settings, "--name", name]  # fmt: skip
         if self.name in DATAGRAMS:
             options["best_effort"] = 1
         if self.name == "immediate":
             options["immediate"] = 1
+        if self.name == "dds":
+            # Who is there is found out beside what is sent; all of this host hear each other.
+            options |= {"probe": 1, "session": self.run}
         return await self.group.start(name, command, **options)
 
     async def exchange(self, peers: int, **options: object) -> list[dict]:
@@ -63,7 +67,7 @@ async def session(name: str, tmp_path: Path, rules: str = "") -> AsyncIterator[S
     async with AsyncExitStack() as stack:
         run = identity.Run()
         stack.callback(run.end)
-        if name in PLAIN:
+        if name in (*PLAIN, "dds"):
             rti, root = Rti(adapter=name), None
         elif name in ("starling", "immediate"):
             rti, root = Rti(adapter="starling"), RTI_ROOT and Path(RTI_ROOT)
@@ -71,7 +75,9 @@ async def session(name: str, tmp_path: Path, rules: str = "") -> AsyncIterator[S
             server = ["{root}/bin/standin-rti", "--listen", "127.0.0.1:0"]
             rti = Rti(adapter="generic", server=server)
             root = STANDIN_ROOT and Path(STANDIN_ROOT)
-        if name not in PLAIN and not root:
+        if name == "dds" and not Path(BMFED).with_name("libbench-dds.so").exists():
+            pytest.skip("Cyclone DDS is not here")
+        if name not in (*PLAIN, "dds") and not root:
             pytest.skip(f"where {name} is, is not set")
         prepared = adapter_for(rti, "").prepare(rti, root, run, program=BMFED)
         env, settings = prepared.env | {"STANDIN": rules}, prepared.local_settings
@@ -81,7 +87,7 @@ async def session(name: str, tmp_path: Path, rules: str = "") -> AsyncIterator[S
             ready = (await server.process.stdout.readline()).decode().split()
             settings = settings or f"standin://{ready[1]}"
         group = await stack.enter_async_context(Group("bench-conformance", env, tmp_path))
-        yield Session(name, group, settings)
+        yield Session(name, group, settings, run.id)
 
 
 def play(name: str, tmp_path: Path, peers: int = 1, rules: str = "", **options) -> list[dict]:
@@ -128,7 +134,7 @@ def test_every_size(name, bytes_, tmp_path):
             whole(told, options)
 
 
-@pytest.mark.parametrize("name", ["tcp", "shm", "starling", "immediate"])
+@pytest.mark.parametrize("name", ["tcp", "shm", "starling", "immediate", "dds"])
 def test_a_slow_receiver_holds_the_sender_up_and_loses_nothing(name, tmp_path):
     """More than any buffer on the way."""
     options = {"messages": 3000, "bytes": 20_000}

@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 struct Options {
     std::string adapter, settings, fom, name = "sender", session = "conformance";
     bool event = false, bestEffort = false, immediate = false, endless = false,
-         untilRemoved = false;
+         untilRemoved = false, probe = false;
     std::size_t peers = 1, items = 1, fields = 1, messages = 1;
     std::uint64_t bytes = 8;
     double silence = 2, limit = 60;
@@ -67,6 +67,9 @@ public:
             items.push_back(endpoint_->addItem(data_, options_.fields, options_.bytes));
         }
         if (!options_.event) answered("discovered");
+        // Of a middleware that has no order between who is there and what is sent.
+        probed_ = items;
+        if (options_.probe) answered("heard");
         std::uint64_t sent = 0;
         while (options_.endless || sent < options_.messages) {
             endpoint_->send(items[sent % items.size()], sent + 1);
@@ -105,6 +108,10 @@ private:
         while (peers_.size() < options_.peers) {
             if (Clock::now() - asked > std::chrono::milliseconds(100)) {
                 endpoint_->say(calls_, {what, ""});
+                if (what == "heard") {
+                    for (std::size_t const item : probed_) endpoint_->send(item, 0);
+                    endpoint_->flush();
+                }
                 asked = Clock::now();
             }
             endpoint_->wait(0.05);
@@ -118,6 +125,7 @@ private:
         asked_.clear();
         bool ready = true;
         if (what == "discovered") ready = discovered_ == options_.items;
+        if (what == "heard") ready = probes_.size() == options_.items;
         if (what.compare(0, 5, "done ") == 0) {
             auto const sent = std::stoull(what.substr(5));
             ready = received_ >= sent || (options_.bestEffort && silent());
@@ -150,6 +158,12 @@ private:
     void discovered(TopicId) override { ++discovered_; }
     void removed(TopicId) override { ++removed_; }
     void arrived(bench::Arrival const& arrival) override {
+        if (options_.probe && arrival.stamp == 0) {
+            // Events have no instances: that one came shows the way of all.
+            probes_.insert(arrival.instance);
+            for (std::size_t i = 0; options_.event && i < options_.items; ++i) probes_.insert(i);
+            return;
+        }
         ++received_;
         heard_ = Clock::now();
         if (arrival.stamp <= last_) ++disordered_;
@@ -176,6 +190,8 @@ private:
     std::string wanted_, asked_, lost_;
     std::set<std::string> peers_;
     std::set<std::uint64_t> seen_;
+    std::set<std::size_t> probes_;     // of which items one has come
+    std::vector<std::size_t> probed_;  // items whose way is not known to be there
     std::uint64_t received_ = 0, disordered_ = 0, wrongBytes_ = 0, malformed_ = 0, last_ = 0;
     std::size_t discovered_ = 0, removed_ = 0;
     bool left_ = false;
@@ -199,6 +215,8 @@ int main(int argc, char** argv) {
     app.add_option("--best-effort", options.bestEffort);
     app.add_option("--immediate", options.immediate);
     app.add_option("--endless", options.endless);
+    app.add_option("--probe", options.probe);
+    app.add_option("--session", options.session);
     app.add_option("--until-removed", options.untilRemoved);
     auto* const send = app.add_subcommand("send");
     auto* const receive = app.add_subcommand("receive");

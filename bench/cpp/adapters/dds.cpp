@@ -149,6 +149,7 @@ private:
     void write(dds_entity_t writer, std::uint32_t item, std::vector<unsigned char> const& state);
     std::size_t poll(double seconds);
     std::size_t take(dds_entity_t reader, TopicId topic, bool talk);
+    bool deliver(dds_sample_info_t const& info, void const* sample, TopicId topic, bool talk);
     void heard(bench_DdsMessage const& message);
     Remote const& remote(Key const& key, TopicId topic);
 
@@ -162,6 +163,14 @@ private:
     std::vector<std::unique_ptr<Item>> items_;
     std::uint32_t firstItem_ = 0;  // numbers are never used again
     std::map<Key, Remote> remotes_;
+    // What was taken together, for as long as it is delivered.
+    struct Batch {
+        void* samples[kTakenAtOnce];
+        dds_sample_info_t infos[kTakenAtOnce];
+        int count;
+    };
+    std::vector<std::unique_ptr<Batch>> batches_;
+    std::vector<std::pair<dds_sample_info_t const*, void*>> taken_;
     std::string member_;
     std::uint32_t me_ = 0;
     Statistics statistics_;
@@ -239,7 +248,8 @@ dds_entity_t Dds::topicOf(Topic const& topic) {
         dds_qset_history(qos.get(), DDS_HISTORY_KEEP_ALL, 0);
         dds_qset_resource_limits(qos.get(), kKeptMax, DDS_LENGTH_UNLIMITED, DDS_LENGTH_UNLIMITED);
     }
-    std::string const name = "bench_" + topic.name;
+    std::string name = "bench_" + topic.name;
+    std::replace(name.begin(), name.end(), '.', '_');  // names of DDS have no dots
     dds_entity_t const made = checked(
         dds_create_topic(participant_, &bench_DdsMessage_desc, name.c_str(), qos.get(), nullptr),
         "dds_create_topic");
@@ -349,43 +359,63 @@ std::size_t Dds::poll(double seconds) {
     return delivered;
 }
 
+// DDS keeps the order of each instance only, and hands out one after the other: what is there is
+// put into the order in which it was written.
 std::size_t Dds::take(dds_entity_t reader, TopicId topic, bool talk) {
-    void* samples[kTakenAtOnce] = {nullptr};
-    dds_sample_info_t infos[kTakenAtOnce];
-    int const n = checked(dds_take(reader, samples, infos, kTakenAtOnce, kTakenAtOnce), "dds_take");
+    std::size_t used = 0;
+    taken_.clear();
+    do {
+        if (used == batches_.size()) batches_.emplace_back(new Batch);
+        Batch& one = *batches_[used++];
+        std::fill(std::begin(one.samples), std::end(one.samples), nullptr);
+        one.count = checked(dds_take(reader, one.samples, one.infos, kTakenAtOnce, kTakenAtOnce),
+                            "dds_take");
+        for (int i = 0; i < one.count; ++i) taken_.emplace_back(&one.infos[i], one.samples[i]);
+    } while (batches_[used - 1]->count == kTakenAtOnce &&
+             taken_.size() < static_cast<std::size_t>(kKeptMax));
+    std::stable_sort(taken_.begin(), taken_.end(), [](auto const& a, auto const& b) {
+        return a.first->source_timestamp < b.first->source_timestamp;
+    });
     std::size_t delivered = 0;
-    for (int i = 0; i < n; ++i) {
-        auto const& message = *static_cast<bench_DdsMessage const*>(samples[i]);
-        if (message.writer == me_) continue;
-        ++delivered;
-        if (talk) {
-            if (infos[i].valid_data) heard(message);
-            continue;
-        }
-        Key const key(message.writer, message.item);
-        bool const object = classes_[topic].topic.kind == Topic::Kind::object;
-        if (!infos[i].valid_data) {
-            // Its writer deleted it, or has died.
-            if (infos[i].instance_state != DDS_IST_ALIVE && remotes_.erase(key) > 0 && object) {
-                events_.removed(topic);
-            }
-            continue;
-        }
-        Remote const& from = remote(key, topic);
-        std::size_t const size = message.state._length;
-        if (size < 8) {
-            events_.malformed("data without a time stamp");
-            continue;
-        }
-        Arrival arrival{
-            topic, from.instance, 0, size, classes_[topic].topic.reliable, message.state._buffer};
-        std::memcpy(&arrival.stamp, message.state._buffer, sizeof arrival.stamp);
-        arrival.stamp = le64toh(arrival.stamp);
-        ++statistics_.arrived;
-        if (data_ != nullptr) data_->arrived(arrival);
+    for (auto const& one : taken_)
+        delivered += deliver(*one.first, one.second, topic, talk) ? 1 : 0;
+    for (std::size_t n = 0; n < used; ++n) {
+        Batch& one = *batches_[n];
+        if (one.count > 0) dds_return_loan(reader, one.samples, one.count);
     }
-    if (n > 0) dds_return_loan(reader, samples, n);
     return delivered;
+}
+
+// False: it is its own.
+bool Dds::deliver(dds_sample_info_t const& info, void const* sample, TopicId topic, bool talk) {
+    auto const& message = *static_cast<bench_DdsMessage const*>(sample);
+    if (message.writer == me_) return false;
+    if (talk) {
+        if (info.valid_data) heard(message);
+        return true;
+    }
+    Key const key(message.writer, message.item);
+    if (!info.valid_data) {
+        bool const object = classes_[topic].topic.kind == Topic::Kind::object;
+        // Its writer deleted it, or has died.
+        if (info.instance_state != DDS_IST_ALIVE && remotes_.erase(key) > 0 && object) {
+            events_.removed(topic);
+        }
+        return true;
+    }
+    Remote const& from = remote(key, topic);
+    std::size_t const size = message.state._length;
+    if (size < 8) {
+        events_.malformed("data without a time stamp");
+        return true;
+    }
+    Arrival arrival{
+        topic, from.instance, 0, size, classes_[topic].topic.reliable, message.state._buffer};
+    std::memcpy(&arrival.stamp, message.state._buffer, sizeof arrival.stamp);
+    arrival.stamp = le64toh(arrival.stamp);
+    ++statistics_.arrived;
+    if (data_ != nullptr) data_->arrived(arrival);
+    return true;
 }
 
 // Data may overtake what announces their item.
