@@ -26,7 +26,8 @@ NEEDLE_MIN = 4
 
 @dataclass(frozen=True)
 class Packet:
-    """One that carries TCP or UDP over IPv4. `part`: it is a fragment that is not the first."""
+    """One that carries TCP or UDP over IPv4, its fragments put together. `part`: some of these were
+    not seen."""
 
     time_ns: int
     protocol: str
@@ -50,7 +51,7 @@ class Flow:
     repeated_bytes: int = 0  # of packets sent again
     repeated: int = 0
     empty: int = 0  # acknowledgements alone, and what opens and closes
-    fragments: int = 0  # not looked into
+    parts: int = 0  # datagrams of which fragments were not seen: not looked into
     gap_bytes: int = 0  # that the capture did not see
 
     @property
@@ -66,7 +67,7 @@ def packets(path: Path) -> Iterator[Packet]:
         raise cannot("read packets", e, path) from None
     if len(content) < 24 or struct.unpack_from("<I", content)[0] != _MAGIC_NS:
         raise BenchError("STL-CAP-001", "this is no file of packets with nanoseconds", str(path))
-    at = 24
+    at, time_ns, datagrams = 24, 0, _Datagrams()
     while at + 16 <= len(content):
         seconds, ns, there, length = struct.unpack_from("<4I", content, at)
         at += 16
@@ -76,30 +77,78 @@ def packets(path: Path) -> Iterator[Packet]:
         at += there
         if there < length:
             raise BenchError("STL-CAP-002", f"a packet of {length} bytes was cut off", str(path))
-        if found := _packet(seconds * 1_000_000_000 + ns, frame):
+        time_ns = seconds * 1_000_000_000 + ns
+        if found := _packet(time_ns, frame, datagrams):
             yield found
+        for key, begin in datagrams.unfinished(_DATAGRAMS_MAX):
+            yield from filter(None, [_carried(time_ns, *key[:3], begin, part=True)])
+    for key, begin in datagrams.unfinished(0):
+        yield from filter(None, [_carried(time_ns, *key[:3], begin, part=True)])
 
 
-def _packet(time_ns: int, frame: bytes) -> Packet | None:
+# So many datagrams may wait for fragments; then the one that waits longest will not be whole.
+_DATAGRAMS_MAX = 1000
+
+
+class _Datagrams:
+    """Puts the fragments of IP datagrams together."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple, dict[int, tuple[bytes, bool]]] = {}  # by where each begins
+
+    def add(self, key: tuple, offset: int, more: bool, data: bytes) -> bytes | None:
+        """The whole of it, if this was what was missing."""
+        parts = self._waiting.setdefault(key, {})
+        parts[offset] = data, more
+        whole = b""
+        for at in sorted(parts):
+            if at != len(whole):
+                break
+            whole += parts[at][0]
+            if not parts[at][1]:
+                del self._waiting[key]
+                return whole
+        return None
+
+    def unfinished(self, most: int) -> Iterator[tuple[tuple, bytes]]:
+        """What is not whole, but for the newest so many, with what it begins with; forgotten
+        then."""
+        while len(self._waiting) > most:
+            key = next(iter(self._waiting))
+            yield key, self._waiting.pop(key).get(0, (b"", True))[0]
+
+
+def _packet(time_ns: int, frame: bytes, datagrams: _Datagrams) -> Packet | None:
     if len(frame) < 34 or frame[12:14] != b"\x08\x00":
         return None
     ip = frame[14:]
     head = 4 * (ip[0] & 15)
-    total, fragment = struct.unpack_from("!H2xH", ip, 2)
+    total, number, fragment = struct.unpack_from("!HHH", ip, 2)
     # Offloading leaves the length of what is too long for the field to be seen from the frame.
-    ip = ip[: total or len(ip)]
-    source, destination = (str(ipaddress.ip_address(ip[n : n + 4])) for n in (12, 16))
-    if fragment & 0x1FFF:
-        return Packet(time_ns, "udp", (source, 0), (destination, 0), 0, False, b"", True)
-    ports = struct.unpack_from("!HH", ip, head) if len(ip) >= head + 8 else (0, 0)
-    ends = (source, ports[0]), (destination, ports[1])
-    if ip[9] == _UDP and len(ip) >= head + 8:
-        return Packet(time_ns, "udp", *ends, 0, False, ip[head + 8 :], bool(fragment & 0x2000))
-    if ip[9] == _TCP and len(ip) >= head + 20:
-        sequence = struct.unpack_from("!I", ip, head + 4)[0]
-        offset, flags = ip[head + 12] >> 4, ip[head + 13]
-        data = ip[head + 4 * offset :]
-        return Packet(time_ns, "tcp", *ends, sequence, bool(flags & 2), data)
+    carried = ip[head : total or len(ip)]
+    key = (ip[9], ip[12:16], ip[16:20])
+    offset, more = 8 * (fragment & 0x1FFF), bool(fragment & 0x2000)
+    if offset or more:
+        whole = datagrams.add((*key, number), offset, more, carried)
+        return None if whole is None else _carried(time_ns, *key, whole)
+    return _carried(time_ns, *key, carried)
+
+
+def _carried(
+    time_ns: int, protocol: int, source: bytes, destination: bytes, data: bytes, part: bool = False
+) -> Packet | None:  # fmt: skip
+    """What a datagram carries; `part`: it is the beginning, perhaps empty, of one of UDP."""
+    if len(data) < 8 and not part:
+        return None
+    ports = struct.unpack_from("!HH", data) if len(data) >= 4 else (0, 0)
+    ends = [(str(ipaddress.ip_address(a)), p)
+            for a, p in zip((source, destination), ports, strict=True)]  # fmt: skip
+    if protocol == _UDP:
+        return Packet(time_ns, "udp", *ends, 0, False, b"" if part else data[8:], part)
+    if protocol == _TCP and len(data) >= 20:
+        sequence = struct.unpack_from("!I", data, 4)[0]
+        offset, flags = data[12] >> 4, data[13]
+        return Packet(time_ns, "tcp", *ends, sequence, bool(flags & 2), data[4 * offset :])
     return None
 
 
@@ -163,7 +212,7 @@ def flows(found: Iterator[Packet]) -> dict[tuple, Flow]:
         if p.protocol == "tcp":
             streams.setdefault(key, _Stream(flow)).add(p)
         elif p.part:
-            flow.fragments += 1
+            flow.parts += 1
         else:
             flow.chunks.append(p.data)
             flow.times_ns.append(p.time_ns)
@@ -315,7 +364,10 @@ def _wires(directory: Path, files: tuple[tuple[Path, int], ...]) -> dict[int, Wi
             back = every.get((protocol, destination, source))
             for test, one in needles.find(flow).items():
                 if one.bytes:
-                    found[test] = _wire(flow, one, back.empty if back else 0, missed)
+                    wire = _wire(flow, one, back.empty if back else 0, missed)
+                    # The first may go another way, until that of the others is there.
+                    if test not in found or wire.updates > found[test].updates:
+                        found[test] = wire
     return found
 
 

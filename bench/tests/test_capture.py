@@ -74,6 +74,43 @@ def test_segments_that_overtake_others_are_put_in_order(tmp_path):
     assert (found.gap_bytes, found.repeated) == (0, 1)
 
 
+def fragmented(data: bytes, pieces: list[int], number: int = 7) -> list[bytes]:
+    """Frames of one datagram with UDP that IP cuts after so many bytes of its own."""
+    whole = struct.pack("!HHHH", A[1], B[1], 8 + len(data), 0) + data
+    ends = b"".join(bytes(map(int, end[0].split("."))) for end in (A, B))
+    found = []
+    for begin, end in zip([0, *pieces], [*pieces, len(whole)], strict=True):
+        field = begin // 8 | (0x2000 if end < len(whole) else 0)
+        head = struct.pack("!BBHHHBBH", 0x45, 0, 20 + end - begin, number, field, 64, 17, 0)
+        found.append(bytes(12) + b"\x08\x00" + head + ends + whole[begin:end])
+    return found
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0), (0, 0, 1, 1, 2)])
+def test_a_datagram_that_ip_cut_is_put_together(tmp_path, order):
+    """Whatever comes first, and though a piece comes twice."""
+    data = bytes(range(200))
+    pieces = fragmented(data, [64, 128])
+    found = flow(tmp_path, [packet(b"before"), *(pieces[n] for n in order), packet(b"behind")])
+    assert found.chunks == [b"before", data, b"behind"] and found.parts == 0
+    assert found.carried == 200 + 12
+
+
+def test_datagrams_whose_fragments_mingle_are_told_apart(tmp_path):
+    one, other = fragmented(b"1" * 100, [56], 1), fragmented(b"2" * 100, [48], 2)
+    found = flow(tmp_path, [one[0], other[1], other[0], one[1]])
+    assert found.chunks == [b"2" * 100, b"1" * 100]
+
+
+def test_a_datagram_that_lacks_a_fragment_is_counted(tmp_path):
+    pieces = fragmented(bytes(200), [64, 128])
+    found = flow(tmp_path, [pieces[0], pieces[2], packet(b"behind")])
+    assert found.chunks == [b"behind"] and found.parts == 1
+    # As many as wait for the rest are bounded.
+    many = [fragmented(bytes(40), [24], n)[0] for n in range(1500)]
+    assert flow(tmp_path, many).parts == 1500
+
+
 def test_a_file_that_was_cut_off_has_its_whole_packets(tmp_path):
     found = flow(tmp_path, [packet(b"one"), packet(b"two")], cut=1)
     assert found.chunks == [b"one"]
