@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from . import clocks, samples
+from . import clocks, discipline, samples
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,21 @@ class Flow:
     bound_ms: float  # by how much the clocks may be wrong; 0: there is one clock
 
 
-def flow(directory: Path, test: int, sender: str, receiver: str, estimate: bool) -> Flow:
-    """Of two federates of a test; `estimate`: their hosts' clocks differ. clocks.NoEstimate where
-    they can't be compared."""
+def flow(directory: Path, test: int, sender: str, receiver: str, clock: str) -> Flow:
+    """Of two federates of a test. Their hosts have the `same` clock, or others: compared by echoes
+    (`estimate`) or by what disciplines them (`daemon`). clocks.NoEstimate where they can't be."""
     station = samples.facts(directory, test, sender)["station"]
     found = samples.heard(directory, test, receiver, station)
     order = np.argsort(found["count"], kind="stable")
     count, arrived, delivery = (found[n][order] for n in ("count", "arrived_ns", "delivery_ns"))
     sent = arrived - delivery
     took, bound = delivery.astype(float), 0.0
-    if estimate and len(arrived):
+    if clock == "daemon" and len(arrived):
+        there, here = (discipline.during(samples.facts(directory, test, name))
+                       for name in (sender, receiver))  # fmt: skip
+        took += here.lacks_ns - there.lacks_ns
+        bound = (here.bound_ns + there.bound_ns) / 1e6
+    elif clock == "estimate" and len(arrived):
         mine = samples.pings(directory, test, receiver)
         mine = mine[mine["to"] == station]
         # The sender's clock less the receiver's, whose pings have both.

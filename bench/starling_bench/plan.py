@@ -209,7 +209,7 @@ def _faults(file: File, study: Study) -> Faults:
     for i, sequence in enumerate(file.sequence):
         rtis = {r.name: r for r in file.rti}
         yield from _sequence_faults(("sequence", i), sequence, rtis, study)
-        yield from _host_faults(("sequence", i), sequence, file.host)
+        yield from _host_faults(("sequence", i), sequence, file.host, study)
 
 
 def _too_many(file: File, study: Study, scale: float) -> Fault | None:
@@ -276,7 +276,7 @@ def _sequence_faults(
             yield from _test_faults(where, test, sequence, rtis, study)
 
 
-def _host_faults(at: Loc, sequence: Sequence, hosts: list[Host]) -> Faults:
+def _host_faults(at: Loc, sequence: Sequence, hosts: list[Host], study: Study) -> Faults:
     """What is wrong with where federates run, as they say and in each layout."""
     federates = [f.name for f in sequence.federate]
     for i, federate in enumerate(sequence.federate):
@@ -299,6 +299,13 @@ def _host_faults(at: Loc, sequence: Sequence, hosts: list[Host]) -> Faults:
                     what = f"there is no layout '{name}'"
                     do = "define it with [[sequence.layout]]"
                     yield (*at, "execution", e, "test", t, "hosts"), what, do
+            # Namespaces are of this machine.
+            used = [layouts.get(name) for name in test.lists()["hosts"]]
+            for there in ([_placed_at(f, one).host for f in sequence.federate] for one in used):
+                away = {h.name for h in hosts if h.kind == "ssh" and h.name in there}
+                if len(away) > 1 and (why := study.one_machine(test)):
+                    what = f"hosts {', '.join(sorted(away))} are machines of their own, and {why}"
+                    yield (*at, "execution", e, "test", t), what, "take hosts in namespaces"
     for layout in (None, *sequence.layout):
         there = [_placed_at(f, layout).host for f in sequence.federate]
         alone = [host in network.LOCAL for host in there]

@@ -45,6 +45,7 @@ class Study:
     spec: "ClassVar[type[Spec]]"  # a test as written
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False
+    shares: ClassVar[str] = ""  # why federates of all its tests must be on one machine
     columns: ClassVar[Columns]
     variables: ClassVar[Variables]
     questions: "ClassVar[tuple[Question, ...]]"  # what its report compares
@@ -72,6 +73,10 @@ class Study:
         """Fields of a test that make its messages large, each with the most bytes of values in a
         message."""
         yield from ()
+
+    def one_machine(self, spec: "Spec") -> str:
+        """Why all federates of a test must be on one machine; "": they need not."""
+        return self.shares
 
     def arguments(self, tests: list) -> list[str]:
         """What every federate of an execution is told of its tests."""

@@ -54,6 +54,8 @@ struct CommandLine {
         app.add_flag("--threaded", o.instrument.immediate, "callbacks by a thread of the RTI");
         app.add_option("--clock", o.clock, "monotonic or realtime")
             ->check(CLI::IsMember({"monotonic", "realtime"}));
+        app.add_option("--discipline", o.discipline,
+                       "command that says what disciplines this host's clock, and how well");
         app.add_option("--memory", o.memory, "descriptor of the shared memory")->required();
         app.add_flag("--live", o.live, "no tests: measure from 'start' until 'resign'");
         app.add_option("--station", o.instrument.station, "live: this federate's number, 1 to 10")

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <stdexcept>
 
+#include "ask.hpp"
 #include "clock.hpp"
 
 namespace range {
@@ -18,6 +19,7 @@ namespace {
 double const kStartS = 15;
 // How much later than its leaving a federate's last word may come.
 double const kLastWordsS = 2;
+double const kAskS = 5;
 // What a reader that lives may take to have all on disk.
 double const kWrittenS = 20;
 
@@ -369,7 +371,12 @@ bool Session::allCame(Test const& t) const {
     return true;
 }
 
+std::string Session::discipline() const {
+    return options_.discipline.empty() ? "" : bench::ask(options_.discipline, kAskS);
+}
+
 Json Session::measured(Test const& t) {
+    std::string const disciplined = discipline();
     std::string notice, none;
     std::string const scheduling = schedule(t.realtime, notice);
     bench::Deadlines const floor = measure_.floor(t);
@@ -471,6 +478,7 @@ Json Session::measured(Test const& t) {
                           {"missed", shared_.overrun.load() - overrun}}},
                         {"dropped", shared_.dropped.load() - dropped},
                         {"memory_kb", {memoryKb, residentKb()}},
+                        {"discipline", {disciplined, discipline()}},
                         {"thread_s", measure_.threadS()}};
     keep(t, facts, pings);
     return facts;

@@ -25,7 +25,7 @@ struct Options {
     std::vector<std::string> names;                          // of all federates, in order
     std::vector<std::pair<std::string, std::string>> pairs;  // senders and receivers, in order
     std::vector<Test> tests;
-    std::string clock = "monotonic";
+    std::string clock = "monotonic", discipline;
     int memory = -1;
 };
 
@@ -57,6 +57,8 @@ private:
     void test(Test const& test);
     void declare(Test const& test);
     Json measured(Test const& test);
+    // What the daemon says that disciplines this host's clock; nothing if it is not to be asked.
+    std::string discipline() const;
     void waitForAll(std::string const& what, Test const& test);
     void tell(Test const& test, Json const& own);
     bool takesPart(Test const& test) const { return station_ <= test.federates; }

@@ -27,6 +27,7 @@ class FomCost(Study):
     columns = rows.COLUMNS
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
+    shares = "the receiver counts what has come in memory that it shares with the sender"
     seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)
     progress = staticmethod(rows.progress)

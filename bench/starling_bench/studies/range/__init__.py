@@ -33,8 +33,14 @@ class Range(Study):
     seconds = staticmethod(fields.seconds)
     row = staticmethod(rows.row)
 
+    def one_machine(self, spec: fields.TestSpec) -> str:
+        same = "same" in spec.lists()["clock"]
+        return 'clock = "same": give "estimate" or "daemon"' if same else ""
+
     def arguments(self, tests: list[fields.Test]) -> list[str]:
-        return ["--threaded"] if any(test.threaded for test in tests) else []
+        asked = [test.daemon for test in tests if test.clock == "daemon"]
+        clock = ["--clock", "realtime", "--discipline", asked[0]] if asked else []
+        return [*(["--threaded"] if any(test.threaded for test in tests) else []), *clock]
 
     def figures(self, store: Store, row: dict, trips: dict) -> dict:
         return rows.figures(store, row)
@@ -44,9 +50,6 @@ class Range(Study):
 
     def more_is_faster(self, s: dict) -> bool:
         return False
-
-    def families(self, summaries: list[dict]) -> dict[str, list[dict]]:
-        return {}
 
     def summarize(self, store: Store, of: list[dict], setting: dict) -> dict:
         return rows.summarize(of, store, setting)

@@ -41,7 +41,9 @@ class Test(Place):
     tick_hz: Annotated[int, Field(ge=1, le=10_000)] = 500
     threaded: bool = False  # callbacks by a thread of the RTI, not polled
     scheduling: Literal["realtime", "normal"] = "realtime"
-    clock: Literal["same", "estimate"] = "same"  # of the hosts: one, or estimated from echoes
+    # Of the hosts: one, estimated from echoes, or what their daemons say, asked by a command.
+    clock: Literal["same", "estimate", "daemon"] = "same"
+    daemon: Annotated[str, Field(min_length=1)] = "chronyc -c tracking"
     ping_hz: Annotated[float, Field(ge=0, le=1000)] = 20.0
     floor_s: Annotated[float, Field(ge=0, le=60)] = 0.5  # how long bare wake-ups are measured
     samples: Literal[1] = 1
@@ -53,7 +55,8 @@ class Test(Place):
 
     def argument(self, number: int) -> str:
         """The test as the interface's --test wants it."""
-        kept = self.model_dump(exclude={*Place.model_fields, "budget_ms", "samples", "clock"})
+        other = {"budget_ms", "samples", "clock", "daemon"}
+        kept = self.model_dump(exclude={*Place.model_fields, *other})
         given = {k: v for k, v in kept.items() if v is not None}
         given |= {"number": number, "flows": [flow(text) for text in self.flows.split()]}
         return json.dumps(given)
@@ -118,11 +121,21 @@ def seconds(test: Spec) -> float:
     return fmean(fields["duration_s"]) + fmean(fields["floor_s"]) + _AROUND_S
 
 
+def _asked(test: Spec) -> set[str]:
+    """The commands that say how well clocks are disciplined; "": none is asked."""
+    f = test.lists()
+    return {d if c == "daemon" else "" for c in f["clock"] for d in f["daemon"]}
+
+
 def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
     """What is wrong between a test's fields."""
     fields = test.lists()
     if "pairs" in test.model_fields_set:
         yield (*at, "pairs"), "every federate hears every other", "give 'federates' instead"
+    with_it = (e.test for e in sequence.execution if any(s is test for s in e.test))
+    if len({word for tests in with_it for s in tests for word in _asked(s)}) > 1:
+        what = "tests of one execution take their time from several clocks"
+        yield (*at, "clock"), what, "make an execution of each"
     there = len(sequence.federate)
     if (most := max(fields["federates"])) > there:
         what = f"a test of {most} federates, and the sequence has {there}"

@@ -65,8 +65,8 @@ def directory(store: Store, of: dict) -> Path:
 
 def flow(store: Store, row: dict, setting: dict) -> oneway.Flow:
     """Its times; clocks.NoEstimate where hosts' clocks can't be told."""
-    estimate = setting.get("clock", "same") == "estimate"
-    return oneway.flow(directory(store, row), row["test"], row["sender"], row["receiver"], estimate)
+    clock = setting.get("clock", "same")
+    return oneway.flow(directory(store, row), row["test"], row["sender"], row["receiver"], clock)
 
 
 def figures(store: Store, row: dict) -> dict:

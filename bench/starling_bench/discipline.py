@@ -1,0 +1,70 @@
+"""What the daemon that disciplines a host's clock says of it: chronyd by `chronyc -c tracking`,
+ptp4l by `pmc -u -b 0 'GET CURRENT_DATA_SET'`. Federates ask it before and after a test.
+"""
+
+import csv
+import re
+from dataclasses import dataclass
+
+from .clocks import NoEstimate
+
+_CHRONY_FIELDS = 14
+_PTP = re.compile(r"^\s*(stepsRemoved|offsetFromMaster|meanPathDelay)\s+(-?[\d.]+)\s*$", re.M)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Of one host: what its clock lacks of the true time, and how far that may be wrong, in ns."""
+
+    lacks_ns: float
+    bound_ns: float
+
+
+def reading(text: str) -> Reading:
+    """What a daemon said; NoEstimate if it said nothing that helps."""
+    if found := dict(_PTP.findall(text)):
+        return _ptp(found)
+    rows = [row for row in csv.reader(text.splitlines()) if len(row) == _CHRONY_FIELDS]
+    if rows:
+        return _chrony(rows[-1])
+    said = text.strip().splitlines()
+    raise NoEstimate(f"the daemon of a clock said {said[-1][:120]!r}" if said else
+                     "the daemon of a clock said nothing")  # fmt: skip
+
+
+def _chrony(row: list[str]) -> Reading:
+    """chronyc's documentation: the error is at most the offset, the dispersion and half of the
+    delay to the root; the first of these is known here."""
+    try:
+        lacks, delay, dispersion = (float(row[n]) for n in (4, 10, 11))
+    except ValueError:
+        raise NoEstimate(f"chronyd said {','.join(row)[:120]!r}") from None
+    if row[13] == "Not synchronised" or row[0] == "00000000":
+        raise NoEstimate("chronyd is not synchronised")
+    return Reading(lacks * 1e9, (dispersion + delay / 2) * 1e9)
+
+
+def _ptp(found: dict[str, str]) -> Reading:
+    """Ways there and back may be as unlike as can be: the offset is wrong by a path's delay at
+    most."""
+    try:
+        steps, offset, delay = (float(found[k]) for k in
+                                ("stepsRemoved", "offsetFromMaster", "meanPathDelay"))  # fmt: skip
+    except (KeyError, ValueError):
+        raise NoEstimate(f"ptp4l said {found}") from None
+    if steps == 0:
+        return Reading(0.0, 0.0)  # it is the master
+    if delay <= 0:
+        raise NoEstimate("ptp4l has not measured its path's delay yet")
+    return Reading(-offset, delay)
+
+
+def during(facts: dict) -> Reading:
+    """Of a federate's host in a test: between what was said before it and after."""
+    told = facts.get("discipline") or ["", ""]
+    before, after = (reading(text) for text in told)
+    middle = (before.lacks_ns + after.lacks_ns) / 2
+    return Reading(
+        middle,
+        max(before.bound_ns, after.bound_ns) + abs(before.lacks_ns - after.lacks_ns) / 2,
+    )

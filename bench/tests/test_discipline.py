@@ -1,0 +1,179 @@
+"""Clocks that a daemon disciplines: what chronyd says, also a real one between namespaces, and
+ptp4l; what can't be said is said.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from ranges import NEEDED, RANGEFED, text
+from ranges import run as run  # the fixture
+from test_network import possible
+
+from starling_bench import discipline
+from starling_bench.clocks import NoEstimate
+
+# Said by chronyd 4.3 (`chronyd -x`) between two namespaces of a machine.
+TRACKED = ("0A4F0001,10.79.0.1,2,1795649299.182715904,0.000001031,0.000000042,0.000000853,-0.505,"
+           "0.013,0.431,0.000002498,0.000001330,0.1,Normal\n")  # fmt: skip
+SERVER = ("7F7F0101,,1,1795649297.368824188,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,"
+          "0.000000000,0.000000000,0.0,Normal\n")  # fmt: skip
+UNSYNCHRONISED = "00000000,,0,0.0,0.0,0.0,0.0,0.0,0.0,0.0,1.0,1.0,0.0,Not synchronised\n"
+# Made by the form that pmc's manual shows; no ptp4l was run.
+PTP = """sending: GET CURRENT_DATA_SET
+\t001122.fffe.334455-1 seq 0 RESPONSE MANAGEMENT CURRENT_DATA_SET
+\t\tstepsRemoved     1
+\t\toffsetFromMaster -12.5
+\t\tmeanPathDelay    345.0
+"""
+
+
+def test_what_chronyd_says_is_an_offset_with_its_bound():
+    found = discipline.reading(TRACKED)
+    # Slow by 1,031 ns; dispersion 1,330, half of the delay 1,249.
+    assert (round(found.lacks_ns), round(found.bound_ns)) == (1031, 2579)
+    assert discipline.reading(SERVER) == discipline.Reading(0, 0)
+    # Between two readings the offset is in the middle, and what it moved is in the bound.
+    later = TRACKED.replace("0.000001031", "0.000001131")
+    found = discipline.during({"discipline": [TRACKED, later]})
+    assert (round(found.lacks_ns), round(found.bound_ns)) == (1081, 2629)
+
+
+def test_what_ptp4l_says_is_an_offset_with_its_bound():
+    found = discipline.reading(PTP)
+    assert (found.lacks_ns, found.bound_ns) == (12.5, 345)
+    master = PTP.replace("stepsRemoved     1", "stepsRemoved     0")
+    assert discipline.reading(master) == discipline.Reading(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (UNSYNCHRONISED, "chronyd is not synchronised"),
+        ("506 Cannot talk to daemon\n", "said '506 Cannot talk to daemon'"),
+        ("", "said nothing"),
+        (TRACKED.replace("0.000001330", "much"), "chronyd said"),
+        (PTP.replace("345.0", "0.0"), "has not measured its path's delay"),
+        (PTP.replace("meanPathDelay", "other"), "ptp4l said"),
+        ("\n".join([TRACKED[:40]] * 3), "the daemon of a clock said"),
+    ],
+)
+def test_what_says_nothing_of_a_clock_is_no_estimate(said, why):
+    with pytest.raises(NoEstimate, match=why):
+        discipline.reading(said)
+
+
+# `scripts/setup tests` unpacks it there: installed, it would set the machine's clock.
+CHRONY = Path(__file__).parents[2] / "build" / "chrony" / "usr"
+CHRONYD, CHRONYC = (
+    shutil.which(name) or str(CHRONY / where / name)
+    for name, where in (("chronyd", "sbin"), ("chronyc", "bin"))
+)
+
+
+def runs(program: str) -> bool:
+    """It is there, with the libraries that it needs."""
+    try:
+        return subprocess.run([program, "-v"], capture_output=True).returncode == 0
+    except OSError:
+        return False
+
+
+# Starts a chronyd that sets no clock beside a federate, and waits until it knows the time.
+BESIDE = """#!/bin/sh
+set -e
+mkdir -p -m 0700 "{here}/$1"
+printf '%s\\n' "{first}" "bindcmdaddress {here}/$1/socket" "pidfile {here}/$1/pid" \\
+    'cmdport 0' 'user root' > "{here}/$1/conf"
+"{chronyd}" -x -d -f "{here}/$1/conf" > "{here}/$1/log" 2>&1 &
+until [ -S "{here}/$1/socket" ]; do sleep 0.05; done
+# Who is the time itself does not wait for it.
+[ "$1" = f1 ] || "{chronyc}" -h "{here}/$1/socket" waitsync 600 0 0 0.1 > "{here}/$1/waited" 2>&1
+shift
+exec "$@"
+"""
+TEST = """bytes = 1024
+hz = 50.0
+duration_s = 3
+floor_s = 0.1
+clock = "daemon"
+daemon = '''{daemon}'''"""
+
+
+def between(run, here: Path) -> str:
+    """A test sequence file of two hosts, each with a chronyd beside its federate; the second's
+    follows the first's."""
+    first = {"f1": "local stratum 1\nallow all", "f2": "server 10.77.0.2 iburst minpoll -4"}
+    hosts = '[[host]]\nname = "a"\ndelay_ms = 1.0\n[[host]]\nname = "b"\ndelay_ms = 1.0\n'
+    # Each asks its own, whose socket is in a directory named as the federate's host.
+    ask = here / "ask.sh"
+    ask.write_text(
+        '#!/bin/sh\nip -br addr show eth0 | grep -q "10.77.0.2/" && at=f1 || at=f2\n'
+        f'exec "{CHRONYC}" -c -h "{here}/$at/socket" tracking\n'
+    )
+    ask.chmod(0o755)
+    tsf = text(TEST.format(daemon=ask))
+    # What links hosts is looked for beside the federates' program, which is a script here.
+    for part in ("bench-link", "bench-meet"):
+        (here / part).symlink_to(Path(RANGEFED).with_name(part))
+    for name, host in (("f1", "a"), ("f2", "b")):
+        script = here / f"beside-{name}.sh"
+        script.write_text(
+            BESIDE.format(here=here, first=first[name], chronyd=CHRONYD, chronyc=CHRONYC)
+        )
+        script.chmod(0o755)
+        command = json.dumps([str(script), name, RANGEFED])
+        tsf = tsf.replace(
+            f'name = "{name}"\n', f'name = "{name}"\nhost = "{host}"\ncommand = {command}\n', 1
+        )
+    return hosts + tsf
+
+
+@pytest.mark.long
+@NEEDED
+@pytest.mark.skipif(
+    os.environ.get("REQUIRE_ALL") != "1" and not (possible() and runs(CHRONYD) and runs(CHRONYC)),
+    reason="root, iproute2 and chronyd are needed",
+)
+def test_offset_and_uncertainty_of_a_real_chronyd_between_hosts(run):
+    """Both hosts' clocks are this machine's, so that what chronyd says must hold zero, and so must
+    the difference of what is corrected and what is true."""
+    run.report = True
+    code, _, err = run.start(between(run, run.directory)).end()
+    assert code == 0, err
+    rows = run.rows()
+    assert {(r["sender"], r["receiver"]) for r in rows} == {("f1", "f2"), ("f2", "f1")}
+    facts = json.loads((run.results / "facts_test1_f2.json").read_text())
+    said = discipline.during(facts)
+    assert said.bound_ns > 0 and abs(said.lacks_ns) <= said.bound_ns
+    for row in rows:
+        bound = float(row["bound_ms"])
+        assert row["clock"] == "daemon" and abs(bound - said.bound_ns / 1e6) < 1e-6
+        table = parquet.read_table(run.results / f"samples_test1_{row['receiver']}.parquet")
+        true = table["delivery_ns"].to_numpy() / 1e6
+        for name, value in (("min_ms", true.min()), ("max_ms", true.max())):
+            assert abs(float(row[name]) - value) <= bound, (name, row, value)
+        assert float(row["min_ms"]) > 1 - bound
+        # By the machine's real time, not since it began.
+        assert np.all(table["arrived_ns"].to_numpy() > 1.6e18)
+    report = (run.directory / "out" / "report.html").read_text()
+    assert "one clock" not in report
+
+
+@NEEDED
+def test_a_daemon_that_does_not_answer_is_told_and_nothing_is_guessed(run):
+    code, _, err = run.start(text(TEST.format(daemon="echo 506 Cannot talk to daemon"))).end()
+    assert code == 0, err
+    for row in run.rows():
+        assert row["clock"].startswith("not known: the daemon of a clock said '506")
+        assert row["mean_ms"] == row["in_budget"] == ""
+
+
+def test_tests_of_one_execution_have_one_clock(run):
+    both = TEST.format(daemon="x") + '\n[[sequence.execution.test]]\nclock = "estimate"'
+    run.start(text(both)).fails(2, "take their time from several clocks")
