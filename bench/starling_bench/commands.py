@@ -233,6 +233,14 @@ def conduct(
     ).run()  # fmt: skip
 
 
+def conduct_text(study: Study, text: str, out: Path, idle_wait_s: float, notes: list[str]) -> int:
+    """The same of a file's text, which is kept beside the results."""
+    file = out.with_name(out.name + ".tsf.toml")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    return conduct(study, file, out, 1.0, idle_wait_s, notes)
+
+
 def _clean() -> list[str]:
     """Ends what dead managers left; one line each."""
     return ssh.clean() + identity.clean()

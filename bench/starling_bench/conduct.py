@@ -373,7 +373,8 @@ class Conductor:
             place = places.get(federate.host, network.HERE)
             prepared = prepare(place.site)
             command = [*self.command(sequence, federate), "--name", federate.name, *common]
-            command = [*there.words(command, place.site), "--adapter", prepared.endpoint]
+            command = network.addressed(there.words(command, place.site), places)
+            command += ["--adapter", prepared.endpoint]
             command += ["--out", place.site.out if place.site else str(directory)]
             if prepared.local_settings:
                 command += ["--local-settings", prepared.local_settings]

@@ -33,10 +33,11 @@ class Slope:
         return not self.low <= 0 <= self.high
 
 
-def _half(error: float, freedom: int) -> float:
+def _half(error: float, freedom: int, of: int = 1) -> float:
+    """Half the width of one of so many 95 % intervals that are to hold together."""
     from scipy.special import stdtrit  # takes half a second to load
 
-    return float(stdtrit(freedom, 0.975)) * error
+    return float(stdtrit(freedom, 1 - 0.025 / of)) * error
 
 
 def slope(
@@ -84,23 +85,25 @@ def grows(
 
 
 def ratio(
-    ones: dict[Hashable, float], others: dict[Hashable, float]
+    ones: dict[Hashable, float], others: dict[Hashable, float], of: int = 1
 ) -> tuple[float, float, float, int] | None:
-    """Of values of the same keys, as a geometric mean with its interval and their number."""
+    """Of values of the same keys, as a geometric mean with its interval and their number; `of`: so
+    many intervals are to hold together."""
     both = [k for k in ones if k in others and ones[k] > 0 and others[k] > 0]
     if len(both) < 3:
         return None
     logs = np.log([ones[k] / others[k] for k in both])
     middle = float(logs.mean())
-    half = _half(float(logs.std(ddof=1)) / math.sqrt(len(both)), len(both) - 1)
+    half = _half(float(logs.std(ddof=1)) / math.sqrt(len(both)), len(both) - 1, of)
     return math.exp(middle), math.exp(middle - half), math.exp(middle + half), len(both)
 
 
 def alike(
-    statement: str, ones: dict[Hashable, float], others: dict[Hashable, float], margin: float
-) -> Finding:
+    statement: str, ones: dict[Hashable, float], others: dict[Hashable, float], margin: float,
+    of: int = 1,
+) -> Finding:  # fmt: skip
     """Both are the same but for a margin (a share of the value): equivalence, not mere silence."""
-    found = ratio(ones, others)
+    found = ratio(ones, others, of)
     if found is None:
         return Finding(statement, "can't be said: fewer than three configurations in common")
     value, low, high, count = found
@@ -115,11 +118,12 @@ def alike(
 
 
 def compared(
-    what: str, one: str, other: str, ones: dict[Hashable, float], others: dict[Hashable, float]
-) -> Finding:
+    what: str, one: str, other: str, ones: dict[Hashable, float], others: dict[Hashable, float],
+    of: int = 1,
+) -> Finding:  # fmt: skip
     """Which of two has less of something, over all configurations in common."""
     statement = f"{what}: {one} against {other}"
-    found = ratio(ones, others)
+    found = ratio(ones, others, of)
     if found is None:
         return Finding(statement, "can't be said: fewer than three configurations in common")
     value, low, high, count = found

@@ -22,6 +22,7 @@ def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
                 [x(p) for p in some], [y(p) for p in some], ls="", ms=4, **look,
                 markerfacecolor="none" if hollow else look["color"],
                 label=None if hollow else name,
+                gid=f"line-{index}-hollow" if hollow else f"line-{index}",
             )  # fmt: skip
         if joined:
             at: dict[float, list[float]] = {}
@@ -33,15 +34,25 @@ def _draw(axes, lines: Lines, x: Callable, y: Callable, joined: bool) -> None:
     axes.yaxis.set_major_formatter(PLAIN)
 
 
+def _grey(axes, lines: Lines, x: Callable, beside: tuple[str, Callable] | None) -> None:
+    """What is not measured but known: of points at one place the least."""
+    if not beside:
+        return
+    at: dict[float, float] = {}
+    for p in (p for points in lines.values() for p in points):
+        if (value := beside[1](p)) is not None:
+            at[x(p)] = min(value, at.get(x(p), value))
+    places = sorted(at)
+    axes.plot(places, [at[n] for n in places], color="#888", lw=0.8, label=beside[0])
+
+
 def by_number(
-    page: Page, lines: Lines, title: str, unit: str, y: Callable, log: bool = False, theory=None
-) -> str:
-    """A value of every configuration, along its number."""
+    page: Page, lines: Lines, title: str, unit: str, y: Callable, log: bool = False,
+    beside: tuple[str, Callable] | None = None,
+) -> str:  # fmt: skip
+    """A value of every configuration, along its number; `beside`: a grey line and its name."""
     figure, axes = plt.subplots()
-    if theory:
-        points = {p["configuration"]: theory(p) for points in lines.values() for p in points}
-        numbers = sorted(points)
-        axes.plot(numbers, [points[n] for n in numbers], color="#888", lw=0.8, label="theory")
+    _grey(axes, lines, lambda p: p["configuration"], beside)
     _draw(axes, lines, lambda p: p["configuration"], y, False)
     axes.set(title=title, xlabel="configuration (even: best effort, odd: reliable)", ylabel=unit)
     axes.set_xticks(range(0, 121, 20))
@@ -53,10 +64,11 @@ def by_number(
 
 def by_variable(
     page: Page, lines: Lines, title: str, name: str, unit: str, x: Callable, y: Callable,
-    log: bool = True,
+    log: bool = True, beside: tuple[str, Callable] | None = None,
 ) -> str:  # fmt: skip
     """A value of every configuration along one of its variables; lines join medians."""
     figure, axes = plt.subplots()
+    _grey(axes, lines, x, beside)
     _draw(axes, lines, x, y, True)
     axes.set(title=title, xlabel=name, ylabel=unit)
     axes.set_xscale("log")
@@ -69,6 +81,10 @@ def by_variable(
     return page.figure(figure, f"Lines join the medians. {_said(hollow)}")
 
 
+def _ms(us: float | None) -> float | None:
+    return us / 1e3 if us else None  # a logarithm has no zero
+
+
 def _said(hollow: int) -> str:
     return f"Hollow: limited by the machine ({hollow} points)." if hollow else ""
 
@@ -76,25 +92,29 @@ def _said(hollow: int) -> str:
 def nine(page: Page, lines: Lines, where: str) -> list[str]:
     """The source's figures 2 to 10 for one topology and kind of sites."""
     ms = "ms"
+    floor = ("the host's wake-ups, median", lambda p: _ms(p["wake_p50_us"]))
+    spread = ("the host's wake-ups, deviation", lambda p: _ms(p["wake_sd_us"]))
     return [
         by_number(page, lines, f"2. Throughput per flow, {where}", "Mbit/s",
-                  lambda p: p["mbps"], True, lambda p: p["theory_mbps"]),
+                  lambda p: p["mbps"], True, ("theory", lambda p: p["theory_mbps"])),
         by_number(page, lines, f"3. Reliability, {where}", "unique received / published",
                   lambda p: p["reliability"]),
         by_number(page, lines, f"4. Latency, {where}", f"mean of one-way latencies, {ms}",
-                  lambda p: p["mean_ms"], True),
+                  lambda p: p["mean_ms"], True, floor),
         by_number(page, lines, f"5. Jitter, {where}", f"standard deviation of latency, {ms}",
-                  lambda p: p["sd_ms"], True),
+                  lambda p: p["sd_ms"], True, spread),
         by_variable(page, lines, f"6. Latency by payload, {where}", "payload, bytes",
-                    f"median latency, {ms}", lambda p: p["payload"], lambda p: p["p50_ms"]),
+                    f"median latency, {ms}", lambda p: p["payload"], lambda p: p["p50_ms"],
+                    beside=floor),
         by_variable(page, lines, f"7. Latency by rate, {where}", "updates per entity, Hz",
-                    f"median latency, {ms}", lambda p: p["rate"], lambda p: p["p50_ms"]),
+                    f"median latency, {ms}", lambda p: p["rate"], lambda p: p["p50_ms"],
+                    beside=floor),
         by_variable(page, lines, f"8. Throughput of theory by payload, {where}",
                     "payload, bytes", "measured / theory", lambda p: p["payload"],
                     lambda p: p["of_theory"], False),
         by_variable(page, lines, f"9. Latency by entities, {where}", "entities per publisher",
                     f"99 % of latencies are less, {ms}", lambda p: p["entities"],
-                    lambda p: p["p99_ms"]),
+                    lambda p: p["p99_ms"], beside=floor),
         by_variable(page, lines, f"10. CPU by offered load, {where}", "updates per publisher, Hz",
                     "CPUs of a publisher", lambda p: p["entities"] * p["rate"],
                     lambda p: p["sender_cpu"], False),

@@ -2,6 +2,7 @@
 tables. A sequence's name is TOPOLOGY.CARRIER.SITES, and what a run adds to that.
 """
 
+from collections.abc import Callable
 from html import escape
 from itertools import combinations
 
@@ -50,8 +51,9 @@ def points(summaries: list[dict]) -> list[dict]:
         one |= {"topology": topology, "carrier": carrier, "profile": profile, "flows": len(flows)}
         for name in ("sent", "received", "lost", "conflated", "duplicates", "reordered", "unsent"):
             one[name] = sum(f[name] for f in flows)
-        for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p99_ms", "sender_cpu", "receiver_cpu",
-                     "cpu_busy", "wake_p50_us", "wake_max_us"):  # fmt: skip
+        for name in ("mbps", "mean_ms", "sd_ms", "p50_ms", "p99_ms", "together", "sender_cpu",
+                     "receiver_cpu", "cpu_busy", "wake_p50_us", "wake_sd_us",
+                     "wake_max_us"):  # fmt: skip
             values = [f[name] for f in flows if f[name] is not None]
             one[name] = sum(values) / len(values) if values else None
         hosts: dict[str, float] = {}
@@ -61,12 +63,34 @@ def points(summaries: list[dict]) -> list[dict]:
         one["host_theory"] = one["theory_mbps"] * len(flows) / len(hosts)
         one["of_theory"] = one["mbps"] / one["theory_mbps"]
         one["reliability"] = one["received"] / one["sent"] if one["sent"] else None
+        each = [f["fragments"] / f["sent"] for f in flows if f["sent"]]
+        one["fragments_each"] = sum(each) / len(each) if each else 0.0
+        one["way"] = flows[0]["way"]
+        # Plain sockets have nothing to switch.
+        rti = flows[0]["adapter"] in ("starling", "generic")
+        one["bundling"] = rti and bool(flows[0]["setting"].get("bundling"))
         kept = one["conflate"] and carrier.split()[0] not in CONFLATING
         sure = one["transport"] == "best_effort" and flows[0]["way_reliable"]
         one["not_as_named"] = bool(kept or sure)
         found.append(one)
     _limit(found)
     return found
+
+
+def misnamed(found: list[dict]) -> list[str]:
+    """Where best effort can't be lost, or nothing was overwritten though that was asked for."""
+    return sorted({f"{p['topology']} {p['carrier']}, {p['transport'].replace('_', ' ')}"
+                   for p in found if p["not_as_named"]})  # fmt: skip
+
+
+def shortfall(summaries: list[dict], label: Callable[[dict], str]) -> str:
+    """What must not have happened; "": nothing."""
+    named = "; ".join(misnamed(points(summaries)))
+    said = [f"not what its name says: {named}"] if named else []
+    if bad := [s for s in summaries if s["transport"] == "reliable" and s["lost"]]:
+        where = ", ".join(dict.fromkeys(f"{s['sequence']} {label(s)}" for s in bad[:5]))
+        said.append(f"{sum(s['lost'] for s in bad)} reliable updates were lost: {where}")
+    return "; ".join(said)
 
 
 def _limit(found: list[dict]) -> None:
@@ -136,7 +160,12 @@ def tables(found: list[dict]) -> list[str]:
 
 
 def between(good: dict[tuple, list[dict]], margin: float) -> list[tuple[str, Finding]]:
-    """What two sets say of each other: subscribers, sites, adapters."""
+    """What two sets say of each other: subscribers, sites, adapters. Intervals are as wide as their
+    number wants it, so that all of them hold together (Bonferroni)."""
+    return _between(good, margin, max(1, len(_between(good, margin, 1))))
+
+
+def _between(good: dict[tuple, list[dict]], margin: float, of: int) -> list[tuple[str, Finding]]:
     said = []
     values = lambda of, key: {p["configuration"]: p[key] or 0 for p in of}  # noqa: E731
     for (a, mine), (b, others) in combinations(good.items(), 2):
@@ -145,18 +174,18 @@ def between(good: dict[tuple, list[dict]], margin: float) -> list[tuple[str, Fin
         if differing == [1]:
             for key, what in (("p50_ms", "median latency"), ("sd_ms", "jitter"),
                               ("of_theory", "throughput")):  # fmt: skip
-                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key))
+                f = findings.compared(what, a[1], b[1], values(mine, key), values(others, key), of)
                 said.append((where, f))
         elif differing == [2] and {a[2][:3], b[2][:3]} == {"lan", "wan"}:
             for key in ("of_theory", "reliability"):
                 statement = f"WAN behaves as LAN: {key.replace('_', ' ')}"
                 one, other = (mine, others) if a[2].startswith("wan") else (others, mine)
-                found = findings.alike(statement, values(one, key), values(other, key), margin)
+                found = findings.alike(statement, values(one, key), values(other, key), margin, of)
                 said.append((where, found))
         elif differing == [0] and {a[0], b[0]} == {"1-1", "1-N"}:
             one, many = (mine, others) if a[0] == "1-1" else (others, mine)
             for key, what in (("p50_ms", "latency"), ("sender_cpu", "a publisher's CPU")):
                 f = findings.compared(f"growth of {what} with subscribers", "four", "one",
-                                      values(many, key), values(one, key))  # fmt: skip
+                                      values(many, key), values(one, key), of)  # fmt: skip
                 said.append((where, f))
     return said

@@ -14,16 +14,17 @@ from .study import Columns
 _TEXTS = ("sequence", "execution", "topology", "transport", "sender", "receiver", "scheduling")
 _FIGURES = (
     "rate", "theory_mbps", "mbps", "reliability", "took_s", "send_s", "mean_ms", "sd_ms", "min_ms",
-    *updates.SHARES, "max_ms", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
-    "wake_max_us", "others_cpu", "lag_s",
+    *updates.SHARES, "max_ms", "together", "cpu_busy", "sender_cpu", "receiver_cpu", "wake_p50_us",
+    "wake_sd_us", "wake_max_us", "others_cpu", "lag_s",
 )  # fmt: skip
 _NAMES = (
     "sequence", "execution", "test", "topology", "configuration", "entities", "rate", "payload",
     "transport", "conflate", "lag_s", "pair", "publisher", "sender", "receiver", "sample", "sent",
     "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong", "unsent",
-    "late_sends", "unrecorded", "theory_mbps", "mbps", "reliability", "took_s", "send_s",
-    "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "cpu_busy", "sender_cpu",
-    "receiver_cpu", "wake_p50_us", "wake_max_us", "scheduling", "others_cpu",
+    "late_sends", "unrecorded", "fragments", "theory_mbps", "mbps", "reliability", "took_s",
+    "send_s", "mean_ms", "sd_ms", "min_ms", *updates.SHARES, "max_ms", "together", "cpu_busy",
+    "sender_cpu", "receiver_cpu", "wake_p50_us", "wake_sd_us", "wake_max_us", "scheduling",
+    "others_cpu",
 )  # fmt: skip
 COLUMNS = Columns(_NAMES, frozenset(_TEXTS), frozenset(_FIGURES))
 
@@ -74,14 +75,16 @@ def figures(store: Store, found: dict) -> dict:
     directory = store.directory / found["sequence"] / found["execution"]
     path = updates.path_of(directory, found["test"], found["sample"], found["receiver"])
     updates.pack(path)
-    return updates.figures(path, found["publisher"])
+    gap_s = 1 / (found["rate"] * found["entities"])
+    more = {"together": updates.together(path, found["publisher"], gap_s)}
+    return updates.figures(path, found["publisher"]) | more
 
 
 def summarize(of: list[dict]) -> dict:
     """One test and flow over its samples: means, and sums of counts."""
     out = dict(of[0])
     counts = ("sent", "received", "lost", "conflated", "duplicates", "reordered", "late", "wrong",
-              "unsent", "late_sends", "unrecorded")  # fmt: skip
+              "unsent", "late_sends", "unrecorded", "fragments")  # fmt: skip
     for name in counts:
         out[name] = sum(r[name] for r in of)
     for name in (n for n in _FIGURES if n not in ("rate", "lag_s")):

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ class Host(Strict):
     capture: bool = False
     mtu: Annotated[int, Field(ge=576, le=9216)] | None = None  # of its link; 1500
     # What hosts reach each other through, over their links.
-    tunnel: Literal["gre", "vxlan", "wireguard"] | None = None
+    tunnel: Literal["gre", "vxlan", "wireguard", "wireguard-vxlan"] | None = None
 
     @property
     def rule(self) -> dict[str, float]:
@@ -152,6 +153,15 @@ class Place:
 
 
 HERE = Place()
+
+
+def addressed(command: list[str], places: dict[str, Place]) -> list[str]:
+    """With the address of a host where "{host:NAME}" stands."""
+
+    def address(found: re.Match) -> str:
+        return places.get(found[1], HERE).address or "127.0.0.1"
+
+    return [re.sub(r"\{host:([^{}]+)\}", address, part) for part in command]
 
 
 def check(used: list[Host], program: Path) -> None:

@@ -1,6 +1,7 @@
 """Test sequence files that a study writes itself: parts of their text."""
 
 import json
+import shutil
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,24 +25,30 @@ class Wanted:
     samples: int = 1
     rti_root: Path | None = None
     tables: str = ""  # further [[rti]] tables, as they stand in a file of the user's
-    real_time: bool = False
     notes: list[str] = field(default_factory=list)  # that a reader must know
     more: dict[str, object] = field(default_factory=dict)  # fields of every test
+    bundle_ms: float = 5.0  # that an RTI's bundle waits for more, where it bundles
 
 
-# What needs no meeting place: its members find each other.
-_ALONE = {"dds": "lo"}
+# Members of DDS find each other, on the first of these interfaces that is there.
+_ALONE = {"dds": ("lo", "tun0,eth0")}
+_GATEWAY_PORT = 15165  # where those of the other side meet, on the gateway's host
 
 
 class Hybrid(Topology):
     """Publishers on one adapter, subscribers on another, and a gateway between them, which leads
     both. An RTI, if there is one, is where the plan's RTI is: `main`; the other side is `away`."""
 
-    def __init__(self, of: Topology, program: str, publish: str, subscribe: str, rtis: set[str]):
+    def __init__(
+        self, of: Topology, program: str, publish: str, subscribe: str, rtis: set[str],
+        profile: str = sites.LOCAL,
+    ) -> None:  # fmt: skip
         super().__init__(of.name, of.publishers, of.subscribers, of.shared)
         theirs = "pub" if publish not in rtis else "sub"
         main, away = (subscribe, publish) if theirs == "pub" else (publish, subscribe)
-        side = f"{away},{_ALONE.get(away, 'unix:meet')}"
+        at = f"{{host:{sites.host(profile, 1)}}}:{_GATEWAY_PORT}"
+        here, elsewhere = _ALONE.get(away, ("unix:meet", at))
+        side = f"{away},{here if profile == sites.LOCAL else elsewhere}"
         object.__setattr__(self, "main", main)
         commands = {"gateway": [program, "--bridge", side]}
         commands |= {
@@ -57,6 +64,13 @@ class Hybrid(Topology):
     @property
     def master(self) -> str:
         return "gateway"
+
+
+def program(name: str, option: str, do: str) -> str:
+    """Its whole path; BenchError if there is none."""
+    if found := shutil.which(name):
+        return str(Path(found).resolve())
+    raise BenchError("STL-RUN-002", f"there is no program '{name}'", option, do, USAGE)
 
 
 def table(head: str, values: dict) -> str:
@@ -79,6 +93,18 @@ def sequence(name: str, common: dict, topology: Topology, profile: str, tests: s
         parts.append(table("[[sequence.federate]]", fields))
     parts += [table("[[sequence.pair]]", {"sender": p, "receiver": s}) for p, s in topology.pairs()]
     return "\n".join([*parts, table("[[sequence.execution]]", {"name": "all"}), tests])
+
+
+def switched(text: str, option: str) -> bool | list[bool]:
+    """The values of a field that is "on", "off" or "both"."""
+    values: dict[str, bool | list[bool]] = {"on": True, "off": False, "both": [False, True]}
+    return values[listed(text.replace(",", " ") or "nothing", list(values), option)[0]]
+
+
+def switches(**given: str) -> dict[str, object]:
+    """Fields of every test, by the options that switch them."""
+    named = {key: f"--{key.replace('_', '-')}" for key in given}
+    return {key: switched(text, named[key]) for key, text in given.items()}
 
 
 def names(tables: str, option: str) -> list[str]:

@@ -271,7 +271,9 @@ class Starling(Adapter):
         return found
 
     def bundling_off(self, given: dict[str, str]) -> dict[str, str]:
-        return given or {"STARLING_BUNDLE_TCP_BYTES": "0"}
+        return given or dict.fromkeys(
+            ("STARLING_BUNDLE_TCP_BYTES", "STARLING_BUNDLE_UDP_BYTES"), "0"
+        )
 
 
 class Plain(Adapter):

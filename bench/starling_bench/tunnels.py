@@ -3,13 +3,14 @@ of a network of its own, 10.78.0.0/16, which is reached only through the tunnel.
 
 vxlan: the kernel's. gre: Ethernet over GRE by bench-tunnel, whatever the kernel has. wireguard: the
 kernel's, or the distribution's wireguard-go; it carries no multicast, but to the only other host.
+wireguard-vxlan: vxlan within it, which carries all.
 """
 
 import asyncio
 import os
 import shutil
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import USAGE, BenchError
@@ -20,7 +21,10 @@ PROGRAM = "bench-tunnel"
 DEVICE = "tun0"
 # What each takes of a link's MTU: outer IPv4, and its own headers.
 OVERHEAD = {"gre": 20 + 4 + 14, "vxlan": 20 + 8 + 8 + 14, "wireguard": 20 + 8 + 32 + 20}
-_WORDS = {"gre": "GRE (emulated)", "vxlan": "VXLAN", "wireguard": "WireGuard"}
+OVERHEAD["wireguard-vxlan"] = OVERHEAD["wireguard"] + OVERHEAD["vxlan"]
+_WORDS = {"gre": "GRE (emulated)", "vxlan": "VXLAN", "wireguard": "WireGuard",
+          "wireguard-vxlan": "VXLAN in WireGuard"}  # fmt: skip
+_ENCRYPTED = "wg0"  # the outer one where there are two
 _READY_S = 10.0
 Tool = Callable[..., Awaitable[None]]
 
@@ -43,7 +47,7 @@ def lacking(kind: str | None, program: Path) -> str:
     """Why this machine can't make such tunnels; "": it can, as far as is seen without trying."""
     if kind == "gre" and not program.with_name(PROGRAM).is_file():
         return f"there is no program '{PROGRAM}' beside {program.name}"
-    if kind == "wireguard":
+    if kind in ("wireguard", "wireguard-vxlan"):
         for tool in ("wg", "wireguard-go"):
             if not shutil.which(tool):
                 return f"there is no program '{tool}' (Debian: wireguard-tools, wireguard-go)"
@@ -57,7 +61,7 @@ async def build(
     if why := lacking(kind, program):
         raise BenchError("STL-TUN-001", f"no tunnels: {why}", kind, "install it", USAGE)
     inside = [site.address.replace("10.77.", "10.78.") for site in sites]
-    make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard}[kind]
+    make = {"gre": _gre, "vxlan": _vxlan, "wireguard": _wireguard, "wireguard-vxlan": _both}[kind]
     await make(sites, inside, tool, launcher, program, logs)
     for site, address in zip(sites, inside, strict=True):
         ip = ("ip", "-n", site.space)
@@ -67,11 +71,13 @@ async def build(
     return inside
 
 
-async def _vxlan(sites: list[Site], inside: list[str], tool: Tool, *_: object) -> None:
+async def _vxlan(
+    sites: list[Site], inside: list[str], tool: Tool, *_: object, over: str = "eth0"
+) -> None:  # fmt: skip
     for site in sites:
         ip = ("ip", "-n", site.space)
         await tool(*ip, "link", "add", DEVICE, "type", "vxlan", "id", "77", "dstport", "4789",
-                   "local", site.address, "dev", "eth0")  # fmt: skip
+                   "local", site.address, "dev", over)  # fmt: skip
         for other in sites:
             if other != site:
                 # What all are to get goes to each.
@@ -93,9 +99,23 @@ async def _gre(
         await _until(lambda log=log: "ready" in log.read_text(errors="replace").splitlines(), one)
 
 
+async def _both(sites: list[Site], inside: list[str], tool: Tool, *more) -> None:
+    between = [address.replace("10.78.", "10.79.") for address in inside]
+    await _wireguard(sites, between, tool, *more, device=_ENCRYPTED)
+    for site, address in zip(sites, between, strict=True):
+        ip = ("ip", "-n", site.space)
+        mtu = str(site.mtu - OVERHEAD["wireguard"])
+        await tool(*ip, "link", "set", _ENCRYPTED, "mtu", mtu)
+        await tool(*ip, "addr", "add", f"{address}/16", "dev", _ENCRYPTED)
+        await tool(*ip, "link", "set", _ENCRYPTED, "up")
+    inner = [replace(site, address=a) for site, a in zip(sites, between, strict=True)]
+    await _vxlan(inner, inside, tool, over=_ENCRYPTED)
+
+
 async def _wireguard(
-    sites: list[Site], inside: list[str], tool: Tool, launcher: Launcher, program: Path, logs: Path
-) -> None:
+    sites: list[Site], inside: list[str], tool: Tool, launcher: Launcher, program: Path, logs: Path,
+    device: str = DEVICE,
+) -> None:  # fmt: skip
     keys = [await _keys() for _ in sites]
     for n, (site, (private, _)) in enumerate(zip(sites, keys, strict=True), 1):
         # Its socket stands in a directory that all namespaces share.
@@ -122,7 +142,7 @@ async def _wireguard(
                 await tool(*wg, "peer", public, "allowed-ips", allowed, "endpoint",
                            f"{other.address}:51820")  # fmt: skip
         await tool(*ip, "link", "set", name, "down")
-        await tool(*ip, "link", "set", name, "name", DEVICE)
+        await tool(*ip, "link", "set", name, "name", device)
 
 
 async def _keys() -> tuple[str, str]:

@@ -108,6 +108,23 @@ def _exactly(path: Path, stamp: int) -> dict[int, dict[str, float]] | None:
     return {row.pop("publisher"): row for row in found.to_dicts()}
 
 
+def together(path: Path, publisher: int, gap_s: float) -> float | None:
+    """How many of a publisher's updates came at once, on average, where it sent one each `gap_s`;
+    None: nothing came, or too much to look at each."""
+    import polars
+
+    if not path.exists():
+        return None
+    scan = polars.scan_parquet(path).filter(
+        (polars.col("publisher") == publisher) & polars.col("first")
+    )
+    came = polars.col("sent_ns").cast(polars.Int64) + polars.col("latency_ns")
+    apart = came.diff() >= gap_s * 5e8  # they stand in the order in which they came
+    found = scan.select(polars.len().alias("all"), apart.sum().alias("apart")).collect()
+    every, groups = found.row(0)
+    return every / (groups + 1) if 0 < every <= EXACT_MAX else None
+
+
 def classes(paths: Iterable[Path], which=None):
     """Latencies counted in classes, of any number of files: what stays in memory does not grow
     with their size. Columns: latency_class, count."""

@@ -1,5 +1,6 @@
 """EC1: its configurations, plans, and what small runs of its phases give."""
 
+import os
 import socket
 import struct
 import subprocess
@@ -10,10 +11,13 @@ from pathlib import Path
 
 import pytest
 from ec1_runs import EC1FED, FOM, NEEDED, RTI_ROOT, ec1, rows, run_of
+from test_standin import STANDIN_ROOT
+from test_standin import server as server  # the fixture
 
+from starling_bench import plan
 from starling_bench.errors import BenchError
 from starling_bench.planned import Wanted
-from starling_bench.studies.ec1 import plans
+from starling_bench.studies.ec1 import STUDY, plans
 from starling_bench.studies.ec1.configurations import COUNT, chosen, configuration
 from starling_bench.topologies import TOPOLOGIES
 
@@ -120,29 +124,156 @@ def test_phase_two_runs_and_every_update_is_accounted_for(tmp_path):
     # The source's nine figures for each topology, and its statements.
     assert page.count("<figure>") == 2 * 9
     for text in ("2. Throughput per flow", "10. CPU by offered load", "latency grows with payload",
-                 "limited by the machine", "Not what its name says"):  # fmt: skip
+                 "limited by the machine"):  # fmt: skip
         assert text in page, text
+    # Best effort is some, also on one host.
+    assert "Not what its name says" not in page
+
+
+@NEEDED
+def test_what_is_not_what_its_name_says_is_marked_and_fails(tmp_path):
+    """Nothing overwrites what plain sockets have sent."""
+    out = tmp_path / "out"
+    said = ec1("phase2", out, "--adapters", "sockets", "--topology", "1-1", "--only", "1",
+               "--conflate", "on", "--seconds-per-configuration", "0.3", code=1)  # fmt: skip
+    assert "not what its name says: 1-1 sockets latest, reliable" in said
+    page = (out / "report.html").read_text()
+    assert "Not what its name says (best effort on a reliable link, or nothing overwritten)" in page
 
 
 @pytest.mark.long
 @NEEDED
-def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_path):
-    """On DDS with keep-last 1, for a subscriber that lags; without it all comes, later."""
-    if not Path(EC1FED).with_name("libbench-dds.so").exists():
+@pytest.mark.parametrize("adapter", ["starling", "dds"])
+def test_conflation_keeps_the_newest_and_what_was_overwritten_is_counted(tmp_path, adapter):
+    """For a subscriber that lags, under both deliveries; without it all comes, and is older. On DDS
+    keep-last 1 against keep-all."""
+    if adapter == "dds" and not Path(EC1FED).with_name("libbench-dds.so").exists():
         pytest.skip("Cyclone DDS is not here")
-    common = ("--adapters", "dds", "--topology", "1-1", "--only", "70,71", "--lag-s", "0.2",
-              "--seconds-per-configuration", "1")  # fmt: skip
-    ec1("phase2", tmp_path / "newest", *common, "--conflate")
-    ec1("phase2", tmp_path / "all", *common)
-    newest, every = rows(tmp_path / "newest"), rows(tmp_path / "all")
-    for row in newest:
+    out = tmp_path / "out"
+    ec1("phase2", out, "--adapters", adapter, "--topology", "1-1", "--only", "70,71", "--lag-s",
+        "0.2", "--conflate", "both", "--seconds-per-configuration", "1")  # fmt: skip
+    found = {(r["transport"], r["conflate"]): r for r in rows(out)}
+    assert len(rows(out)) == 4
+    for row in found.values():
         assert int(row["sent"]) == int(row["received"]) + int(row["lost"]) + int(row["conflated"])
-        assert int(row["conflated"]) > int(row["received"])
-    reliable = {r["transport"]: r for r in every}["reliable"]
-    assert reliable["received"] == reliable["sent"] and reliable["conflated"] == "0"
-    fresh = {r["transport"]: r for r in newest}["reliable"]
-    assert float(fresh["reliability"]) < 0.5
-    assert float(fresh["p50_ms"]) < float(reliable["p50_ms"])
+    for transport in ("reliable", "best_effort"):
+        newest, every = found[transport, "1"], found[transport, "0"]
+        # A subscriber that looks five times a second sees as many values of each of ten entities.
+        assert int(newest["conflated"]) > int(newest["received"]) > 0
+        assert float(newest["reliability"]) < 0.5 and every["conflated"] == "0"
+        assert float(newest["p50_ms"]) < float(every["p50_ms"])
+    assert found["reliable", "0"]["received"] == found["reliable", "0"]["sent"]
+    page = (out / "report.html").read_text()
+    assert "Age beside reliability" in page and f"{adapter} latest" in page
+
+
+@pytest.mark.long
+@NEEDED
+def test_bundling_makes_updates_come_at_once_in_steps_with_rate(tmp_path):
+    """One entity at 10, 20, 60 and 120 Hz, bundles that wait for 50 ms: 1, 1 or 2, 3, 6 at once."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--adapters", "starling", "--topology", "1-1", "--only", "1,11,21,31",
+        "--bundling", "both", "--bundle-ms", "50", "--seconds-per-configuration", "2")  # fmt: skip
+    found = {(".bundled" in r["sequence"], float(r["rate"])): r for r in rows(out)}
+    assert len(found) == 8 and all(r["received"] == r["sent"] for r in found.values())
+    steps = [float(found[True, rate]["together"]) for rate in (10, 20, 60, 120)]
+    alone = [float(found[False, rate]["together"]) for rate in (10, 20, 60, 120)]
+    assert steps == sorted(steps) and steps[0] < 1.5 and steps[2] > 2 and steps[3] > 4
+    assert max(alone) < steps[2]
+    # Who waits is late: the first of a bundle by all of the time.
+    assert float(found[True, 10]["p50_ms"]) > float(found[False, 10]["p50_ms"])
+    page = (out / "report.html").read_text()
+    assert "Bundling by rate" in page and "in 50 ms" in page
+    assert "bundling: updates come at once, more by rate" in page
+
+
+@NEEDED
+def test_what_the_host_itself_is_late_is_drawn_as_the_floor(tmp_path):
+    """Real-time scheduling beside normal; where it is not allowed that is said."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--adapters", "sockets", "--topology", "1-1", "--only", "1,3",
+        "--real-time", "both", "--seconds-per-configuration", "0.3")  # fmt: skip
+    found = rows(out)
+    assert len(found) == 4
+    kinds = {r["scheduling"] for r in found}
+    assert "normal" in kinds and len(kinds) == 2
+    for row in found:
+        assert 0 <= float(row["wake_p50_us"]) <= float(row["wake_max_us"])
+        assert float(row["wake_sd_us"]) > 0
+    page = (out / "report.html").read_text()
+    assert "Scheduling, and the host's own wake-ups" in page.replace("&#x27;", "'")
+    assert "the host's wake-ups, median" in page.replace("&#x27;", "'")
+    if "real-time" in kinds:
+        assert "sockets real-time" in page
+    else:
+        assert "Real-time scheduling was asked for and is not allowed here" in page
+
+
+@pytest.mark.long
+@NEEDED
+@pytest.mark.skipif(
+    not STANDIN_ROOT and os.environ.get("REQUIRE_ALL") != "1", reason="STANDIN_ROOT is not set"
+)
+def test_what_an_rti_loses_and_doubles_is_counted_as_such(tmp_path, server):
+    """Half a thousand updates; of the best-effort ones a tenth does not come and a tenth twice."""
+    rtis, out = tmp_path / "rtis.toml", tmp_path / "out"
+    rtis.write_text(
+        f'[[rti]]\nname = "bad"\nadapter = "generic"\nroot = "{STANDIN_ROOT}"\n'
+        f'local_settings = "standin://{server.at}"\n'
+        '[rti.env]\nSTANDIN = "lose=best_effort:0.1,double=best_effort:0.1"\n'
+    )
+    ec1("phase2", out, "--adapters", "bad", "--rtis", str(rtis), "--topology", "1-1", "--only",
+        "40,41", "--bundling", "on", "--seconds-per-configuration", "5")  # fmt: skip
+    found = {r["transport"]: {k: int(r[k]) for k in ("sent", "received", "lost", "duplicates")}
+             for r in rows(out)}  # fmt: skip
+    assert found["reliable"] == {"sent": 500, "received": 500, "lost": 0, "duplicates": 0}
+    bad = found["best_effort"]
+    assert bad["sent"] == bad["received"] + bad["lost"] == 500
+    # Binomial, five deviations.
+    assert abs(bad["lost"] - 50) < 5 * 6.8 and abs(bad["duplicates"] - 45) < 5 * 6.5
+
+
+CLOCKS = """
+[[host]]
+name = "a"
+kind = "ssh"
+address = "127.0.0.1"
+[[host]]
+name = "b"
+kind = "ssh"
+address = "127.0.0.2"
+[[sequence]]
+name = "s"
+fom = "{fom}"
+master = "sub1"
+[sequence.rti]
+adapter = "tcp"
+[[sequence.federate]]
+name = "pub1"
+host = "a"
+[[sequence.federate]]
+name = "sub1"
+host = "{second}"
+[[sequence.pair]]
+sender = "pub1"
+receiver = "sub1"
+[[sequence.execution]]
+name = "e"
+[[sequence.execution.test]]
+configuration = 1
+"""
+
+
+def test_hosts_whose_clocks_differ_are_refused(tmp_path):
+    """Before anything is started or reached; one such host is as good as this one."""
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(CLOCKS.format(fom=FOM, second="b"))
+    said = "hosts a, b are machines of their own, and one-way times want one clock"
+    with pytest.raises(BenchError, match=said) as told:
+        plan.load(file, STUDY, False)
+    assert f"{file}:" in str(told.value)
+    file.write_text(CLOCKS.format(fom=FOM, second="a"))
+    assert plan.load(file, STUDY, False).sequence[0].name == "s"
 
 
 @NEEDED
@@ -262,7 +393,9 @@ def test_phase_zero_needs_no_rti(tmp_path):
         (["--topology", "2-2"], "STL-TSF-004: '2-2' is not known"),
         (["--only", "120"], "STL-EC1-001: '120' is no range"),
         (["--adapters", "pigeon"], "known: sockets, unicast, starling"),
-        (["--bundling", "maybe"], "STL-EC1-004"),
+        (["--bundling", "maybe"], "STL-TSF-004: 'maybe' is not known"),
+        (["--conflate", "on,off"], "known: on, off, both"),
+        (["--real-time", ""], "STL-TSF-004"),
     ],
 )
 @NEEDED

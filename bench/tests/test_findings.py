@@ -62,6 +62,16 @@ def test_equivalence_is_said_only_within_the_margin():
     assert findings.compared("latency", "A", "B", wide, base).answer == "no difference found"
 
 
+def test_the_more_is_compared_the_wider_are_the_intervals():
+    """Of a hundred comparisons of what is the same five would be called different one by one."""
+    draw = np.random.default_rng(8)
+    sets = [{k: draw.lognormal(0, 0.1) for k in range(10)} for _ in range(200)]
+    pairs = list(zip(sets[::2], sets[1::2], strict=True))
+    said = lambda of: [findings.compared("x", "A", "B", a, b, of).answer for a, b in pairs]  # noqa: E731
+    different = lambda found: sum(a != "no difference found" for a in found)  # noqa: E731
+    assert different(said(1)) >= 2 and different(said(len(pairs))) == 0
+
+
 def test_each_exception_is_named():
     found = findings.every("all", [{"n": n} for n in range(12)], lambda p: p["n"] > 9,
                            lambda p: str(p["n"]))  # fmt: skip
@@ -80,7 +90,8 @@ def made(limited: bool = False, grows_with_rate: float = 0.0, lost: int = 0) -> 
             every.append(
                 {"configuration": n, "entities": c.entities, "rate": c.rate, "payload": c.payload,
                  "transport": c.transport, "topology": topology, "carrier": "starling",
-                 "profile": "local", "limited": limited, "conflate": 0, "of_theory": 1.0,
+                 "profile": "local", "bundling": False, "limited": limited, "conflate": 0,
+                 "of_theory": 1.0,
                  "reliability": 1.0, "lost": lost, "p50_ms": 0.2 + c.payload / 6000
                  + grows_with_rate * c.rate / 10 + n % 7 / 1000, "sd_ms": 0.1, "mbps": theory,
                  "host_theory": theory, "host_mbps": theory,

@@ -27,7 +27,7 @@ def spaces() -> set[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kind", ["gre", "vxlan", "wireguard"])
+@pytest.mark.parametrize("kind", ["gre", "vxlan", "wireguard", "wireguard-vxlan"])
 def test_every_carrier_goes_through_a_tunnel(kind, tmp_path):
     if why := tunnels.lacking(kind, sites.Path(EC1FED)):
         pytest.skip(why)
@@ -66,6 +66,59 @@ def test_a_wans_delay_is_in_every_latency_and_its_mtu_may_be_larger(tmp_path):
     ec1("phase2", large, "--only", "8,9", "--adapters", "sockets", "--sites", "lan-9000", *COMMON)
     assert all("MTU 9000" in e["hosts"] for e in run_of(large)["executions"])
     assert all(int(r["received"]) > 0 for r in rows(large))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("adapter", ["sockets", "dds"])
+def test_multicast_reaches_several_sites_though_it_is_encrypted(adapter, tmp_path):
+    if why := tunnels.lacking("wireguard-vxlan", sites.Path(EC1FED)):
+        pytest.skip(why)
+    if adapter == "dds" and not sites.Path(EC1FED).with_name("libbench-dds.so").exists():
+        pytest.skip("Cyclone DDS is not here")
+    out = tmp_path / "out"
+    ec1("phase2", out, "--adapters", adapter, "--topology", "1-N", "--only", "2,3", "--sites",
+        "wireguard-vxlan", "--seconds-per-configuration", "0.5")  # fmt: skip
+    assert len(rows(out)) == 2 * 4
+    for row in rows(out):
+        assert int(row["received"]) > 0
+        assert row["transport"] != "reliable" or row["received"] == row["sent"]
+
+
+@pytest.mark.long
+def test_who_fragments_is_counted_at_the_sender(tmp_path):
+    """2048 bytes: of UDP IP makes two of each at an MTU of 1500 and none at 9000, of TCP none."""
+    out = tmp_path / "out"
+    ec1("phase2", out, "--only", "6,7", "--adapters", "sockets", "--sites", "lan,lan-9000",
+        *COMMON)  # fmt: skip
+    found = {(r["sequence"].split(".")[2], r["transport"]): r for r in rows(out)}
+    assert len(found) == 4
+    for (profile, transport), row in found.items():
+        cut = (profile, transport) == ("lan", "best_effort")
+        assert int(row["fragments"]) == (2 * int(row["sent"]) if cut else 0)
+    page = (out / "report.html").read_text()
+    assert "Who fragments" in page and "not IP: what carries it (a TCP link)" in page
+    assert "host: 2 fragments an update" in page
+
+
+@pytest.mark.long
+def test_gateways_stand_between_sites(tmp_path):
+    """From every adapter to every other, each federate on a host of its own."""
+    out = tmp_path / "out"
+    between = "tcp,multicast,dis,starling"
+    ec1("phase1", out, "--count", "2", "--adapters", "dis", "--between", between, "--sites", "lan")
+    names = between.split(",")
+    ways = {r["sequence"].split(".")[1]: int(r["received"]) for r in rows(out)}
+    assert ways == dict.fromkeys(["dis", *(f"{a}-{b}" for a in names for b in names if a != b)], 1)
+    for e in run_of(out)["executions"]:
+        assert e["hosts"].startswith("2 systems, emulated; lan-1: 100 Mbit/s")
+    large = tmp_path / "large"
+    ec1("phase2", large, "--only", "40", "--adapters", "dis+starling", "--topology", "1-N",
+        "--sites", "wan", "--seconds-per-configuration", "0.3")  # fmt: skip
+    # There and back again through links of 20 ms less what varies, each way.
+    assert len(rows(large)) == 4
+    for row in rows(large):
+        assert int(row["sent"]) == int(row["received"]) + int(row["lost"])
+        assert not int(row["received"]) or float(row["min_ms"]) >= 18
 
 
 @pytest.mark.long

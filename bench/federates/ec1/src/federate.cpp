@@ -11,6 +11,7 @@
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <numeric>
 #include <sstream>
 
 namespace ec1 {
@@ -60,6 +61,16 @@ std::vector<std::pair<double, double>> cpuTimes() {
     return found;
 }
 
+// Standard deviation.
+double spread(std::vector<double> const& of) {
+    if (of.size() < 2) return 0;
+    double const n = static_cast<double>(of.size());
+    double const mean = std::accumulate(of.begin(), of.end(), 0.0) / n;
+    double squares = 0;
+    for (double const one : of) squares += (one - mean) * (one - mean);
+    return std::sqrt(squares / (n - 1));
+}
+
 // The share that the busiest CPU was busy since then.
 double busiest(std::vector<std::pair<double, double>> const& before) {
     auto const after = cpuTimes();
@@ -91,8 +102,12 @@ Federate::Federate(Options options, volatile std::sig_atomic_t const& stop)
     if (!options_.realTime) return;
     sched_param const priority = {10};
     bool const locked = ::mlockall(MCL_CURRENT | MCL_FUTURE) == 0;
-    if (::sched_setscheduler(0, SCHED_FIFO, &priority) == 0 && locked) scheduling_ = "real-time";
-    else std::cout << "real-time scheduling is not allowed here: " << std::strerror(errno) << "\n";
+    if (::sched_setscheduler(0, SCHED_FIFO, &priority) == 0 && locked) {
+        scheduling_ = "real-time";
+    } else {
+        scheduling_ = "real-time not allowed";
+        std::cout << "real-time scheduling is not allowed here: " << std::strerror(errno) << "\n";
+    }
 }
 
 void Federate::run() {
@@ -384,7 +399,7 @@ void Federate::tell(Test const& test, int sample, Json const& sent, double busy)
         Json row = *found;
         row.erase("publisher");
         row.erase("cpu");
-        for (char const* const key : {"sent", "unsent", "late_sends", "send_s"}) {
+        for (char const* const key : {"sent", "unsent", "late_sends", "send_s", "fragments"}) {
             row[key] = out.at(key);
         }
         row["event"] = "sample";
@@ -399,6 +414,7 @@ void Federate::tell(Test const& test, int sample, Json const& sent, double busy)
         row["receiver_cpu"] = found->at("cpu");
         row["wake_p50_us"] = wake(0.5);
         row["wake_max_us"] = wake(1);
+        row["wake_sd_us"] = spread(wakeUps_);
         row["scheduling"] = scheduling_;
         pipe_.send(row);
         // Of many flows the manager is not told faster than it takes them.

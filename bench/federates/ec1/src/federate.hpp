@@ -52,7 +52,6 @@ private:
 
     void join();
     void lead();
-    void runTest(Test test);
     void endAll();
     void serve();
     // Does what the master says; false: the end.
@@ -60,7 +59,6 @@ private:
 
     // What a member does at each stage, and what it answers.
     void prepare(Test const& test);
-    void sample(int number, std::uint32_t tag);
 
     void call(std::string const& what, std::string const& id, std::string const& body = "");
     void answer(std::string const& what, std::string const& id, std::string const& body = "");

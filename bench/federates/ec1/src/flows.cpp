@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 #include "pbom.hpp"
 
@@ -40,6 +43,20 @@ double cpuSeconds() {
         return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
     };
     return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+std::uint64_t ipFragments() {
+    // Two lines begin with "Ip:": names, and values in the same order.
+    std::ifstream in("/proc/self/net/snmp");
+    std::string names, values;
+    while (std::getline(in, names) && names.compare(0, 3, "Ip:") != 0) {
+    }
+    std::getline(in, values);
+    std::istringstream name(names), value(values);
+    for (std::string n, v; name >> n && value >> v;) {
+        if (n == "FragCreates") return std::strtoull(v.c_str(), nullptr, 10);
+    }
+    return 0;
 }
 
 std::string className(bool reliable, bool conflate) {
@@ -118,6 +135,7 @@ void Flows::begin(int sample, std::uint32_t tag) {
                                                 kRoom));
     }
     lostBefore_ = endpoint_.statistics().lost;
+    fragmentsBefore_ = ipFragments();
     cpuBefore_ = cpuSeconds();
     beganNs_ = heardNs_ = nowNs();
 }
@@ -146,6 +164,8 @@ void Flows::send(std::function<void()> const& between) {
     // Who is behind catches up, until the time is over; what is not sent then is not sent.
     std::uint64_t const over =
         start + static_cast<std::uint64_t>((static_cast<double>(each) + 1) * period);
+    // Who looks ends a bundle that waits for more.
+    std::uint64_t const lookNs = byRti_ ? 5 * kLookNs : kLookNs;
     std::uint64_t lookedNs = start, next = 0;
     while (next < total) {
         std::uint64_t now = nowNs();
@@ -157,28 +177,27 @@ void Flows::send(std::function<void()> const& between) {
         }
         if (some && !byRti_) endpoint_.flush();
         now = nowNs();
-        if (now - lookedNs > kLookNs) {
+        if (now - lookedNs > lookNs) {
             lookedNs = now;
             endpoint_.tick(0, 0);
             between();
         }
         if (next < total && due(next) > nowNs()) {
-            sleepUntil(std::min(due(next), lookedNs + kLookNs + 1000000));
+            sleepUntil(std::min(due(next), lookedNs + lookNs + 1000000));
         }
     }
     endpoint_.flush();
     endedNs_ = nowNs();
+    fragments_ = ipFragments() - fragmentsBefore_;
     sentCount_ = next;
     unsent_ = total - next;
 }
 
 Json Flows::sent() const {
     double const wall = static_cast<double>(endedNs_ - beganNs_) * 1e-9;
-    return {{"sent", sentCount_},
-            {"unsent", unsent_},
-            {"late_sends", lateSends_},
-            {"send_s", wall},
-            {"cpu", wall > 0 ? (cpuSeconds() - cpuBefore_) / wall : 0}};
+    return {{"sent", sentCount_},       {"unsent", unsent_},
+            {"late_sends", lateSends_}, {"send_s", wall},
+            {"fragments", fragments_},  {"cpu", wall > 0 ? (cpuSeconds() - cpuBefore_) / wall : 0}};
 }
 
 // ---- subscribing

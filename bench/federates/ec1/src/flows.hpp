@@ -84,11 +84,13 @@ private:
     std::uint32_t tag_ = 0;
     std::uint64_t sentCount_ = 0, lateSends_ = 0, unsent_ = 0;
     std::uint64_t beganNs_ = 0, endedNs_ = 0, heardNs_ = 0;
-    std::uint64_t lostBefore_ = 0;
+    std::uint64_t lostBefore_ = 0, fragmentsBefore_ = 0, fragments_ = 0;
     double cpuBefore_ = 0;
     std::unique_ptr<bench::RecordLog<Record>> log_;
 };
 
+// IP fragments that this host (its network namespace) has made of datagrams that were too long.
+std::uint64_t ipFragments();
 // What the process has used of CPUs, s.
 double cpuSeconds();
 std::uint64_t nowNs();

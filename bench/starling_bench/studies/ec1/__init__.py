@@ -1,14 +1,12 @@
 """EC1: what a network and middleware can carry for real-time simulations."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from ... import flows, planned, sites
-from ...commands import IdleWait, RtiRoot, commands, conduct, guarded
-from ...errors import USAGE, BenchError
+from ...commands import IdleWait, RtiRoot, commands, conduct_text, guarded
 from ...store import Store
 from ...study import Study
 from ...topologies import TOPOLOGIES
@@ -29,6 +27,7 @@ class Ec1(Study):
     columns = flows.COLUMNS
     variables = rows.VARIABLES
     questions = rows.QUESTIONS
+    shares = "one-way times want one clock"
 
     faults = staticmethod(fields.faults)
     settled = staticmethod(fields.settled)
@@ -66,11 +65,9 @@ class Ec1(Study):
         figures.write(store, summaries)
 
     def shortfall(self, summaries: list[dict]) -> str:
-        bad = [s for s in summaries if s["transport"] == "reliable" and s["lost"]]
-        if not bad:
-            return ""
-        where = ", ".join(dict.fromkeys(f"{s['sequence']} {rows.label(s)}" for s in bad[:5]))
-        return f"{sum(s['lost'] for s in bad)} reliable updates were lost: {where}"
+        from ...flow_points import shortfall  # the libraries for figures, see above
+
+        return shortfall(summaries, rows.label)
 
 
 STUDY = Ec1()
@@ -87,40 +84,32 @@ Only = Annotated[str, typer.Option(help="Configurations, such as 40-79 or 3,5.")
 Seconds = Annotated[float, typer.Option(min=0.05, help="That each configuration sends.")]
 Samples = Annotated[int, typer.Option(min=1, help="Of each configuration.")]
 Seed = Annotated[int, typer.Option(help="Of the order of configurations.")]
-RealTime = Annotated[bool, typer.Option(help="SCHED_FIFO and locked memory, where allowed.")]
+RealTime = Annotated[
+    str, typer.Option(help="on, off, or both: SCHED_FIFO and locked memory, where allowed.")
+]
 Rtis = Annotated[Path | None, typer.Option(help="A file of [[rti]] tables: other RTIs.")]
 Bundling = Annotated[str, typer.Option(help="on, off, or both: of RTIs that bundle.")]
 Lag = Annotated[float, typer.Option(min=0, help="Subscribers look only so often, in s.")]
-Conflate = Annotated[bool, typer.Option(help="What is not read yet is overwritten.")]
-
-
-def _conduct(wanted: planned.Wanted, text: str, out: Path, idle_wait_s: float) -> int:
-    """Runs a plan, which is kept beside the results."""
-    file = out.with_name(out.name + ".tsf.toml")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text, encoding="utf-8")
-    return conduct(STUDY, file, out, 1.0, idle_wait_s, wanted.notes)
+Conflate = Annotated[
+    str, typer.Option(help="on, off, or both: what is not read yet is overwritten.")
+]
+BundleMs = Annotated[float, typer.Option(min=0, max=1000, help="That a bundle waits for more.")]
 
 
 def _wanted(
     program: str, adapters: str, topology: str, only: str, profile: str, seconds: float, seed: int,
-    samples: int, rti_root: Path | None, rtis: Path | None, real_time: bool, more: dict,
+    samples: int, rti_root: Path | None, rtis: Path | None, more: dict,
 ) -> planned.Wanted:  # fmt: skip
-    found = shutil.which(program)
-    if not found:
-        raise BenchError(
-            "STL-RUN-002", f"there is no program '{program}'", "--ec1fed", "make ec1", USAGE
-        )
+    program = planned.program(program, "--ec1fed", "make ec1")
     tables = rtis.read_text(encoding="utf-8") if rtis else ""
     every = [*plans.ADAPTERS, *plans.HYBRIDS, *planned.names(tables, "--rtis")]
-    program = str(Path(found).resolve())
     kinds = planned.listed(profile, list(sites.PROFILES), "--sites")
     usable, notes = sites.usable(kinds, program)
     return planned.Wanted(
         program, planned.listed(adapters, every, "--adapters"),
         planned.listed(topology, list(TOPOLOGIES), "--topology"), chosen(only),
         usable, seconds, seed, samples,
-        rti_root.resolve() if rti_root else None, tables, real_time, notes, more,
+        rti_root.resolve() if rti_root else None, tables, notes, more,
     )  # fmt: skip
 
 
@@ -128,14 +117,15 @@ def _wanted(
 def phase0(
     out: Out, program: Program = "ec1fed", topology: Topologies = "1-1,1-N,N-1,N-N",
     only: Only = "", sites: Sites = "local", seconds_per_configuration: Seconds = 1.0,
-    seed: Seed = 1, samples: Samples = 1, real_time: RealTime = False, idle_wait_s: IdleWait = 60,
+    seed: Seed = 1, samples: Samples = 1, real_time: RealTime = "off", idle_wait_s: IdleWait = 60,
 ) -> None:  # fmt: skip
     """Phase 0: all configurations over plain sockets, TCP and UDP multicast."""
 
     def work() -> int:
+        more = planned.switches(real_time=real_time)
         wanted = _wanted(program, "sockets", topology, only, sites, seconds_per_configuration,
-                         seed, samples, None, None, real_time, {})  # fmt: skip
-        return _conduct(wanted, plans.configurations(wanted), out, idle_wait_s)
+                         seed, samples, None, None, more)  # fmt: skip
+        return conduct_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))
 
@@ -152,8 +142,9 @@ def phase1(
     def work() -> int:
         hybrids = [h for h in plans.HYBRIDS if set(h.split("+")) <= set(between.split(","))]
         every = ",".join([adapters, *hybrids])
-        wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, False, {})
-        return _conduct(wanted, plans.connectivity(wanted, count), out, idle_wait_s)
+        wanted = _wanted(program, every, "", "", sites, 1.0, seed, 1, rti_root, rtis, {})
+        text = plans.connectivity(wanted, count)
+        return conduct_text(STUDY, text, out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))
 
@@ -163,21 +154,18 @@ def phase2(
     out: Out, program: Program = "ec1fed", adapters: Adapters = "sockets,starling",
     topology: Topologies = "1-1,1-N,N-1,N-N", only: Only = "", sites: Sites = "local",
     seconds_per_configuration: Seconds = 1.0, seed: Seed = 1, samples: Samples = 1,
-    rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = False,
-    bundling: Bundling = "off", lag_s: Lag = 0.0, conflate: Conflate = False,
-    idle_wait_s: IdleWait = 60,
+    rti_root: RtiRoot = None, rtis: Rtis = None, real_time: RealTime = "off",
+    bundling: Bundling = "off", bundle_ms: BundleMs = 5.0, lag_s: Lag = 0.0,
+    conflate: Conflate = "off", idle_wait_s: IdleWait = 60,
 ) -> None:  # fmt: skip
     """Phase II: all configurations, endpoint to endpoint, over middleware; sockets beside it."""
 
     def work() -> int:
-        if bundling not in ("on", "off", "both"):
-            raise BenchError("STL-EC1-004", f"bundling is not '{bundling}'", "--bundling",
-                             "give on, off or both", USAGE)  # fmt: skip
-        more: dict = {"bundling": {"on": True, "off": False, "both": [True, False]}[bundling]}
+        more = planned.switches(bundling=bundling, conflate=conflate, real_time=real_time)
         more |= {"lag_s": lag_s} if lag_s else {}
-        more |= {"conflate": True} if conflate else {}
         wanted = _wanted(program, adapters, topology, only, sites, seconds_per_configuration,
-                         seed, samples, rti_root, rtis, real_time, more)  # fmt: skip
-        return _conduct(wanted, plans.configurations(wanted), out, idle_wait_s)
+                         seed, samples, rti_root, rtis, more)  # fmt: skip
+        wanted.bundle_ms = bundle_ms
+        return conduct_text(STUDY, plans.configurations(wanted), out, idle_wait_s, wanted.notes)
 
     raise typer.Exit(guarded(work))

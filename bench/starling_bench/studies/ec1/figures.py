@@ -3,7 +3,7 @@
 from html import escape
 from operator import itemgetter
 
-from ... import findings, flow_figures, report
+from ... import findings, flow_figures, flow_sections, report
 from ...findings import Finding
 from ...flow_points import THEORY_MIN, between, connectivity, points, tables
 from ...sites import PROFILES
@@ -48,6 +48,11 @@ def stated(found: list[dict]) -> list[tuple[str, Finding]]:
                                expected=False),
                 findings.grows("latency grows with entities", mine, lambda p: p["entities"] / 10,
                                p50, itemgetter("rate", "payload", "transport"), "ms per ten"),
+                findings.grows("bundling: updates come at once, more by rate",
+                               [p for p in mine if p["bundling"] and p["together"]],
+                               lambda p: p["rate"] * p["entities"] / 100,
+                               lambda p: p["together"], itemgetter("payload", "transport"),
+                               "updates per 100 Hz"),
                 findings.grows("a publisher's CPU grows with entities", mine,
                                lambda p: p["entities"] / 10, lambda p: p["sender_cpu"],
                                itemgetter("rate", "payload", "transport"), "CPUs per ten"),
@@ -73,14 +78,14 @@ def write(store: Store, summaries: list[dict]) -> None:
         "the machine: no finding is computed from them."
     )
     body = [report.verdict(store, text, lost > 0), *report.notes(store)]
-    if any(p["not_as_named"] for p in found):
-        what = ("Not what its name says (best effort on a reliable link, or nothing overwritten): "
-                + ", ".join(sorted({f"{p['topology']} {p['carrier']}" for p in found
-                                    if p["not_as_named"]})))  # fmt: skip
-        body.append(f'<p class="note">{escape(what)}.</p>')
+    body += flow_sections.not_as_named(found)
     body += connectivity(store, summaries)
     if found:
         body += _findings(found)
+        body += flow_sections.wake_ups(found)
+        body += flow_sections.fragments(found)
+        body += flow_sections.ages(found)
+        body += flow_sections.bundles(page, found)
         for topology, profile in dict.fromkeys((p["topology"], p["profile"]) for p in found):
             lines: flow_figures.Lines = {}
             for p in sorted(found, key=lambda p: p["configuration"]):
@@ -100,6 +105,6 @@ def _findings(found: list[dict]) -> list[str]:
         "<h2>Findings</h2>",
         "<p>The source's statements, tested against this run's data. Slopes are of medians, within "
         "configurations that are alike in all else, with 95 % intervals; ratios are geometric "
-        "means over configurations in common.</p>",
+        "means over configurations in common, their intervals corrected for their number.</p>",
         report.text_table(head, lines),
     ]

@@ -13,11 +13,17 @@ from .configurations import configuration
 FOM = Path(__file__).resolve().parents[3] / "foms" / "pbom.xml"
 # What can carry the PBOM, and for each what carries its reliable and its best-effort tests.
 ADAPTERS: dict[str, tuple[str, ...]] = {
-    "sockets": ("tcp", "multicast"), "unicast": ("tcp", "udp"), "starling": ("starling",),
+    "sockets": ("tcp", "multicast"), "unicast": ("tcp", "udp"),
+    "starling": ("starling", "starling-udp"),
     "dds": ("dds",), "dis": ("dis",),
 }  # fmt: skip
-BUNDLED = {"STARLING_BUNDLE_AGE_US": "5000", "STARLING_BUNDLE_IDLE_US": "0"}
-CONFLATED = ("STARLING_CONFLATE_RELIABLE", "STARLING_CONFLATE_BEST_EFFORT")
+# By sockets also on one host: shared memory neither loses nor bundles.
+BY_SOCKETS = {"STARLING_TRANSPORT_SHARED_MEMORY": "off"}
+UDP = {**BY_SOCKETS, "STARLING_NET_UNIX": "false", "STARLING_TRANSPORT_BEST_EFFORT": "datagrams"}
+CONFLATED = {
+    "STARLING_CONFLATE_RELIABLE": "HLAobjectRoot.PBOMreliableLatest",
+    "STARLING_CONFLATE_BEST_EFFORT": "HLAobjectRoot.PBOMbestEffortLatest",
+}
 DIS_MAX = 3800  # bytes of an Entity State PDU's variable records
 # What carries one side of a hybrid, and which of these carry what is reliable.
 SIDES = ("tcp", "multicast", "dis", "dds", "starling")
@@ -30,11 +36,14 @@ def rtis(wanted: Wanted) -> str:
     found = []
     known = {n for names in ADAPTERS.values() for n in names}
     for name in dict.fromkeys(n for a in wanted.adapters for n in _names(a) if n in known):
-        values: dict[str, object] = {"name": name, "adapter": name}
-        if name == "starling":
+        values: dict[str, object] = {"name": name, "adapter": name.removesuffix("-udp")}
+        if values["adapter"] == "starling":
             values |= {"root": str(wanted.rti_root)} if wanted.rti_root else {}
-            env = dict(BUNDLED) if wanted.more.get("bundling") else {}
-            env |= dict.fromkeys(CONFLATED, "HLAobjectRoot") if wanted.more.get("conflate") else {}
+            env = dict(UDP) if name != "starling" else {}
+            env |= CONFLATED if wanted.more.get("conflate") else {}
+            if wanted.more.get("bundling"):
+                env |= {**BY_SOCKETS, "STARLING_BUNDLE_AGE_US": f"{wanted.bundle_ms * 1000:g}",
+                        "STARLING_BUNDLE_IDLE_US": "1000000"}  # fmt: skip
             found.append(table("[[rti]]", values) + table("[rti.env]", env))
         else:
             found.append(table("[[rti]]", values))
@@ -47,8 +56,8 @@ def _names(adapter: str) -> tuple[str, ...]:
     return ADAPTERS.get(adapter, (adapter,))
 
 
-def _hybrid(topology: Topology, program: str, adapter: str) -> Hybrid:
-    return Hybrid(topology, program, *adapter.split("+"), {"starling"})
+def _hybrid(topology: Topology, program: str, adapter: str, profile: str = sites.LOCAL) -> Hybrid:
+    return Hybrid(topology, program, *adapter.split("+"), {"starling"}, profile)
 
 
 def _transports(adapter: str) -> list[str]:
@@ -98,8 +107,6 @@ def configurations(wanted: Wanted) -> str:
             continue
         common = {"topology": topology.name, "seconds": wanted.seconds,
                   "samples": wanted.samples, **wanted.more}  # fmt: skip
-        if wanted.real_time:
-            common["real_time"] = True
         tests = "\n".join(
             table(
                 "[[sequence.execution.test]]",
@@ -108,8 +115,9 @@ def configurations(wanted: Wanted) -> str:
             for carrier, mine in by.items()
         )
         name = f"{topology.name}.{adapter.replace('+', '-')}.{profile}"
-        over = _hybrid(topology, wanted.program, adapter) if "+" in adapter else topology
-        parts.append(sequence(name, _common(wanted, adapter), over, profile, tests))
+        if "+" in adapter:
+            topology = _hybrid(topology, wanted.program, adapter, profile)
+        parts.append(sequence(name, _common(wanted, adapter), topology, profile, tests))
     return "\n".join(parts)
 
 
@@ -125,7 +133,7 @@ def connectivity(wanted: Wanted, count: int) -> str:
     for profile, adapter in product(wanted.profiles, wanted.adapters):
         topology: Topology = Mesh("mesh", count, count, True)
         if "+" in adapter:
-            topology = _hybrid(TOPOLOGIES["1-1"], wanted.program, adapter)
+            topology = _hybrid(TOPOLOGIES["1-1"], wanted.program, adapter, profile)
         tests = "\n".join(
             table(
                 "[[sequence.execution.test]]",
