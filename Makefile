@@ -7,7 +7,8 @@
 # make bench-time            the same of time management: rounds of advances, grants, time-stamp order
 # make bench-report           what hangs on what: every sweep as a chart, in one report (SCALE=0.2: a fifth of the time)
 # make bench-load | bench-stopped     176,000 updates/s for SECONDS=600; a receiver that is stopped among eight
-# make bench-fomcost          what an attribute costs, in the update call and on the wire
+# make bench-fomcost | campaign-range | campaign-ec1    what an attribute costs; one-way times against a budget; what
+#                            carries a real-time simulation (keep-fomcost, keep-range, keep-ec1 RUN=... for committing)
 # make instructions          counts what one update takes, holds it to its bounds (valgrind)
 # make conformance           runs the conformance suite, writes docs/conformance.md
 # make vendor                a source archive that builds without a network
@@ -243,8 +244,9 @@ bench-time: setup-bench venv limits
 venv:
 	@scripts/venv $(VENV)
 
-# An idle machine, and best root: takes about an hour (SCALE=0.2: a fifth of the calls).
-.PHONY: bench-fomcost
+# An idle machine, and best root: takes about an hour (SCALE=0.2: a fifth of the calls). What it shows is committed
+# by `make keep-fomcost RUN=build/bench/fomcost-...`.
+.PHONY: bench-fomcost keep-fomcost
 bench-fomcost: setup-bench venv fomcost
 	$(VENV)/bin/starling-bench fomcost --rti-root $(abspath $(BUILD)/stage) --scale $(SCALE) \
 	    --program $(abspath $(BUILD)/fomcost/fomcost) --out $(BUILD)/bench/fomcost-$(shell date +%Y%m%d-%H%M%S)
@@ -274,18 +276,23 @@ fomcost-status: venv
 range-status: venv
 	$(VENV)/bin/python bench/status.py bench/status-range.toml $(BUILD)/bench-tests.xml > docs/range.md
 
-# Ten federates for ten minutes, and three for an hour, want an idle machine.
-.PHONY: campaign-range range-ten range-hour
-campaign-range: setup-bench venv range
-	for what in sizes settings $(if $(filter 0,$(shell id -u)),hosts); do \
-	    $(VENV)/bin/starling-bench range run bench/experiments/range/$$what.tsf.toml \
-	        --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
-	        --out $(BUILD)/bench/range-$$what-$(shell date +%Y%m%d-%H%M%S) || exit 1; \
-	done
-range-ten range-hour: range-%: setup-bench venv range
-	$(VENV)/bin/starling-bench range run bench/experiments/range/$*.tsf.toml \
+# All want an idle machine: sizes takes 15 minutes, settings 5, hosts (root) 5, ten (federates, ten minutes, twice)
+# 21, hour 61; each is a run with a report of its own. SCALE=0.1: a tenth of the time.
+RANGES := sizes settings hosts ten hour
+.PHONY: campaign-range $(addprefix range-,$(RANGES)) keep-range
+campaign-range:
+	@failed=; for what in sizes settings $(if $(filter 0,$(shell id -u)),hosts); do \
+	    $(MAKE) range-$$what || failed="$$failed $$what"; \
+	done; [ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+$(addprefix range-,$(RANGES)): range-%: setup-bench venv range
+	$(VENV)/bin/starling-bench range run bench/experiments/range/$*.tsf.toml --scale $(SCALE) \
 	    --rti-root $(abspath $(BUILD)/stage) --rangefed $(abspath $(BUILD)/range/rangefed) \
 	    --out $(BUILD)/bench/range-$*-$(shell date +%Y%m%d-%H%M%S)
+
+# What a run shows is committed by `make keep-range RUN=build/bench/range-ten-...`, one after the other.
+keep-range keep-fomcost keep-ec1: venv
+	$(VENV)/bin/python bench/keep_study.py "$(RUN)"
+	$(VENV)/bin/pytest -q bench/tests/test_studies_kept.py
 
 # The same of docs/ec1.md.
 .PHONY: ec1-status
@@ -298,15 +305,21 @@ UPDATES ?= 300000000
 scale: venv
 	$(VENV)/bin/python bench/scale.py --updates $(UPDATES) --out $(BUILD)/bench/scale
 
-# Phase II of EC1 on sockets and Starling: 480 configurations each. ONLY=40-79 takes some, RESUME=DIR
-# goes on with one that was interrupted.
-.PHONY: campaign-ec1
+# Phase II of EC1: on sockets and Starling 480 configurations each (half an hour); and of one to one the sites (root),
+# bundling, conflation and scheduling, each a run with a report of its own. ONLY=40-79 takes some, RESUME=DIR goes on with
+# one that was interrupted. What they show is committed by `make keep-ec1 RUN=build/bench/ec1-sites-...`.
+.PHONY: campaign-ec1 campaign-ec1-sites campaign-ec1-bundling campaign-ec1-conflation campaign-ec1-scheduling keep-ec1
 EC1_SECONDS ?= 1
-campaign-ec1: setup-bench venv ec1
-	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 \
+campaign-ec1-sites: EC1 = --topology 1-1 --sites lan,lan-9000,wan
+campaign-ec1-bundling: EC1 = --topology 1-1 --adapters starling --bundling both
+campaign-ec1-conflation: EC1 = --topology 1-1 --adapters starling,dds --conflate both --lag-s 0.2
+campaign-ec1-scheduling: EC1 = --topology 1-1 --real-time both
+campaign-ec1 campaign-ec1-sites campaign-ec1-bundling campaign-ec1-conflation campaign-ec1-scheduling: \
+        setup-bench venv ec1
+	$(VENV)/bin/starling-bench ec1 $(if $(RESUME),resume $(RESUME),phase2 $(EC1) \
 	    --rti-root $(abspath $(BUILD)/stage) --ec1fed $(abspath $(BUILD)/ec1/ec1fed) \
 	    $(if $(ONLY),--only $(ONLY)) --seconds-per-configuration $(EC1_SECONDS) \
-	    --out $(BUILD)/bench/ec1-$(shell date +%Y%m%d-%H%M%S))
+	    --out $(BUILD)/bench/$(@:campaign-%=%)-$(shell date +%Y%m%d-%H%M%S))
 
 # Both want an idle machine. As root the campaign has two systems, too (network namespaces). What takes
 # longer than AT_MOST is ended: a campaign keeps what there is and can be resumed. COMPARISONS are of an

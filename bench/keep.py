@@ -14,18 +14,23 @@ OF_THE_RUN = ("study", "started", "ended", "tsf", "tsf_text", "scale", "notes", 
 OF_AN_EXECUTION = ("sequence", "execution", "rti", "adapter", "state", "message", "problems")
 
 
-def main(run: Path, to: Path, *more: str) -> None:
-    """Copies them."""
-    to.mkdir(parents=True, exist_ok=True)
-    for file in [*(run / name for name in SUMMARIES), *map(Path, more)]:
-        shutil.copy(file, to)
+def about(run: Path) -> dict:
+    """What is kept of its run.json."""
     known = json.loads((run / "run.json").read_text())
     kept = {key: known[key] for key in OF_THE_RUN if key in known}
     kept["executions"] = [
         {key: execution[key] for key in OF_AN_EXECUTION if key in execution}
         for execution in known["executions"]
     ]
-    (to / "run.json").write_text(json.dumps(kept, indent=1) + "\n")
+    return kept
+
+
+def main(run: Path, to: Path, *more: str) -> None:
+    """Copies them."""
+    to.mkdir(parents=True, exist_ok=True)
+    for file in [*(run / name for name in SUMMARIES), *map(Path, more)]:
+        shutil.copy(file, to)
+    (to / "run.json").write_text(json.dumps(about(run), indent=1) + "\n")
 
 
 if __name__ == "__main__":

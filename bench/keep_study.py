@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Keeps what a run of a study shows where it can be committed: docs/reports/STUDY/NAME.
+
+bench/keep_study.py build/bench/STUDY[-NAME]-DATE-TIME   (no NAME: "campaign")
+
+report.html as it is; summary.json, run.json and what federates counted (facts) packed. What did not
+end well, or is too large, is refused. Folders of this tree are as they are in it.
+"""
+
+import gzip
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import keep
+
+MOST = 3_000_000  # bytes of all of it
+TREE = Path(__file__).resolve().parents[1]
+REPORTS = TREE / "docs" / "reports"
+
+
+def stop(what: str) -> None:
+    sys.exit(f"keep: {what}")
+
+
+def name_of(run: Path) -> str:
+    """By its directory."""
+    study = json.loads((run / "run.json").read_text(encoding="utf-8"))["study"]
+    found = re.fullmatch(rf"{study}(?:-([a-z0-9-]+?))?-\d{{8}}-\d{{6}}", run.name)
+    if not found:
+        stop(f"{run}: its name is not {study}-NAME-DATE-TIME; rename it")
+    return f"{study}/{found[1] or 'campaign'}"
+
+
+def kept(run: Path) -> dict[str, bytes]:
+    """Files by name."""
+    about = keep.about(run)
+    for e in about["executions"]:
+        if e["state"] != "done":
+            stop(f"{run}: {e['sequence']}/{e['execution']} is {e['state']}: {e['message']}")
+    facts = {str(p.relative_to(run)): json.loads(p.read_text(encoding="utf-8"))
+             for p in sorted(run.rglob("facts_*.json"))}  # fmt: skip
+    packed = {"run.json": json.dumps(about), "summary.json": _text(run / "summary.json")}
+    packed |= {"facts.json": json.dumps(facts)} if facts else {}
+    ours = {name: text.replace(f"{TREE}/", "").encode() for name, text in packed.items()}
+    files = {f"{name}.gz": gzip.compress(data, mtime=0) for name, data in ours.items()}
+    return files | {"report.html": _text(run / "report.html").replace(f"{TREE}/", "").encode()}
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def main(run: Path) -> None:
+    if not (run / "report.html").exists():
+        stop(f"'{run}': there is no report.html; RUN= names the directory of a run")
+    to, files = REPORTS / name_of(run), kept(run)
+    if (size := sum(map(len, files.values()))) > MOST:
+        stop(f"{run}: {size:,} bytes, {MOST:,} may be kept")
+    shutil.rmtree(to, ignore_errors=True)
+    to.mkdir(parents=True)
+    for name, data in files.items():
+        (to / name).write_bytes(data)
+    print(f"{to.relative_to(REPORTS.parents[1])}: {size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "").resolve())

@@ -1,0 +1,188 @@
+"""What campaigns of the studies showed and is committed: whole, small, and within its bounds."""
+
+import gzip
+import json
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from starling_bench.flow_points import points
+from starling_bench.studies.ec1.figures import stated
+from starling_bench.studies.fomcost import analysis
+
+KEPT = Path(__file__).parents[2] / "docs" / "reports"
+RUNS = (
+    *(f"range/{name}" for name in ("sizes", "settings", "hosts", "ten", "hour")),
+    "fomcost/campaign",
+    *(f"ec1/{name}" for name in ("campaign", "sites", "bundling", "conflation", "scheduling")),
+)
+
+
+@cache
+def kept(name: str, file: str):
+    return json.loads(gzip.decompress((KEPT / name / f"{file}.json.gz").read_bytes()))
+
+
+def there(name: str) -> list[dict]:
+    """Its summaries."""
+    if not (KEPT / name / "report.html").exists():
+        pytest.skip(f"left out: no report of {name} is committed")
+    return kept(name, "summary")
+
+
+KEEP = Path(__file__).parents[1] / "keep_study.py"
+
+
+def keeps(tree: Path, run: Path) -> tuple[int, str]:
+    """What a copy of the script makes of a run in that tree."""
+    (tree / "bench").mkdir(exist_ok=True)
+    for script in (KEEP, KEEP.with_name("keep.py")):
+        shutil.copy(script, tree / "bench")
+    command = [sys.executable, tree / "bench" / KEEP.name, run]
+    said = subprocess.run(command, capture_output=True, text=True)
+    return said.returncode, said.stdout + said.stderr
+
+
+def test_a_run_is_kept_packed_and_without_this_machines_folders(tmp_path):
+    run = tmp_path / "build" / "bench" / "range-ten-20260101-000000"
+    (run / "s" / "e").mkdir(parents=True)
+    done = {"sequence": "s", "execution": "e", "state": "done", "message": "", "problems": {}}
+    about = {"study": "range", "tsf_text": f'fom = "{tmp_path}/x.xml"', "executions": [done]}
+    (run / "run.json").write_text(json.dumps(about))
+    (run / "summary.json").write_text("[]")
+    (run / "report.html").write_text(f"<p>{tmp_path}/x.xml")
+    (run / "s" / "e" / "facts_test1_f1.json").write_text('{"memory_kb": [1, 2]}')
+    assert keeps(tmp_path, run)[0] == 0
+    to = tmp_path / "docs" / "reports" / "range" / "ten"
+    assert (to / "report.html").read_text() == "<p>x.xml"
+    assert json.loads(gzip.decompress((to / "run.json.gz").read_bytes()))["tsf_text"] == (
+        'fom = "x.xml"'
+    )
+    facts = json.loads(gzip.decompress((to / "facts.json.gz").read_bytes()))
+    assert facts == {"s/e/facts_test1_f1.json": {"memory_kb": [1, 2]}}
+    # Too large, not whole, and of a name that says nothing.
+    (run / "report.html").write_text("x" * 3_000_001)
+    most = f"{3_000_001 + size(to):,} bytes, 3,000,000 may be kept"
+    assert keeps(tmp_path, run) == (1, f"keep: {run}: {most}\n")
+    done |= {"state": "failed", "message": "why"}
+    (run / "run.json").write_text(json.dumps(about))
+    assert keeps(tmp_path, run) == (1, f"keep: {run}: s/e is failed: why\n")
+    other = run.rename(run.with_name("mine"))
+    assert "rename it" in keeps(tmp_path, other)[1]
+
+
+def size(to: Path) -> int:
+    """Of what was kept, but for the report."""
+    return sum(file.stat().st_size for file in to.iterdir()) - (to / "report.html").stat().st_size
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_committed_report_is_whole_and_small(name):
+    summaries = there(name)
+    assert sum(file.stat().st_size for file in (KEPT / name).iterdir()) <= 3_000_000
+    assert {e["state"] for e in kept(name, "run")["executions"]} == {"done"}
+    assert sum(s["lost"] for s in summaries if s["transport"] == "reliable") == 0
+    page = (KEPT / name / "report.html").read_text()
+    assert page.count("<figure>") >= 1 and "Test sequence file" in page
+
+
+@pytest.mark.parametrize("name", RUNS[:5])
+def test_the_reader_of_the_range_missed_nothing(name):
+    summaries = there(name)
+    assert sum(s["elements_missed"] + s["dropped"] + s["doubled"] for s in summaries) == 0
+    page = (KEPT / name / "report.html").read_text()
+    assert "In budget:" in page and "Timing error of the measuring threads" in page
+
+
+def test_the_sizes_of_the_range_are_the_sources():
+    summaries = there("range/sizes")
+    sizes = {(s["bytes"] // 1024, s["hz"]) for s in summaries if s["adapter"] == "starling"}
+    assert sizes >= {(1, 10), (2, 20), (2, 60), (5, 10), (5, 20), (5, 60), (10, 10), (20, 10),
+                     (40, 10), (50, 10)}  # fmt: skip
+    assert {s["adapter"] for s in summaries} == {"starling", "tcp"}
+    assert {s["transport"] for s in summaries} == {"reliable", "best_effort"}
+
+
+def test_settings_and_places_of_the_range_are_all_there():
+    places = {s["sequence"].partition(".")[0] for s in there("range/settings")}
+    assert places == {"settings", "bundles-5ms", "mom", "advisories", "sockets"}
+    assert {s["sequence"] for s in there("range/hosts")} == {"rtiexec-at-a", "rtiexec-at-b"}
+
+
+def test_ten_federates_for_ten_minutes():
+    """2 KB at 60 Hz to nine others: shares in budget for real-time and normal scheduling."""
+    summaries = there("range/ten")
+    assert len(summaries) == 2 * 10 * 9
+    for s in summaries:
+        assert (s["bytes"], s["hz"], s["federates"]) == (2048, 60, 10)
+        assert s["received"] == s["sent"] >= 0.999 * 60 * 600 and s["in_budget"] is not None
+    assert {s["scheduling"] for s in summaries} == {"realtime", "normal"}
+
+
+def test_an_hour_takes_no_more_memory_and_a_small_log():
+    summaries = there("range/hour")
+    assert len(summaries) == 3 * 2
+    assert all(s["received"] == s["sent"] >= 0.999 * 60 * 3600 for s in summaries)
+    for facts in kept("range/hour", "facts").values():
+        before, after = facts["memory_kb"]
+        assert after - before < 8192
+    # 24 bytes a message, until the log becomes a table.
+    heard: dict[str, int] = {}
+    for s in summaries:
+        heard[s["receiver"]] = heard.get(s["receiver"], 0) + 24 * s["received"]
+    assert max(heard.values()) < 200_000_000
+
+
+def test_an_attributes_cost_is_known_or_none_is_found():
+    """With an interval no wider than 15 % of its value to either side."""
+    groups = analysis.groups(there("fomcost/campaign"))
+    assert {kind for _, kind, _ in groups} == {"object", "interaction"}
+    assert {transport for *_, transport in groups} == {"reliable", "best_effort"}
+    known = 0
+    for (sequence, *_), group in groups.items():
+        if group[0]["wire"] or not (found := analysis.costs(group)):
+            continue
+        an_attribute = found[1].percent(analysis.TWELVE)
+        assert an_attribute.low is not None, sequence
+        assert not an_attribute.known or an_attribute.width <= 0.15, sequence
+        known += 1
+    assert known >= 4
+    wires = [s["wire"] for s in there("fomcost/campaign") if s["wire"]]
+    assert all(w["bytes"] == w["by_format"] for w in wires) and len(wires) >= 134
+
+
+def test_all_480_runs_of_phase_two():
+    found = points(there("ec1/campaign"))
+    for carrier in ("sockets", "starling"):
+        mine = {(p["topology"], p["configuration"]) for p in found if p["carrier"] == carrier}
+        assert len(mine) == 480
+    for p in found:
+        assert p["sent"] == p["received"] + p["lost"] + p["conflated"]
+
+
+def test_the_links_limit_is_seen_between_sites():
+    found = points(there("ec1/sites"))
+    assert {p["profile"] for p in found} == {"lan", "lan-9000", "wan"}
+    answers = {(where, f.statement): f.answer for where, f in stated(found)}
+    limits = {a for (_, said), a in answers.items() if "the link's limit is seen" in said}
+    assert limits == {"yes"}
+    assert any(said.startswith("WAN behaves as LAN") for _, said in answers)
+
+
+def test_features_are_on_and_off():
+    bundling = points(there("ec1/bundling"))
+    assert {p["carrier"] for p in bundling} == {"starling bundled", "starling unbundled"}
+    grows = {
+        f.answer for _, f in stated(bundling) if f.statement.startswith("bundling") and f.count
+    }
+    assert grows == {"yes"}
+    conflation = points(there("ec1/conflation"))
+    assert {p["carrier"] for p in conflation} == {
+        "starling", "starling latest", "dds", "dds latest"
+    }  # fmt: skip
+    assert all(p["conflated"] > 0 for p in conflation if p["conflate"] and p["rate"] >= 60)
+    assert {p["scheduling"] for p in points(there("ec1/scheduling"))} >= {"normal"}
