@@ -5,6 +5,45 @@ use crate::message::mom::{Counts, InstanceCounts};
 use crate::{InteractionClassHandle, ObjectClassHandle, ProtocolError, Transportation};
 use starling_fom::ObjectModel;
 
+/// What of it a report can say: each has a class that asks for it and one that says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "they are the names of the classes")]
+pub enum Counted {
+    ObjectInstancesUpdated,
+    ObjectInstancesReflected,
+    UpdatesSent,
+    ReflectionsReceived,
+    InteractionsSent,
+    InteractionsReceived,
+}
+
+impl Counted {
+    /// What a class below HLArequest asks for.
+    pub(super) fn asked_by(class: &str) -> Option<Self> {
+        Some(match class {
+            "HLArequestObjectInstancesUpdated" => Counted::ObjectInstancesUpdated,
+            "HLArequestObjectInstancesReflected" => Counted::ObjectInstancesReflected,
+            "HLArequestUpdatesSent" => Counted::UpdatesSent,
+            "HLArequestReflectionsReceived" => Counted::ReflectionsReceived,
+            "HLArequestInteractionsSent" => Counted::InteractionsSent,
+            "HLArequestInteractionsReceived" => Counted::InteractionsReceived,
+            _ => return None,
+        })
+    }
+
+    /// The class below HLAreport that says it.
+    pub(super) fn report(self) -> &'static str {
+        match self {
+            Counted::ObjectInstancesUpdated => "HLAreportObjectInstancesUpdated",
+            Counted::ObjectInstancesReflected => "HLAreportObjectInstancesReflected",
+            Counted::UpdatesSent => "HLAreportUpdatesSent",
+            Counted::ReflectionsReceived => "HLAreportReflectionsReceived",
+            Counted::InteractionsSent => "HLAreportInteractionsSent",
+            Counted::InteractionsReceived => "HLAreportInteractionsReceived",
+        }
+    }
+}
+
 /// By the number of a class, then by transportation type.
 type ByClass = Vec<[u64; 2]>;
 

@@ -1,5 +1,6 @@
 //! The MOM at the executive: whose instances there are, who waits for what, and the RTI's own timer.
 
+use super::counts::Counted;
 use super::objects::Spent;
 use super::reports::Fault;
 use crate::execution::Execution;
@@ -57,8 +58,8 @@ pub(super) struct Period {
 pub(super) enum Waiting {
     /// An update of these attributes.
     Update(Vec<AttributeHandle>),
-    /// A report, by the class that asked for it.
-    Report(&'static str),
+    /// A report of this.
+    Report(Counted),
 }
 
 impl Waiting {
@@ -132,7 +133,7 @@ impl Execution {
                         let instance = super::instance_of(sender);
                         self.update_own(cause, instance, &attributes, Some(&counts));
                     }
-                    Waiting::Report(class) => self.report_counts(cause, sender, class, &counts),
+                    Waiting::Report(asked) => self.report_counts(cause, sender, asked, &counts),
                 }
                 if let Some(again) = again {
                     self.ask_counts(cause, sender, again);

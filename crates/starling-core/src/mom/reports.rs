@@ -1,5 +1,6 @@
 //! HLArequest interactions and the HLAreport interactions that answer them.
 
+use super::counts::Counted;
 use super::encoding::{Decoder, Encoder, data_type};
 use super::execution::Waiting;
 use super::objects::mim_text;
@@ -306,15 +307,6 @@ impl Execution {
         what: &str,
         given: &Given<'_>,
     ) -> Result<(), Fault> {
-        /// Those that only the federate itself can answer, if anybody is to hear it.
-        const COUNTED: [&str; 6] = [
-            "HLArequestObjectInstancesUpdated",
-            "HLArequestObjectInstancesReflected",
-            "HLArequestUpdatesSent",
-            "HLArequestInteractionsSent",
-            "HLArequestReflectionsReceived",
-            "HLArequestInteractionsReceived",
-        ];
         match what {
             "HLArequestPublications" => self.report_publications(cause, federate),
             "HLArequestSubscriptions" => self.report_subscriptions(cause, federate),
@@ -331,7 +323,7 @@ impl Execution {
                     }
                 }
                 let counts: Vec<_> = counts.into_iter().collect();
-                let value = object_counts(&counts);
+                let value = class_counts(&counts, ObjectClassHandle::raw);
                 let parameters = vec![("HLAobjectInstanceCounts", value)];
                 self.report_about(cause, what, federate, parameters);
             }
@@ -351,9 +343,9 @@ impl Execution {
                 }
             }
             _ => {
-                let counted = COUNTED.iter().find(|c| **c == what);
-                let counted = counted.ok_or_else(|| unknown(what))?;
-                if self.is_heard(&report_about(&what.replacen("request", "report", 1))) {
+                // What only the federate itself can answer, if anybody is to hear it.
+                let counted = Counted::asked_by(what).ok_or_else(|| unknown(what))?;
+                if self.is_heard(&report_about(counted.report())) {
                     self.ask_counts(cause, federate, Waiting::Report(counted));
                 }
             }
@@ -523,53 +515,41 @@ impl Execution {
         &mut self,
         cause: Cause,
         federate: FederateHandle,
-        asked: &str,
+        asked: Counted,
         counts: &Counts,
     ) {
-        let one = |what, counts| {
-            let parameters = vec![("HLAobjectInstanceCounts", object_counts(counts))];
-            vec![(what, parameters)]
+        let one = |counts: &[(ObjectClassHandle, u64)]| {
+            let value = class_counts(counts, ObjectClassHandle::raw);
+            vec![vec![("HLAobjectInstanceCounts", value)]]
         };
-        let each = |what, parameter, encode: &dyn Fn(Transportation) -> Vec<u8>| {
+        let each = |parameter, encode: &dyn Fn(Transportation) -> Vec<u8>| {
             let all = [
                 (Transportation::Reliable, "HLAreliable"),
                 (Transportation::BestEffort, "HLAbestEffort"),
             ];
-            let of = |(how, name)| {
-                let parameters = vec![("HLAtransportation", text(name)), (parameter, encode(how))];
-                (what, parameters)
-            };
+            let of =
+                |(how, name)| vec![("HLAtransportation", text(name)), (parameter, encode(how))];
             all.map(of).to_vec()
         };
+        let objects = |counts, how| class_counts(&of(counts, how), ObjectClassHandle::raw);
+        let interactions =
+            |counts, how| class_counts(&of(counts, how), InteractionClassHandle::raw);
         let reports = match asked {
-            "HLArequestObjectInstancesUpdated" => {
-                one("HLAreportObjectInstancesUpdated", &counts.instances_updated)
+            Counted::ObjectInstancesUpdated => one(&counts.instances_updated),
+            Counted::ObjectInstancesReflected => one(&counts.instances_reflected),
+            Counted::UpdatesSent => each("HLAupdateCounts", &|how| objects(&counts.updates, how)),
+            Counted::ReflectionsReceived => {
+                each("HLAreflectCounts", &|how| objects(&counts.reflections, how))
             }
-            "HLArequestObjectInstancesReflected" => {
-                let what = "HLAreportObjectInstancesReflected";
-                one(what, &counts.instances_reflected)
-            }
-            "HLArequestUpdatesSent" => each("HLAreportUpdatesSent", "HLAupdateCounts", &|how| {
-                object_counts(&of(&counts.updates, how))
+            Counted::InteractionsSent => each("HLAinteractionCounts", &|how| {
+                interactions(&counts.interactions_sent, how)
             }),
-            "HLArequestReflectionsReceived" => {
-                each("HLAreportReflectionsReceived", "HLAreflectCounts", &|how| {
-                    object_counts(&of(&counts.reflections, how))
-                })
-            }
-            "HLArequestInteractionsSent" => each(
-                "HLAreportInteractionsSent",
-                "HLAinteractionCounts",
-                &|how| interaction_counts(&of(&counts.interactions_sent, how)),
-            ),
-            _ => each(
-                "HLAreportInteractionsReceived",
-                "HLAinteractionCounts",
-                &|how| interaction_counts(&of(&counts.interactions_received, how)),
-            ),
+            Counted::InteractionsReceived => each("HLAinteractionCounts", &|how| {
+                interactions(&counts.interactions_received, how)
+            }),
         };
-        for (what, parameters) in reports {
-            self.report_about(cause, what, federate, parameters);
+        for parameters in reports {
+            self.report_about(cause, asked.report(), federate, parameters);
         }
     }
 
@@ -683,19 +663,11 @@ pub(super) fn text(text: &str) -> Vec<u8> {
     Encoder::of(|e| e.text(text))
 }
 
-fn object_counts(counts: &[(ObjectClassHandle, u64)]) -> Vec<u8> {
+/// HLAobjectClassBasedCounts, or HLAinteractionCounts.
+fn class_counts<H: Copy>(counts: &[(H, u64)], raw: impl Fn(H) -> u32) -> Vec<u8> {
     Encoder::of(|e| {
         e.list(counts, |e, (class, n)| {
-            e.handle(class.raw());
-            e.count(*n);
-        });
-    })
-}
-
-fn interaction_counts(counts: &[(InteractionClassHandle, u64)]) -> Vec<u8> {
-    Encoder::of(|e| {
-        e.list(counts, |e, (class, n)| {
-            e.handle(class.raw());
+            e.handle(raw(*class));
             e.count(*n);
         });
     })
@@ -725,4 +697,41 @@ fn module_at(modules: &[ModuleSource], index: u32) -> Result<&ModuleSource, Faul
             modules.len()
         ))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each request of the MIM that a federate's counts answer has its report, which is the one that has such a
+    /// parameter: (11.4.3) none is answered as another.
+    #[test]
+    fn what_was_counted_is_reported_as_what_was_asked_for() {
+        let mim = starling_fom::parse("mim", starling_fom::standard_mim().as_bytes()).unwrap();
+        let model = ObjectModel::new(&mim).unwrap();
+        let requests = "HLAmanager.HLAfederate.HLArequest";
+        let requests = model.interaction_class_by_name(requests).unwrap();
+        let mut counted = BTreeSet::new();
+        for class in &requests.children {
+            let class = model.interaction_class(*class).unwrap();
+            let asked = class.name.rsplit('.').next().unwrap();
+            let report = report_about(&asked.replacen("request", "report", 1));
+            let counts = model
+                .interaction_class_by_name(&report)
+                .is_some_and(|report| {
+                    let names = report.parameters.iter();
+                    let mut names = names.filter_map(|p| Some(&model.parameter(*p)?.name));
+                    names.any(|name| name.ends_with("Counts"))
+                });
+            // What may be deleted the executive counts by itself.
+            let here = asked == "HLArequestObjectInstancesThatCanBeDeleted";
+            let of = Counted::asked_by(asked);
+            assert_eq!(of.is_some(), counts && !here, "{asked}");
+            if let Some(of) = of {
+                assert_eq!(report_about(of.report()), report);
+                counted.insert(of.report());
+            }
+        }
+        assert_eq!(counted.len(), 6);
+    }
 }
