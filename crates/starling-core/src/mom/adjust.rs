@@ -1,8 +1,8 @@
 //! HLAadjust interactions, and the timer of periodic updates.
 
+use super::attributes::periodic_names;
 use super::encoding::Decoder;
 use super::execution::{PERIOD_MAX, Period};
-use super::objects::PERIODIC;
 use super::reports::{Fault, Given};
 use super::{instance_of, unknown};
 use crate::execution::Execution;
@@ -226,7 +226,7 @@ impl Execution {
         }
         for federate in due {
             self.log.advance();
-            self.changed(federate, &PERIODIC);
+            self.changed(federate, &periodic_names());
         }
     }
 }

@@ -16,6 +16,7 @@
 
 mod adjust;
 pub(crate) mod arguments;
+mod attributes;
 pub(crate) mod counts;
 mod encoding;
 pub(crate) mod execution;
@@ -86,8 +87,8 @@ pub(crate) fn own_attribute<'a>(
     let class = own_class(model, class)?;
     let name = |a: &AttributeHandle| Some(model.attribute(*a)?.name.as_str());
     let own = |name: &&str| match class {
-        "HLAobjectRoot.HLAmanager.HLAfederate" => objects::is_of_federate(name),
-        _ => objects::is_of_federation(name),
+        "HLAobjectRoot.HLAmanager.HLAfederate" => attributes::is_of_federate(name),
+        _ => attributes::is_of_federation(name),
     };
     attributes
         .iter()

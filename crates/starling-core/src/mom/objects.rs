@@ -1,6 +1,6 @@
 //! The MOM's object instances: what they are, and what their attributes are worth.
 
-use super::encoding::Encoder;
+use super::attributes::{is_of_federate, is_of_federation, needs_counts};
 use super::execution::{Managed, Waiting};
 use super::reports::text;
 use super::{FEDERATION, RTI, federate_of, instance_of, region_of};
@@ -12,33 +12,6 @@ use crate::time::galt::Outcome;
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
 use std::collections::VecDeque;
 use std::time::Duration;
-
-/// The version that HLARTIversion names.
-const VERSION: &str = concat!("Starling ", env!("CARGO_PKG_VERSION"));
-
-/// Attributes of HLAmanager.HLAfederate that the RTI updates periodically, if it is asked to
-/// (HLAsetTiming).
-pub(super) const PERIODIC: [&str; 19] = [
-    "HLAlogicalTime",
-    "HLAlookahead",
-    "HLAGALT",
-    "HLALITS",
-    "HLAROlength",
-    "HLATSOlength",
-    "HLAreflectionsReceived",
-    "HLAupdatesSent",
-    "HLAinteractionsReceived",
-    "HLAinteractionsSent",
-    "HLAobjectInstancesThatCanBeDeleted",
-    "HLAobjectInstancesUpdated",
-    "HLAobjectInstancesReflected",
-    "HLAobjectInstancesDeleted",
-    "HLAobjectInstancesRemoved",
-    "HLAobjectInstancesRegistered",
-    "HLAobjectInstancesDiscovered",
-    "HLAtimeGrantedTime",
-    "HLAtimeAdvancingTime",
-];
 
 /// Wall-clock time in the states of a federate's time manager.
 #[derive(Default)]
@@ -76,7 +49,7 @@ impl Spent {
     }
 
     /// Milliseconds in a state since the last call for it.
-    fn take(&mut self, advancing: bool, now: Duration) -> u64 {
+    pub(super) fn take(&mut self, advancing: bool, now: Duration) -> u64 {
         self.account(now);
         let spent = std::mem::take(&mut self.spent[usize::from(advancing)]);
         u64::try_from(spent.as_millis()).unwrap_or(u64::MAX)
@@ -284,10 +257,12 @@ impl Execution {
                 continue;
             }
             let value = match handle {
+                // Its token is empty.
+                _ if name == PRIVILEGE_TO_DELETE => Some(Vec::new()),
                 FEDERATION => self.federation_value(&name),
                 _ => self.federate_value(federate_of(handle), &name, counts),
             };
-            values.push((slot, value));
+            values.extend(value.map(|value| (slot, value)));
         }
         if !later.is_empty() {
             let waiting = Waiting::Update(later);
@@ -311,36 +286,8 @@ impl Execution {
         }
     }
 
-    fn federation_value(&mut self, name: &str) -> Vec<u8> {
-        let mut e = Encoder::default();
-        match name {
-            "HLAfederationName" => e.text(self.federation.name()),
-            "HLAfederatesInFederation" => {
-                e.list(self.federation.members().keys(), |e, f| e.handle(f.0))
-            }
-            "HLARTIversion" => e.text(VERSION),
-            "HLAMIMdesignator" => e.text(
-                self.federation
-                    .modules()
-                    .first()
-                    .map_or("", |m| &m.designator),
-            ),
-            "HLAFOMmoduleDesignatorList" => designators(&mut e, self.fom_modules()),
-            "HLAcurrentFDD" => return self.current_fdd(),
-            "HLAtimeImplementationName" => e.text(self.time.time_type().name()),
-            "HLAautoProvide" => e.boolean(self.auto_provide()),
-            "HLAlastSaveName" => e.text(self.federation.last_save().0),
-            "HLAlastSaveTime" => e.time(self.federation.last_save().1),
-            "HLAnextSaveName" => e.text(self.federation.next_save().0),
-            "HLAnextSaveTime" => e.time(self.federation.next_save().1),
-            // The token of the privilege to delete is empty.
-            _ => {}
-        }
-        e.done()
-    }
-
     /// HLAfederateState: ActiveFederate, FederateSaveInProgress, FederateRestoreInProgress.
-    fn federate_state(&self, federate: FederateHandle) -> u32 {
+    pub(super) fn federate_state(&self, federate: FederateHandle) -> u32 {
         match () {
             () if self.federation.is_restored_now(federate) => 5,
             () if self.federation.is_saved_now(federate) => 3,
@@ -372,7 +319,7 @@ impl Execution {
 
     /// The FDD as one module, as a value. It takes as long as the modules are large, so it is kept until the
     /// next one comes.
-    fn current_fdd(&mut self) -> Vec<u8> {
+    pub(super) fn current_fdd(&mut self) -> Vec<u8> {
         let modules = self.federation.modules().len();
         if let Some((_, fdd)) = self.mom.fdd.as_ref().filter(|(of, _)| *of == modules) {
             return fdd.clone();
@@ -390,60 +337,6 @@ impl Execution {
         self.mom.fdd = Some((modules, fdd.clone()));
         fdd
     }
-
-    fn federate_value(
-        &mut self,
-        federate: FederateHandle,
-        name: &str,
-        counts: Option<&Counts>,
-    ) -> Vec<u8> {
-        let mut e = Encoder::default();
-        let member = self.federation.members().get(&federate);
-        let managed = self.mom.federates.get(&federate);
-        let (Some(member), Some(managed)) = (member, managed) else {
-            return e.done();
-        };
-        let now = self.mom.now;
-        let times = self.time.times();
-        let clock = times.clock(federate);
-        match name {
-            "HLAfederateHandle" => e.handle(federate.0),
-            "HLAfederateName" => e.text(member.name()),
-            "HLAfederateType" => e.text(member.kind()),
-            "HLAfederateHost" => e.text(&member.peer_info().host),
-            "HLARTIversion" => e.text(VERSION),
-            "HLAFOMmoduleDesignatorList" => designators(&mut e, &managed.modules),
-            "HLAtimeConstrained" => e.boolean(times.is_constrained(federate)),
-            "HLAtimeRegulating" => e.boolean(times.bounds(federate).0.is_some()),
-            "HLAasynchronousDelivery" => e.boolean(managed.asynchronous),
-            "HLAfederateState" => e.number(self.federate_state(federate)),
-            "HLAtimeManagerState" => e.boolean(clock.is_some_and(|c| c.advance().is_some())),
-            "HLAlogicalTime" => e.time(times.time(federate)),
-            "HLAlookahead" => e.interval(clock.and_then(|c| c.lookahead())),
-            "HLAGALT" => e.time(times.galt(federate).time()),
-            "HLALITS" => e.time(times.lits(federate)),
-            "HLAobjectInstancesThatCanBeDeleted" => {
-                e.count(self.deletable_by(federate).len() as u64);
-            }
-            "HLAtimeGrantedTime" | "HLAtimeAdvancingTime" => {
-                let managed = self.mom.federates.get_mut(&federate);
-                let advancing = name == "HLAtimeAdvancingTime";
-                e.count(managed.map_or(0, |m| m.spent.take(advancing, now)));
-            }
-            "HLAconveyRegionDesignatorSets" => {
-                e.boolean(self.switches(federate).convey_regions);
-            }
-            "HLAconveyProducingFederate" => {
-                e.boolean(self.switches(federate).convey_producer);
-            }
-            _ => {
-                if let Some(count) = counts.and_then(|c| count(name, c)) {
-                    e.count(count);
-                }
-            }
-        }
-        e.done()
-    }
 }
 
 /// The text of a module; the built-in MIM travels without.
@@ -453,69 +346,4 @@ pub(crate) fn mim_text(module: &ModuleSource) -> &[u8] {
     } else {
         &module.text
     }
-}
-
-fn designators(e: &mut Encoder, modules: &[ModuleSource]) {
-    e.list(modules, |e, m| e.text(&m.designator));
-}
-
-pub(super) fn is_of_federation(name: &str) -> bool {
-    matches!(
-        name,
-        "HLAfederationName"
-            | "HLAfederatesInFederation"
-            | "HLARTIversion"
-            | "HLAMIMdesignator"
-            | "HLAFOMmoduleDesignatorList"
-            | "HLAcurrentFDD"
-            | "HLAtimeImplementationName"
-            | "HLAlastSaveName"
-            | "HLAlastSaveTime"
-            | "HLAnextSaveName"
-            | "HLAnextSaveTime"
-            | "HLAautoProvide"
-    )
-}
-
-pub(super) fn is_of_federate(name: &str) -> bool {
-    matches!(
-        name,
-        "HLAfederateHandle"
-            | "HLAfederateName"
-            | "HLAfederateType"
-            | "HLAfederateHost"
-            | "HLARTIversion"
-            | "HLAFOMmoduleDesignatorList"
-            | "HLAtimeConstrained"
-            | "HLAtimeRegulating"
-            | "HLAasynchronousDelivery"
-            | "HLAfederateState"
-            | "HLAtimeManagerState"
-            | "HLAconveyRegionDesignatorSets"
-            | "HLAconveyProducingFederate"
-    ) || PERIODIC.contains(&name)
-}
-
-/// Whether a federate alone knows what an attribute is worth.
-fn needs_counts(name: &str) -> bool {
-    count(name, &Counts::default()).is_some()
-}
-
-/// What a federate has counted, by the attribute that says so.
-fn count(name: &str, counts: &Counts) -> Option<u64> {
-    Some(match name {
-        "HLAROlength" => counts.receive_order_length,
-        "HLATSOlength" => counts.time_stamp_order_length,
-        "HLAreflectionsReceived" => counts.reflections.iter().map(|(.., n)| n).sum(),
-        "HLAupdatesSent" => counts.updates_sent,
-        "HLAinteractionsReceived" => counts.interactions_received.iter().map(|(.., n)| n).sum(),
-        "HLAinteractionsSent" => counts.interactions_sent.iter().map(|(.., n)| n).sum(),
-        "HLAobjectInstancesUpdated" => counts.instances_updated.iter().map(|(_, n)| n).sum(),
-        "HLAobjectInstancesReflected" => counts.instances_reflected.iter().map(|(_, n)| n).sum(),
-        "HLAobjectInstancesDeleted" => counts.instances.deleted,
-        "HLAobjectInstancesRemoved" => counts.instances.removed,
-        "HLAobjectInstancesRegistered" => counts.instances.registered,
-        "HLAobjectInstancesDiscovered" => counts.instances.discovered,
-        _ => return None,
-    })
 }
