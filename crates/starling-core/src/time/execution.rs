@@ -31,7 +31,7 @@ pub(crate) struct ExecutionTime {
     pub(super) deletions: Deletions,
     /// Something has come that may lead to a grant.
     pub(super) unsettled: bool,
-    /// How many messages may wait for one federate's advance, or be kept for one's retraction.
+    /// How many messages may wait for one federate's advance.
     pub(super) messages_max: usize,
     /// Those for whom there are more.
     pub(super) overdue: BTreeMap<FederateHandle, &'static str>,
