@@ -95,7 +95,7 @@ impl Execution {
         saved: saved::Execution,
         processes: BTreeMap<FederateHandle, PeerInfo>,
     ) -> Result<(), ProtocolError> {
-        saved.mom.require_periods()?;
+        saved.mom.require_sensible()?;
         self.objects = ExecutionObjects::restore(saved.object, &self.model)?;
         self.federation
             .restore(saved.federation, processes, self.mom.now);

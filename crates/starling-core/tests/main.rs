@@ -20,6 +20,7 @@ mod resigning;
 mod restored_links;
 mod save;
 mod save_refusals;
+mod save_reports;
 mod saved;
 mod scheduled_saves;
 mod service_reports;

@@ -23,8 +23,9 @@ use std::time::SystemTime;
 use tracing::trace;
 
 const MAGIC: &[u8; 8] = b"STRLSAVE";
-/// The format of files; [`Description::version`] guards what is in them.
-const FORMAT: u32 = 1;
+/// The format of files, and of what is in them between two versions of Starling, which [`Description::version`] tells
+/// apart.
+const FORMAT: u32 = 2;
 const HEAD_BYTES: usize = 28;
 const DIGEST_BYTES: usize = 32;
 /// The largest description that is read.

@@ -549,6 +549,7 @@ impl Execution {
                 self.log.restored(Restored { snapshot, part });
             }
         }
+        self.ask_counts_again();
         self.settle_time();
         Ok(())
     }

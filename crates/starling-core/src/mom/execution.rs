@@ -55,7 +55,8 @@ pub(super) struct Period {
 }
 
 /// What needs a federate's counts. All reports of a class are one kind, all updates another.
-pub(super) enum Waiting {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waiting {
     /// An update of these attributes.
     Update(Vec<AttributeHandle>),
     /// A report of this.
@@ -63,7 +64,7 @@ pub(super) enum Waiting {
 }
 
 impl Waiting {
-    fn is_same_kind(&self, other: &Self) -> bool {
+    pub(super) fn is_same_kind(&self, other: &Self) -> bool {
         match (self, other) {
             (Waiting::Update(_), Waiting::Update(_)) => true,
             (Waiting::Report(one), Waiting::Report(another)) => one == another,
@@ -82,6 +83,13 @@ impl Waiting {
 }
 
 impl ExecutionMom {
+    /// Members, for each time that they have been asked for their counts and have not answered.
+    fn asked(&self) -> Vec<FederateHandle> {
+        let all = self.federates.iter();
+        all.flat_map(|(federate, m)| m.waiting.iter().map(|_| *federate))
+            .collect()
+    }
+
     /// Whether asynchronous delivery is enabled at a member (§8.14).
     pub(crate) fn delivers_asynchronously(&self, federate: FederateHandle) -> bool {
         let managed = self.federates.get(&federate);
@@ -162,6 +170,14 @@ impl Execution {
                 self.changed(cause.sender, &["HLAasynchronousDelivery"]);
                 Ok(())
             }
+        }
+    }
+
+    /// Asks for all that was asked for at the save that is restored: who has answered since did so to one that
+    /// is no more.
+    pub(crate) fn ask_counts_again(&mut self) {
+        for federate in self.mom.asked() {
+            self.log.tell(None, &[federate], Entry::Ask);
         }
     }
 

@@ -1,15 +1,14 @@
 //! Saving and restoring.
 
 use super::counts::Tally;
-use super::execution::{ExecutionMom, Managed, PERIOD_MAX, Period};
+use super::execution::{self, ExecutionMom, PERIOD_MAX, Period, Waiting};
 use super::federate::FederateMom;
 use super::objects::Spent;
 use crate::ProtocolError;
 use crate::message::ModuleSource;
-use crate::saved::mom as saved;
+use crate::saved::mom::{self as saved, Managed};
 use crate::time::galt::Times;
 use starling_fom::ObjectModel;
-use std::collections::VecDeque;
 use std::time::Duration;
 
 impl ExecutionMom {
@@ -24,6 +23,8 @@ impl ExecutionMom {
                 switches: m.switches,
                 reports: m.reports,
                 period_s: m.period.as_ref().map(|p| p.length.as_secs()),
+                waiting: m.waiting.iter().cloned().collect(),
+                again: m.again.clone(),
             };
             (*handle, managed)
         });
@@ -49,7 +50,7 @@ impl ExecutionMom {
                 let due = now + length;
                 Period { length, due }
             });
-            let managed = Managed {
+            let managed = execution::Managed {
                 modules: places
                     .filter_map(|place| modules.get(*place as usize).cloned())
                     .collect(),
@@ -58,8 +59,8 @@ impl ExecutionMom {
                 spent: Spent::new(advances(handle), now),
                 reports: m.reports,
                 period,
-                waiting: VecDeque::new(),
-                again: Vec::new(),
+                waiting: m.waiting.into(),
+                again: m.again,
             };
             (handle, managed)
         });
@@ -74,13 +75,22 @@ impl ExecutionMom {
 }
 
 impl saved::Execution {
-    /// An error if a period is none that HLAsetTiming sets.
-    pub(crate) fn require_periods(&self) -> Result<(), ProtocolError> {
+    /// An error if a period is none that HLAsetTiming sets, or more waits for counts than can be asked for.
+    pub(crate) fn require_sensible(&self) -> Result<(), ProtocolError> {
         for (federate, managed) in &self.federates {
             if let Some(period) = managed.period_s
                 && !(1..=PERIOD_MAX.into()).contains(&period)
             {
                 let why = format!("the period of the updates of {federate} is {period} s");
+                return Err(ProtocolError(why));
+            }
+            let Managed { waiting, again, .. } = managed;
+            let once = |all: &[Waiting], one: &Waiting| {
+                all.iter().filter(|w| w.is_same_kind(one)).count() == 1
+            };
+            let asked = waiting.iter().all(|w| once(waiting, w));
+            if !asked || !again.iter().all(|w| once(again, w) && once(waiting, w)) {
+                let why = format!("more waits for the counts of {federate} than can be asked for");
                 return Err(ProtocolError(why));
             }
         }

@@ -2,6 +2,8 @@
 
 use crate::FederateHandle;
 use crate::message::mom::{Counts, Switches};
+pub use crate::mom::counts::Counted;
+pub use crate::mom::execution::Waiting;
 use std::collections::BTreeMap;
 
 /// At the executive.
@@ -26,6 +28,11 @@ pub struct Managed {
     pub reports: u64,
     /// Seconds between periodic updates.
     pub period_s: Option<u64>,
+    /// What waits for its counts, in the order of asking: of each kind one. It is asked for them again, as its
+    /// answers may have been on their way.
+    pub waiting: Vec<Waiting>,
+    /// What came to be asked while one of its kind was waiting: of each kind one.
+    pub again: Vec<Waiting>,
 }
 
 /// At a joined federate.

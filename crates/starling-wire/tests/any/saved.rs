@@ -209,8 +209,15 @@ mod mom_room {
     use saved::mom::{Execution, Federate, Managed};
     structs! {
         Execution { auto_provide, federates }
-        Managed { modules, asynchronous, switches, reports, period_s }
+        Managed { modules, asynchronous, switches, reports, period_s, waiting, again }
         Federate { switches, counts }
+    }
+    enums! {
+        saved::mom::Waiting { Update(attributes), Report(counted) }
+        saved::mom::Counted {
+            ObjectInstancesUpdated, ObjectInstancesReflected, UpdatesSent, ReflectionsReceived, InteractionsSent,
+            InteractionsReceived
+        }
     }
 }
 
