@@ -10,6 +10,7 @@ mod execution;
 mod federate;
 pub(crate) mod members;
 pub(crate) mod modules;
+mod numbers;
 pub(crate) mod restore;
 pub(crate) mod save;
 mod saved;

@@ -4,6 +4,7 @@
 //! it is read: what would go wrong later is found before any federate is told.
 
 use super::modules;
+use super::numbers;
 use super::save::SavedFederation;
 use crate::execution::Execution;
 use crate::log::federate::DataPath;
@@ -29,6 +30,7 @@ impl Execution {
         {
             return Err("its rooms do not agree on who is joined".into());
         }
+        numbers::require_room(saved)?;
         for (handle, instance) in &of.object.instances {
             let owners = instance.owners.iter().flatten();
             let mut owners = owners.filter_map(|owner| owner.federate());
@@ -54,6 +56,7 @@ impl Execution {
             let name = of.federation.members.get(handle).map_or("", |m| &m.name);
             let fits = self.require_same(saved, (*handle, name), part);
             let fits = fits.and_then(|()| {
+                numbers::require_room_in_part(*handle, part, of).map_err(ProtocolError)?;
                 let federate = match &mut federate {
                     Some(federate) => federate,
                     none => {
