@@ -122,8 +122,8 @@ fn one_whose_regulation_begins_beyond_the_save_is_instructed() {
     assert_eq!(late, ["federationNotSaved", "timeRegulationEnabled"]);
 }
 
-/// §8.10: b, at 0, wants none of the messages any more for which it was granted 60, and asks on for 70. a is at 65.
-fn passed_over() -> Federation {
+/// §8.10: b, at 0, waits for its next message up to 70; the only one, at 60, it wants no more. a is at 0.
+pub(crate) fn waits_for_a_message_that_it_wants_no_more() -> Federation {
     let mut f = federation(&["a", "b"]);
     regulate(&mut f, "a", 1);
     constrain(&mut f, "b");
@@ -147,11 +147,22 @@ fn passed_over() -> Federation {
         .expect("it is subscribed");
     f.call("b", |l| l.next_message_request_available(at(70)))
         .expect("it may advance");
-    advance(&mut f, "a", 65);
-    f.run();
-    assert!(told(&mut f, "b").is_empty(), "it asks on");
-    assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant"]);
     f
+}
+
+/// b wants none of the messages any more for which it was granted 60, and asks on for 70. a is at 65.
+fn passed_over() -> Federation {
+    let mut f = waits_for_a_message_that_it_wants_no_more();
+    passes_over(&mut f);
+    f
+}
+
+/// a comes to 65.
+pub(crate) fn passes_over(f: &mut Federation) {
+    advance(f, "a", 65);
+    f.run();
+    assert!(told(f, "b").is_empty(), "it asks on");
+    assert_eq!(told(f, "a"), ["timeAdvanceGrant"]);
 }
 
 /// By its own time, and by that only, it is before the grant that nobody has heard of.

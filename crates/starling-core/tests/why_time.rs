@@ -1,6 +1,7 @@
 //! `starling why` for time: who waits for whom, at which time and since when.
 
 use crate::common::Federation;
+use crate::scheduled_saves::{passes_over, waits_for_a_message_that_it_wants_no_more};
 use starling_core::message::ResignAction;
 use starling_core::{Archived, LogicalTime, LogicalTimeInterval};
 
@@ -298,4 +299,25 @@ fn receive_order_that_is_withheld_is_a_link_that_fails() {
         5,
         "it waits for A, and gets what comes"
     );
+}
+
+/// §8.10: what a federate has waited for, and how often, is what it knows of itself.
+#[test]
+fn who_passes_over_a_grant_has_waited_all_the_while() {
+    let mut f = waits_for_a_message_that_it_wants_no_more();
+    let asked = |f: &mut Federation| {
+        let (lines, _) = f.why_time("b");
+        let line = lines.into_iter().find(|l| l.starts_with("ok asked: "));
+        line.expect("it has asked")
+    };
+    let before = asked(&mut f);
+    assert!(before.contains("0.0 s ago (turn "), "{before}");
+    f.set_time(10);
+    passes_over(&mut f);
+    f.set_time(25);
+    let after = before.replace(" up to 70, next 60, 0.0 s", " to 70, 25.0 s");
+    assert_eq!(asked(&mut f), after);
+    let all = f.status().federates;
+    let b = all.iter().find(|of| of.federate.name == "b");
+    assert_eq!(b.expect("it has joined").time.in_state_ms, 25_000);
 }

@@ -19,6 +19,8 @@ pub(super) struct Spent {
     advancing: bool,
     /// Since when it is in its state.
     since: Duration,
+    /// Since when it was in the state before.
+    before: Duration,
     /// Up to when `spent` counts.
     accounted: Duration,
     /// In Time Granted and Time Advancing, since the attribute was last updated.
@@ -31,6 +33,7 @@ impl Spent {
         Spent {
             advancing,
             since: now,
+            before: now,
             accounted: now,
             ..Spent::default()
         }
@@ -39,8 +42,20 @@ impl Spent {
     /// The state is this from now on.
     fn switch(&mut self, advancing: bool, now: Duration) {
         self.account(now);
+        self.before = self.since;
         self.since = now;
         self.advancing = advancing;
+    }
+
+    /// The last switch, to Time Granted, was none: it has been advancing all the while.
+    fn advance_on(&mut self, now: Duration) {
+        self.account(now);
+        let [granted, advancing] = &mut self.spent;
+        let meanwhile = now.saturating_sub(self.since).min(*granted);
+        *granted -= meanwhile;
+        *advancing += meanwhile;
+        self.since = self.before;
+        self.advancing = true;
     }
 
     fn account(&mut self, now: Duration) {
@@ -190,11 +205,15 @@ impl Execution {
         self.update_own(None, handle, &attributes, None);
     }
 
-    /// A federate's time manager is advancing, or granted, from now on.
-    fn time_manager_changed(&mut self, federate: FederateHandle, advancing: bool) {
+    /// A federate's time manager is in another state from now on.
+    fn time_manager_changed(
+        &mut self,
+        federate: FederateHandle,
+        change: impl FnOnce(&mut Spent, Duration),
+    ) {
         let now = self.mom.now;
         if let Some(managed) = self.mom.federates.get_mut(&federate) {
-            managed.spent.switch(advancing, now);
+            change(&mut managed.spent, now);
         }
         self.changed(federate, &["HLAtimeManagerState"]);
     }
@@ -202,9 +221,11 @@ impl Execution {
     /// A federate has asked for something about its time.
     pub(crate) fn time_asked(&mut self, federate: FederateHandle, request: time::Request) {
         match request {
-            time::Request::Advance { .. } | time::Request::AskOn { .. } => {
-                self.time_manager_changed(federate, true);
+            time::Request::Advance { .. } => {
+                self.time_manager_changed(federate, |spent, now| spent.switch(true, now));
             }
+            // That it was granted is not so; who has been told so is told otherwise.
+            time::Request::AskOn { .. } => self.time_manager_changed(federate, Spent::advance_on),
             time::Request::DisableRegulation => self.changed(federate, &["HLAtimeRegulating"]),
             time::Request::DisableConstrained => self.changed(federate, &["HLAtimeConstrained"]),
             _ => {}
@@ -214,7 +235,9 @@ impl Execution {
     /// Something about a federate's time has come.
     pub(crate) fn time_settled(&mut self, federate: FederateHandle, outcome: Outcome) {
         match outcome {
-            Outcome::Granted { .. } => self.time_manager_changed(federate, false),
+            Outcome::Granted { .. } => {
+                self.time_manager_changed(federate, |spent, now| spent.switch(false, now));
+            }
             Outcome::Regulating { .. } => self.changed(federate, &["HLAtimeRegulating"]),
             Outcome::Constrained => self.changed(federate, &["HLAtimeConstrained"]),
         }
@@ -345,5 +368,24 @@ pub(crate) fn mim_text(module: &ModuleSource) -> &[u8] {
         starling_fom::standard_mim().as_bytes()
     } else {
         &module.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_that_is_passed_over_is_time_in_time_advancing() {
+        let at = Duration::from_secs;
+        let mut spent = Spent::new(false, at(0));
+        spent.switch(true, at(1));
+        spent.switch(false, at(5));
+        assert_eq!(spent.take(false, at(6)), 2_000);
+        // What has been told as time in Time Granted is told.
+        spent.advance_on(at(8));
+        assert_eq!(spent.since, at(1));
+        assert_eq!(spent.take(true, at(9)), 7_000);
+        assert_eq!(spent.take(false, at(9)), 0);
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Since {
     pub(super) turns: u64,
     /// The log names this wait already.
     pub(super) noted: bool,
+    /// `when` and `noted` of the turn before.
+    before: (Duration, bool),
 }
 
 impl From<Duration> for Since {
@@ -57,6 +59,7 @@ impl From<Duration> for Since {
             when: now,
             turns: 1,
             noted: false,
+            before: (now, false),
         }
     }
 }
@@ -166,7 +169,15 @@ impl ExecutionTime {
             when: now,
             turns: since.turns + 1,
             noted: false,
+            before: (since.when, since.noted),
         };
+    }
+
+    /// A federate's last turn was a grant that it passed over: it waits as it did.
+    fn take_turn_back(&mut self, federate: FederateHandle) {
+        let since = self.since.entry(federate).or_default();
+        (since.when, since.noted) = since.before;
+        since.turns = since.turns.saturating_sub(1);
     }
 
     /// All is granted that can be.
@@ -373,7 +384,9 @@ impl Execution {
             }
             Request::Retract { number, time } => self.retract(federate, number, time),
         }
-        if self.time.times.is_waiting(federate) != waited {
+        if matches!(request, Request::AskOn { .. }) {
+            self.time.take_turn_back(federate);
+        } else if self.time.times.is_waiting(federate) != waited {
             self.time.turn(federate, self.mom.now);
         }
         self.time_asked(federate, request);
