@@ -20,7 +20,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
-use tracing::trace;
+use tracing::{trace, warn};
 
 const MAGIC: &[u8; 8] = b"STRLSAVE";
 /// The format of files, and of what is in them between two versions of Starling, which [`Description::version`] tells
@@ -109,20 +109,33 @@ impl SaveStore {
         self.directory.join(name).with_extension(EXTENSION)
     }
 
-    /// Keeps a save in place of the former one of its label.
+    /// Keeps a save in place of the former one of its label. That one, and the one that is too many then, go when
+    /// it is there: while it is written it needs room on the disk besides them.
     ///
     /// # Errors
     /// A sentence; the former one is still there then.
     pub fn write(&self, saved: &SavedFederation) -> Result<(), String> {
+        self.write_and_retire(saved, |path| fs::remove_file(path))
+    }
+
+    fn write_and_retire(
+        &self,
+        saved: &SavedFederation,
+        remove: impl Fn(&Path) -> io::Result<()>,
+    ) -> Result<(), String> {
         self.make_own()?;
         let path = self.path(&saved.federation, &saved.label);
         let bytes = encode(saved);
         let mut others = self.list()?;
         others.retain(|s| s.path != path);
-        let retired = self.retired(&saved.federation, &others);
-        let stay = others.iter().filter(|s| !retired.contains(&s.path));
-        let others: u64 = stay.map(|s| s.size).sum();
-        let needed = others.saturating_add(bytes.len() as u64);
+        // Those that are too many already go first: what can't be removed is there, and counts.
+        let overdue = self.retired(&saved.federation, &others, self.kept_max);
+        others.retain(|s| !overdue.contains(&s.path) || !retire(&s.path, &remove));
+        let retired = self.retired(&saved.federation, &others, self.kept_max.saturating_sub(1));
+        let retired: Vec<_> = retired.difference(&overdue).collect();
+        let stay = others.iter().filter(|s| !retired.contains(&&s.path));
+        let stay = stay.map(|s| s.size).fold(0, u64::saturating_add);
+        let needed = stay.saturating_add(bytes.len() as u64);
         if needed > self.bytes_max {
             return Err(format!(
                 "it takes {} bytes, and with the other saves in {} that is {needed}: more than \
@@ -135,7 +148,7 @@ impl SaveStore {
         self.replace(&path, &bytes)
             .map_err(|e| format!("it can't be written to {}: {e}", self.directory.display()))?;
         for old in retired {
-            let _ = fs::remove_file(old);
+            retire(old, &remove);
         }
         Ok(())
     }
@@ -228,9 +241,8 @@ impl SaveStore {
         }
     }
 
-    /// The files of the oldest `others` of a federation execution that are too many once one more is
-    /// there.
-    fn retired(&self, federation: &str, others: &[StoredSave]) -> BTreeSet<PathBuf> {
+    /// The files of the oldest `others` of a federation execution that are too many where so many may stay.
+    fn retired(&self, federation: &str, others: &[StoredSave], stay_max: u64) -> BTreeSet<PathBuf> {
         if self.kept_max == 0 {
             return BTreeSet::new();
         }
@@ -240,7 +252,7 @@ impl SaveStore {
         });
         let mut of: Vec<_> = of.collect();
         of.sort_by_key(|s| s.written);
-        let kept = usize::try_from(self.kept_max - 1).unwrap_or(usize::MAX);
+        let kept = usize::try_from(stay_max).unwrap_or(usize::MAX);
         of.truncate(of.len().saturating_sub(kept));
         of.into_iter().map(|s| s.path.clone()).collect()
     }
@@ -319,6 +331,22 @@ impl SaveStore {
         fs::remove_file(&save.path)
             .and_then(|()| File::open(&self.directory)?.sync_all())
             .map_err(|e| format!("{} can't be removed: {e}", save.path.display()))
+    }
+}
+
+/// Removes a save that is one too many, and says where it can't; whether it is gone.
+fn retire(path: &Path, remove: impl Fn(&Path) -> io::Result<()>) -> bool {
+    match remove(path) {
+        Ok(()) => true,
+        Err(e) if e.kind() == ErrorKind::NotFound => true,
+        Err(e) => {
+            warn!(
+                "the save {} is one more than saves.keep and can't be removed: {e}; it counts in \
+                 saves.bytes until somebody removes it",
+                path.display()
+            );
+            false
+        }
     }
 }
 
@@ -467,6 +495,41 @@ mod tests {
         drop(held);
         store.0.replace(&place, b"again").unwrap();
         assert_eq!(store.names(), BTreeSet::from([name(&place)]));
+    }
+
+    /// Any save, under this label.
+    fn save(label: &str) -> SavedFederation {
+        let seed = include_bytes!("../../../fuzz/seeds/save/state-0");
+        let mut saved = decode_save(seed).unwrap();
+        saved.federation = "F".into();
+        saved.label = label.into();
+        saved
+    }
+
+    /// A failure for each save that is to be removed.
+    fn refuse(_: &Path) -> io::Result<()> {
+        Err(ErrorKind::PermissionDenied.into())
+    }
+
+    #[test]
+    fn a_save_that_is_too_many_and_can_t_be_removed_counts() {
+        let mut store = Scratch::new("counts");
+        store.0.kept_max = 1;
+        let size = encode(&save("1")).len() as u64;
+        store.0.bytes_max = 2 * size - 1;
+        store.0.write_and_retire(&save("1"), refuse).unwrap();
+        // The first one is too many behind it, and stays.
+        store.0.write_and_retire(&save("2"), refuse).unwrap();
+        assert_eq!(store.names().len(), 2);
+        let full = store.0.write_and_retire(&save("3"), refuse);
+        let full = full.unwrap_err();
+        assert!(full.contains("more than saves.bytes"), "{full}");
+        assert_eq!(store.names().len(), 2);
+        // When it can be removed it is, first of all.
+        store.0.write(&save("3")).unwrap();
+        let name = store.0.path("F", "3");
+        let name = name.file_name().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(store.names(), BTreeSet::from([name]));
     }
 
     #[test]
