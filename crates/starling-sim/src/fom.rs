@@ -94,7 +94,13 @@ const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectR
   <interactionClass><name>HLAsetSwitches</name><parameter><name>HLAconveyProducingFederate</name></parameter></interactionClass>
   <interactionClass><name>HLAsetServiceReporting</name><parameter><name>HLAreportingState</name></parameter></interactionClass>
  </interactionClass>
+ <interactionClass><name>HLArequest</name>
+  <interactionClass><name>HLArequestUpdatesSent</name></interactionClass>
+ </interactionClass>
  <interactionClass><name>HLAreport</name>
+  <interactionClass><name>HLAreportUpdatesSent</name>
+   <parameter><name>HLAtransportation</name></parameter><parameter><name>HLAupdateCounts</name></parameter>
+  </interactionClass>
   <interactionClass><name>HLAreportServiceInvocation</name>
    <parameter><name>HLAservice</name></parameter><parameter><name>HLAserialNumber</name></parameter>
    <parameter><name>HLAsuccessIndicator</name></parameter><parameter><name>HLAexception</name></parameter>

@@ -154,6 +154,8 @@ fn seeds_of_saves_with_a_management_object_model() {
         "mom: switch",
         "mom: report services",
         "mom: a service is reported",
+        "mom: ask",
+        "mom: counts are reported",
         "restored",
     ];
     for what in expected {

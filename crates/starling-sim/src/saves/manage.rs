@@ -1,13 +1,17 @@
 //! What federates have the management object model do with themselves while saves and restores go on
-//! (1516.1-2010, 11.4): how often it reports on them, switches, reports of their services.
+//! (1516.1-2010, 11.4): how often it reports on them, switches, reports of their services, and of what they have
+//! counted.
 //!
-//! Each adjusts itself only, so that what it has asked for last is what it has at rest, and at a save.
+//! Each adjusts itself only, so that what it has asked for last is what it has at rest, and at a save. Whom it asks
+//! about, who is there, has a report by the next rest, whatever was saved and restored on the way.
 
 use super::Run;
 use starling_core::{Callback, FederateHandle, InteractionClassHandle, ObjectModel, PeerId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportServiceInvocation";
+const REQUEST: &str = "HLAmanager.HLAfederate.HLArequest.HLArequestUpdatesSent";
+const ANSWER: &str = "HLAmanager.HLAfederate.HLAreport.HLAreportUpdatesSent";
 const ADJUST: [(&str, &str); 3] = [
     ("HLAsetTiming", "HLAreportPeriod"),
     ("HLAsetSwitches", "HLAconveyProducingFederate"),
@@ -24,12 +28,23 @@ pub(super) struct Managed {
     observes: bool,
     /// The last report of each federate that it was told of.
     last: BTreeMap<FederateHandle, u32>,
+    /// Those whom it has asked about since it was told of them last.
+    asked: BTreeSet<FederateHandle>,
+}
+
+/// Whether a callback is a report of what a federate has counted.
+pub(super) fn is_answer(model: &ObjectModel, callback: &Callback) -> bool {
+    is_of(model, callback, ANSWER)
 }
 
 /// Whether a callback is a report of a service that was invoked.
 pub(super) fn is_report(model: &ObjectModel, callback: &Callback) -> bool {
-    let report = model.interaction_class_by_name(REPORT).map(|c| c.handle);
-    matches!(callback, Callback::ReceiveInteraction { class, .. } if Some(*class) == report)
+    is_of(model, callback, REPORT)
+}
+
+fn is_of(model: &ObjectModel, callback: &Callback, class: &str) -> bool {
+    let expected = model.interaction_class_by_name(class).map(|c| c.handle);
+    matches!(callback, Callback::ReceiveInteraction { class, .. } if Some(*class) == expected)
 }
 
 /// A parameter's value.
@@ -50,6 +65,12 @@ fn number(bytes: &[u8]) -> u32 {
 }
 
 impl Managed {
+    /// Whoever has asked about a federate is told of what that has counted, when it asked or later (11.4.3).
+    pub(super) fn answered(&mut self, model: &ObjectModel, answer: &Callback) {
+        let of = FederateHandle(number(value(model, answer, "HLAfederate")));
+        self.asked.remove(&of);
+    }
+
     /// Reports of a federate are numbered without a gap as long as anybody is told of them (11.4.3).
     pub(super) fn told(&mut self, me: FederateHandle, model: &ObjectModel, report: &Callback) {
         let of = FederateHandle(number(value(model, report, "HLAfederate")));
@@ -70,6 +91,10 @@ impl Run {
                 let class = f.interaction_class_handle(&adjust(class))?;
                 f.publish_interaction_class(class)?;
             }
+            let request = f.interaction_class_handle(REQUEST)?;
+            f.publish_interaction_class(request)?;
+            let answer = f.interaction_class_handle(ANSWER)?;
+            f.subscribe_interaction_class(answer, true)?;
             if observes {
                 let class = f.interaction_class_handle(REPORT)?;
                 f.subscribe_interaction_class(class, true)?;
@@ -82,7 +107,10 @@ impl Run {
 
     /// A federate adjusts what the MOM does with it.
     pub(super) fn manage(&mut self, peer: PeerId, me: FederateHandle) {
-        let (what, on) = (self.draw.usize(..ADJUST.len()), self.draw.bool());
+        let (what, on) = (self.draw.usize(..=ADJUST.len()), self.draw.bool());
+        if what == ADJUST.len() {
+            return self.ask(peer, me);
+        }
         let number = match what {
             0 => self.draw.u32(..4),
             _ => on.into(),
@@ -105,6 +133,34 @@ impl Run {
             0 => managed.period_s = Some(number.into()).filter(|seconds| *seconds > 0),
             1 => managed.conveys_producer = Some(on),
             _ => managed.is_reported = on && !managed.observes,
+        }
+    }
+
+    /// A federate asks what some federate, which may be itself, has counted.
+    fn ask(&mut self, peer: PeerId, me: FederateHandle) {
+        let there: Vec<_> = self.model.own.keys().copied().collect();
+        let about = there[self.draw.usize(..there.len())];
+        let class = self.interaction(peer, REQUEST);
+        let of = self.parameter(peer, class, "HLAfederate");
+        let whom = [4, about.0].map(u32::to_be_bytes).concat();
+        let done = self
+            .network
+            .call(peer, |f| f.send_interaction(class, &[(of, &whom)], b""));
+        if self.allowed(me, done).is_some() {
+            self.count("mom: ask");
+            self.own(me).rooms.managed.asked.insert(about);
+        }
+    }
+
+    /// Whoever has asked about one that is there has been answered.
+    pub(super) fn all_are_answered(&self) {
+        for (federate, own) in &self.model.own {
+            let mut asked = own.rooms.managed.asked.iter();
+            let waits = asked.find(|of| self.model.own.contains_key(of));
+            assert_eq!(
+                waits, None,
+                "{federate} waits for a report of what that has counted"
+            );
         }
     }
 

@@ -743,6 +743,10 @@ impl Run {
             own.rooms.managed.told(me, model, &callback);
             return self.count("mom: a service is reported");
         }
+        if manage::is_answer(model, &callback) {
+            own.rooms.managed.answered(model, &callback);
+            return self.count("mom: counts are reported");
+        }
         own.rooms.callback(me, &callback);
         match callback {
             Callback::DiscoverObjectInstance { instance, .. } => {
@@ -947,5 +951,6 @@ impl Run {
             own.settled = true;
         }
         self.compare_managed();
+        self.all_are_answered();
     }
 }
