@@ -221,6 +221,10 @@ bench-report: setup-bench venv limits
 	    --program $(abspath $(BUILD)/limits/limits-federate) \
 	    --out $(BUILD)/bench/report-$(shell date +%Y%m%d-%H%M%S) $(if $(ONLY),--only "$(ONLY)")
 
+.PHONY: keep-report
+keep-report:
+	$(VENV)/bin/python bench/keep.py $(RUN) docs/reports/dataplane
+
 # Both say whether they hold what is asked for.
 bench-load bench-stopped: bench-%: setup-bench venv limits
 	$(VENV)/bin/python bench/load.py $* --rti-root $(abspath $(BUILD)/stage) \

@@ -155,6 +155,13 @@ def pretend(directory: Path, only: str = "") -> Path:
     return directory
 
 
+def test_what_a_machine_limits_is_told():
+    """More processes than CPUs, which have nothing left."""
+    assert runs.doubt(False, 3, 1.9, 2) == "3 processes filled the 2 CPUs"
+    assert runs.doubt(False, 3, 1.5, 2) == runs.doubt(False, 2, 2.0, 2) == ""
+    assert runs.doubt(True, 3, 1.9, 2) == "too short to tell"
+
+
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of all sweeps."""
@@ -220,6 +227,8 @@ def test_the_report_is_small_and_needs_nothing_else(results):
     with (results / STUDY.table).open() as file:
         rows = list(csv.DictReader(file))
     assert sum(s["rounds"] for s in found) == len(rows) > 1_000
+    with (results / "summary.csv").open() as file:
+        assert [s["line"] for s in csv.DictReader(file)] == [s["line"] for s in found]
 
 
 def test_a_report_is_made_again(tmp_path):

@@ -166,11 +166,14 @@ async def _point(store, bench, n: int, sweep: dict, name: str, line: dict, x: ob
 
 def conclude(store: Store, sweeps: list[dict]) -> None:
     """Summaries, also as a table, and the report, of the rows."""
+    import pandas
+
     from . import figures
 
     found = figures.summaries(store.rows)
     store.save_run()
     store.write("summary.json", json.dumps(found, indent=0) + "\n")
+    store.write("summary.csv", pandas.DataFrame(found).to_csv(index=False))
     figures.write(store, found, sweeps, _LISTED["texts"])
 
 

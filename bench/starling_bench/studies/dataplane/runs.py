@@ -16,8 +16,8 @@ from ...hosts import Running
 from ...systems import TIMEOUT_S, Bench, System, cpu_s, system
 from . import model
 
-# From the first to the last arrival; what is shorter tells no rate.
-SHORT_S = 0.01
+# From the first to the last arrival, and updates: what is less tells no rate.
+SHORT_S, FEW = 0.01, 1_000
 # Of all CPUs: from here on what the processes take is what the machine has.
 FULL = 0.9
 # By role, else the server's.
@@ -101,13 +101,18 @@ async def flow(
     found |= {f"call_{k}": v for k, v in sent.get("call", {}).items()}
     found |= {f"delay_{k}": v for k, v in slowest.get("delay", {}).items()}
     used = (sent["cpu_s"] + every + rtiexec) / max(sent["whole_s"], 1e-9)
-    paced = rate or rate_mbit
+    short = not (rate or rate_mbit) and (seconds < SHORT_S or n < FEW)
     processes = 1 + receivers + (_relayed(settings) or forwarder)
-    if seconds < SHORT_S and not paced:
-        found["doubt"] = "too short to tell"
-    elif processes > len(bench.cpus) and used / len(bench.cpus) >= FULL:
-        found["doubt"] = f"{processes} processes filled the {len(bench.cpus)} CPUs"
+    found["doubt"] = doubt(short, processes, used, len(bench.cpus))
     return found
+
+
+def doubt(short: bool, processes: int, used: float, cpus: int) -> str:
+    """Why a flow says little, or more of the machine; `used` is of all processes, in CPUs."""
+    if short:
+        return "too short to tell"
+    full = processes > cpus and used / cpus >= FULL
+    return f"{processes} processes filled the {cpus} CPUs" if full else ""
 
 
 def _relayed(settings: dict[str, str]) -> bool:
@@ -240,5 +245,5 @@ async def point(bench: Scaled, sweep: dict, line: dict, x: object, ways: dict) -
     places = found if isinstance(found, list) else [(x, found)]
     others = idle.read().others_since(before)
     for _, figures in places if (others or 0) > idle.BUSY else ():
-        figures.setdefault("doubt", f"other programs used {others:.0%} of the CPUs")
+        figures["doubt"] = figures.get("doubt") or f"other programs used {others:.0%} of the CPUs"
     return places
