@@ -5,6 +5,7 @@ For federates that need no conductor (`group`).
 """
 
 import contextlib
+import itertools
 import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ TIMEOUT_S = 90
 SERVER = "server"  # the host of rtiexec
 # Little beside what passes, as what is compressed is little.
 _TBF_BURST = "5kb"
+_NETWORKS = itertools.count(1)
 
 
 @dataclass
@@ -105,7 +107,8 @@ async def _hosts(
     hosts = [network.Host(name=name, **rule) for name in names]
     launcher = Launcher(word)
     stack.push_async_callback(launcher.end_all, hurry=True)
-    log = bench.logs / "network.log"
+    # Whether links are ready stands in it, so that it is of these alone.
+    log = bench.logs / f"network-{next(_NETWORKS)}.log"
     made = network.network(hosts, bench.run, launcher, bench.program, log)
     places = await stack.enter_async_context(made)
     for place in places.values() if rate else ():

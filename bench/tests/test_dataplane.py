@@ -26,7 +26,8 @@ from starling_bench.studies.dataplane import FEW, STUDY, SWEEPS, WAYS, conclude,
 from starling_bench.studies.dataplane.figures import summaries
 
 TRANSPORTS = ["rtiexec, Unix", "rtiexec, TCP", "direct TCP", "shared memory",
-              "best effort, UDP by rtiexec", "best effort, UDP multicast"]  # fmt: skip
+              "best effort, UDP by rtiexec", "best effort, UDP direct",
+              "best effort, UDP multicast"]  # fmt: skip
 RAW_TRIPS = ["raw relay, Unix", "raw relay, TCP", "raw TCP", "raw ring in shared memory", "raw UDP"]
 RAW_STREAMS = ["raw relay, Unix, 16 KB at once", "raw TCP, a send for each",
                "raw TCP, 16 KB at once", "raw ring, 16 KB at once",
