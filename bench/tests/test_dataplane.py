@@ -210,7 +210,7 @@ def test_what_says_little_is_marked(results):
             assert svg.count("hollow") == 1, title
     assert text.count(TOO_SHORT) >= len(SWEEPS)
     assert "STL-X: &lt;fell&gt;" in text and "a note of the run" in text
-    assert '<p class="verdict bad">' in text and "in 900 s" in text
+    assert '<p class="verdict bad">' in text and "It took 900 s." in text
 
 
 def test_the_report_says_what_no_such_machine_can_show(results):

@@ -129,8 +129,8 @@ async def _all(
             for x in places(sweep, run["scale"]):
                 for name, line in sweep["lines"].items():
                     await _point(store, bench, n, sweep, name, line, x)
-    run["took_s"] = time.monotonic() - began
-    run["points"] = len({(r["round"], r["sweep"], r["line"], r["x"]) for r in store.rows})
+            run["took_s"] = time.monotonic() - began
+            store.save_run()
     conclude(store, chosen)
     for failed in run["failed"]:
         what = f"{failed['sweep']}, {failed['line']}, {failed['x']}"
@@ -171,6 +171,7 @@ def conclude(store: Store, sweeps: list[dict]) -> None:
     from . import figures
 
     found = figures.summaries(store.rows)
+    store.run["points"] = len({(r["round"], r["sweep"], r["line"], r["x"]) for r in store.rows})
     store.save_run()
     store.write("summary.json", json.dumps(found, indent=0) + "\n")
     store.write("summary.csv", pandas.DataFrame(found).to_csv(index=False))

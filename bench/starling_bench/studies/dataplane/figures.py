@@ -41,8 +41,8 @@ def write(store: Store, found: list[dict], sweeps: list[dict], texts: dict[str, 
     failed = run["failed"]
     drawn = sum(len(s["charts"]) for s in sweeps)
     text = (
-        f"{len(sweeps)} sweeps, {drawn} charts, {run['points']:,} points in {run['rounds']} "
-        f"round{'s' * (run['rounds'] > 1)} at scale {run['scale']:g}, in {run['took_s']:,.0f} s."
+        f"Sweeps: {len(sweeps)}; charts: {drawn}; points: {run['points']:,}; rounds: "
+        f"{run['rounds']}; scale: {run['scale']:g}. It took {run['took_s']:,.0f} s."
     )
     text += f" {len(failed)} points could not be measured." if failed else ""
     kind = "verdict bad" if failed else "verdict"

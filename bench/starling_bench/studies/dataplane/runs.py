@@ -189,10 +189,7 @@ async def raw(
 ) -> dict:  # fmt: skip
     """The same over plain sockets or memory."""
     batch = int(x) if batch_x else batch
-    command = [
-        str(bench.program.with_name("bench-raw")),
-        "round-trip" if does == "trips" else "stream",
-    ]
+    what = "round-trip" if does == "trips" else "stream"
     options: dict[str, object] = {"socket": raw, "bytes": bytes, "relay": relay}
     if does == "trips":
         count = bench.times(count, 50)
@@ -202,7 +199,8 @@ async def raw(
         wanted = bench.times(ms, 20) / 1e3 * min(messages, much / bytes)
         options |= {"batch": batch, "count": max(round(wanted), 2)}
     async with Group("bench-raw", dict(os.environ), bench.logs) as group:
-        await group.start("raw", command, **options)
+        program = str(bench.program.with_name("bench-raw"))
+        await group.start("raw", [program, what], **options)
         told = (await group.results())["raw"]
     if "us" in told:
         return _of_trips(told)
