@@ -31,7 +31,8 @@ double floating(StarlingTime const &time) {
 }
 
 StarlingTime timeOf(LogicalTime const &time) {
-    // Each message with a time comes here, and to look for a class among its bases takes ten times as long.
+    // Each message with a time comes here, and to look for a class among its bases takes ten times
+    // as long.
     if (typeid(time) == typeid(HLAfloat64Time))
         return of(static_cast<HLAfloat64Time const &>(time).getTime());
     if (typeid(time) == typeid(HLAinteger64Time))

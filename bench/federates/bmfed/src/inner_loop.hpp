@@ -62,7 +62,7 @@ private:
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
-        std::uint64_t noted = 0;  // received when a wait last ended
+        std::uint64_t noted = 0;                 // received when a wait last ended
         SeenStamps seen;                         // best effort only: reliable data comes once
         std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };
