@@ -20,7 +20,7 @@ from .differences import Difference, differences, key_of, on, sample_values
 from .errors import cannot
 from .rti import RAW
 from .store import Store
-from .variables import Curve, Variables
+from .variables import Curve, Variable, Variables
 
 # Okabe and Ito's colours, distinct for the colour-blind, but for their yellow, which white hides.
 # The marker tells lines apart without any.
@@ -165,8 +165,13 @@ _ONE_AFTER_ANOTHER = (
 _TO_AND_FRO = "All were run to and fro, in rounds; each round's mean is one value."
 _ANALYSED = (
     "Of the logarithms of the samples' means or rates: how much of their squares is due to each "
-    "variable, and to each two of them together (type II)."
+    "variable, and to each two of them together (type II). In brackets what the design can't tell "
+    "from it. Where a setting was tested several times each test's mean is one value; so it is "
+    "where variables have values of their own in each test (a Latin hypercube), which is analysed "
+    "by regression on their logarithms. Curvature: centre points against corners. The ratio is "
+    "the second's to the first, with its 95 % interval."
 )
+_LEFT_OUT = "too few samples for what two variables make together: that is in the rest"
 
 
 def comparisons(store: Store, summaries: list[dict]) -> list[str]:
@@ -187,34 +192,66 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
     for title, group in study.families(summaries).items():
         # Pairs of a sample are not independent: they count once. Variables that change together
         # can't be told apart: the first stands for all.
-        group = list({key_of(s): s for s in group if not study.doubt(s)}.values())
+        group = [s for s in {key_of(s): s for s in group}.values() if samples.get(key_of(s))]
+        group = [s for s in group if not study.doubt(s)]
         factors, partitions = {}, set()
         for v in study.variables.differing(group):
             levels = [v.value(s) for s in group]
             partition = tuple(levels.index(level) for level in levels)
-            if v.title not in ("execution", "pair") and partition not in partitions:
+            # Numbers that are all different may still be told apart, as on a scale.
+            known = partition in partitions and not v.axis
+            if v.title not in ("execution", "pair") and not known:
                 partitions.add(partition)
                 factors[v.title] = v
-        values = [(v, s) for s in group for v in samples.get(key_of(s), [])]
-        if len(factors) < 2 or not values:
+        if len(factors) < 2:
             continue
-        factors = {t: [v.value(s) for _, s in values] for t, v in factors.items()}
-        found = anova.analyse([float(np.log(v)) for v, _ in values], factors)
+        found = _analysed(factors, group, [samples[key_of(s)] for s in group])
         if found is None:
-            lines.append(
-                (title, "not analysed: too few samples, or not all combinations", *[""] * 4)
-            )
+            lines.append((title, "not analysed: too few samples", *[""] * 6))
             continue
         for e in found.effects:
             p = "< 0.001" if e.p < 0.001 else f"{e.p:.3f}"
-            lines.append((title, e.name, f"{e.share:.1%}", str(e.degrees), f"{e.f:.3g}", p))
+            ratio = ""
+            if e.estimate is not None:
+                ratio = "{:.3g} ({:.3g} to {:.3g})".format(*np.exp([e.estimate, e.low, e.high]))
+            figures = (f"{e.share:.1%}", str(e.degrees), f"{e.f:.3g}", p)
+            lines.append((title, e.title, *figures, e.step, ratio))
         whole_squares = found.residual + sum(e.sum_of_squares for e in found.effects)
         rest = found.residual / whole_squares if whole_squares else 0
-        lines.append((title, "the rest", f"{rest:.1%}", str(found.residual_degrees), "", ""))
+        left = "the rest" if found.interactions else f"the rest ({_LEFT_OUT})"
+        lines.append((title, left, f"{rest:.1%}", str(found.residual_degrees), *[""] * 4))
     if not lines:
         return []
-    head = ("test", "variable", "share of squares", "degrees", "F", "p")
+    head = ("test", "variable", "share of squares", "degrees", "F", "p", "from, to", "ratio")
     return ["<h2>Analysis of variance</h2>", f"<p>{_ANALYSED}</p>", text_table(head, lines)]
+
+
+def _analysed(
+    factors: dict[str, Variable], group: list[dict], values: list[list[float]]
+) -> anova.Analysis | None:
+    """Of each test's mean where tests were repeated, or values of a variable taken once; else, and
+    where these are too few, of each sample."""
+    numbers = frozenset(v.title for v in factors.values() if v.axis)
+    settings = [tuple(v.value(s) for v in factors.values()) for s in group]
+    logs = [np.log(v) for v in values]
+    found = None
+    for by_test in (True, False):
+        repeated = len(set(settings)) < len(settings)
+        if by_test and not repeated:
+            most = max((len({v.value(s) for s in group}) for v in factors.values() if v.axis),
+                       default=0)  # fmt: skip
+            if most * 2 <= len(group):
+                continue
+        rows = [
+            (s, [float(np.mean(v))] if by_test else v) for s, v in zip(group, logs, strict=True)
+        ]
+        told = [(s, float(value)) for s, of in rows for value in of]
+        levels = {t: [v.value(s) for s, _ in told] for t, v in factors.items()}
+        blocks = [s["execution"] for s, _ in told]
+        found = anova.analyse([value for _, value in told], levels, numbers, blocks)
+        if found is not None:
+            break
+    return found
 
 
 def doubts(store: Store, summaries: list[dict]) -> list[str]:

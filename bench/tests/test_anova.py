@@ -44,6 +44,101 @@ def test_what_was_not_measured_is_not_analysed():
     assert anova.analyse([1, 2, 3, 4, 5], {"a": [1, 1, 1, 1, 1]}) is None
 
 
+# Montgomery, "pilot plant filtration rate": a full factorial of temperature A, pressure B,
+# concentration C and stirring rate D, in standard order.
+FILTRATION = [45, 71, 48, 65, 68, 60, 80, 65, 43, 100, 45, 104, 75, 86, 70, 96]
+CORNERS = [tuple(1 + 99 * ((n >> k) & 1) for k in range(4)) for n in range(16)]
+NUMBERS = frozenset("ABCD")
+
+
+def columns(points: list[tuple]) -> dict[str, list]:
+    return {name: [p[k] for p in points] for k, name in enumerate("ABCD")}
+
+
+def test_centre_points_tell_curvature_and_corners_the_effects():
+    """His table 6.16: four centre points of 73, 75, 66 and 69."""
+    values = [*FILTRATION, 73, 75, 66, 69]
+    found = anova.analyse(values, columns([*CORNERS, *[(10,) * 4] * 4]), NUMBERS)
+    by = {e.name: e for e in found.effects}
+    expected = {"A": 1870.56, "B": 39.06, "C": 390.06, "D": 855.56, "A x C": 1314.06,
+                "A x D": 1105.56, "curvature": 1.51}  # fmt: skip
+    for name, squares in expected.items():
+        assert by[name].sum_of_squares == pytest.approx(squares, abs=0.01)
+    assert by["A"].estimate == pytest.approx(21.625) and by["A"].step == "1 to 100"
+    bend = by["curvature"]
+    assert bend.estimate == pytest.approx(70.75 - 70.0625) and bend.low < 0 < bend.high
+    assert (bend.estimate / (bend.high - bend.estimate) * 2.306) ** 2 == pytest.approx(
+        bend.f, rel=1e-3
+    )
+    assert all(e.aliases == () for e in found.effects)
+    assert sum(e.degrees for e in found.effects) + found.residual_degrees == 19
+
+
+def test_a_fraction_names_what_it_cannot_tell_apart():
+    """His example 8.1: the half with I = ABCD has A = 19, B = 1.5, C = 14, D = 16.5, AB + CD = -1,
+    AC + BD = -18.5, AD + BC = 19; here in two blocks, of which one is 10 more."""
+    half = [n for n in range(16) if bin(n).count("1") % 2 == 0]
+    points = columns([CORNERS[n] for n in half] * 2)
+    values = [FILTRATION[n] + more for more in (0, 10) for n in half]
+    found = anova.analyse(values, points, NUMBERS, ["one"] * 8 + ["two"] * 8)
+    by = {e.title: e for e in found.effects}
+    expected = {"A": 19, "B": 1.5, "C": 14, "D": 16.5, "A x B (or C x D)": -1,
+                "A x C (or B x D)": -18.5, "A x D (or B x C)": 19}  # fmt: skip
+    assert set(by) == {*expected, "execution (block)"}
+    for name, effect in expected.items():
+        assert by[name].sum_of_squares == pytest.approx(4 * effect**2)
+        assert by[name].degrees == 1
+    assert by["D"].estimate == pytest.approx(16.5)
+    assert by["execution (block)"].sum_of_squares == pytest.approx(16 * 5**2)
+    assert sum(e.degrees for e in found.effects) + found.residual_degrees == 15
+
+
+def test_a_main_effect_names_its_alias_also_beside_centre_points():
+    """Of resolution 3, with a variable that has no middle: what the corners can't tell apart the
+    centre points don't either."""
+    corners = [("x", 8, 100), ("y", 8, 1), ("x", 1000, 1), ("y", 1000, 100)]
+    points = [*corners, ("x", 89, 10), ("y", 89, 10)] * 3
+    rng = np.random.default_rng(3)
+    values = [float(b == 1000) + rng.normal(0, 0.01) for _, b, _ in points]
+    factors = {name: [p[k] for p in points] for k, name in enumerate(("rti", "bytes", "instances"))}
+    found = anova.analyse(values, factors, frozenset(("bytes", "instances")))
+    assert {e.title for e in found.effects} == {
+        "rti (or bytes x instances)", "bytes (or rti x instances)", "instances (or rti x bytes)",
+        "curvature", "curvature x rti (or bytes x instances)",
+    }  # fmt: skip
+    assert found.effects[0].name == "bytes"
+    assert found.effects[0].low < 1 < found.effects[0].high
+    assert sum(e.degrees for e in found.effects) + found.residual_degrees == 17
+
+
+def test_a_latin_hypercube_is_a_regression():
+    """Coefficients that were put in come out, and no others."""
+    rng = np.random.default_rng(11)
+    sizes = [round(8 * 125 ** ((n + 0.5) / 24)) for n in rng.permutation(24)]
+    counts = [round(1000 ** ((n + 0.5) / 24)) for n in rng.permutation(24)]
+    rtis = ["one", "other"] * 12
+    scaled = [2 * np.log(b / min(sizes)) / np.log(max(sizes) / min(sizes)) - 1 for b in sizes]
+    values = [
+        3 + 0.5 * x + 0.3 * x**2 + 0.2 * (r == "other") + rng.normal(0, 0.02)
+        for x, r in zip(scaled, rtis, strict=True)
+    ]
+    numbers = frozenset(("bytes", "instances"))
+    factors = {"rti": rtis, "bytes": sizes, "instances": counts}
+    found = anova.analyse(values, factors, numbers)
+    by = {e.name: e for e in found.effects}
+    assert by["bytes"].low < 1 < by["bytes"].high and by["bytes"].high - by["bytes"].low < 0.1
+    assert by["bytes²"].low < -0.3 < by["bytes²"].high
+    assert by["rti"].low < 0.2 < by["rti"].high
+    assert all(by[n].p > 0.01 for n in ("instances", "instances²", "rti x bytes"))
+    assert sum(e.degrees for e in found.effects) + found.residual_degrees == 23
+
+
+def test_without_samples_for_interactions_they_are_left_out():
+    found = anova.analyse(FILTRATION[:8], columns(CORNERS[:8]) | {"D": [1, 2, 2, 1, 2, 1, 1, 2]})
+    assert [len(e.name) for e in found.effects] == [1] * 4 and not found.interactions
+    assert found.residual_degrees == 3
+
+
 def test_drift_of_mann_and_kendall():
     """Gilbert, Statistical Methods for Environmental Pollution Monitoring, figure 16.2: 10, 15, 14,
     20 has S = 4; of 24 orders 4 are as orderly upwards, so two-sided 8 of 24."""
