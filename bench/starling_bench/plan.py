@@ -355,6 +355,14 @@ def _carried(
                 where += (transports.index("reliable"),)
             what = f"{title} has no reliable data"
             yield where, what, 'set transport = "best_effort", or take another RTI'
+        field, threaded = study.callbacks_by
+        values = test.lists().get(field, ())
+        if not adapter.callbacks and threaded in values:
+            where = (*at, field)
+            if isinstance(getattr(test, field), list):
+                where += (values.index(threaded),)
+            what = f"{title} has no thread for callbacks, which {field} = {threaded} takes"
+            yield where, what, "leave that value out, or take an RTI with the C++ API"
         for field, most in study.values(test):
             if adapter.bytes_max is not None and most > adapter.bytes_max:
                 what = f"a message has {most:,} bytes; {title} carries {adapter.bytes_max:,}"

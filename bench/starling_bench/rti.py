@@ -87,6 +87,7 @@ class Adapter:
     name = "generic"
     note = ""
     reliable: ClassVar[bool] = True  # it has reliable data
+    callbacks: ClassVar[bool] = True  # by a thread of its own (HLA_IMMEDIATE), if asked for
     bytes_max: ClassVar[int | None] = None  # of values in a message
     switches: ClassVar[dict[str, Switch]] = {}  # its own, by the field of a test that sets them
 
@@ -280,6 +281,8 @@ class Plain(Adapter):
     """No RTI: the limit beside one. Federates find each other through bench-meet, which stands
     beside their program and is private to the execution."""
 
+    callbacks = False
+
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str
     ) -> None:  # fmt: skip
@@ -362,6 +365,7 @@ class Dds(Adapter):
     """Cyclone DDS, whose members find each other; no server."""
 
     name = "dds"
+    callbacks = False
 
     def check(
         self, rti: Rti, root: Path | None, run: Run, bundling: bool, program: str

@@ -42,6 +42,8 @@ class Study:
     # differ in it run in federation executions apart.
     connection_by: ClassVar[str] = ""
     connections: ClassVar[dict[object, str]] = {}
+    # The field of a test and its value that take callbacks by a thread of the RTI's own.
+    callbacks_by: ClassVar[tuple[str, object]] = ("", None)
     spec: "ClassVar[type[Spec]]"  # a test as written
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False

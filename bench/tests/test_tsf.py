@@ -10,7 +10,7 @@ from bad_tsf import BAD, GOOD
 from starling_bench import plan
 from starling_bench.errors import USAGE, BenchError
 from starling_bench.plan import SWITCHES
-from starling_bench.rti import Starling
+from starling_bench.rti import ADAPTERS, Starling
 from starling_bench.studies.rtibm import STUDY
 
 
@@ -27,6 +27,28 @@ def test_lists_expand_to_every_combination(tmp_path):
     ]
     given = json.loads(tests[0].argument(3))
     assert (given["number"], given["kind"], given["transport"]) == (3, "RTOL", "reliable")
+
+
+@pytest.mark.parametrize("adapter", [name for name, a in ADAPTERS.items() if not a.callbacks])
+@pytest.mark.parametrize("written", ["4", "[3, 4]"])
+def test_a_loop_that_the_adapter_does_not_have(tmp_path, adapter, written):
+    good = load(tmp_path, GOOD + f"loop_version = {written}\n")
+    assert {t.loop_version for e in good.sequence[0].execution for t in e.tests()} >= {4}
+    text = GOOD.replace('local_settings = "a"', f'adapter = "{adapter}"')
+    text = text.replace('["reliable", "best_effort"]', '"best_effort"')
+    load(tmp_path, text + "loop_version = 3\n")
+    with pytest.raises(BenchError, match="has no thread for callbacks") as told:
+        load(tmp_path, text + f"loop_version = {written}\n")
+    line = text.count("\n") + 1
+    assert f"adapter '{adapter}'" in str(told.value) and f"t.tsf.toml:{line}" in str(told.value)
+
+
+def test_adapters_say_whether_they_have_a_thread_for_callbacks():
+    """As their sources do."""
+    cpp = Path(__file__).parents[1] / "cpp" / "adapters"
+    refuse = {p.stem for p in cpp.glob("*.cpp") if "no thread for callbacks" in p.read_text()}
+    assert refuse == {"mesh", "dds"}  # mesh: all plain adapters
+    assert {name for name, a in ADAPTERS.items() if a.callbacks} == {"starling", "generic"}
 
 
 def test_the_demo_is_as_the_docs_say():

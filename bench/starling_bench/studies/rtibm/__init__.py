@@ -17,6 +17,7 @@ class Rtibm(Study):
     spec = fields.TestSpec
     connection_by = "loop_version"
     connections = {4: "immediate"}  # noqa: RUF012
+    callbacks_by = ("loop_version", 4)
     pools_rounds = True
     columns = rows.COLUMNS
     variables = rows.VARIABLES
