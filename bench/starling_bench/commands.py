@@ -129,7 +129,10 @@ def commands(study: Study, about: str) -> typer.Typer:
         out: Annotated[Path, typer.Option(help="The file to write, beside the base.")],
         hold: Annotated[list[str], typer.Option("--set", help="FIELD=VALUE of every run.")] = [],  # noqa: B006
         runs: Annotated[
-            int, typer.Option(min=0, help="Latin hypercube of so many; 0: full factorial.")
+            int,
+            typer.Option(
+                min=0, help="Latin hypercube of so many in each block; 0: full factorial."
+            ),
         ] = 0,
         resolution: Annotated[
             int, typer.Option(min=0, help="Smallest fraction of two levels of this resolution.")
@@ -158,7 +161,8 @@ def commands(study: Study, about: str) -> typer.Typer:
                 what = "--runs, --resolution and --surface are designs of their own"
                 raise BenchError("STL-DES-006", what, do="give one of them", exit_code=USAGE)
             if runs:
-                points, kind = designs.latin_hypercube(factors, runs, drawn), "Latin hypercube"
+                each, most = designs.latin_hypercube(factors, runs, drawn, blocks)
+                points, kind = each[0], "Latin hypercube"
             elif resolution:
                 points, found = designs.fractional_factorial(factors, resolution)
                 kind = f"fractional factorial of resolution {found}"
@@ -167,9 +171,13 @@ def commands(study: Study, about: str) -> typer.Typer:
             else:
                 points, kind = designs.full_factorial(factors), "full factorial"
             kind += f", {len(points)} runs in each block, seed {drawn}"
+            if runs:
+                kind += f", largest correlation of two factors {most:.2f}"
+            else:
+                each = [points] * blocks
             if without := [f.name for f in factors if centres and len(f.centre) > 1]:
                 kind += f", {centres} centre points at each level of {' and '.join(without)}"
-            ordered = list(designs.in_blocks(points, factors, centres, blocks, drawn))
+            ordered = list(designs.in_blocks(each, factors, centres, drawn))
             designs.write(study, base, out, ordered, held, kind)
             count = sum(len(block) for block in ordered)
             typer.echo(f"{out}: {count} tests in {blocks} blocks; {kind}")

@@ -1,8 +1,8 @@
 """Designed experiments: which combinations of a study's fields to run, in which order.
 
-Every block in time holds all runs in an order of its own, drawn by a seed that is written down, and
-the centre point several times, so that drift shows. The runs replace the executions of a file that
-says all else.
+Every block in time holds all runs (of a Latin hypercube its own) in an order of its own, drawn by a
+seed that is written down, and the centre point several times, so that drift shows. The runs replace
+the executions of a file that says all else.
 """
 
 import contextlib
@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 import pyDOE3
-from scipy.stats import qmc
 
 from .errors import USAGE, BenchError, cannot
 from .plan import load
@@ -88,20 +87,64 @@ def full_factorial(factors: list[Factor]) -> list[Point]:
     ]
 
 
-def latin_hypercube(factors: list[Factor], runs: int, seed: int) -> list[Point]:
-    """So many points that each factor's range is cut into as many parts, each hit once; levels take
-    turns."""
-    drawn = qmc.LatinHypercube(d=len(factors), rng=np.random.default_rng(seed)).random(runs)
-    points = []
-    for row in drawn:
-        point: Point = {}
-        for f, u in zip(factors, row, strict=True):
-            if f.low is None:
-                point[f.name] = f.levels[int(u * len(f.levels))]
-            else:
-                point[f.name] = round(f.low * (f.high / f.low) ** u)
-        points.append(point)
-    return points
+# Of so many draws the one whose factors correlate least.
+_DRAWS = 1000
+
+
+def latin_hypercube(
+    factors: list[Factor], runs: int, seed: int, blocks: int = 1
+) -> tuple[list[list[Point]], float]:
+    """Points for each block, and the largest correlation between two factors. Over all blocks each
+    range is cut into as many parts as there are points, each hit once; so it is within a block,
+    whose parts are as many as its runs (a sliced Latin hypercube: Qian 2012). Levels take turns."""
+    rng = np.random.default_rng(seed)
+    best, least = _sliced(rng, len(factors), runs, blocks), 2.0
+    for _ in range(_DRAWS if len(factors) > 1 and runs > 1 else 0):
+        drawn = _sliced(rng, len(factors), runs, blocks)
+        if (found := _correlation(factors, drawn)) < least:
+            best, least = drawn, found
+    points = [[{f.name: _at(f, u) for f, u in zip(factors, row, strict=True)} for row in block]
+              for block in best]  # fmt: skip
+    return points, least if least <= 1 else 0.0
+
+
+def _sliced(rng: np.random.Generator, factors: int, runs: int, blocks: int) -> np.ndarray:
+    """By block, run and factor, from 0 to 1."""
+    parts = rng.permuted(np.tile(np.arange(blocks), (runs, factors, 1)), axis=2)
+    parts += blocks * np.arange(runs)[:, None, None]  # of each run's part one for each block
+    by_block = rng.permuted(np.moveaxis(parts, 2, 0), axis=1)
+    return (by_block + rng.random(by_block.shape)) / (runs * blocks)
+
+
+def _at(f: Factor, u: float) -> Value:
+    if f.low is None:
+        return f.levels[int(u * len(f.levels))]
+    return round(f.low * (f.high / f.low) ** u)
+
+
+def _correlation(factors: list[Factor], drawn: np.ndarray) -> float:
+    """The largest between two factors, over all blocks and within one; of levels that of any."""
+    columns, of = [], []
+    for n, f in enumerate(factors):
+        at = drawn[:, :, n]
+        if f.low is None:
+            level = (at * len(f.levels)).astype(int)
+            # Two levels are one column, as the one is where the other is not.
+            own = [level == k for k in range(len(f.levels) if len(f.levels) > 2 else 1)]
+        else:
+            own = [at]
+        columns += own
+        of += [n] * len(own)
+    matrix, of = np.array(columns, float), np.array(of)
+    apart = of[:, None] != of
+    most = 0.0
+    for rows in (matrix.reshape(len(of), -1), *np.moveaxis(matrix, 1, 0)):
+        centred = rows - rows.mean(axis=1, keepdims=True)
+        size = np.linalg.norm(centred, axis=1)
+        size[size == 0] = np.inf  # a level that this block does not have correlates with nothing
+        found = np.abs(centred @ centred.T / np.outer(size, size))[apart]
+        most = max(most, float(found.max(initial=0)))
+    return most
 
 
 def _word_lengths(base: int, generators: tuple[frozenset[int], ...]) -> Iterator[int]:
@@ -175,12 +218,12 @@ def centre_points(factors: list[Factor], centres: int, drawn: random.Random) -> 
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def in_blocks(points: list[Point], factors: list[Factor], centres: int, blocks: int, seed: int):
-    """Every block has all points in an order of its own, and the centre at its beginning, its end
-    and evenly between."""
+def in_blocks(points: list[list[Point]], factors: list[Factor], centres: int, seed: int):
+    """Each block's points in an order of its own, with the centre at its beginning, its end and
+    evenly between."""
     drawn = random.Random(seed)
-    for _ in range(blocks):
-        order = drawn.sample(points, len(points))
+    for block in points:
+        order = drawn.sample(block, len(block))
         middle = centre_points(factors, centres, drawn)
         for i, centre in enumerate(middle):
             order.insert(round(i * len(order) / max(len(middle) - 1, 1)), centre)

@@ -45,17 +45,17 @@ FACTORS = [
 def test_designs_are_analysed_as_they_are_by_default(tmp_path, kind, values):
     """With centre points, in two blocks: each test's mean is one value."""
     points = {
-        "full": lambda: design.full_factorial(FACTORS),
-        "fraction": lambda: design.fractional_factorial(FACTORS, 3)[0],
-        "cube": lambda: design.latin_hypercube(FACTORS, 12, 1),
+        "full": lambda: [design.full_factorial(FACTORS)] * 2,
+        "fraction": lambda: [design.fractional_factorial(FACTORS, 3)[0]] * 2,
+        "cube": lambda: design.latin_hypercube(FACTORS, 12, 1, 2)[0],
     }[kind]()
-    lines = table(tmp_path, list(design.in_blocks(points, FACTORS, 3, 2, 1)))
+    lines = table(tmp_path, list(design.in_blocks(points, FACTORS, 3, 1)))
     by = {line[0]: line for line in lines}
     assert sum(int(line[2]) for line in lines) == values - 1
     size = next(line for name, line in by.items() if name.split(" (")[0] == "bytes")
     assert size[4] == "&lt; 0.001" and by["execution (block)"][4] == "&lt; 0.001"
     low, high = map(float, re.search(r"\((.*) to (.*)\)", size[6]).groups())
-    ends = [min(p["buffer_bytes"] for p in points), max(p["buffer_bytes"] for p in points)]
+    ends = [f(p["buffer_bytes"] for block in points for p in block) for f in (min, max)]
     assert size[5] == f"{ends[0]} to {ends[1]}"
     assert low < (ends[0] / ends[1]) ** 0.5 < high
     if kind == "cube":

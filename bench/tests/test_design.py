@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from starling_bench import design, plan
@@ -27,7 +28,7 @@ def test_a_full_factorial_has_every_combination_once():
 def test_a_latin_hypercube_hits_every_part_of_a_range_once():
     factors = [design.factor("buffer_bytes=8..100000"), design.factor("instances=1..1000")]
     for seed in range(20):
-        points = design.latin_hypercube(factors, 7, seed)
+        (points,), _ = design.latin_hypercube(factors, 7, seed)
         for f in factors:
             width = math.log(f.high / f.low) / 7
             # Rounding to whole numbers moves small ones: the part is that of the nearest edge.
@@ -37,15 +38,39 @@ def test_a_latin_hypercube_hits_every_part_of_a_range_once():
             assert all(f.low <= p[f.name] <= f.high for p in points)
 
 
+def test_blocks_of_a_latin_hypercube_hold_points_of_their_own_that_hardly_correlate():
+    """Over both blocks each part of a range is hit once, and each wider part once in a block; the
+    correlation that is told is what the points have."""
+    texts = ("rti=a,b", "buffer_bytes=1000..100000000", "updates=1000..100000000")
+    factors = [design.factor(t) for t in texts]
+    for seed in range(5):
+        blocks, most = design.latin_hypercube(factors, 12, seed, 2)
+        for f in factors[1:]:
+            where = [[math.log(p[f.name] / f.low) / math.log(f.high / f.low) for p in block]
+                     for block in blocks]  # fmt: skip
+            assert sorted(int(u * 24) for block in where for u in block) == list(range(24))
+            for block in where:
+                assert sorted(int(u * 12) for u in block) == list(range(12))
+        assert [Counter(p["rti"] for p in b) for b in blocks] == [{"a": 6, "b": 6}] * 2
+        columns = [
+            [float(p["rti"] == "a") for b in blocks for p in b],
+            *([math.log(p[f.name]) for b in blocks for p in b] for f in factors[1:]),
+        ]
+        found = abs(np.corrcoef(columns) - np.eye(3)).max()
+        assert found <= most + 0.001 and most < 0.25
+        again = design.latin_hypercube(factors, 12, seed, 2)
+        assert again == (blocks, most)
+
+
 def test_every_block_has_all_runs_and_its_centre_points():
     points = design.full_factorial(FACTORS)
     centre = {"buffer_bytes": 100, "loop_version": 2}
-    blocks = list(design.in_blocks(points, FACTORS, 3, 4, seed=5))
+    blocks = list(design.in_blocks([points] * 4, FACTORS, 3, seed=5))
     for block in blocks:
         assert block[0] == block[-1] == centre
         assert Counter(map(str, block)) == Counter(map(str, [*points, *[centre] * 3]))
     assert len({str(block) for block in blocks}) == 4  # each has an order of its own
-    assert blocks == list(design.in_blocks(points, FACTORS, 3, 4, seed=5))
+    assert blocks == list(design.in_blocks([points] * 4, FACTORS, 3, seed=5))
 
 
 def test_levels_without_a_middle_have_their_own_centre_points():
@@ -53,7 +78,7 @@ def test_levels_without_a_middle_have_their_own_centre_points():
     factors = [design.factor("rti=starling,tcp"), design.factor("buffer_bytes=8..1000")]
     points = design.full_factorial(factors)
     for seed in range(5):
-        for block in design.in_blocks(points, factors, 3, 2, seed):
+        for block in design.in_blocks([points] * 2, factors, 3, seed):
             assert Counter(p["rti"] for p in block) == {"starling": 5, "tcp": 5}
             assert Counter(p["rti"] for p in block if p["buffer_bytes"] == 89) == {
                 "starling": 3, "tcp": 3,
@@ -83,6 +108,9 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     said = run(*given, "--runs", "6", "--seed", "11", "--blocks", "2", "--centres", "2")
     assert (said.returncode, said.stderr) == (0, "")
     what = "Latin hypercube, 6 runs in each block, seed 11"
+    factors = [design.factor(text) for text in factors[1::2]]
+    _, most = design.latin_hypercube(factors, 6, 11, 2)
+    what += f", largest correlation of two factors {most:.2f}"
     what += ", 2 centre points at each level of transport"
     assert said.stdout == f"{out}: 20 tests in 2 blocks; {what}\n"
     file = plan.load(out, STUDY)
