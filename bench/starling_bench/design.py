@@ -240,6 +240,13 @@ def write(
             f"write it beside {base}", USAGE,
         )  # fmt: skip
     load(base, study)
+    given = held.keys() | {name for points in blocks for point in points for name in point}
+    needed = [n for n, f in study.spec.model_fields.items() if f.is_required() and n not in given]
+    if needed:
+        raise BenchError(
+            "STL-DES-007", f"its tests need '{needed[0]}', which the base's executions don't give",
+            str(base), f"give --set {needed[0]}=...", USAGE,
+        )  # fmt: skip
     head, found, _ = base.read_text(encoding="utf-8").partition("[[sequence.execution]]")
     if head.count("[[sequence]]") != 1 or not found:
         raise BenchError(

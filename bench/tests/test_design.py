@@ -127,6 +127,13 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     assert wrong.returncode == 2 and "unknown field 'colour'" in wrong.stderr
 
 
+def test_what_every_test_needs_is_asked_for_by_its_option():
+    base, out = EXPERIMENTS / "loops.tsf.toml", EXPERIMENTS / "never.tsf.toml"
+    with pytest.raises(BenchError, match="need 'kind'") as told:
+        design.write(STUDY, base, out, [[{"buffers": 1}] * 5] * 2, {}, "it")
+    assert "give --set kind=..." in str(told.value) and not out.exists()
+
+
 @pytest.mark.parametrize("text", ["x", "x=", "x=1,1", "x=5..2", "x=0..2", "=1", "x=1,,2"])
 def test_a_factor_that_is_not_understood(text):
     with pytest.raises(BenchError, match="is not understood"):
