@@ -272,6 +272,10 @@ def _tell_missing(
     specs = [t for s in found.sequence for e in s.execution for t in e.test]
     cautions = [(spec.place(at), what, do) for spec in specs
                 for at, what, do in study.cautions(spec)]  # fmt: skip
+    from .differences import too_few  # the libraries for statistics take a second to load
+
+    if few := too_few(study, found.sequence):
+        cautions.append((str(file), *few))
     for where, what, do in dict.fromkeys(cautions):
         typer.echo(f"caution: {what}\n  at {where}\n  do: {do}")
     return USAGE if told else OK

@@ -3,9 +3,11 @@
 Compared are the samples' means (or rates) of one test, on a logarithmic scale, so that the
 difference is a ratio. Where the logarithms look normal: Welch's t; else Mann and Whitney's test
 with Hodges and Lehmann's estimate. Of several comparisons the p values are Holm's. Nothing is
-called different while the interval holds 1.
+called different while the interval holds 1. Where no samples of that number could show a difference
+it says so, and how many could.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +17,8 @@ import numpy as np
 LEVEL = 0.95
 # Fewer samples say nothing about their distribution; below, it is not taken for normal.
 _NORMAL_MIN = 3
+# More differences are counted by the normal approximation.
+_EXACT_MAX = 2500
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Comparison:
     p: float | None
     method: str
     effect: float  # Cliff's delta: -1 all smaller, 0 alike, 1 all larger
+    least: float = 0.0  # what p can't be below, whatever the samples
+    needed: int = 0  # so many samples of each could show a difference; 0: these could
 
     @property
     def different(self) -> bool:
@@ -68,7 +74,10 @@ def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
     differences = np.sort(np.subtract.outer(x, y).ravel())
     estimate = float(np.median(differences))
     rank = _critical(len(x), len(y))
-    p = float(stats.mannwhitneyu(x, y, alternative="two-sided").pvalue)
+    # As the interval: exact, but for many values, and for equal ones.
+    exact = len(differences) <= _EXACT_MAX and len({*x, *y}) == len(x) + len(y)
+    method = "exact" if exact else "asymptotic"
+    p = float(stats.mannwhitneyu(x, y, alternative="two-sided", method=method).pvalue)
     if rank < 1:  # so few values that no interval of theirs covers 95 %
         return Difference(estimate, None, None, p)
     return Difference(estimate, float(differences[rank - 1]), float(differences[-rank]), p)
@@ -77,7 +86,7 @@ def mann_whitney(x: np.ndarray, y: np.ndarray) -> Difference:
 def _critical(n: int, m: int) -> int:
     """How many differences lie outside the interval at each end."""
     tail = (1 - LEVEL) / 2
-    if n * m > 2500:  # normal approximation
+    if n * m > _EXACT_MAX:  # normal approximation
         from scipy import stats
 
         return int(n * m / 2 + stats.norm.ppf(tail) * np.sqrt(n * m * (n + m + 1) / 12))
@@ -100,6 +109,20 @@ def normal(x: np.ndarray) -> bool:
     return len(x) >= _NORMAL_MIN and np.ptp(x) > 0 and stats.shapiro(x).pvalue > 0.05
 
 
+def least_p(n: int, m: int) -> float:
+    """Mann and Whitney's smallest p, two-sided: all of one below all of the other."""
+    return min(2 / math.comb(n + m, n), 1.0)
+
+
+def needed(comparisons: int) -> int:
+    """So many samples of each show a difference by Mann and Whitney's test in so many comparisons,
+    where all of one are below all of the other."""
+    n = 2
+    while least_p(n, n) * comparisons >= 1 - LEVEL or _critical(n, n) < 1:
+        n += 1
+    return n
+
+
 def compare(x: list[float], y: list[float]) -> Comparison:
     """How many times as large the values of `x` are as those of `y`; all are positive."""
     a, b = np.log(np.asarray(x, float)), np.log(np.asarray(y, float))
@@ -108,11 +131,13 @@ def compare(x: list[float], y: list[float]) -> Comparison:
     low, high = (None if v is None else float(np.exp(v)) for v in (found.low, found.high))
     effect = float(np.sign(np.subtract.outer(a, b)).mean())
     method = "Welch's t" if by_t else "Mann-Whitney, Hodges-Lehmann"
-    return Comparison(float(np.exp(found.estimate)), low, high, found.p, method, effect)
+    least = 0.0 if by_t else least_p(len(a), len(b))
+    return Comparison(float(np.exp(found.estimate)), low, high, found.p, method, effect, least)
 
 
 def holm(several: list[Comparison]) -> list[Comparison]:
-    """The same with p values corrected for their number."""
+    """The same with p values corrected for their number, and how many samples are needed where
+    the least p isn't enough."""
     at = [i for i, c in enumerate(several) if c.p is not None]
     if not at:
         return several
@@ -120,21 +145,33 @@ def holm(several: list[Comparison]) -> list[Comparison]:
 
     corrected = multipletests([several[i].p for i in at], method="holm")[1]
     out = list(several)
+    given = np.sort([several[i].p for i in at])
     for i, p in zip(at, corrected, strict=True):
-        out[i] = replace(several[i], p=float(p))
+        # Its own p is corrected by the number of those that are not smaller.
+        against = len(given) - int(np.searchsorted(given, several[i].least * (1 - 1e-9)))
+        against = max(against, 1)
+        few = several[i].low is None or several[i].least * against >= 1 - LEVEL
+        more = needed(against) if few and several[i].least else 0
+        out[i] = replace(several[i], p=float(p), needed=more)
     return out
 
 
-def sentence(one: str, other: str, c: Comparison, more_is_faster: bool) -> str:
-    """What a comparison says, in words."""
+def sentence(one: str, other: str, c: Comparison, more_is_faster: bool, of: str = "samples") -> str:
+    """What a comparison says, in words; `of` is what its values are."""
+    if c.needed:
+        return f"{one} and {other}: too few {of} to tell; {c.needed} of each would do."
     if c.p is None or c.low is None:
-        return f"{one} and {other}: too few samples for a comparison."
+        return f"{one} and {other}: too few {of} for a comparison."
     p = "p < 0.001" if c.p < 0.001 else f"p = {c.p:.3f}"
     ratio, low, high = c.ratio, c.low, c.high
     if not c.different:
+        # An interval is of one comparison, p of all.
+        alone = (
+            "" if low <= 1 <= high else "; the interval alone, of one comparison, does not hold 1"
+        )
         return (
             f"Between {one} and {other} no difference is shown: ratio {ratio:.2f} "
-            f"({low:.2f} to {high:.2f}), {p}."
+            f"({low:.2f} to {high:.2f}), {p}{alone}."
         )
     if (ratio > 1) != more_is_faster:
         one, other = other, one

@@ -4,11 +4,13 @@ Compared are tests that differ in one thing only, by the values of their samples
 report are corrected together.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from . import compare
+from .plan import Place, Sequence
 from .stats import by_round
 from .study import Study
 
@@ -26,6 +28,7 @@ class Difference:
     found: compare.Comparison
     more_is_faster: bool
     doubt: str = ""  # why the values say little
+    of: str = "samples"  # what its values are
 
     @property
     def different(self) -> bool:
@@ -35,7 +38,7 @@ class Difference:
     def sentence(self) -> str:
         if self.doubt:
             return f"{self.one} and {self.other}: {self.doubt}."
-        return compare.sentence(self.one, self.other, self.found, self.more_is_faster)
+        return compare.sentence(self.one, self.other, self.found, self.more_is_faster, self.of)
 
 
 def on(s: dict) -> str:
@@ -74,7 +77,40 @@ def _differences(
     samples = sample_values(study, rows)
     found = [d for q in questions for d in _answers(study, q, samples, summaries)]
     corrected = compare.holm([d.found for d in found])
-    return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
+    in_rounds = bool(rows) and all(r.get("round") is not None for r in rows)
+    of = "rounds" if in_rounds else "samples"
+    return [replace(d, found=c, of=of) for d, c in zip(found, corrected, strict=True)]
+
+
+def too_few(study: Study, sequences: list[Sequence]) -> tuple[str, str] | None:
+    """Where tests have too few samples, or rounds, for a comparison of the RTIs and hosts that run
+    them: what, and what to do. Nothing is known yet of their values, so it is for Mann and
+    Whitney's test."""
+    on: dict[str, dict[str, set[str]]] = {}
+    samples: dict[str, int] = {}
+    for sequence in sequences:
+        for execution in sequence.execution:
+            for test in execution.tests():
+                key = test.model_dump_json(exclude=set(Place.model_fields))
+                samples[key] = test.samples
+                on.setdefault(key, {}).setdefault(sequence.name, set()).add(execution.name)
+    among = {key: where for key, where in on.items() if len(where) > 1}
+    if not among or not study.questions:
+        return None
+    count = sum(math.comb(len(where), 2) for where in among.values())
+    needed = compare.needed(count)
+    of, few = "samples", needed
+    for key, where in among.items():
+        in_rounds = study.pools_rounds and any(
+            e.round_of for s in sequences if s.name in where for e in s.execution
+        )
+        least = min(map(len, where.values())) if in_rounds else samples[key]
+        if least < few:
+            of, few = "rounds" if in_rounds else "samples", least
+    if few == needed:
+        return None
+    what = f"too few {of} ({few}) for {count:,} comparisons of RTIs and hosts to show a difference"
+    return f"{what}, unless they look normal", f"take {needed} {of} or more, or fewer tests"
 
 
 def _answers(

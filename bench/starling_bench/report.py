@@ -154,8 +154,9 @@ _COMPARED = (
     "The logarithms of the sample means or rates of tests that differ in "
     "one thing only; the ratio is that of the first named to the second. Welch's t where both look "
     "normal (Shapiro-Wilk, 5 %), else Mann-Whitney with Hodges and Lehmann's estimate; p values "
-    "are Holm's over all lines; nothing is called different while its interval holds 1. Effect: "
-    "Cliff's delta, from -1 (all smaller) to 1 (all larger)."
+    "are Holm's over all lines; nothing is called different while its interval holds 1, nor where "
+    "so few values could show nothing. Effect: Cliff's delta, from -1 (all smaller) to 1 (all "
+    "larger)."
 )
 
 

@@ -1,9 +1,15 @@
 """Comparisons against published examples, and how often they are wrong."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+from runs import text
 
-from starling_bench import compare, stats
+from starling_bench import compare, plan, stats
+from starling_bench.differences import too_few
+from starling_bench.studies.rtibm import STUDY
 
 # NIST, Statistical Reference Datasets, univariate summary statistics: certified mean and deviation.
 NIST = {
@@ -86,3 +92,59 @@ def test_what_is_not_shown_is_not_said():
     found = compare.compare([1.0, 1.1], [2.0, 2.1])
     assert compare.sentence("A", "B", found, False).endswith("too few samples for a comparison.")
     assert not compare.compare([1.0], [2.0]).different
+    # An interval that contradicts a p value of many comparisons is told apart from it.
+    found = compare.Comparison(0.28, 0.15, 0.35, 0.2, "", -1)
+    assert compare.sentence("A", "B", found, False).endswith(
+        "p = 0.200; the interval alone, of one comparison, does not hold 1."
+    )
+
+
+# All of the one below all of the other, and not normal.
+FOUR = [1.0, 1.01, 1.02, 9.0], [30.0, 30.1, 30.2, 99.0]
+
+
+@pytest.mark.parametrize(("count", "needed"), [(1, 0), (2, 5), (80, 7), (1000, 9)])
+def test_where_so_few_samples_can_show_nothing_it_says_how_many_would(count, needed):
+    """Of four and four the least p is 2/70, of five 2/252, of seven 2/3,432, of nine 2/48,620."""
+    several = compare.holm([compare.compare(*FOUR)] * count)
+    said = {compare.sentence("A", "B", c, False) for c in several}
+    assert {c.needed for c in several} == {needed}
+    if needed:
+        assert said == {f"A and B: too few samples to tell; {needed} of each would do."}
+        near = [1 + n / 100 for n in range(needed - 1)]
+        enough = [*near, 9.0], [*(30 * v for v in near), 300.0]
+        several = compare.holm([compare.compare(*enough)] * count)
+        assert several[0].method.startswith("Mann") and all(c.different for c in several)
+    else:
+        assert "faster" in said.pop()
+
+
+def test_samples_that_are_too_few_alone_say_so_with_rounds():
+    (found,) = compare.holm([compare.compare([1.0, 1.1], [2.0, 2.1])])
+    said = compare.sentence("A", "B", found, False, "rounds")
+    assert said == "A and B: too few rounds to tell; 4 of each would do."
+
+
+@pytest.mark.parametrize(
+    ("samples", "rounds", "said"),
+    [(4, 1, "samples (4)"), (5, 1, ""), (9, 2, "rounds (2)"), (1, 5, "")],
+)
+def test_check_cautions_where_comparisons_can_show_nothing(tmp_path, samples, rounds, said):
+    """Two RTIs, two tests: two comparisons, for which five are needed."""
+    path = tmp_path / "t.tsf.toml"
+    rtis = "".join(f'[[rti]]\nname = "{n}"\nadapter = "tcp"\n' for n in ("a", "b"))
+    test = f'kind = "RTOL"\nbuffer_bytes = [8, 100]\nsamples = {samples}'
+    written = text(test).replace("[sequence.rti]\n", "")
+    path.write_text(
+        rtis + written.replace("master =", f'rti = ["a", "b"]\nrounds = {rounds}\nmaster =')
+    )
+    found = too_few(STUDY, plan.load(path, STUDY).sequence)
+    if not said:
+        assert found is None
+        return
+    what, do = found
+    assert what.startswith(f"too few {said} for 2 comparisons")
+    assert do.startswith(f"take 5 {said.partition(' ')[0]} or more")
+    command = [sys.executable, "-m", "starling_bench", STUDY.name, "check", str(path)]
+    done = subprocess.run(command, text=True, capture_output=True)
+    assert f"caution: {what}" in done.stdout

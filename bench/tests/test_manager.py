@@ -711,7 +711,7 @@ def test_in_rounds_rtis_take_turns(tmp_path):
     html = (tmp_path / "out" / "report.html").read_text()
     assert "All were run to and fro" in html
     # Each round is one value: of two nothing can be said.
-    assert "too few samples" in html[html.index("<h2>Comparisons</h2>") :]
+    assert "too few rounds to tell" in html[html.index("<h2>Comparisons</h2>") :]
     summaries = json.loads((tmp_path / "out" / "summary.json").read_text())
     tests = {(r["sequence"], r["test"], r["pair"]) for r in rows(tmp_path)}
     assert {(s["sequence"], s["execution"]) for s in summaries} == {("s.a", "one"), ("s.b", "one")}
