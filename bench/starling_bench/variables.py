@@ -97,6 +97,9 @@ class Variables:
             lines: dict[str, list[dict]] = {}
             for s in sorted(here, key=lambda s, x=x: x.value(s)):
                 lines.setdefault(self.name_of(s, names), []).append(s)
+            # A sequence each at a value of its own shows nothing of the variable.
+            if all(len({x.value(s) for s in line}) < 2 for line in lines.values()):
+                continue
             stated = {v.title: v.text(value) for v, value in zip(held, key, strict=True)
                       if value is not None}  # fmt: skip
             found.append(Curve(x, stated, lines, len(summaries) - len(here)))

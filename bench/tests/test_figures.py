@@ -5,6 +5,7 @@ import pytest
 from matplotlib.transforms import Bbox
 
 from starling_bench import report
+from starling_bench.studies.rtibm import rows
 
 
 @pytest.mark.parametrize("lines", [2, 4, 5, 14, 30])
@@ -22,6 +23,17 @@ def test_names_of_lines_cover_no_curve(lines):
         # Below the axis' numbers, and no wider than the page has room.
         assert box.y1 < axes.xaxis.get_tightbbox().y0 and box.width <= 1.05 * figure.bbox.width
     plt.close(figure)
+
+
+def test_what_no_line_varies_has_no_figure():
+    """Two sequences, each at a number of updates of its own: single points say nothing of it."""
+    one = {"sequence": "a", "execution": "e", "kind": "OWOT", "transport": "reliable", "loop": 1,
+           "sender": "m", "receiver": "s", "types": 1, "instances": 1, "buffers": 1,
+           "bytes": 8, "updates": 100}  # fmt: skip
+    other = one | {"sequence": "b", "updates": 200}
+    assert rows.VARIABLES.curves([one, other]) == []
+    (curve,) = rows.VARIABLES.curves([one, other, one | {"updates": 300, "test": 2}])
+    assert curve.variable.title == "updates" and len(curve.lines) == 2
 
 
 def test_long_numbers_and_names_are_within_the_picture(tmp_path):
