@@ -19,7 +19,7 @@ import numpy as np
 # An estimate of every interaction needs that many samples beyond the parameters.
 _RESIDUAL_MIN = 2
 # With more columns interactions are left out.
-_COLUMNS_MAX = 1000
+_COLUMNS_MAX = 300
 # What is left of a column that others make up is rounding.
 _ROUNDING = 1e-7
 BLOCK = "execution (block)"
@@ -58,7 +58,7 @@ class Analysis:
     effects: list[Effect]
     residual: float
     residual_degrees: int
-    interactions: bool = True  # False: too few samples, they are in the rest
+    interactions: bool = True  # False: too many for the samples, they are in the rest
 
 
 @dataclass
@@ -92,6 +92,11 @@ def _centred(factors: dict[str, list], numbers: list[str]) -> tuple[list[str], n
             at.setdefault(tuple(v == middle[0] for v in factors[name]), []).append(name)
     for rows, names in at.items():
         there = [n for n, is_there in enumerate(rows) if is_there]
+        ends = {n: [v for v, mid in zip(factors[n], rows, strict=True) if not mid] for n in numbers}
+        # Where one was varied after the other there are no corners.
+        others = ((ends[n], ends[o]) for n in names for o in numbers if o != n)
+        if not all(itertools.starmap(_crossed, others)):
+            continue
         # One alone may be a level like any other, unless it is in the middle of a scale.
         low, middle, high = _ordered(factors[names[0]])
         alone = len(names) == 1 and (low <= 0 or middle != round(math.sqrt(low * high)))

@@ -172,7 +172,7 @@ _ANALYSED = (
     "by regression on their logarithms. Curvature: centre points against corners. The ratio is "
     "the second's to the first, with its 95 % interval."
 )
-_LEFT_OUT = "too few samples for what two variables make together: that is in the rest"
+_LEFT_OUT = "with what two variables make together: too many for these samples"
 
 
 def comparisons(store: Store, summaries: list[dict]) -> list[str]:

@@ -133,6 +133,16 @@ def test_a_latin_hypercube_is_a_regression():
     assert sum(e.degrees for e in found.effects) + found.residual_degrees == 23
 
 
+def test_numbers_that_are_varied_one_after_the_other_have_no_centre_points():
+    points = [(1, 1), (10, 1), (100, 1), (1, 10), (1, 100)] * 3
+    rng = np.random.default_rng(5)
+    values = [a + b + rng.normal() for a, b in points]
+    factors = {"a": [a for a, _ in points], "b": [b for _, b in points]}
+    found = anova.analyse(values, factors, frozenset("ab"))
+    assert {e.name: e.degrees for e in found.effects} == {"a": 2, "b": 2}
+    assert {a for e in found.effects for a in e.aliases} == {"a x b"}
+
+
 def test_without_samples_for_interactions_they_are_left_out():
     found = anova.analyse(FILTRATION[:8], columns(CORNERS[:8]) | {"D": [1, 2, 2, 1, 2, 1, 1, 2]})
     assert [len(e.name) for e in found.effects] == [1] * 4 and not found.interactions
