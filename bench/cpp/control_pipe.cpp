@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,11 @@ void boundSending(int s) {
 }
 
 }  // namespace
+
+std::string said(Json const& line, char const* key) {
+    auto const found = line.find(key);
+    return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
 
 ControlPipe::ControlPipe(std::string const& address, std::string const& name) {
     socket_ = connectTo(address);
@@ -107,6 +113,9 @@ std::vector<Json> ControlServer::receive() {
     for (auto& pipe : pipes_) {
         for (auto& line : pipe.receive()) lines.push_back(std::move(line));
     }
+    pipes_.erase(std::remove_if(pipes_.begin(), pipes_.end(),
+                                [](ControlPipe const& pipe) { return !pipe.connected(); }),
+                 pipes_.end());
     return lines;
 }
 

@@ -12,6 +12,10 @@ namespace bench {
 
 using Json = nlohmann::json;
 
+// What a line says under a key; "" where that is no text. Lines come from whoever connects: of what
+// a stranger says nothing may end a measurement.
+std::string said(Json const& line, char const* key);
+
 // A socket that carries lines. Nothing is sent or received while there is no connection.
 class ControlPipe {
 public:

@@ -1,9 +1,13 @@
 """bmmanager and bmfed on plain sockets and shared memory: the same loops, no RTI."""
 
+import contextlib
 import json
+import socket
+import subprocess
+from pathlib import Path
 
 import pytest
-from runs import BMFED, FOM, QUICK, RTI_ROOT, SHORT, text
+from runs import BMFED, FOM, LIMIT_S, QUICK, RTI_ROOT, SHORT, text
 from runs import run as run  # the fixture
 
 pytestmark = pytest.mark.skipif(not (BMFED and RTI_ROOT), reason="BMFED and RTI_ROOT are not set")
@@ -177,3 +181,39 @@ adapter = "tcp"
     assert [(s["adapter"], s["bundling"]) for s in summaries] == [
         ("starling", True), ("starling", False), ("tcp", True), ("tcp", False),
     ]  # fmt: skip
+
+
+STRANGE = (
+    b'{"event":5}', b'{"event":"left","federate":7}', b'{"event":"left"}', b'{"event":null}', b"{}",
+)  # fmt: skip
+
+
+def test_a_strangers_lines_do_not_end_a_master_that_nobody_conducts(tmp_path):
+    """Refused and counted; the subordinate's own last word is taken after them."""
+    control, meet = tmp_path / "control", f"unix:{tmp_path}/meet"
+    common = ["--fom", str(FOM), "--adapter", "tcp", "--local-settings", meet,
+              "--out", str(tmp_path), "--join-timeout", "100", "--data-timeout", "30"]  # fmt: skip
+    test = {"kind": "RTOL", "transport": "reliable", "bytes": 8, "updates": 50, "samples": 1}
+    master = ["--name", "m", "--master", "--listen", f"unix:{control}", "--pair", "m:s",
+              "--test", json.dumps(test)]  # fmt: skip
+    with contextlib.ExitStack() as end:
+
+        def start(command: list[str], **more: object) -> subprocess.Popen:
+            process = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, **more)
+            end.callback(process.communicate)
+            end.callback(process.kill)
+            return process
+
+        server = start([str(Path(BMFED).with_name("bench-meet")), meet])
+        assert "ready" in server.stdout.readline()
+        conducts = start([BMFED, *master, *common], stderr=subprocess.PIPE)
+        stranger = end.enter_context(socket.socket(socket.AF_UNIX))
+        while stranger.connect_ex(str(control)) != 0:
+            assert conducts.poll() is None, conducts.communicate()
+        stranger.sendall(b"\n".join(STRANGE) + b"\n")
+        other = start([BMFED, "--name", "s", "--manager", f"unix:{control}", *common])
+        _, err = conducts.communicate(timeout=LIMIT_S)
+        assert conducts.returncode == 0, err
+        assert "a line at the control socket was refused, as it has no text for 'event'" in err
+        assert f"lines refused at the control socket: {len(STRANGE)}" in err
+        assert other.wait(timeout=LIMIT_S) == 0

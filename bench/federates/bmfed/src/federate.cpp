@@ -56,6 +56,9 @@ void Federate::run() {
         }
         rti_.disconnect();
         pipe_.send({{"event", "left"}, {"federate", options_.name}});
+        if (refused_ != 0) {
+            std::cerr << "lines refused at the control socket: " << refused_ << std::endl;
+        }
     } catch (std::exception const& e) {
         Watchdog::arm(kLeaveS, 1, "bmfed: " + std::string(e.what()));
         pipe_.send({{"event", "error"}, {"message", e.what()}});
@@ -333,9 +336,20 @@ void Federate::readPipe() {
     std::vector<Json> lines = pipe_.receive();
     for (auto& line : server_.receive()) lines.push_back(std::move(line));
     for (auto const& line : lines) {
-        std::string const event = line.value("event", "");
-        if (event == "left") left_.insert(line.value("federate", ""));
-        if (event == "on") goOn_ = true;
+        std::string const event = bench::said(line, "event");
+        std::string const federate = bench::said(line, "federate");
+        // Also the words that federates have for a manager come here, and count for nothing.
+        if (event.empty() || (event == "left" && federate.empty())) {
+            if (refused_++ == 0) {
+                std::cerr << "a line at the control socket was refused, as it has no text for "
+                          << (event.empty() ? "'event'" : "'federate'") << "; the run goes on"
+                          << std::endl;
+            }
+        } else if (event == "left") {
+            left_.insert(federate);
+        } else if (event == "on") {
+            goOn_ = true;
+        }
     }
 }
 

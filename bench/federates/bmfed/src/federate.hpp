@@ -113,6 +113,7 @@ private:
     PairSamples parts_;           // master: what came of it
     std::set<std::string> left_;  // federates that have left, by the control pipe
     bool goOn_ = false;           // so said the manager
+    std::uint64_t refused_ = 0;   // lines at the control socket that say nothing
     std::string failure_;
     std::string gone_;  // that a partner has left when it should not
     std::uint64_t pulsedNs_ = 0;

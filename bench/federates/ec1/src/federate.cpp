@@ -425,8 +425,8 @@ void Federate::tell(Test const& test, int sample, Json const& sent, double busy)
 
 void Federate::readPipe() {
     for (auto const& line : pipe_.receive()) {
-        std::string const event = line.value("event", "");
-        if (event == "left") left_.insert(line.value("federate", ""));
+        std::string const event = bench::said(line, "event");
+        if (event == "left") left_.insert(bench::said(line, "federate"));
         if (event == "on") goOn_ = true;
     }
 }

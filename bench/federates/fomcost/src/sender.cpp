@@ -306,7 +306,7 @@ void Sender::pace() {
     await(
         [&] {
             for (auto const& event : told()) {
-                if (event.value("event", "") == "on") return true;
+                if (bench::said(event, "event") == "on") return true;
             }
             return false;
         },

@@ -565,8 +565,8 @@ void Session::tellManager(Json const& event) {
 void Session::readPipe() {
     std::lock_guard<std::mutex> const held(pipeMutex_);
     for (auto const& line : pipe_.receive()) {
-        std::string const event = line.value("event", "");
-        if (event == "left") left_[line.value("federate", "")] = true;
+        std::string const event = bench::said(line, "event");
+        if (event == "left") left_[bench::said(line, "federate")] = true;
         if (event == "on") goOn_ = true;
     }
 }
