@@ -351,10 +351,15 @@ def _complain(error: BenchError) -> int:
     return error.exit_code
 
 
+# Names and versions are others': nothing in a text is markup.
+_AS_IT_IS = {"markup": False, "emoji": False}
+
+
 def console_for() -> Console:
     """For the terminal, or for a log file."""
-    console = Console()
-    return console if console.is_terminal else Console(width=160)  # a log file has room
+    console = Console(**_AS_IT_IS)
+    # A log file has room.
+    return console if console.is_terminal else Console(width=160, **_AS_IT_IS)
 
 
 @dataclass

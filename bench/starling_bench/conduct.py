@@ -315,6 +315,7 @@ class Conductor:
                             raw.pack(logs)
             master.check()
             raw.pack(logs)
+            master.has_done_all()
             record["state"] = "done"
         except BenchError as e:
             record["state"], record["message"] = "failed", e.what

@@ -14,6 +14,7 @@ from pathlib import Path
 from . import idle, network, ssh
 from .errors import FAILED, UNREACHABLE, BenchError
 from .hosts import GRACE_S, SERVICES, Launcher, Running, output
+from .outside import line_of, open_file
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
 from .rti import Adapter, Prepared
@@ -22,14 +23,24 @@ from .store import Store
 Progress = Callable[[dict], None]
 # What starting and ending processes may take beyond the time-outs of the TSF.
 SLACK_S = 20.0
+_READ = "read the logs of its federates, then `resume` the run"
+_TEXT_MAX = 1000
 
 
-def checksums(libraries: list[str]) -> dict[str, str]:
-    """SHA-256 of files, by their names; of those on another host, which were copied there, none."""
+# Of libraries that a master has loaded.
+_LIBRARIES_MAX, _LIBRARY_BYTES_MAX = 1000, 1 << 30
+
+
+def checksums(libraries: object) -> dict[str, str]:
+    """SHA-256 of files, by their names; of those on another host, which were copied there, none.
+    ValueError if they are no list of names."""
+    if not isinstance(libraries, list) or len(libraries) > _LIBRARIES_MAX:
+        raise ValueError(f"libraries are no list of at most {_LIBRARIES_MAX}")
     found = {}
-    for path in map(Path, libraries):
-        with contextlib.suppress(OSError), path.open("rb") as file:
-            found[path.resolve().name] = hashlib.file_digest(file, "sha256").hexdigest()
+    for path in [Path(line_of(name)) for name in libraries]:
+        with contextlib.suppress(OSError), open_file(path) as file:
+            if os.fstat(file.fileno()).st_size <= _LIBRARY_BYTES_MAX:
+                found[path.resolve().name] = hashlib.file_digest(file, "sha256").hexdigest()
     return found
 
 
@@ -54,6 +65,7 @@ class Master:
         self._held: list[dict] = []
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
         self._taken = 0  # samples of this test
+        self._said: BenchError | None = None  # what it called an error
 
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
@@ -63,31 +75,51 @@ class Master:
             self._went_on_s = None
         try:
             if event["event"] == "joined":
-                self._record["rti"] = event.get("rti", "")
-                self._record["clock"] = event.get("clock", {})
-                self._record["libraries"] = checksums(event.get("libraries", []))
+                self._joined(event)
             elif event["event"] == "test":
                 self.conducts = True
-                self.test, self._taken = int(event["test"]), 0
+                self.test, self._taken = self._number(event), 0
                 self.goes_on()
-                self.at = f"during test {event.get('test')} of {len(self._record.get('tests', ()))}"
+                self.at = f"during test {self.test} of {len(self._record.get('tests', ()))}"
                 self._cpus.others()
+            elif event["event"] == "broken":
+                self.fails(BenchError("STL-RUN-007", line_of(event["message"]), self.at, _READ))
+            elif event["event"] == "error":
+                what = f"the master said: {line_of(event['message'])}"
+                self._said = self._said or BenchError("STL-RUN-007", what, self.at, _READ)
             elif event["event"] == "sample" and self.away:
                 self._held.append(event)
                 return
             elif event["event"] == "sample":
                 event = self._keep(event | {"others_cpu": self._cpus.others()})
             elif event["event"] == "problem":
-                self._record["problems"][str(event["test"])] = str(event["message"])
+                self._record["problems"][str(self._number(event))] = line_of(event["message"])
                 self._store.save_run()
             elif event["event"] == "between":
                 self.between()
             self._progress(event)
         except BenchError as e:
             self.fails(e)
-        except (KeyError, TypeError, ValueError) as e:
-            what = f"the master sent a strange line: {e!r} in {str(event)[:200]}"
-            self.fails(BenchError("STL-RUN-007", what))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as e:
+            what = f"the master sent a strange line: {e!r} in {str(event)[:200]!r}"
+            self.fails(BenchError("STL-RUN-007", what, self.at, _READ))
+
+    def _joined(self, event: dict) -> None:
+        clock = event.get("clock", {})
+        if not isinstance(clock, dict) or not all(
+            isinstance(v, int | float) for v in clock.values()
+        ):
+            raise ValueError("its clock is no table of numbers")
+        self._record["rti"] = line_of(event.get("rti", ""))[:_TEXT_MAX]
+        self._record["clock"] = clock
+        self._record["libraries"] = checksums(event.get("libraries", []))
+
+    def _number(self, event: dict) -> int:
+        """The test that an event is of; ValueError if there is none of that number."""
+        number = event["test"]
+        if type(number) is not int or str(number) not in self._record["tests"]:
+            raise ValueError("there is no such test")
+        return number
 
     def _keep(self, event: dict) -> dict:
         row = self._store.add(self._sequence.name, self._execution.name, event)
@@ -128,6 +160,23 @@ class Master:
     def check(self) -> None:
         if self.problem:
             raise self.problem
+
+    def has_done_all(self) -> None:
+        """Once it has ended well; BenchError if it said something else, or not everything."""
+        self.check()
+        if self._said:
+            raise self._said
+        sequence, execution = self._sequence.name, self._execution.name
+        if missing := set(map(int, self._record["tests"])) - self._store.done(sequence, execution):
+            first = min(missing)
+            came, of = self._store.came(sequence, execution, first)
+            others = f", and of {len(missing) - 1} more tests not all" if len(missing) > 1 else ""
+            raise BenchError(
+                "STL-RUN-015",
+                f"the master ended as if all were done, but of test {first} "
+                f"{came} of {of} samples came{others}",
+                f"{sequence}/{execution}", _READ,
+            )  # fmt: skip
 
     def patience_s(self) -> float:
         """How long the master may be silent. It and the other federates bound their own waits

@@ -2,6 +2,8 @@
 
 Each line is a JSON object with an `event`. From the master: hello, joined, test, sample, problem,
 alive, error, left. To the master: left, when a federate's process has ended.
+
+What can't be read is told as `broken`, and nothing more is heard of who said it.
 """
 
 import asyncio
@@ -10,6 +12,8 @@ import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
+
+from .outside import line_of, read_json
 
 # A pipe whose federate has ended and of which nothing comes for so long is held open by others.
 DRAIN_S = 10.0
@@ -60,6 +64,10 @@ class ControlPipe:
             with contextlib.suppress(OSError):
                 peer.send(json.dumps(event).encode() + b"\n")
 
+    def _tell(self, event: str, why: str) -> None:
+        self._heard += 1
+        self._hear({"event": event, "message": f"a line of the control pipe: {why}"})
+
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         peer = writer.get_extra_info("socket").dup()
         peer.setblocking(False)
@@ -73,18 +81,28 @@ class ControlPipe:
     ) -> None:
         try:
             while line := await reader.readline():
+                if not line.endswith(b"\n"):
+                    self._tell("error", f"it ended within a line: {_shown(line)}")
+                    return
                 try:
-                    event = json.loads(line)
-                    if not isinstance(event, dict) or "event" not in event:
-                        raise ValueError("no event")
-                except ValueError:
-                    text = line[:200].decode(errors="replace").strip()
-                    event = {"event": "error", "message": f"bad line in the control pipe: {text}"}
+                    event = read_json(line)
+                    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
+                        raise ValueError("it has no event")
+                except ValueError as e:
+                    self._tell("broken", f"{e}: {_shown(line)}")
+                    return
                 self._heard += 1
                 self._hear(event)
-        except (ConnectionError, asyncio.LimitOverrunError, ValueError) as e:
-            self._hear({"event": "error", "message": f"control pipe: {e}"})
+        except ValueError:
+            self._tell("broken", f"it is longer than {_LINE_MAX} bytes")
+        except ConnectionError as e:
+            self._tell("error", str(e))
         finally:
             self._peers.remove(peer)
             peer.close()
             writer.close()
+
+
+def _shown(line: bytes) -> str:
+    """A line, or its begin, as it may be printed."""
+    return line_of(line[:200].decode(errors="replace").strip())

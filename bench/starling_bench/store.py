@@ -11,16 +11,21 @@ import contextlib
 import csv
 import io
 import json
+import math
 import os
 import platform
 from datetime import UTC, datetime
+from numbers import Integral, Real
 from pathlib import Path
 
 import numpy as np
 
 from . import identity, idle, raw
 from .errors import USAGE, BenchError, cannot
+from .outside import write_json
 from .study import Study
+
+_TEXT_MAX = 1000  # characters
 
 
 def machine() -> dict:
@@ -60,6 +65,7 @@ class Store:
         self._csv = None
         self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
+        self._told: set[tuple] = set()  # samples that were added
 
     @classmethod
     def create(cls, directory: Path, study: Study, run: dict) -> "Store":
@@ -183,15 +189,26 @@ class Store:
         record = self.record(sequence, execution)
         if record is None:
             return set()
-        have: dict[int, int] = {}
-        for r in self.rows:
-            if (r["sequence"], r["execution"]) == (sequence, execution):
-                have[r["test"]] = have.get(r["test"], 0) + 1
+        have = self._have(sequence, execution)
         found = {int(number) for number in record["problems"]}
         for number, test in record["tests"].items():
-            if have.get(int(number), 0) >= test["samples"] * (test.get("pairs") or record["pairs"]):
+            if len(have.get(int(number), ())) >= _wanted(record, test):
                 found.add(int(number))
         return found
+
+    def _have(self, sequence: str, execution: str) -> dict[int, set[tuple[int, int]]]:
+        """Pair and sample of the rows of each test; a row that is there twice counts once."""
+        have: dict[int, set[tuple[int, int]]] = {}
+        for r in self.rows:
+            if (r["sequence"], r["execution"]) == (sequence, execution):
+                have.setdefault(r["test"], set()).add((r["pair"], r["sample"]))
+        return have
+
+    def came(self, sequence: str, execution: str, test: int) -> tuple[int, int]:
+        """How many samples of a test are there, of how many."""
+        record = self.record(sequence, execution)
+        there = self._have(sequence, execution).get(test, ())
+        return len(there), _wanted(record, record["tests"][str(test)])
 
     def execution_directory(self, sequence: str, execution: str) -> Path:
         """Where the federates of an execution write."""
@@ -205,8 +222,24 @@ class Store:
     # ---- samples
 
     def add(self, sequence: str, execution: str, event: dict) -> dict:
-        """Keeps one sample, at once also on disk."""
-        return self.keep(self.study.row(self, sequence, execution, event))
+        """Keeps one sample, at once also on disk; BenchError if it can't be one, or is there."""
+        row = self.study.row(self, sequence, execution, event)
+        title = f"sample {row['sample']!r:.20} of test {row['test']!r:.20}"
+        if why := fault(row, self.study):
+            raise BenchError("STL-RUN-007", f"the master sent a strange {title}: {why}")
+        record = self.record(sequence, execution)
+        test = record["tests"].get(str(row["test"]))
+        pairs = (test.get("pairs") or record["pairs"]) if test else 0
+        if not (test and 1 <= row["sample"] <= test["samples"] and 1 <= row["pair"] <= pairs):
+            what = f"the master sent {title}, pair {row['pair']}, which it was not asked for"
+            raise BenchError("STL-RUN-007", what)
+        key = (sequence, execution, row["test"], row["pair"], row["sample"])
+        if key in self._told:
+            what = f"the master sent {title}, pair {row['pair']}, twice"
+            raise BenchError("STL-RUN-007", what)
+        kept = self.keep(row)
+        self._told.add(key)
+        return kept
 
     def attend(self, cpu_s: float) -> None:
         """Notes what a sample took of this process's CPU time."""
@@ -346,7 +379,7 @@ class Store:
             raise cannot("write results", e, path) from None
 
     def save_run(self) -> None:
-        self.write("run.json", json.dumps(self.run, indent=1) + "\n")
+        self.write("run.json", write_json(self.run, indent=1) + "\n")
 
     def renew(self) -> None:
         """Writes what is known while a run goes on."""
@@ -372,6 +405,32 @@ class Store:
         return summaries
 
 
+def _wanted(record: dict, test: dict) -> int:
+    """How many samples a test has, of all its pairs."""
+    return test["samples"] * (test.get("pairs") or record["pairs"])
+
+
+def fault(row: dict, study: Study) -> str:
+    """What can't be in a row, in words; "": nothing."""
+    for name in study.columns.names:
+        value = row.get(name)
+        if name in study.columns.texts:
+            ok = isinstance(value, str) and value.isprintable() and len(value) <= _TEXT_MAX
+        elif value is None:
+            ok = True
+        elif name in study.columns.figures:
+            ok = _is(Real, value) and math.isfinite(value)
+        else:
+            ok = _is(Integral, value) and abs(value) < 1 << 64
+        if not ok:
+            return f"{name} is {value!r:.50}"
+    return ""
+
+
+def _is(kind: type, value: object) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
+
+
 def _empty(directory: Path) -> None:
     """BenchError if a directory holds anything: results are never overwritten."""
     if not any(path.name != identity.CLAIM for path in directory.iterdir()):
@@ -385,7 +444,7 @@ def _empty(directory: Path) -> None:
 
 def _lines(summaries: list[dict]) -> str:
     """As JSON, one summary a line."""
-    return "[\n" + ",\n".join(json.dumps(s, separators=(",", ":")) for s in summaries) + "\n]\n"
+    return "[\n" + ",\n".join(write_json(s, separators=(",", ":")) for s in summaries) + "\n]\n"
 
 
 def _way(records: list[dict], test: str, summary: dict) -> dict:

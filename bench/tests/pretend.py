@@ -72,6 +72,22 @@ if "stubborn" in option("--pair")[0]:
 random.seed(option("--federation")[0])
 unrecorded = int(os.environ.get("PRETEND_UNRECORDED", "0"))
 factor = float(os.environ.get("PRETEND_FACTOR", "1"))
+# What a master may say at its first sample that is no good, by name.
+does = os.environ.get("PRETEND_DOES", "")
+CHANGES = {
+    "nan": {"rate_hz": float("nan")}, "negative": {"rate_hz": -3}, "text": {"send_s": "x"},
+    "markup": {"receiver": "[bold]x[/nope]"}, "line break": {"sender": "a\nb"},
+    "other sample": {"sample": 7},
+}  # fmt: skip
+LINES = {
+    "error": b'{"event": "error", "message": "no good"}\n', "half": b'{"event": "ali',
+    "inf": b'{"event": "sample", "rate_hz": 1e999}\n', "deep": b"[" * 100_000 + b"\n",
+    "infinite test": b'{"event": "test", "test": Infinity}\n',
+    "rti is a list": b'{"event": "joined", "rti": ["a"]}\n',
+    "nul": b'{"event": "joined", "rti": "a", "libraries": ["a\\u0000b", "/etc"]}\n',
+    "device": b'{"event": "joined", "rti": "a", "libraries": ["/dev/zero"]}\n',
+    "other test": b'{"event": "test", "test": 99}\n',
+}  # fmt: skip
 tell(event="joined", federate=name, rti="stand-in 1")
 tests = option("--test")
 sender, receiver = option("--pair")[0].split(":")
@@ -91,7 +107,7 @@ for test in map(json.loads, tests):
             trips = trips[unrecorded:]
             with path.open("wb" if sample == 1 else "ab") as f:
                 f.write(struct.pack(f"<II{len(trips)}f", sample, len(trips), *trips))
-        tell(
+        told = dict(
             event="sample", test=number, kind=test["kind"], transport=test["transport"],
             loop=int(test["loop"]), types=1, instances=int(test["instances"]), buffers=1,
             bytes=int(test["bytes"]), updates=updates, pair=1, sender=sender, receiver=receiver,
@@ -99,6 +115,20 @@ for test in map(json.loads, tests):
             came_reliably=updates, heartbeats=0, unrecorded=unrecorded if trips else 0, send_s=1.0,
             receive_s=1.0, rate_hz=rate, mb_per_s=1.0,
         )  # fmt: skip
+        if does == "twice":
+            tell(**told)
+        changed = CHANGES.get(does, {})
+        tell(**told | changed)
+        if does == "ends":
+            (out / "done").touch()
+            sys.exit(0)
+        if line := LINES.get(does):
+            pipe.sendall(line)
+            if line[-1:] != b"\n":
+                pipe.close()
+                (out / "done").touch()
+                sys.exit(0)
+            does = ""
         if "--paced" in args:
             wait_for_manager()
 tell(event="left", federate=name)

@@ -817,3 +817,43 @@ def test_every_write_that_fails_ends_with_one_clear_message(tmp_path):
         said = next(line for line in one["said"].splitlines() if line.startswith("STL-"))
         assert "No space left on device" in said, one
     assert left_behind(tmp_path) == []
+
+
+def master(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, does: str) -> tuple[int, str]:
+    """A run whose master does this at its first sample; exit code and what was told."""
+    monkeypatch.setenv("PRETEND_DOES", does)
+    test = SMALL.replace('["reliable", "best_effort"]', '"reliable"')
+    code, out, err = manage(tmp_path, sequence("good", test=test), "--no-report")
+    assert "Traceback" not in out + err and "never retrieved" not in out + err, err
+    json.loads((tmp_path / "out" / "summary.json").read_text(), parse_constant=lambda _: 1 / 0)
+    return code, err
+
+
+STRANGE = {
+    "ends": "STL-RUN-015: the master ended as if all were done, but of test 1 1 of 3 samples came",
+    "error": "STL-RUN-007: the master said: no good",
+    "half": "STL-RUN-007: the master said: a line of the control pipe: it ended within a line",
+    "twice": "sample 1 of test 1, pair 1, twice",
+    "nan": "STL-RUN-007: a line of the control pipe: NaN is no finite number",
+    "inf": "STL-RUN-007: a line of the control pipe: 1e999 is no finite number",
+    "negative": "STL-RUN-007: sample 1 of test 1: rate_hz is -3",
+    "deep": "STL-RUN-007: a line of the control pipe: it is nested too deeply",
+    "infinite test": "STL-RUN-007: a line of the control pipe: Infinity is no finite number",
+    "text": "STL-RUN-007: the master sent a strange sample 1 of test 1: send_s is 'x'",
+    "markup": "",
+    "line break": "STL-RUN-007: the master sent a strange sample 1 of test 1: sender is 'a\\nb'",
+    "rti is a list": "the master sent a strange line: ValueError(\"['a'] is no text\")",
+    "nul": "",
+    "device": "",
+    "other test": "the master sent a strange line: ValueError('there is no such test')",
+    "other sample": "sample 7 of test 1, pair 1, which it was not asked for",
+}
+
+
+@pytest.mark.parametrize("does", STRANGE)
+def test_whatever_a_master_says_ends_as_one_message(tmp_path, monkeypatch, does):
+    code, err = master(tmp_path, monkeypatch, does)
+    assert STRANGE[does] in err, err
+    assert (code, err.count("STL-")) == ((1, 1) if STRANGE[does] else (0, 0)), err
+    state = json.loads((tmp_path / "out" / "run.json").read_text())["executions"][0]["state"]
+    assert state == ("failed" if code else "done")

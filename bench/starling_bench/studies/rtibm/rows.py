@@ -114,6 +114,10 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     found |= figures(store, found, store.raw(sequence, execution, event["test"], event["pair"]))
     if missing := [c for c in COLUMNS.names if c not in found]:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
+    # Nothing that is measured or counted here can be below nothing.
+    if below := [c for c in COLUMNS.names if isinstance(found[c], int | float) and found[c] < 0]:
+        what = f"sample {found['sample']} of test {found['test']}: {below[0]} is {found[below[0]]}"
+        raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
     if found["sent"] != found["received"] + found["lost"]:
         raise BenchError(
             "STL-RUN-007",
