@@ -13,8 +13,15 @@ def cannot(doing: str, error: OSError, path: object = "") -> "BenchError":
         "STL-OUT-001",
         f"can't {doing}: {error.strerror or error}",
         where,
-        "make room there, or give another --out" if error.errno in _FULL else "",
+        advice(error) or ("make room there, or give another --out" if error.errno in _FULL else ""),
     )
+
+
+def advice(error: OSError) -> str:
+    """What to do where the system ran out of open files; "": it did not."""
+    if error.errno == errno.EMFILE:
+        return "allow more open files: `ulimit -n 1024`"
+    return "end what holds so many files open" if error.errno == errno.ENFILE else ""
 
 
 class BenchError(Exception):

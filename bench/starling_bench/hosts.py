@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .errors import USAGE, BenchError, cannot
+from .errors import USAGE, BenchError, advice, cannot
 from .identity import stat_of
 from .keeper import Distant, Keeper
 
@@ -179,7 +179,7 @@ class Launcher:
                     preexec_fn=lambda: _begin(cpus, space),
                 )
             except OSError as e:
-                raise _no_start(name, command, e.strerror or "") from None
+                raise _no_start(name, command, e) from None
         return self._started(Running(name, self._program, process, log, begun=begun))
 
     async def start_away(
@@ -192,7 +192,7 @@ class Launcher:
         try:
             process = await keeper.start(name, command, f"{out}/{log.name}", env, out, cpus)
         except OSError as e:
-            raise _no_start(name, command, e.strerror or "") from None
+            raise _no_start(name, command, e) from None
         begun = log.stat().st_size if log.exists() else 0
         return self._started(Running(name, self._program, process, log, keeper, begun))
 
@@ -258,13 +258,15 @@ class Launcher:
         return _children() - self._before - mine
 
 
-def _no_start(name: str, command: list[str], why: str) -> BenchError:
+def _no_start(name: str, command: list[str], error: OSError) -> BenchError:
     server = name == SERVER
+    do = "correct 'server' in the RTI's table" if server else "build it, or correct the command"
+    why = error.strerror or ""
     return BenchError(
         "STL-RUN-002",
         f"can't start {command[0]}: {why}",
         "the RTI's server" if server else f"federate '{name}'",
-        "correct 'server' in the RTI's table" if server else "build it, or correct the command",
+        advice(error) or do,
         USAGE,
     )
 
