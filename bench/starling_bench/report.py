@@ -553,6 +553,8 @@ def distributions(page: Page, summaries: list[dict]) -> list[str]:
         nines = 1.0
         for index, s in enumerate(group):
             values = _sorted_ms(page.store, s)
+            if not len(values):
+                continue  # they were removed, which is told where they are counted
             look = style(index) | {"markevery": 10, "ms": 4}
             name = variables.name_of(s, names)
             nines = max(nines, np.log10(len(values)))
@@ -580,7 +582,7 @@ def distributions(page: Page, summaries: list[dict]) -> list[str]:
 
 def _sorted_ms(store: Store, s: dict) -> np.ndarray:
     samples = store.round_trips(s)
-    return np.sort(np.concatenate(samples)).astype(float) / 1e6
+    return np.sort(np.concatenate([np.empty(0), *samples])).astype(float) / 1e6
 
 
 def thinned(points: list[tuple[int, float]], width: float) -> list[tuple[int, float]]:

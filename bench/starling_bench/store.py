@@ -10,7 +10,6 @@ report.html   the report
 import contextlib
 import csv
 import io
-import json
 import math
 import os
 import platform
@@ -20,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from . import identity, idle, raw
+from . import identity, idle, raw, recorded
 from .errors import USAGE, BenchError, cannot
-from .outside import write_json
+from .outside import read_json, read_text, write_json
 from .study import Study
 
 _TEXT_MAX = 1000  # characters
@@ -98,10 +97,10 @@ class Store:
                 if claim and (directory / "run.json").is_file():
                     claimed = identity.Claim(directory)
                     undo.callback(claimed.end)
-                run = json.loads((directory / "run.json").read_text(encoding="utf-8"))
+                run = read_json(read_text(directory / "run.json"))
                 path = directory / study.table
                 # A killed manager may leave half a line.
-                text = path.read_text(encoding="utf-8").rpartition("\n")[0] if path.exists() else ""
+                text = read_text(path).rpartition("\n")[0] if path.exists() else ""
             except (OSError, ValueError) as e:
                 raise BenchError(
                     "STL-OUT-003",
@@ -110,12 +109,13 @@ class Store:
                     "give the directory that a run was told with --out",
                     USAGE,
                 ) from None
+            recorded.check(run, directory / "run.json")
             if (of := run.get("study", study.name)) != study.name:
                 raise BenchError(
                     "STL-OUT-005", f"this is a run of the study '{of}'", str(directory),
                     f"starling-bench {of} can read it", USAGE,
                 )  # fmt: skip
-            rows = [_typed(row, study) for row in csv.DictReader(text.splitlines())]
+            rows = _rows(text, study, path)
             store = cls(directory, study, run, [row for row in rows if row is not None])
             store._claim = claimed
             undo.pop_all()
@@ -251,11 +251,17 @@ class Store:
     def keep(self, found: dict) -> dict:
         """Keeps a row, at once also on disk."""
         row = {c: found[c] for c in self.study.columns.names}
+        path = self.directory / self.study.table
         try:
+            if os.fstat(self._csv.fileno()).st_nlink == 0:
+                raise BenchError(
+                    "STL-OUT-009", "the table of results was removed while the run wrote it",
+                    str(path), "leave it there; `resume` measures anew what it held",
+                )  # fmt: skip
             self._writer.writerow(row)
             self._csv.flush()
         except OSError as e:
-            raise cannot("write results", e, self.directory / self.study.table) from None
+            raise cannot("write results", e, path) from None
         self.rows.append(row)
         return row
 
@@ -459,6 +465,26 @@ def _way(records: list[dict], test: str, summary: dict) -> dict:
     by = [", back by ".join(dict.fromkeys(way["by"] for way in used)) for used in ways]
     reliable = all(used and all(way["reliable"] for way in used) for used in ways)
     return {"way": "; ".join(dict.fromkeys(filter(None, by))), "way_reliable": reliable}
+
+
+def _rows(text: str, study: Study, path: Path) -> list[dict | None]:
+    """The rows of results.csv; BenchError if that is no table of this study's."""
+    table = csv.DictReader(text.splitlines())
+    try:
+        names = table.fieldnames
+        if names and names[0] != study.columns.names[0]:
+            raise ValueError(f"its first line does not begin with {study.columns.names[0]}")
+        rows = [_typed(row, study) for row in table]
+        for row in filter(None, rows):
+            values = [row[name] for name in study.columns.names if name not in study.columns.texts]
+            if not all(v is None or math.isfinite(v) for v in values):
+                raise ValueError("it has a figure that is not finite")
+    except (csv.Error, ArithmeticError, ValueError) as e:
+        raise BenchError(
+            "STL-OUT-008", f"this is no table of results: {e}", f"{path}:{table.line_num}",
+            "take it from a copy of the run, or run again", USAGE,
+        ) from None  # fmt: skip
+    return rows
 
 
 def _typed(row: dict, study: Study) -> dict | None:

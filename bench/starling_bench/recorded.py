@@ -1,0 +1,65 @@
+"""What run.json must be like to be read, whoever wrote it."""
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import USAGE, BenchError
+
+# Also the name of a folder, which is below the run's.
+_Name = Annotated[str, Field(pattern=r"^[^/\x00]+$")]
+_Number = Annotated[str, Field(pattern=r"^[0-9]{1,9}$")]
+
+
+class _Lax(BaseModel):
+    """What a later version or a study adds is left as it is."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+
+class _Test(_Lax):
+    samples: int = 0
+    pairs: int | None = None
+
+
+class _Execution(_Lax):
+    sequence: _Name
+    execution: _Name
+    rti: str
+    state: str
+    message: str
+    problems: dict[_Number, str]
+    tests: dict[_Number, _Test] = {}
+    pairs: int = 1
+    round_of: str = ""
+
+
+class _Run(_Lax):
+    study: str = ""
+    started: str
+    machine: dict
+    executions: list[_Execution]
+    notes: list[str] = []
+    tsf_text: str = ""
+    file: str = ""
+    scale: Annotated[float, Field(gt=0)] = 1.0
+
+
+def check(run: object, path: Path) -> None:
+    """BenchError if it is no run's; what may be missing is there afterwards."""
+    try:
+        _Run.model_validate(run)
+        why = ""
+        if any(e[k] in (".", "..") for e in run["executions"] for k in ("sequence", "execution")):
+            why = "a name that is none"
+    except ValidationError as e:
+        first = e.errors()[0]
+        why = f"{'.'.join(map(str, first['loc'])) or 'all of it'}: {first['msg']}"
+    if why:
+        raise BenchError(
+            "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
+            "take it from a copy of the run, or run again", USAGE,
+        )  # fmt: skip
+    for name, value in (("notes", []), ("tsf_text", ""), ("file", "")):
+        run.setdefault(name, value)
