@@ -4,7 +4,7 @@
 
 use crate::common::Federation;
 use starling_core::message::ResignAction;
-use starling_core::{AttributeHandle, Callback, FederateHandle, ObjectInstanceHandle};
+use starling_core::{AttributeHandle, Callback, FederateHandle, LogicalTime, ObjectInstanceHandle};
 
 /// A has registered `car` and owns x; B and D publish x and do not hear it; C subscribes to it.
 struct Setting {
@@ -378,4 +378,39 @@ fn what_can_not_be_discovered_is_asked_for_once_by_each_frame_that_comes() {
         assert_eq!((counters.held, counters.unknown), (0, update));
         s.update("A", "2");
     }
+}
+
+/// D's time manager is in another state, of which C is told, just when A has made a request that does not concern C: of
+/// that request C hears all the same before the fence of A's next one, which comes after it.
+#[test]
+fn what_the_rti_tells_of_itself_hides_no_request() {
+    let mut s = Setting::new();
+    let (car, x) = (s.car, s.x);
+    let federate = s.f.class("HLAmanager.HLAfederate");
+    let c = s.f.federate("C");
+    let state = c.attribute_handle(federate, "HLAtimeManagerState").unwrap();
+    s.f.call("C", |f| {
+        f.subscribe_object_class_attributes(federate, &[state], true, "")
+    })
+    .unwrap();
+    s.f.run();
+    assert_eq!(s.f.callbacks("C").len(), 4, "it discovers all");
+    s.f.call("A", |f| f.query_attribute_ownership(car, &[x]))
+        .unwrap();
+    s.f.call("D", |f| {
+        f.time_advance_request(LogicalTime::float64(1.0).unwrap())
+    })
+    .unwrap();
+    s.update("A", "last");
+    s.delete();
+    s.f.hear();
+    s.f.arrive(s.a, "C");
+    s.f.run();
+    let told = s.f.callbacks("C");
+    let of_car = |c: &&Callback| match c {
+        Callback::ReflectAttributeValues { instance, .. } => *instance == car,
+        Callback::RemoveObjectInstance { instance, .. } => *instance == car,
+        _ => false,
+    };
+    assert_eq!(told.iter().filter(of_car).count(), 2, "{told:?}");
 }
