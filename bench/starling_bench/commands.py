@@ -288,7 +288,7 @@ def _tell_status(study: Study, directory: Path) -> int:
     with contextlib.suppress(BenchError, OSError):
         file = Path(run["file"])
         planned_now = plan.load(file, study, True, run.get("scale", 1.0))
-        if planned_now.text == run["tsf_text"]:
+        if planned_now.text == run.get("tsf_text"):
             for s in planned_now.sequence:
                 planned |= {(s.name, e.name): len(e.tests()) for e in s.execution}
     for e in run["executions"]:
@@ -433,7 +433,7 @@ class _Doing:
         store = Store.load(self.out, self.study, claim=True)
         with contextlib.ExitStack() as undo:
             undo.callback(store.close)
-            if store.run["tsf_text"] != self.sequences.text:
+            if store.run.get("tsf_text") != self.sequences.text:
                 raise BenchError(
                     "STL-OUT-004",
                     "the test sequence file, or one that it includes, "

@@ -61,5 +61,5 @@ def check(run: object, path: Path) -> None:
             "STL-OUT-008", f"this is not as a run is recorded: {why}", str(path),
             "take it from a copy of the run, or run again", USAGE,
         )  # fmt: skip
-    for name, value in (("notes", []), ("tsf_text", ""), ("file", "")):
+    for name, value in (("notes", []), ("file", "")):
         run.setdefault(name, value)
