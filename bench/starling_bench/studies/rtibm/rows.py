@@ -144,7 +144,6 @@ def summarize(rows: list[dict], round_trips: list[np.ndarray], tolerance_ms: flo
     out["rtt_ms"] = asdict(found) if found else None
     told = [row for row in rows if row.get("rtt_mean_ms") is not None]
     if found and told and all("round" in row for row in told):
-        rounds = [row["round"] for row in told]
-        spread = stats.spread([row["rtt_mean_ms"] for row in told], rounds)
-        out["rtt_ms"] |= {"mean_low": spread.low, "mean_high": spread.high}
+        of = stats.spread([row["rtt_mean_ms"] for row in told], [row["round"] for row in told])
+        out["rtt_ms"] |= {"mean_low": of.low, "mean_high": of.high}
     return out
