@@ -143,9 +143,10 @@ def test_a_sample_carries_what_others_did_meanwhile(monkeypatch):
         attend=lambda cpu_s: None,
     )
     named = SimpleNamespace(name="x")
-    master = follow.Master(store, named, named, lambda event: None, {})
+    record = {"tests": {"1": {"samples": 1}}, "pairs": 1}
+    master = follow.Master(store, named, named, lambda event: None, record)
     master.hear({"event": "test", "test": 1, "of": 1})
-    master.hear({"event": "sample", "sample": 1})
+    master.hear({"event": "sample", "test": 1, "pair": 1, "sample": 1})
     master.check()
     assert [row["others_cpu"] for row in rows] == [0.25]
 
