@@ -433,7 +433,7 @@ std::size_t Mesh::read(Link& from, bool hand, int flags) {
         std::memmove(from.in.data(), from.in.data() + from.taken, from.filled - from.taken);
         from.filled -= from.taken;
         from.taken = 0;
-        if (from.filled + kRead > from.in.size()) from.in.resize(from.filled + kBefore + kRead);
+        if (from.filled + kRead > from.in.size()) from.in.resize(from.filled + 2 * kRead);
     }
     ++statistics_.systemCalls;
     long const n = receiveNow(from.socket, from.in.data() + from.filled, kRead, flags);

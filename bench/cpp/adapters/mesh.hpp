@@ -44,8 +44,6 @@ constexpr std::uint32_t kData = 16;
 constexpr std::size_t kBundle = 64 * 1024;
 // What is read at once.
 constexpr std::size_t kRead = 256 * 1024;
-// So much may lie before it, so that what is left of a frame is seldom moved.
-constexpr std::size_t kBefore = 3 * kRead;
 // While data always come another way, the links get their turn after so many rounds.
 constexpr unsigned kTurn = 64;
 // What `recv` never says: it was not called.
@@ -270,7 +268,6 @@ private:
     unsigned char const* dataFrame(Link& from, unsigned char const* at, std::size_t room);
     [[gnu::noinline]] unsigned char const* dataFrames(Link& from, unsigned char const* at,
                                                       std::size_t room);
-    bool usualToHear(double seconds) const;
     bool usual(double seconds) const;
     bool hearLone(Link& from);
     bool heard(Link& from, long n);
@@ -286,8 +283,7 @@ private:
     void pass(std::uint64_t came, std::uint64_t left);
     bool hearUsual(double seconds);
     bool sendLone(Link& to, std::size_t item, std::uint64_t stamp);
-    [[gnu::noinline]] bool hearRest(Link& from, unsigned char const* at, unsigned char const* end,
-                                    std::uint64_t before);
+    [[gnu::noinline]] bool hearRest(Link& from, std::size_t bytes, std::uint64_t before);
     [[gnu::noinline]] void tell(Link& from);
     [[gnu::noinline]] void flushAll();
     [[gnu::noinline]] void waitLonger(double maxSeconds);

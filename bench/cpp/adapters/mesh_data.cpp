@@ -90,54 +90,39 @@ std::size_t Mesh::frames(Link& from, bool hand) {
     return statistics_.arrived - before + others;
 }
 
-// There is one peer, from which the kernel waits as long as is asked for, with nothing queued and
-// nothing left of before but the beginning of a message. Now and then the long way is taken: others
-// may come.
-inline bool Mesh::usualToHear(double seconds) const {
-    return lone_ != nullptr && lone_->filled <= kBefore && lone_->out.empty() &&
+// There is one peer, from which the kernel waits as long as is asked for, with nothing left of
+// before and nothing queued. Now and then the long way is taken: others may come.
+inline bool Mesh::usual(double seconds) const {
+    return lone_ != nullptr && lone_->filled == 0 && lone_->out.empty() &&
            lone_->patience == seconds && data_ != nullptr;
 }
-
-// With nothing left at all.
-inline bool Mesh::usual(double seconds) const { return usualToHear(seconds) && lone_->filled == 0; }
 
 // Then: what comes, by one call. True: something was delivered, or the time has passed.
 inline bool Mesh::hearLone(Link& from) {
     ++statistics_.systemCalls;
-    return heard(from, receiveNow(from.socket, from.in.data() + from.filled, kRead, 0));
+    return heard(from, receiveNow(from.socket, from.in.data(), kRead, 0));
 }
 
-// So many bytes came behind what was left.
 inline bool Mesh::heard(Link& from, long n) {
     if (n <= 0) return n < 0 && errno == EAGAIN;
-    unsigned char const* at = from.in.data() + from.taken;
-    unsigned char const* const end = from.in.data() + from.filled + n;
+    unsigned char const* const end = from.in.data() + n;
     std::uint64_t const before = statistics_.arrived;
-    from.filled = from.taken = 0;
-    at = dataFrame(from, at, static_cast<std::size_t>(end - at));
+    unsigned char const* at = dataFrame(from, from.in.data(), static_cast<std::size_t>(n));
     if (at == end) return true;
     at = dataFrames(from, at, static_cast<std::size_t>(end - at));
     if (at == end) return true;
-    return hearRest(from, at, end, before);
+    from.taken = static_cast<std::size_t>(at - from.in.data());
+    return hearRest(from, static_cast<std::size_t>(n), before);
 }
 
 // Something was delivered, of what is behind data or with it.
-bool Mesh::hearRest(Link& from, unsigned char const* at, unsigned char const* end,
-                    std::uint64_t before) {
-    from.taken = static_cast<std::size_t>(at - from.in.data());
-    from.filled = static_cast<std::size_t>(end - from.in.data());
-    bool const delivered = frames(from, true) > 0 || statistics_.arrived != before;
-    // There is room for the rest of it.
-    if (from.filled > kBefore && from.filled - from.taken <= kBundle) {
-        from.filled -= from.taken;
-        std::memmove(from.in.data(), from.in.data() + from.taken, from.filled);
-        from.taken = 0;
-    }
-    return delivered;
+bool Mesh::hearRest(Link& from, std::size_t bytes, std::uint64_t before) {
+    from.filled = bytes;
+    return frames(from, true) > 0 || statistics_.arrived != before;
 }
 
 inline bool Mesh::hearUsual(double seconds) {
-    return usualToHear(seconds) && notYet(turn_) && hearLone(*lone_);
+    return usual(seconds) && notYet(turn_) && hearLone(*lone_);
 }
 
 // A message that is all there is to send leaves from where it is made. False: it is queued, or a
