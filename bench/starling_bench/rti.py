@@ -7,6 +7,7 @@ RTIs that need it, a server process. Federates themselves are the same C++ for e
 import json
 import os
 import shutil
+import socket
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -159,6 +160,11 @@ def _setting(name: str, **values: str) -> Switch:
     return {value: {f"STARLING_{name}": set_to} for value, set_to in values.items()}
 
 
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
 def _service(name: str) -> Switch:
     variable = f"STARLING_SERVICES_{name.upper()}"
     return {True: {variable: "true"}, False: {variable: "false"}}
@@ -205,6 +211,11 @@ class Starling(Adapter):
     ) -> Prepared:  # fmt: skip
         prepared = super().prepare(rti, root, run, bundling, server_host, program, address)
         env = prepared.env
+        here = server_host == "localhost" and not prepared.local_settings
+        chosen = not here or "STARLING_CONNECT_ADDRESS" in env
+        if not (address or chosen or prepared.server) and env.get("STARLING_NET_UNIX") == "false":
+            # One that federates start by themselves would be at the same port in every run.
+            address, prepared.server_port = "127.0.0.1", prepared.server_port or _free_port()
         if address:
             # Files are shared between such hosts, so sockets in them would pass by the network.
             env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
@@ -217,7 +228,7 @@ class Starling(Adapter):
                 prepared.server = [starling, "rtiexec", "--listen", at]
         elif server_host != "localhost":
             env.setdefault("STARLING_CONNECT_ADDRESS", server_host)
-        elif "STARLING_CONNECT_ADDRESS" not in env and not prepared.local_settings:
+        elif not chosen:
             env["STARLING_NET_RUN_DIR"] = str(run.directory("starling-"))
             env.setdefault("STARLING_START_IDLE_EXIT_S", "1")
             if (program := self._program(root)).is_file():

@@ -5,7 +5,9 @@ import re
 import socket
 from pathlib import Path
 
+from starling_bench import identity
 from starling_bench.pipe import ControlPipe
+from starling_bench.rti import Rti, adapter_for
 from starling_bench.study import apps
 
 BENCH = Path(__file__).parents[1]
@@ -63,3 +65,18 @@ def test_what_was_said_before_the_end_is_heard_though_nobody_listens_any_more(tm
         return heard
 
     assert [e["event"] for e in asyncio.run(talk())] == ["hello"] + 1000 * ["sample"]
+
+
+def test_runs_at_a_time_without_unix_domain_sockets_have_ports_of_their_own():
+    """What federates start by themselves would be at one port of the host, and another run's."""
+    rti = Rti(adapter="starling", env={"STARLING_NET_UNIX": "false"})
+    run = identity.Run()
+    try:
+        made = [adapter_for(rti, "").prepare(rti, None, run) for _ in range(2)]
+    finally:
+        run.end()
+    ports = [one.server_port for one in made]
+    assert None not in ports and ports[0] != ports[1]
+    for one, port in zip(made, ports, strict=True):
+        assert one.env["STARLING_CONNECT_ADDRESS"] == f"127.0.0.1:{port}"
+        assert one.server[-2:] == ["--listen", f"127.0.0.1:{port}"]
