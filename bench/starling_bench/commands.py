@@ -479,7 +479,7 @@ class _Doing:
                 BenchError(
                     "STL-RUN-004",
                     "interrupted; the results so far are kept",
-                    do=f"{self.study.manager} resume {store.directory}",
+                    do=f"once this has ended: {self.study.manager} resume {store.directory}",
                 )
             )
         # The first cause is told first; what fails because of it does not hide it.
