@@ -2,6 +2,7 @@
 //! whatever service, and is granted nothing before the save has ended (1516.1-2010 §4.16, §4.17).
 
 use crate::common::Federation;
+use starling_core::message::ResignAction;
 use starling_core::{Archived, Callback, ExceptionKind, LogicalTime, LogicalTimeInterval, Order};
 
 const SAVE: &str = "initiateFederateSave";
@@ -43,6 +44,11 @@ fn save(f: &mut Federation, name: &str, time: u8) {
 
 /// All complete their saves, and it is written.
 fn complete(f: &mut Federation, names: &[&str]) {
+    saved(f, names);
+}
+
+/// The same; what was written.
+fn saved(f: &mut Federation, names: &[&str]) -> Archived {
     for name in names {
         f.call(name, |l| l.federate_save_begun())
             .unwrap_or_else(|e| panic!("{name} was instructed: {e}"));
@@ -50,9 +56,15 @@ fn complete(f: &mut Federation, names: &[&str]) {
             .unwrap_or_else(|e| panic!("{name} has begun: {e}"));
     }
     f.run();
-    let tasks = f.archives();
+    written(f)
+}
+
+fn written(f: &mut Federation) -> Archived {
+    let mut tasks = f.archives();
     assert_eq!(tasks.len(), 1, "{tasks:?}");
-    f.archived(&tasks[0], Archived::Written);
+    let task = tasks.remove(0);
+    f.archived(&task, Archived::Written);
+    Archived::Read(task.write.expect("it was to be written"))
 }
 
 fn federation(names: &[&str]) -> Federation {
@@ -348,4 +360,66 @@ fn one_that_is_constrained_behind_the_time_of_the_save_is_not_waited_for() {
     }
     assert!(told(&mut f, "beyond").contains(&SAVE));
     complete(&mut f, &names);
+}
+
+/// b is behind the save, so that it was not instructed: without it the save is complete.
+#[test]
+fn a_save_that_a_leaver_leaves_complete_can_be_restored() {
+    for lost in [false, true] {
+        let mut f = federation(&["a", "b"]);
+        constrain(&mut f, "a");
+        constrain(&mut f, "b");
+        let _ = (told(&mut f, "a"), told(&mut f, "b"));
+        save(&mut f, "a", 5);
+        advance(&mut f, "a", 10);
+        assert_eq!(told(&mut f, "a"), [SAVE]);
+        f.call("a", |l| l.federate_save_begun())
+            .expect("it was instructed");
+        f.call("a", |l| l.federate_save_complete())
+            .expect("it has begun");
+        f.run();
+        assert!(f.archives().is_empty(), "b is not through it");
+        if lost {
+            f.lose("b");
+        } else {
+            f.resign("b", ResignAction::NoAction);
+        }
+        f.run();
+        let saved = written(&mut f);
+        assert_eq!(told(&mut f, "a"), ["federationSaved", "timeAdvanceGrant"]);
+        f.call("a", |l| l.request_federation_restore("S"))
+            .expect("nothing goes on");
+        f.run();
+        let task = f.archives().remove(0);
+        f.archived(&task, saved);
+        let heard = told(&mut f, "a");
+        assert_eq!(
+            heard[0],
+            "requestFederationRestoreSucceeded",
+            "{:?}",
+            f.notes()
+        );
+    }
+}
+
+/// The grant comes before the instruction: nothing else than it is promised.
+#[test]
+fn a_flush_that_was_granted_before_the_save_promises_no_more() {
+    let mut f = federation(&["a"]);
+    regulate(&mut f, "a", 0);
+    let class = f.interaction("I");
+    f.call("a", |l| l.publish_interaction_class(class))
+        .expect("it is in the FOM");
+    f.call("a", |l| {
+        l.change_interaction_order_type(class, Order::TimeStamp)
+    })
+    .expect("it is published");
+    told(&mut f, "a");
+    save(&mut f, "a", 5);
+    flush(&mut f, "a", 5);
+    assert_eq!(told(&mut f, "a"), ["timeAdvanceGrant", SAVE]);
+    complete(&mut f, &["a"]);
+    assert_eq!(told(&mut f, "a"), ["federationSaved"]);
+    f.call("a", |l| l.send_interaction_at(class, &[], b"", at(5)))
+        .expect("its time and its lookahead admit it");
 }

@@ -324,8 +324,6 @@ impl Execution {
         self.ownership_without(federate);
         // What follows from it stands behind it, and waits for no fence of who is forgotten then.
         self.synchronize_without(federate);
-        self.save_without(federate, died);
-        self.restore_without(federate, died);
         self.time_without(federate);
         self.manage_no_more(federate);
         if let Some(lost) = lost {
@@ -333,5 +331,8 @@ impl Execution {
         }
         self.advise_no_more(federate);
         self.advise(None);
+        // A save that it leaves complete is of who is left, in all rooms.
+        self.save_without(federate, died);
+        self.restore_without(federate, died);
     }
 }

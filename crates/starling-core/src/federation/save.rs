@@ -926,7 +926,11 @@ impl Federate {
         self.federation.began = began.unwrap_or(self.federation.began);
         let restore = self.federation.began;
         match &*callback {
-            Callback::InitiateFederateSave { .. } => {
+            Callback::InitiateFederateSave { time, .. } => {
+                // Behind a grant that came before it, of which nothing is passed.
+                if let Some(time) = *time {
+                    self.pass(time);
+                }
                 self.federation.stages.save = SaveStatus::FederateInstructedToSave;
             }
             Callback::FederationSaved | Callback::FederationNotSaved { .. } => {

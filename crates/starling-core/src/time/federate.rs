@@ -651,9 +651,13 @@ impl Federate {
         Ok(())
     }
 
+    /// It is through a save at this time.
+    pub(crate) fn pass(&mut self, time: LogicalTime) {
+        self.time.clock.pass(time);
+    }
+
     /// Messages up to a time can be delivered, since a save is at this time.
     pub(crate) fn release_up_to(&mut self, time: LogicalTime) {
-        self.time.clock.pass(time);
         self.release(Some(time), Order::TimeStamp);
     }
 

@@ -633,7 +633,7 @@ impl Times {
         // Who keeps to the one that has come furthest keeps to all.
         let (mut time, mut last) = (now, None);
         if let Some((over, exclusive)) = self.latest_but(federate) {
-            time = time.max(LogicalTime::least_reaching(over, lookahead, exclusive));
+            time = LogicalTime::least_reaching(now, over, lookahead, exclusive);
             last = Some(Bound::At {
                 time: over,
                 strict: exclusive,

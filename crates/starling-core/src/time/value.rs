@@ -214,9 +214,10 @@ impl LogicalTime {
         })
     }
 
-    /// About the least time of which `plus(interval)` is `target` or later; with `strict`, later,
-    /// if the interval has a length at all there. Never too early.
+    /// About the least time from `now` on of which `plus(interval)` is `target` or later; with `strict`,
+    /// later, if the interval has a length at all there. Never too early.
     pub(crate) fn least_reaching(
+        now: LogicalTime,
         target: LogicalTime,
         interval: LogicalTimeInterval,
         strict: bool,
@@ -226,7 +227,10 @@ impl LogicalTime {
             Some(sum) => sum >= target,
             None => true,
         };
-        match (target.0, interval.0) {
+        if reaches(now) {
+            return now;
+        }
+        let least = match (target.0, interval.0) {
             (Number::Integer(at), Number::Integer(by)) if by > 0 => {
                 let exact = at.saturating_sub(by);
                 LogicalTime::integer64(exact.saturating_add(strict.into()))
@@ -240,7 +244,8 @@ impl LogicalTime {
                 tries.next().unwrap_or(target)
             }
             _ => target,
-        }
+        };
+        now.max(least)
     }
 }
 
@@ -461,7 +466,7 @@ mod tests {
     #[test]
     fn the_least_time_that_reaches() {
         let least = |target: f64, by: f64, strict| {
-            LogicalTime::least_reaching(float(target), span(by), strict)
+            LogicalTime::least_reaching(float(-1e301), float(target), span(by), strict)
         };
         assert_eq!(least(100.0, 10.0, false), float(90.0));
         assert_eq!(least(100.0, 0.0, true), float(100.0));
@@ -486,16 +491,21 @@ mod tests {
         let integer = LogicalTime::integer64;
         let by = LogicalTimeInterval::integer64;
         assert_eq!(
-            LogicalTime::least_reaching(integer(100), by(10), true),
+            LogicalTime::least_reaching(integer(i64::MIN), integer(100), by(10), true),
             integer(91)
         );
         assert_eq!(
-            LogicalTime::least_reaching(integer(100), by(10), false),
+            LogicalTime::least_reaching(integer(i64::MIN), integer(100), by(10), false),
             integer(90)
         );
         assert_eq!(
-            LogicalTime::least_reaching(integer(-5), by(i64::MAX), true),
-            integer(i64::MIN + 1)
+            LogicalTime::least_reaching(integer(i64::MIN), integer(-5), by(i64::MAX), true),
+            integer(i64::MIN)
         );
+        // Who reaches it already stays, also where the interval is lost in rounding or has no end.
+        for by in [10.0, 1e300, f64::MAX, f64::INFINITY] {
+            let t = LogicalTime::least_reaching(float(95.0), float(100.0), span(by), true);
+            assert_eq!(t, float(95.0), "{by}");
+        }
     }
 }
