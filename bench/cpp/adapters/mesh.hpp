@@ -282,6 +282,7 @@ private:
     Item* planned(Link const& from, long n, Answers::Plan const& plan) const;
     void pass(std::uint64_t came, std::uint64_t left);
     bool hearUsual(double seconds);
+    [[gnu::noinline]] bool hearBehind(double seconds);
     bool sendLone(Link& to, std::size_t item, std::uint64_t stamp);
     [[gnu::noinline]] bool hearRest(Link& from, std::size_t bytes, std::uint64_t before);
     [[gnu::noinline]] void tell(Link& from);

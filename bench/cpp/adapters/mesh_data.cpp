@@ -125,6 +125,19 @@ inline bool Mesh::hearUsual(double seconds) {
     return usual(seconds) && notYet(turn_) && hearLone(*lone_);
 }
 
+// The same behind a part of a message, where there is room.
+bool Mesh::hearBehind(double seconds) {
+    if (lone_ == nullptr || !lone_->out.empty() || lone_->patience != seconds || !data_)
+        return false;
+    Link& from = *lone_;
+    if (from.filled == 0 || from.filled + kRead > from.in.size() || !notYet(turn_)) return false;
+    ++statistics_.systemCalls;
+    long const n = receiveNow(from.socket, from.in.data() + from.filled, kRead, 0);
+    if (n <= 0) return n < 0 && errno == EAGAIN;
+    from.filled += static_cast<std::size_t>(n);
+    return frames(from, true) > 0;
+}
+
 // A message that is all there is to send leaves from where it is made. False: it is queued, or a
 // part of it.
 inline bool Mesh::sendLone(Link& to, std::size_t index, std::uint64_t stamp) {
@@ -168,7 +181,7 @@ void Mesh::flush() {
 
 void Mesh::wait(double maxSeconds) {
     Within const in(service_, "wait");
-    if (!hearUsual(maxSeconds)) waitLonger(maxSeconds);
+    if (!hearUsual(maxSeconds) && !hearBehind(maxSeconds)) waitLonger(maxSeconds);
 }
 
 void Mesh::exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
