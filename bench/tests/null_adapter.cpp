@@ -10,7 +10,6 @@ public:
     Null(EndpointEvents &, char const *volatile *) {}
     std::string version() const override { return "nothing 1"; }
     Capabilities capabilities() const override { return {}; }
-    Statistics statistics() const override { return {}; }
     void connect(std::string const &, Callbacks) override {}
     bool join(std::string const &, std::string const &, std::string const &) override {
         return true;

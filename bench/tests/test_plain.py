@@ -42,6 +42,24 @@ def test_round_trips_by_datagrams(run, name):
     assert {(r["received"], r["lost"], r["late"]) for r in run.rows()} == {("300", "0", "0")}
 
 
+@pytest.mark.parametrize("name", ["tcp", "shm", "udp", "multicast", "starling"])
+def test_no_return_that_has_come_is_waited_for(run, name):
+    """A wait in vain lasts longer than all of the sample: the return that it waits for is there."""
+    longest = 30
+    test = f"""kind = "RTOL"
+transport = "best_effort"
+loop_version = 3
+outstanding_max = 1
+updates = 5000
+samples = 1
+tick_max_s = {longest}"""
+    code, _, err = run.start(text(test, rti=f'adapter = "{name}"')).end()
+    assert (code, err) == (0, "")
+    (row,) = run.rows()
+    assert (row["received"], row["lost"]) == ("5000", "0")
+    assert float(row["send_s"]) < longest
+
+
 def test_throughput_of_datagrams_counts_what_is_lost(run):
     test = 'kind = ["OWOT", "OWIT"]\ntransport = "best_effort"\nupdates = 20000\nsamples = 2'
     rti, extra = 'adapter = "udp"', "loss_timeout_s = 2"

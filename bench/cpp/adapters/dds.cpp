@@ -173,7 +173,6 @@ private:
     std::vector<std::pair<dds_sample_info_t const*, void*>> taken_;
     std::string member_;
     std::uint32_t me_ = 0;
-    Statistics statistics_;
 };
 
 void Dds::connect(std::string const& settings, Callbacks callbacks) {

@@ -177,7 +177,6 @@ public:
         can.immediate = can.transportChange = can.sessions = true;
         return can;
     }
-    Statistics statistics() const override { return statistics_; }
 
     void connect(std::string const& settings, Callbacks callbacks) override;
     bool join(std::string const& session, std::string const& fom,
@@ -418,7 +417,6 @@ private:
     bool joined_ = false;
     bool connected_ = false;
     VariableLengthData const noTag_;
-    Statistics statistics_;
 
     std::vector<Class> classes_;  // by topic
     std::unordered_map<ObjectClassHandle, TopicId, HashHandle> objectTopics_;

@@ -69,7 +69,6 @@ public:
     Mesh(Mesh const&) = delete;
     Mesh& operator=(Mesh const&) = delete;
 
-    Statistics statistics() const override { return statistics_; }
     void connect(std::string const& settings, Callbacks callbacks) override;
     bool join(std::string const& session, std::string const& fom,
               std::string const& member) override;
@@ -236,7 +235,6 @@ protected:
 
     EndpointEvents& events_;
     char const* volatile* const service_;
-    Statistics statistics_;
     std::vector<std::unique_ptr<Link>> links_;
 
 private:

@@ -186,9 +186,13 @@ void Mesh::wait(double maxSeconds) {
 
 void Mesh::exchange(std::size_t item, std::uint64_t stamp, double maxSeconds) {
     Within const in(service_, "exchange");
+    std::uint64_t const before = statistics_.arrived;
     Link* const to = lone_;
     if (to == nullptr) send(item, stamp);
-    if (to == nullptr || !sendLone(*to, item, stamp)) flush();
+    if (to == nullptr || !sendLone(*to, item, stamp)) {
+        flush();
+        if (statistics_.arrived != before) return;
+    }
     if (!hearUsual(maxSeconds)) waitLonger(maxSeconds);
 }
 
