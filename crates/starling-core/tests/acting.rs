@@ -82,6 +82,52 @@ fn nobody_is_asked_for_what_nobody_hears() {
     assert_eq!(ask(&mut f), 2, "and what B has counted");
 }
 
+/// Neither a federate nor the RTI works out what nobody subscribes to, though somebody does to another attribute.
+#[test]
+fn an_attribute_to_which_nobody_subscribes_is_not_made_for_another_s_subscriber() {
+    let mut f = two();
+    let class = f.class("HLAmanager.HLAfederate");
+    let names = ["HLAlogicalTime", "HLAtimeGrantedTime", "HLAupdatesSent"];
+    let all = names.map(|name| f.federate("A").attribute_handle(class, name).unwrap());
+    let subscribe = |f: &mut Federation, nth: usize| {
+        f.call("A", |f| {
+            f.subscribe_object_class_attributes(class, &all[nth..=nth], true, "")
+        })
+        .unwrap();
+        f.callbacks("A")
+    };
+    let discovered = subscribe(&mut f, 0);
+    let mut instances = discovered.iter().filter_map(|callback| match callback {
+        Callback::DiscoverObjectInstance { instance, .. } => Some(*instance),
+        _ => None,
+    });
+    let instance = instances.next_back().expect("that of B comes last");
+    let ask = |f: &mut Federation| {
+        let before = f.control.0;
+        f.call("A", |f| {
+            f.request_instance_attribute_value_update(instance, &all, b"")
+        })
+        .unwrap();
+        f.run();
+        f.control.0 - before
+    };
+    f.set_time(5);
+    assert_eq!(ask(&mut f), 1, "what A asks, and nothing of B's");
+    f.callbacks("A");
+    // Nobody has been told of these seconds yet.
+    subscribe(&mut f, 1);
+    assert_eq!(ask(&mut f), 1);
+    let told = f.callbacks("A");
+    let [Callback::ReflectAttributeValues { values, .. }] = &told[..] else {
+        panic!("{told:?}");
+    };
+    let mut granted = values.iter().filter(|(attribute, _)| *attribute == all[1]);
+    let granted = granted.next().map(|(_, value): (_, &[u8])| value.to_vec());
+    assert_eq!(granted, Some(5_000u32.to_be_bytes().to_vec()));
+    subscribe(&mut f, 2);
+    assert_eq!(ask(&mut f), 2, "and what B has counted");
+}
+
 const REPORT: &str = "HLAmanager.HLAfederate.HLAreport.HLAreport";
 
 /// Asks for these counts of B so often, while B answers nothing.

@@ -10,7 +10,7 @@ use crate::message::{Cause, ModuleSource, Range, time};
 use crate::object::PRIVILEGE_TO_DELETE;
 use crate::time::galt::Outcome;
 use crate::{AttributeHandle, FederateHandle, ObjectInstanceHandle, Owner};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 /// Wall-clock time in the states of a federate's time manager.
@@ -243,7 +243,7 @@ impl Execution {
         }
     }
 
-    /// Updates attributes for those who subscribe. What needs the federate's counts waits for
+    /// Updates those of the attributes to which somebody subscribes, for all who do to one of them. What needs the federate's counts waits for
     /// them, if they are not given.
     pub(super) fn update_own(
         &mut self,
@@ -256,17 +256,19 @@ impl Execution {
         let Some(instance) = self.objects.get(handle) else {
             return;
         };
-        let subscribes = |federate: &FederateHandle| {
-            let known = instance.known_class(*federate);
-            let of = known.map(|known| self.subscriptions.attributes(*federate, known));
-            of.into_iter().flatten().any(|a| attributes.contains(&a))
-        };
-        let audience: Vec<_> = instance.knowing().filter(subscribes).collect();
-        if audience.is_empty() {
-            return;
+        let (mut audience, mut wanted) = (Vec::new(), BTreeSet::new());
+        for federate in instance.knowing() {
+            let known = instance.known_class(federate);
+            let of = known.map(|known| self.subscriptions.attributes(federate, known));
+            let of = of.into_iter().flatten();
+            let mut of = of.filter(|a| attributes.contains(a)).peekable();
+            if of.peek().is_some() {
+                audience.push(federate);
+                wanted.extend(of);
+            }
         }
         let (mut values, mut later) = (Vec::new(), Vec::new());
-        for attribute in attributes {
+        for attribute in attributes.iter().filter(|a| wanted.contains(a)) {
             let name = self.model.attribute(*attribute).map(|a| a.name.clone());
             let slot = self.slot(handle, *attribute);
             let (Some(name), Some(slot)) = (name, slot) else {
