@@ -3,7 +3,9 @@
 use crate::common::{Federation, fom};
 use crate::save::{restoring, saved};
 use starling_core::message::{FromExecutive, ModuleSource, PeerInfo, ToExecutive};
-use starling_core::{Check, Exception, ExceptionKind, Executive, ModuleMerge, PeerId};
+use starling_core::{
+    Archived, Callback, Check, Exception, ExceptionKind, Executive, ModuleMerge, PeerId,
+};
 
 fn module(designator: &str, text: &str) -> ModuleSource {
     ModuleSource {
@@ -163,6 +165,51 @@ fn what_was_merged_for_another_execution_of_that_name_is_merged_again() {
     });
     let designators: Vec<_> = designators.flatten().map(|m| m.designator).collect();
     assert_eq!(designators[1..], ["other.xml", "m.xml", "late.xml"]);
+}
+
+/// After a restore classes have the handles that the order of modules in the save gives them.
+#[test]
+fn what_was_merged_before_a_restore_is_merged_again() {
+    let mut f = Federation::new("");
+    for (name, brings) in [("A", "Aa"), ("B", "Bb")] {
+        let module = module(brings, &class(brings, "HLAbyte"));
+        f.join_with(name, vec![module]).unwrap();
+    }
+    let Archived::Read(mut saved) = saved(&mut f, "L") else {
+        panic!("it was read");
+    };
+    saved.execution.federation.modules.swap(2, 3);
+    let joiner = connect(f.executive(), 1_000);
+    let mut message = join(vec![module("late.xml", &class("Late", "HLAbyte"))]);
+    let merged = f.executive().take_modules(&mut message).unwrap().run();
+    restoring(&mut f, "L", Archived::Read(saved));
+    f.run();
+    assert!(f.executive().is_outdated(&message, &merged));
+    f.executive()
+        .receive_merged(joiner, message, Some(merged))
+        .unwrap();
+    f.run();
+    // A has merged the module itself; what B hears of A's class is judged by the executive.
+    f.callbacks("A");
+    f.callbacks("B");
+    let kinds = ["Aa", "Bb", "Late"].map(|name| f.class(name));
+    for class in kinds {
+        let a = f.federate("A").attribute_handle(class, "a").unwrap();
+        f.call("B", |f| {
+            f.subscribe_object_class_attributes(class, &[a], true, "")
+        })
+        .unwrap();
+        f.run();
+        f.call("A", |f| f.publish_object_class_attributes(class, &[a]))
+            .unwrap();
+        f.call("A", |f| f.register_object_instance(class, None))
+            .unwrap();
+        let told = f.callbacks("B");
+        assert!(
+            matches!(&told[..], [Callback::DiscoverObjectInstance { class: of, .. }] if *of == class),
+            "{told:?}"
+        );
+    }
 }
 
 #[test]

@@ -232,7 +232,7 @@ impl Executive {
     }
 
     /// Whether another federate has brought modules since those of this message were merged, or the
-    /// federation execution is another one of that name. If
+    /// federation execution was restored or is another one of that name. If
     /// [`receive_merged`](Self::receive_merged) is given such, it merges them again.
     pub fn is_outdated(&self, message: &ToExecutive, merged: &MergedModules) -> bool {
         let ToExecutive::Join { federation, .. } = message else {

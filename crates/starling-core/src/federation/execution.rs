@@ -75,6 +75,7 @@ impl Execution {
     pub(crate) fn basis(&self) -> Basis {
         Basis {
             execution: self.federation.number,
+            epoch: self.log.epoch(),
             modules: self.federation.modules.len(),
         }
     }
@@ -205,8 +206,8 @@ impl Execution {
             );
         }
         if merged.basis != self.basis() {
-            // Another federate has brought modules meanwhile, or this federation execution is
-            // another one of that name.
+            // Another federate has brought modules meanwhile, or this federation execution was restored
+            // or is another one of that name.
             merged = self.modules_to_join(merged.brought(), check).run();
         }
         let brought = self.shared(&merged);

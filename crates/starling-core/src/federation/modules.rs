@@ -4,7 +4,7 @@
 //! drives that may do it on another thread ([`Executive::take_modules`](crate::Executive)).
 
 use crate::exception::throw;
-use crate::message::{ModuleSource, ToExecutive};
+use crate::message::{LogIndex, ModuleSource, ToExecutive};
 use crate::{Exception, ExceptionKind, ProtocolError};
 use starling_fom::{Check, FomError, FomErrorKind, Module, ObjectModel, STANDARD_MIM_DESIGNATOR};
 use std::collections::HashSet;
@@ -32,10 +32,12 @@ pub struct ModuleMerge {
 }
 
 /// What modules are merged into: a federation execution by its number at the executive (names come
-/// back, numbers don't), with so many modules. Default: one that is to be created.
+/// back, numbers don't), since its last restore (which may change their order), with so many modules.
+/// Default: one that is to be created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Basis {
     pub(crate) execution: u64,
+    pub(crate) epoch: LogIndex,
     pub(crate) modules: usize,
 }
 

@@ -178,6 +178,11 @@ impl Log {
         self.epoch = self.index;
     }
 
+    /// Where the present epoch began.
+    pub(crate) fn epoch(&self) -> LogIndex {
+        self.epoch
+    }
+
     /// Gives a member what it is after a restore.
     pub(crate) fn restored(&mut self, restored: Restored) {
         if let Some(stream) = self.streams.get(&restored.snapshot.handle) {

@@ -213,6 +213,11 @@ impl Federation {
         self.names.contains_key(name)
     }
 
+    /// The executive itself.
+    pub fn executive(&mut self) -> &mut Executive {
+        &mut self.bed.executive
+    }
+
     /// What the executive has to say to its log.
     pub fn notes(&mut self) -> Vec<String> {
         let executive = &mut self.bed.executive;
