@@ -660,6 +660,41 @@ pub(crate) fn restoring(f: &mut Federation, label: &str, saved: Archived) {
     }
 }
 
+/// Whoever is complete may still set it: the executive hears of it behind what it has saved.
+#[test]
+fn a_directive_that_is_set_while_the_federation_is_saved_is_the_same_at_both_ends() {
+    let mut f = two();
+    let class = f.class("A");
+    let x = f.attributes(&["x"]);
+    f.call("B", |f| {
+        f.subscribe_object_class_attributes(class, &x, true, "")
+    })
+    .unwrap();
+    f.call("A", |f| f.publish_object_class_attributes(class, &x))
+        .unwrap();
+    let set = |f: &mut Federation, directive| {
+        f.call("A", |f| f.set_automatic_resign_directive(directive))
+            .unwrap();
+    };
+    set(&mut f, ResignAction::UnconditionallyDivestAttributes);
+    let instance = f.call("A", |f| f.register_object_instance(class, None));
+    f.callbacks("B");
+    saving(&mut f, "L");
+    complete(&mut f);
+    set(&mut f, ResignAction::DeleteObjects);
+    let saved = written(&mut f, "L").write.expect("it was written");
+    set(&mut f, ResignAction::NoAction);
+    restore(&mut f, "L", Archived::Read(saved));
+    let directive = f.member("A").automatic_resign_directive();
+    assert_eq!(directive, Ok(ResignAction::DeleteObjects));
+    f.lose("A");
+    let told = f.callbacks("B");
+    assert!(
+        matches!(&told[..], [Callback::RemoveObjectInstance { instance: gone, .. }] if Ok(*gone) == instance),
+        "{told:?}"
+    );
+}
+
 /// The values that a federate has been given, by the names of the attributes.
 fn values(f: &mut Federation, name: &str) -> BTreeMap<String, Vec<u8>> {
     let mut values = BTreeMap::new();

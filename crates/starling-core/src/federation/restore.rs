@@ -506,9 +506,15 @@ impl Execution {
     /// as before.
     fn begin_again(
         &mut self,
-        saved: SavedFederation,
+        mut saved: SavedFederation,
         becomes: &BTreeMap<FederateHandle, FederateHandle>,
     ) -> Result<(), String> {
+        // Who is complete may still set its directive, behind what the executive saves of it.
+        for (federate, part) in &saved.federates {
+            if let Some(member) = saved.execution.federation.members.get_mut(federate) {
+                member.resign_directive = part.federation.resign_directive;
+            }
+        }
         let members = saved.execution.federation.members.iter();
         let members: Vec<_> = members.map(|(f, m)| (*f, m.name.clone())).collect();
         let mut parts: BTreeMap<_, _> = saved.federates.into_iter().collect();

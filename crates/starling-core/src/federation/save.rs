@@ -5,7 +5,8 @@
 //! nothing up to S can come to it any more (it is through S, see [`crate::time::galt`]); the others
 //! when all constrained ones are. When all
 //! have said that they are complete the executive takes its own state and asks each federate for
-//! its part; what was sent before has come by then, because nobody sends anything while it saves.
+//! its part; what was sent before has come by then, because nobody sends anything while it saves but
+//! its automatic resign directive, of which its part holds.
 //! Once all parts are there the save is decided: only its writing can fail.
 //!
 //! Invariants:

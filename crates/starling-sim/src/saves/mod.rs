@@ -337,7 +337,7 @@ impl Run {
         let (saved, model) = &self.kept[&self.read];
         let now = self.network.executive.save("F").expect("it is there");
         let then = &saved.execution;
-        assert_eq!(now.federation.members, then.federation.members);
+        let mut members = then.federation.members.clone();
         let points = &now.federation.synchronization_points;
         assert_eq!(*points, then.federation.synchronization_points);
         assert_eq!(now.declaration, then.declaration);
@@ -346,6 +346,21 @@ impl Run {
         assert_eq!(now.ddm, then.ddm);
         assert_eq!(now.mom, then.mom);
         let mut model = model.clone();
+        for (federate, part) in &saved.federates {
+            // It may have set it since the executive's part was taken.
+            let directive = part.federation.resign_directive;
+            members
+                .get_mut(federate)
+                .expect("a member")
+                .resign_directive = directive;
+            model
+                .own
+                .get_mut(federate)
+                .expect("a member")
+                .rooms
+                .directive = Some(directive);
+        }
+        assert_eq!(now.federation.members, members);
         model.void.extend(model.last + 1..=self.model.last);
         model.last = self.model.last;
         for own in model.own.values_mut() {

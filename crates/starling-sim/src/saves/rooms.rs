@@ -38,7 +38,7 @@ pub(super) struct Rooms {
     in_receive_order: bool,
     best_effort: bool,
     advisory: bool,
-    directive: Option<usize>,
+    pub(super) directive: Option<ResignAction>,
     pub(super) managed: Managed,
 }
 
@@ -450,21 +450,17 @@ impl Run {
     }
 
     fn direct(&mut self, peer: PeerId, me: FederateHandle) {
-        let own = &self.model.own[&me];
-        // It may always: also between what is saved of it and the end of the save.
-        if (own.save, own.restore) != (Stage::None, Stage::None) {
+        // It may always; but who has not heard of the end of a restore may be the one before it or behind it.
+        if self.model.own[&me].restore != Stage::None {
             return;
         }
-        let nth = self.draw.usize(..DIRECTIVES.len());
+        let directive = DIRECTIVES[self.draw.usize(..DIRECTIVES.len())];
         let done = self
             .network
-            .call(peer, |f| f.set_automatic_resign_directive(DIRECTIVES[nth]));
-        if self
-            .permitted(me, "support: directive", done, &[])
-            .is_some()
-        {
-            self.own(me).rooms.directive = Some(nth);
-        }
+            .call(peer, |f| f.set_automatic_resign_directive(directive));
+        assert_eq!(done, Ok(()), "{me}");
+        self.count("support: directive");
+        self.own(me).rooms.directive = Some(directive);
     }
 
     fn subscribe_at_rate(&mut self, peer: PeerId, me: FederateHandle) {
@@ -549,8 +545,8 @@ impl Run {
                 let says = f.range_bounds(*region, dimension);
                 assert_eq!(says.as_ref(), Ok(bounds), "{me}'s {region}");
             }
-            if let Some(nth) = rooms.directive {
-                assert_eq!(f.automatic_resign_directive(), Ok(DIRECTIVES[nth]), "{me}");
+            if let Some(directive) = rooms.directive {
+                assert_eq!(f.automatic_resign_directive(), Ok(directive), "{me}");
             }
             let time = f.query_logical_time().expect("it may ask");
             let whole = super::whole(time);
