@@ -614,6 +614,84 @@ fn who_does_not_discover_again_what_was_deleted_owns_nothing_of_it() {
     assert!(!owns(&mut f, "c", instance, x).unwrap());
 }
 
+/// Whether the removal had been delivered by then only it knows: in either case it does not know the instance any more.
+#[test]
+fn who_has_ended_its_subscription_knows_no_more_what_was_deleted_and_is_not() {
+    for delivered in [false, true] {
+        let (mut f, instance, xy) = known_instance();
+        let class = f.class("A");
+        let handle = delete(&mut f, instance);
+        f.run();
+        if delivered {
+            assert_eq!(f.told("c"), "remove d@9TR");
+        }
+        f.call("c", |f| f.unsubscribe_object_class(class)).unwrap();
+        f.call("a", |f| f.retract(handle)).unwrap();
+        let told = if delivered {
+            format!("retract {}", handle.number())
+        } else {
+            "remove ".into()
+        };
+        assert_eq!(f.told("c"), told);
+        f.call("c", |f| {
+            f.subscribe_object_class_attributes(class, &xy, true, "")
+        })
+        .unwrap();
+        assert_eq!(f.told("c"), "discover");
+        f.call("a", |f| {
+            f.update_attribute_values(instance, &[(xy[0], b"1")], b"u")
+        })
+        .unwrap();
+        assert_eq!(f.told("c"), "u");
+        delete(&mut f, instance);
+        assert_eq!(f.told("c"), "remove d@9TR");
+    }
+}
+
+#[test]
+fn what_is_not_deleted_after_all_is_known_as_subscriptions_say_by_then() {
+    let (mut f, _, xy) = known_instance();
+    let (class, below) = (f.class("A"), f.class("A.B"));
+    let z = f.attributes(&["z"]);
+    let root = f.class("HLAobjectRoot");
+    f.call("a", |f| {
+        f.publish_object_class_attributes(below, &[z[0], xy[0]])
+    })
+    .unwrap();
+    f.call("c", |f| f.unsubscribe_object_class(class)).unwrap();
+    f.call("c", |f| {
+        f.subscribe_object_class_attributes(below, &z, true, "")
+    })
+    .unwrap();
+    f.run();
+    let instance = f
+        .call("a", |f| f.register_object_instance(below, None))
+        .unwrap();
+    assert_eq!(f.told("c"), "discover");
+    f.call("a", |f| {
+        let privilege = f.attribute_handle(root, "HLAprivilegeToDeleteObject")?;
+        f.change_attribute_order_type(instance, &[privilege], Order::TimeStamp)
+    })
+    .unwrap();
+    let handle = delete(&mut f, instance);
+    f.run();
+    f.call("c", |f| f.unsubscribe_object_class(below)).unwrap();
+    f.call("c", |f| {
+        f.subscribe_object_class_attributes(class, &xy[..1], true, "")
+    })
+    .unwrap();
+    f.run();
+    f.call("a", |f| f.retract(handle)).unwrap();
+    assert_eq!(f.told("c"), "");
+    let known = f.call("c", |f| f.known_object_class_handle(instance));
+    assert_eq!(known, Ok(class));
+    f.call("a", |f| {
+        f.update_attribute_values(instance, &[(xy[0], b"1"), (z[0], b"2")], b"u")
+    })
+    .unwrap();
+    assert_eq!(f.told("c"), "u");
+}
+
 #[test]
 fn a_region_of_who_was_told_of_a_deletion_may_be_deleted_whether_that_is_retracted_or_not() {
     for delivered in [true, false] {
