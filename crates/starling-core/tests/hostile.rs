@@ -623,6 +623,57 @@ fn synchronization_points_are_bounded() {
     assert!((12..20).contains(&fits), "{fits} points");
 }
 
+/// What is kept of a point grows with the federates that it is for, also with those that join later.
+#[test]
+fn federates_that_synchronization_points_are_for_are_bounded() {
+    let register = |f: &mut Federation, n: u32| {
+        let request = federation::Request::RegisterSynchronizationPoint {
+            label: format!("{n}"),
+            tag: vec![],
+            set: vec![],
+        };
+        f.forge_request("A", &[], request)
+    };
+    let mut f = bounded();
+    for n in 2..50 {
+        f.join(&format!("{n}"));
+    }
+    let fits = until_refused(&mut f, register);
+    assert!((18..24).contains(&fits), "{fits} points for 50");
+    let mut f = bounded();
+    for n in 0..40 {
+        register(&mut f, n).unwrap();
+    }
+    let refused = (0..1_000).find_map(|n| {
+        let joined = f.join_with(&format!("{n}"), vec![]);
+        Some((n, joined.err()?))
+    });
+    let (fits, why) = refused.expect("there is no bound");
+    assert!((15..25).contains(&fits), "{fits} joiners");
+    assert_eq!(why.kind, ExceptionKind::RTIinternalError);
+    let named = "that 'A' registered";
+    assert!(
+        why.message.contains(named) && why.message.contains("limits.kept_bytes"),
+        "{why}"
+    );
+    f.resign("0", ResignAction::NoAction);
+    f.join("in its place");
+    // What A leaves counts on.
+    f.lose("A");
+    f.join("in A's place");
+    let refused = f.join_with("too many", vec![]).unwrap_err();
+    assert!(
+        refused
+            .message
+            .contains("that federates that have resigned registered"),
+        "{refused}"
+    );
+    f.resign("1", ResignAction::NoAction);
+    f.join("in that of 1");
+    // What is counted is what there is: this looks.
+    f.executive().save("F").expect("it is there");
+}
+
 #[test]
 fn messages_that_may_be_retracted_are_bounded() {
     let mut f = bounded();

@@ -197,6 +197,7 @@ impl Execution {
             );
         }
         self.require_room_left()?;
+        self.require_room_in_points()?;
         let used = |name: &str| self.federation.members.values().any(|m| m.name == name);
         if let Some(name) = name.as_ref().filter(|n| used(n)) {
             throw!(

@@ -23,10 +23,14 @@ pub enum SynchronizationPointFailure {
     SetMemberNotJoined = 1,
 }
 
-/// About what is kept of a synchronization point, in bytes; not whether it is achieved, and so always
-/// the same.
+/// About what is kept of a synchronization point for each federate that it is for, in bytes.
+const MEMBER_BYTES: usize = 16;
+
+/// About what is kept of a synchronization point, in bytes; not whether it is achieved, and so the same
+/// as long as it is for the same federates.
 pub(super) fn point_bytes(label: &str, point: &SynchronizationPoint) -> usize {
-    2 * ENTRY_BYTES + label.len() + point.tag.len()
+    let members = point.waiting.len() + point.achieved.len();
+    2 * ENTRY_BYTES + label.len() + point.tag.len() + members * MEMBER_BYTES
 }
 
 impl Execution {
@@ -79,12 +83,46 @@ impl Execution {
         Ok(())
     }
 
+    /// RTIinternalError for whoever would join, if more would then be kept of points for all than one may make.
+    pub(crate) fn require_room_in_points(&self) -> Result<(), Exception> {
+        let mut more: BTreeMap<_, usize> = BTreeMap::new();
+        let points = self.federation.synchronization_points.values();
+        for point in points.filter(|p| p.for_all) {
+            let there = self.federation.is_member(point.registrar);
+            let registrar = there.then_some(point.registrar);
+            *more.entry(registrar).or_default() += MEMBER_BYTES;
+        }
+        for (registrar, more) in more {
+            let points = &self.federation.points;
+            let kept = registrar.map_or(points.left(), |registrar| points.of(registrar));
+            if kept + more > self.kept_bytes_max {
+                let who = registrar.and_then(|r| self.federation.federate_name(r));
+                let who = who.map_or("federates that have resigned".into(), |n| format!("'{n}'"));
+                throw!(
+                    RTIinternalError,
+                    "with one federate more, what is kept of the synchronization points for all that {who} \
+                     registered would be {} bytes, and limits.kept_bytes of rtiexec allows {}: nobody joins \
+                     before some of them are achieved",
+                    kept + more,
+                    self.kept_bytes_max
+                );
+            }
+        }
+        Ok(())
+    }
+
     /// Announces to a federate that has just joined what all are to achieve.
     pub(crate) fn announce_to_joiner(&mut self, joiner: FederateHandle) {
-        let all = self.federation.synchronization_points.iter_mut();
+        let federation = &mut self.federation;
+        let all = federation.synchronization_points.iter_mut();
         let mut announced = Vec::new();
         for (label, point) in all.filter(|(_, p)| p.for_all) {
             point.waiting.insert(joiner);
+            if federation.members.contains_key(&point.registrar) {
+                federation.points.add(point.registrar, MEMBER_BYTES);
+            } else {
+                federation.points.add_left(MEMBER_BYTES);
+            }
             announced.push((label.clone(), point.tag.clone()));
         }
         for (label, tag) in announced {
@@ -120,8 +158,9 @@ impl Execution {
             .collect();
         for label in labels {
             if let Some(point) = self.federation.synchronization_points.get_mut(&label) {
-                point.waiting.remove(&gone);
-                point.achieved.remove(&gone);
+                if point.waiting.remove(&gone) || point.achieved.remove(&gone).is_some() {
+                    self.federation.points.take(point.registrar, MEMBER_BYTES);
+                }
                 self.complete_synchronization_point(None, &label);
             }
         }
