@@ -30,6 +30,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Messages that were delivered and that their senders may still retract: no more are remembered.
 const DELIVERED_MAX: usize = 65_536;
 
+/// Messages that this federate has sent and may retract: while it remembers so many, it can't retract further
+/// ones. Of those that go to nobody rtiexec knows nothing, and so can't bound them.
+const SENT_MAX: usize = 1 << 20;
+
 pub(crate) use crate::saved::delivery::QueuedTime;
 use crate::saved::time::Constraint;
 
@@ -500,8 +504,9 @@ impl Federate {
         let Some(sent) = time.sent.get(&number) else {
             throw!(
                 MessageCanNoLongerBeRetracted,
-                "{message} was retracted already, was sent before time regulation was disabled, or its \
-                 time stamp is not beyond logical time plus lookahead: {bound}"
+                "{message} was retracted already, was sent before time regulation was disabled or while there \
+                 were {SENT_MAX} others to be retracted, or its time stamp is not beyond logical time plus \
+                 lookahead: {bound}"
             );
         };
         if Some(sent.time) <= bound.time() || bound == Bound::Never {
@@ -606,7 +611,9 @@ impl Federate {
             return MessageRetractionHandle::default();
         };
         self.time.last_number = number;
-        if self.time.clock.promised().and_then(Bound::time) < Some(time) {
+        if self.time.clock.promised().and_then(Bound::time) < Some(time)
+            && self.time.sent.len() < SENT_MAX
+        {
             let deletes = None;
             self.time.sent.insert(number, Sent { time, deletes });
             self.time.sent_by_time.insert((time, number));

@@ -760,3 +760,29 @@ fn a_deletion_that_is_retracted_brings_nothing_to_who_has_deleted_it_locally() {
     .unwrap();
     assert_eq!(f.told("b"), "discover");
 }
+
+/// What goes to nobody stays at its sender, which must not keep any number of it.
+#[test]
+fn what_may_be_retracted_is_bounded_at_its_sender() {
+    const MOST: u64 = 1 << 20;
+    let mut f = federation(&["a"]);
+    f.regulate("a", 1.0);
+    let class = f.interaction("I");
+    f.call("a", |f| f.unsubscribe_interaction_class(class))
+        .unwrap();
+    f.run();
+    let retracted = f.call("a", |a| {
+        let mut last = MessageRetractionHandle::default();
+        for _ in 0..MOST {
+            last = a.send_interaction_at(class, &[], b"", at(9.0)).unwrap();
+        }
+        let beyond = a.send_interaction_at(class, &[], b"", at(9.0)).unwrap();
+        let refused = a.retract(beyond).map_err(|e| e.kind);
+        (refused, a.retract(last).is_ok())
+    });
+    let no_longer = Err(ExceptionKind::MessageCanNoLongerBeRetracted);
+    assert_eq!(retracted, (no_longer, true));
+    // Each that is done with makes room.
+    let handle = f.send("a", "again", 9.0);
+    f.call("a", |f| f.retract(handle)).unwrap();
+}
