@@ -40,12 +40,13 @@ def campaign(directory: Path, name: str = "campaign-root.tsf.toml", scale: float
 
 def _take(store, sequence, execution, folder, number, test, sample, draw) -> None:
     pair = sequence.pair[0]
-    trip_ns = np.float32(1e4 * (2 + draw.lognormal(0, 0.4, test.updates)))
-    if test.kind.startswith("RT"):
+    latency = test.kind.startswith("RT")
+    trip_ns = np.float32(1e4 * (2 + draw.lognormal(0, 0.4, test.updates if latency else 1000)))
+    if latency:
         head = np.array([sample, test.updates], dtype="<u4")
         with (folder / f"rtt_test{number}_pair1.raw").open("ab") as file:
             file.write(head.tobytes() + trip_ns.astype("<f4").tobytes())
-    seconds = float(trip_ns.sum()) * 1e-9
+    seconds = float(trip_ns.mean()) * test.updates * 1e-9
     event = {
         "test": number, "pair": 1, "sample": sample, "sender": pair.sender,
         "receiver": pair.receiver, "sent": test.updates, "received": test.updates, "lost": 0,
