@@ -5,6 +5,10 @@ What can be told apart follows from the design, whatever it is: columns of the m
 make up are named with these as aliases (Montgomery, Design and Analysis of Experiments, 8.2).
 Corners and centre points of a factorial design give its curvature (6.8); where a number has values
 that were not combined with all others (a Latin hypercube), it is a regression on them.
+
+What is the same in all tests of an execution is judged by how much executions of one setting
+differ, all else by how much tests within one do (split plots: the same, 14.5): what differs from
+execution to execution, as drift does, is in all tests of one alike.
 """
 
 import itertools
@@ -23,6 +27,7 @@ _COLUMNS_MAX = 300
 # What is left of a column that others make up is rounding.
 _ROUNDING = 1e-7
 BLOCK = "execution (block)"
+PLOT = "executions of one setting"
 CURVATURE = "curvature"
 
 
@@ -33,8 +38,8 @@ class Effect:
     name: str
     sum_of_squares: float
     degrees: int
-    f: float
-    p: float
+    f: float | None  # None: nothing says how much executions differ that were set alike
+    p: float | None
     share: float  # of all squares, 0 to 1
     aliases: tuple[str, ...] = ()
     step: str = ""  # from where to where the estimate is
@@ -137,9 +142,11 @@ def _product(a: _Term, b: _Term) -> _Term:
 
 
 def _terms(
-    factors: dict[str, list], numbers: frozenset[str], blocks: list[str] | None
-) -> tuple[list[_Term], Iterator[_Term]]:
-    """The model: variables and curvature, and each two together."""
+    factors: dict[str, list], numbers: frozenset[str], blocks: list[str] | None,
+    plots: list[str], fixed: set[str],
+) -> tuple[list[_Term], Iterator[_Term]]:  # fmt: skip
+    """The model: variables and curvature, and each two together; first those `fixed` in an
+    execution, then executions, then all others."""
     counts = [n for n in factors if n in numbers and all(map(_number, factors[n]))]
     centred, at_centre = _centred(factors, counts)
     mains, bends = [], []
@@ -171,7 +178,13 @@ def _terms(
     if blocks and len(set(blocks)) > 1:
         term = _categories(BLOCK, blocks)
         mains.append(_Term(BLOCK, term.of, term.columns))
-    return [*mains, *bends], pairs
+    if not plots:
+        return [*mains, *bends], pairs
+    every = list(itertools.islice(pairs, _COLUMNS_MAX))
+    above = [pair for pair in every if pair.of <= fixed]
+    of = frozenset({PLOT, BLOCK, *fixed})
+    mains += [*above, _Term(PLOT, of, _categories(PLOT, plots).columns)]
+    return [*mains, *bends], iter([pair for pair in every if not pair.of <= fixed])
 
 
 class _Basis:
@@ -208,7 +221,7 @@ def _told_apart(count: int, terms: list[_Term]) -> list[_Term]:
         for column in term.columns.T:
             if basis.add(term.name, column):
                 kept.append(column)
-            elif term.name != BLOCK:
+            elif term.name not in (BLOCK, PLOT):
                 for name in basis.makers(column):
                     if name != term.name:
                         aliases.setdefault(name, {})[term.name] = None
@@ -231,16 +244,21 @@ def _fit(values: np.ndarray, terms: list[_Term]) -> tuple[float, np.ndarray, np.
 
 def analyse(
     values: list[float], factors: dict[str, list], numbers: frozenset[str] = frozenset(),
-    blocks: list[str] | None = None,
+    blocks: list[str] | None = None, plots: list[str] | None = None,
 ) -> Analysis | None:  # fmt: skip
     """Effects of all factors and of each two of them on the values, one level of each factor for
-    each value; those in `numbers` are measured on a scale. Squares are of type II, as designs need
-    not be balanced. None where the samples are too few even without interactions.
+    each value; those in `numbers` are measured on a scale; `plots` are the executions that values
+    are of. Squares are of type II, as designs need not be balanced. None where the samples are too
+    few even without interactions.
     """
     if not factors or any(len(set(levels)) < 2 for levels in factors.values()):
         return None
     v = np.asarray(values, float)
-    singles, pairs = _terms(factors, numbers, blocks)
+    # Where each has one value they are what is judged by.
+    apart = plots if plots and 1 < len(set(plots)) < len(v) else []
+    fixed = {n for n in factors if len({*zip(apart, factors[n], strict=False)}) == len(set(apart))}
+    fixed = {BLOCK, *fixed} if apart else set()
+    singles, pairs = _terms(factors, numbers, blocks, apart, fixed)
     several = []
     width = sum(t.columns.shape[1] for t in singles)
     for pair in pairs:
@@ -253,33 +271,44 @@ def analyse(
         terms = _told_apart(len(v), every)
         degrees = len(v) - 1 - sum(t.columns.shape[1] for t in terms)
         if degrees >= _RESIDUAL_MIN:
-            return _analysis(v, terms, degrees, every is whole)
+            return _analysis(v, terms, degrees, every is whole, fixed)
     return None
 
 
-def _analysis(v: np.ndarray, terms: list[_Term], degrees: int, interactions: bool) -> Analysis:
+def _analysis(
+    v: np.ndarray, terms: list[_Term], degrees: int, interactions: bool, fixed: set[str]
+) -> Analysis:
     from scipy.special import fdtrc, stdtrit
 
     residual = _fit(v, terms)[0]
     if residual <= 1e-20 * float(v @ v):
         residual = 0.0
     error = residual / degrees
-    half = float(stdtrit(degrees, 0.975))
+    # What executions of one setting differ by: none where each setting has one.
+    above = 0.0, 0
+    for plot in (t for t in terms if t.name == PLOT):
+        count = plot.columns.shape[1]
+        squares = _fit(v, [t for t in terms if t is not plot])[0] - residual
+        above = max(squares, 0.0) / count, count
     found = []
     for term in terms:
         without = [t for t in terms if not term.of <= t.of]
         left, parts, matrix = _fit(v, [*without, term])
         squares = max(_fit(v, without)[0] - left, 0.0)
         count = term.columns.shape[1]
-        f = squares / count / error if error else math.inf if squares else 0.0
-        p = float(fdtrc(count, degrees, f)) if math.isfinite(f) else 0.0
+        against, of = above if term.of <= fixed else (error, degrees)
+        f = p = None
+        if of:
+            f = squares / count / against if against else math.inf if squares else 0.0
+            p = float(fdtrc(count, of, f)) if math.isfinite(f) else 0.0
         step = {}
         if term.scale:
             estimate = term.scale * float(parts[-1])
+            step = {"step": term.step, "estimate": estimate}
+        if term.scale and of:
             spread = np.linalg.inv(matrix.T @ matrix)[-1, -1]
-            off = abs(term.scale) * half * math.sqrt(error * spread)
-            step = {"step": term.step, "estimate": estimate, "low": estimate - off,
-                    "high": estimate + off}  # fmt: skip
+            off = abs(term.scale) * float(stdtrit(of, 0.975)) * math.sqrt(against * spread)
+            step |= {"low": estimate - off, "high": estimate + off}
         found.append(Effect(term.name, squares, count, f, p, 0.0, term.aliases, **step))
     all_squares = residual + sum(e.sum_of_squares for e in found)
     shared = [replace(e, share=e.sum_of_squares / all_squares if all_squares else 0) for e in found]

@@ -146,7 +146,10 @@ def commands(study: Study, about: str) -> typer.Typer:
                 min=0, help="Centre points in each block, at each level without a middle."
             ),
         ] = 3,
-        blocks: Annotated[int, typer.Option(min=1, help="Blocks in time.")] = 2,
+        blocks: Annotated[
+            int | None,
+            typer.Option(min=1, help="Blocks in time; 2, or 4 where RTIs, hosts or switches vary."),
+        ] = None,
         seed: Annotated[int | None, typer.Option(help="Of every order.")] = None,
     ) -> None:
         """Writes a test sequence file of a designed experiment, in random order."""
@@ -156,12 +159,13 @@ def commands(study: Study, about: str) -> typer.Typer:
 
             drawn = random.randrange(2**32) if seed is None else seed
             factors = [designs.factor(text) for text in vary]
+            count = blocks or designs.blocks_for(study, base, factors)
             held = {f.name: f.levels[0] for f in map(designs.factor, hold)}
             if sum(map(bool, (runs, resolution, surface))) > 1:
                 what = "--runs, --resolution and --surface are designs of their own"
                 raise BenchError("STL-DES-006", what, do="give one of them", exit_code=USAGE)
             if runs:
-                each, most = designs.latin_hypercube(factors, runs, drawn, blocks)
+                each, most = designs.latin_hypercube(factors, runs, drawn, count)
                 points, kind = each[0], "Latin hypercube"
             elif resolution:
                 points, found = designs.fractional_factorial(factors, resolution)
@@ -174,13 +178,13 @@ def commands(study: Study, about: str) -> typer.Typer:
             if runs:
                 kind += f", largest correlation of two factors {most:.2f}"
             else:
-                each = [points] * blocks
+                each = [points] * count
             if without := [f.name for f in factors if centres and len(f.centre) > 1]:
                 kind += f", {centres} centre points at each level of {' and '.join(without)}"
             ordered = list(designs.in_blocks(each, factors, centres, drawn))
-            designs.write(study, base, out, ordered, held, kind)
-            count = sum(len(block) for block in ordered)
-            typer.echo(f"{out}: {count} tests in {blocks} blocks; {kind}")
+            designs.write(study, base, out, ordered, held, kind, drawn)
+            tests = sum(len(block) for block in ordered)
+            typer.echo(f"{out}: {tests} tests in {count} blocks; {kind}")
             return OK
 
         raise typer.Exit(guarded(draw))

@@ -1,7 +1,8 @@
 """Designed experiments: which combinations of a study's fields to run, in which order.
 
 Every block in time holds all runs (of a Latin hypercube its own) in an order of its own, drawn by a
-seed that is written down, and the centre point several times, so that drift shows. The runs replace
+seed that is written down, and the centre point several times, so that drift shows. What runs in
+federation executions apart (RTIs, hosts, switches) takes turns within each block. The runs replace
 the executions of a file that says all else.
 """
 
@@ -20,7 +21,7 @@ import numpy as np
 import pyDOE3
 
 from .errors import USAGE, BenchError, cannot
-from .plan import load
+from .plan import PLACES, load
 from .study import Study
 
 Value = bool | int | float | str
@@ -230,9 +231,23 @@ def in_blocks(points: list[list[Point]], factors: list[Factor], centres: int, se
         yield order
 
 
+# Blocks where nothing runs in executions apart; and where some do, which are compared by how they
+# differ from block to block.
+BLOCKS, BLOCKS_APART = 2, 4
+
+
+def blocks_for(study: Study, base: Path, factors: list[Factor]) -> int:
+    """How many to take."""
+    file = load(base, study)
+    rtis = {sequence.rti.model_dump_json() for sequence in file.sequence}
+    apart = len(rtis) > 1 or any(f.name in PLACES for f in factors)
+    return BLOCKS_APART if apart else BLOCKS
+
+
 def write(
-    study: Study, base: Path, out: Path, blocks: list[list[Point]], held: Point, what: str
-) -> None:
+    study: Study, base: Path, out: Path, blocks: list[list[Point]], held: Point, what: str,
+    seed: int = 0,
+) -> None:  # fmt: skip
     """Writes the runs in the place of the base's executions; a file that is wrong does not stay."""
     if out.resolve().parent != base.resolve().parent:
         raise BenchError(
@@ -253,6 +268,8 @@ def write(
             "STL-DES-003", "a design's base has one sequence, its executions at the end", str(base),
             exit_code=USAGE,
         )  # fmt: skip
+    head = re.sub(r"(?m)^\s*blocks_seed\s*=.*\n", "", head)
+    head = head.replace("[[sequence]]", f"[[sequence]]\nblocks_seed = {seed}")
     lines = [f"# Designed: {what}.", head.rstrip()]
     for n, points in enumerate(blocks, 1):
         lines += ["", "[[sequence.execution]]", f'name = "block{n}"']

@@ -138,16 +138,26 @@ def key_of(s: dict) -> tuple:
     return s.get("run"), s["sequence"], s["execution"], s["test"]
 
 
-def sample_values(study: Study, rows: list[dict]) -> dict[tuple, list[float]]:
-    """The values of each test that are independent: of each sample, or of each round where there
-    are some. Pairs of one sample are not, so their mean counts."""
-    by: dict[tuple, dict[tuple, list[float]]] = {}
+def in_order(study: Study, rows: list[dict]) -> dict[tuple, dict[object, list[float]]]:
+    """The values of each test's samples, by round (None: there are none), in order of measurement.
+    Pairs of one sample are not independent, so their mean counts."""
+    by: dict[tuple, dict[object, dict[int, list[float]]]] = {}
     for row in rows:
         # A sample of which nothing came has none.
         if value := study.value(row):
-            sample = row.get("round"), row["sample"]
-            by.setdefault(key_of(row), {}).setdefault(sample, []).append(value)
+            of = by.setdefault(key_of(row), {}).setdefault(row.get("round"), {})
+            of.setdefault(row["sample"], []).append(value)
     return {
-        key: by_round([sum(v) / len(v) for v in s.values()], [of for of, _ in s])
-        for key, s in by.items()
+        key: {name: [sum(v) / len(v) for v in of.values()] for name, of in rounds.items()}
+        for key, rounds in by.items()
     }
+
+
+def sample_values(study: Study, rows: list[dict]) -> dict[tuple, list[float]]:
+    """The values of each test that are independent: of each sample, or of each round where there
+    are some."""
+    return {
+        key: by_round([v for of in rounds.values() for v in of],
+                      [name for name, of in rounds.items() for _ in of])
+        for key, rounds in in_order(study, rows).items()
+    }  # fmt: skip

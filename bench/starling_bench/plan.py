@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import os
+import random
 import re
 import tomllib
 from collections import Counter
@@ -50,7 +51,8 @@ class Place(Strict):
     rates: bool | None = None
 
 
-# The fields of a place that are switches.
+# The fields of a place that make executions apart; and those that are switches.
+PLACES = frozenset(Place.model_fields) - {"pairs"}
 SWITCHES = tuple(Place.model_fields)[list(Place.model_fields).index("pairs") + 1 :]
 
 
@@ -132,6 +134,9 @@ class Sequence(Placed, Generic[Tests]):
     rti: Rti | Name | list[Name] = Rti()
     # Several RTIs in turn, so often and to and fro: what drifts meets all of them.
     rounds: Annotated[int, Field(ge=1, le=1000)] = 1
+    # Its executions are blocks in time: all RTIs (and hosts, switches ...) run each, in an order
+    # that this draws, before the next begins.
+    blocks_seed: Annotated[int, Field(ge=0)] | None = None
     rtiexec_host: str = "localhost"
     cpus: Cpus | None = None  # that its processes may use; all
     bundling: bool = True
@@ -452,11 +457,27 @@ def _rounds(sequence: Sequence, named: dict[str, NamedRti]) -> Iterator[Sequence
     """The sequence on each of its RTIs: A B, B A, A B and so on."""
     each = _places(sequence, named)
     for n in range(sequence.rounds):
-        for one in each if n % 2 == 0 else reversed(each):
+        for one in _in_turn(each, sequence, n):
             executions = one.execution
             if sequence.rounds > 1:
                 executions = [e.named(f"{e.name}.{n + 1}", e.name) for e in executions]
             yield one.model_copy(update={"execution": executions})
+
+
+def _in_turn(each: list[Sequence], sequence: Sequence, n: int) -> Iterator[Sequence]:
+    """The sequence's places in the order of a round. Of a sequence in blocks each block is run at
+    all of them before the next, every second one in the order opposite to that of the one before,
+    which is drawn: what drifts meets all places alike."""
+    if sequence.blocks_seed is None:
+        yield from each if n % 2 == 0 else reversed(each)
+        return
+    drawn = random.Random(f"{sequence.blocks_seed}, round {n}")
+    order: list[Sequence] = []
+    for number, block in enumerate(sequence.execution):
+        order = order[::-1] if number % 2 else drawn.sample(each, len(each))
+        for place in order:
+            if own := [e for e in place.execution if e.name == block.name]:
+                yield place.model_copy(update={"execution": own})
 
 
 def _switched(rti: Rti, values: dict[str, str | bool]) -> Rti:

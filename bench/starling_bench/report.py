@@ -3,6 +3,7 @@ figure is also written to figures/ as SVG and PNG. What stands in it is the stud
 """
 
 import io
+import itertools
 import re
 import textwrap
 from collections.abc import Callable, Iterable
@@ -16,7 +17,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from . import anova, svg
-from .differences import Difference, differences, key_of, on, sample_values
+from .differences import Difference, differences, in_order, key_of, on, sample_values
 from .errors import cannot
 from .rti import RAW
 from .store import Store
@@ -166,11 +167,21 @@ _ONE_AFTER_ANOTHER = (
 _TO_AND_FRO = "All were run to and fro, in rounds; each round's mean is one value."
 _ANALYSED = (
     "Of the logarithms of the samples' means or rates: how much of their squares is due to each "
-    "variable, and to each two of them together (type II). In brackets what the design can't tell "
+    "variable, and to each two of them together (type II). What all tests of an execution share, "
+    "as the RTI, is judged by how executions of one setting differ; where each setting had one, "
+    "no p stands. In brackets what the design can't tell "
     "from it. Where a setting was tested several times each test's mean is one value; so it is "
     "where variables have values of their own in each test (a Latin hypercube), which is analysed "
     "by regression on their logarithms. Curvature: centre points against corners. The ratio is "
     "the second's to the first, with its 95 % interval."
+)
+_IN_BLOCKS = (
+    "Blocks were run one after the other, and within each the executions of all RTIs, hosts and "
+    "switches, in an order of its own."
+)
+_NO_BLOCKS = (
+    "Executions that are compared were not run in blocks: what drifted between them counts as an "
+    "effect of what they differ in."
 )
 _LEFT_OUT = "with what two variables make together: too many for these samples"
 
@@ -188,7 +199,7 @@ def comparisons(store: Store, summaries: list[dict]) -> list[str]:
 def analysis(store: Store, summaries: list[dict]) -> list[str]:
     """Which variable makes how much, where several were varied together."""
     study = store.study
-    samples = sample_values(study, store.samples())
+    samples = in_order(study, store.samples())
     lines = []
     for title, group in study.families(summaries).items():
         # Pairs of a sample are not independent: they count once. Variables that change together
@@ -206,16 +217,18 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
                 factors[v.title] = v
         if len(factors) < 2:
             continue
-        found = _analysed(factors, group, [samples[key_of(s)] for s in group])
+        units = [(s, name, of) for s in group for name, of in samples[key_of(s)].items()]
+        found = _analysed(factors, units)
         if found is None:
             lines.append((title, "not analysed: too few samples", *[""] * 6))
             continue
         for e in found.effects:
-            p = "< 0.001" if e.p < 0.001 else f"{e.p:.3f}"
-            ratio = ""
-            if e.estimate is not None:
-                ratio = "{:.3g} ({:.3g} to {:.3g})".format(*np.exp([e.estimate, e.low, e.high]))
-            figures = (f"{e.share:.1%}", str(e.degrees), f"{e.f:.3g}", p)
+            p = "-" if e.p is None else "< 0.001" if e.p < 0.001 else f"{e.p:.3f}"
+            ratio = "" if e.estimate is None else f"{np.exp(e.estimate):.3g}"
+            if e.low is not None:
+                ratio += " ({:.3g} to {:.3g})".format(*np.exp([e.low, e.high]))
+            f = "-" if e.f is None else f"{e.f:.3g}"
+            figures = (f"{e.share:.1%}", str(e.degrees), f, p)
             lines.append((title, e.title, *figures, e.step, ratio))
         whole_squares = found.residual + sum(e.sum_of_squares for e in found.effects)
         rest = found.residual / whole_squares if whole_squares else 0
@@ -224,17 +237,35 @@ def analysis(store: Store, summaries: list[dict]) -> list[str]:
     if not lines:
         return []
     head = ("test", "variable", "share of squares", "degrees", "F", "p", "from, to", "ratio")
-    return ["<h2>Analysis of variance</h2>", f"<p>{_ANALYSED}</p>", text_table(head, lines)]
+    said = f"<p>{_ANALYSED} {_order(store)}</p>"
+    return ["<h2>Analysis of variance</h2>", said, text_table(head, lines)]
+
+
+def _order(store: Store) -> str:
+    """In which order executions were run that are compared, in words."""
+    executions = store.run["executions"]
+    if len({e["sequence"] for e in executions}) < 2:
+        return ""
+    if all(e.get("round_of") for e in executions):
+        return _TO_AND_FRO
+    # Parts of a block that take connections of their own are one.
+    words = [f".{word}" for word in store.study.connections.values()]
+    names = (e["execution"] for e in executions)
+    blocks = [next((n.removesuffix(w) for w in words if n.endswith(w)), n) for n in names]
+    changes = sum(one != other for one, other in itertools.pairwise(blocks))
+    return _IN_BLOCKS if 1 < len(set(blocks)) == changes + 1 else _NO_BLOCKS
 
 
 def _analysed(
-    factors: dict[str, Variable], group: list[dict], values: list[list[float]]
+    factors: dict[str, Variable], units: list[tuple[dict, object, list[float]]]
 ) -> anova.Analysis | None:
-    """Of each test's mean where tests were repeated, or values of a variable taken once; else, and
-    where these are too few, of each sample."""
+    """Of each test's mean in each round where tests were repeated, or values of a variable taken
+    once; else, and where these are too few, of each sample. `units`: test, round, values."""
     numbers = frozenset(v.title for v in factors.values() if v.axis)
+    group = [s for s, _, _ in units]
     settings = [tuple(v.value(s) for v in factors.values()) for s in group]
-    logs = [np.log(v) for v in values]
+    logs = [np.log(v) for _, _, v in units]
+    runs = [name or s["execution"] for s, name, _ in units]
     found = None
     for by_test in (True, False):
         repeated = len(set(settings)) < len(settings)
@@ -243,13 +274,15 @@ def _analysed(
                        default=0)  # fmt: skip
             if most * 2 <= len(group):
                 continue
-        rows = [
-            (s, [float(np.mean(v))] if by_test else v) for s, v in zip(group, logs, strict=True)
+        told = [
+            (s, run, float(value))
+            for s, run, v in zip(group, runs, logs, strict=True)
+            for value in ([np.mean(v)] if by_test else v)
         ]
-        told = [(s, float(value)) for s, of in rows for value in of]
-        levels = {t: [v.value(s) for s, _ in told] for t, v in factors.items()}
-        blocks = [s["execution"] for s, _ in told]
-        found = anova.analyse([value for _, value in told], levels, numbers, blocks)
+        levels = {t: [v.value(s) for s, _, _ in told] for t, v in factors.items()}
+        blocks = [run for _, run, _ in told]
+        plots = [f"{s['sequence']}/{run}" for s, run, _ in told]
+        found = anova.analyse([value for *_, value in told], levels, numbers, blocks, plots)
         if found is not None:
             break
     return found

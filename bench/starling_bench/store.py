@@ -22,7 +22,7 @@ import numpy as np
 from . import identity, idle, raw, recorded
 from .errors import USAGE, BenchError, cannot
 from .outside import read_json, read_text, write_json
-from .study import Study
+from .study import Columns, Study
 
 _TEXT_MAX = 1000  # characters
 
@@ -431,6 +431,22 @@ def fault(row: dict, study: Study) -> str:
         if not ok:
             return f"{name} is {value!r:.50}"
     return ""
+
+
+def check_counts(row: dict, columns: Columns) -> None:
+    """BenchError if a row of what was counted and measured lacks something or can't be."""
+    if missing := [c for c in columns.names if c not in row]:
+        raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
+    title = f"sample {row['sample']} of test {row['test']}"
+    if below := [c for c in columns.names if isinstance(row[c], int | float) and row[c] < 0]:
+        what = f"{title}: {below[0]} is {row[below[0]]}"
+        raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
+    if row["sent"] != row["received"] + row["lost"]:
+        raise BenchError(
+            "STL-RUN-007",
+            f"{title}: {row['sent']} sent is not {row['received']} received + {row['lost']} lost",
+            do="the RTI delivered what nobody sent, or its federates are wrong: read the logs",
+        )
 
 
 def _is(kind: type, value: object) -> bool:

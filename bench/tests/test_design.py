@@ -114,8 +114,18 @@ def test_the_file_is_one_that_can_be_run(tmp_path):
     what += ", 2 centre points at each level of transport"
     assert said.stdout == f"{out}: 20 tests in 2 blocks; {what}\n"
     file = plan.load(out, STUDY)
-    assert len(file.sequence) == 5  # each of the base's RTIs
-    for execution in file.sequence[0].execution:
+    # Each of the base's RTIs in one block, then each in the next, the other way round.
+    order = [(s.rti.name, e.name) for s in file.sequence for e in s.execution]
+    assert [block for _, block in order] == ["block1"] * 5 + ["block2"] * 5
+    assert [rti for rti, _ in order[:5]] == [rti for rti, _ in reversed(order[5:])]
+    assert {rti for rti, _ in order[:5]} == {
+        "starling",
+        "starling-fastest",
+        "standin",
+        "tcp",
+        "shm",
+    }
+    for execution in (e for s in file.sequence for e in s.execution):
         tests = execution.tests()
         assert len(tests) == 10 and {t.kind for t in tests} == {"RTOL"}
         assert Counter(t.transport for t in tests)["reliable"] == 5
@@ -211,5 +221,10 @@ def test_where_a_test_runs_may_be_a_factor(tmp_path):
         (s.rti.name, s.bundling, s.federate[1].host)
         for s in sequences for e in s.execution for t in e.tests() if t.buffer_bytes != 89
     )  # fmt: skip
-    # Each combination of three in one of the two halves, in both blocks.
-    assert sorted(tests.values()) == [2] * 8 and len(tests) == 8
+    # Each combination of three in one of the two halves, in all blocks.
+    assert sorted(tests.values()) == [4] * 8 and len(tests) == 8
+    # A block is done everywhere before the next begins, in orders that differ.
+    order = [(e.name, s.name) for s in sequences for e in s.execution]
+    assert [name for name, _ in order] == [f"block{n}" for n in range(1, 5) for _ in range(8)]
+    turns = [[name for _, name in order[at : at + 8]] for at in range(0, 32, 8)]
+    assert turns[1] == turns[0][::-1] and turns[3] == turns[2][::-1] and turns[2] != turns[0]

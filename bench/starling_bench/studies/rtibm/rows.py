@@ -6,9 +6,8 @@ import numpy as np
 
 from ... import rates, stats
 from ...differences import WHERE, Question, on
-from ...errors import BenchError
 from ...plan import SWITCHES
-from ...store import Store
+from ...store import Store, check_counts
 from ...study import Columns
 from ...variables import BETWEEN, ON, Variable, Variables, setting
 
@@ -112,19 +111,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
     found = {"sequence": sequence, "execution": execution, **event}
     found |= figures(store, found, store.raw(sequence, execution, event["test"], event["pair"]))
-    if missing := [c for c in COLUMNS.names if c not in found]:
-        raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
-    # Nothing that is measured or counted here can be below nothing.
-    if below := [c for c in COLUMNS.names if isinstance(found[c], int | float) and found[c] < 0]:
-        what = f"sample {found['sample']} of test {found['test']}: {below[0]} is {found[below[0]]}"
-        raise BenchError("STL-RUN-007", what, do="read the logs of its federates")
-    if found["sent"] != found["received"] + found["lost"]:
-        raise BenchError(
-            "STL-RUN-007",
-            f"sample {found['sample']} of test {found['test']}: {found['sent']} sent is not "
-            f"{found['received']} received + {found['lost']} lost",
-            do="the RTI delivered what nobody sent, or bmfed is wrong: read the logs",
-        )
+    check_counts(found, COLUMNS)
     return found
 
 
