@@ -117,8 +117,9 @@ class Conductor:
 
     def command(self, sequence: Sequence, federate: Federate) -> list[str]:
         """The program and first arguments of a federate."""
-        command = list(federate.command or sequence.command or [self.study.program])
-        if self.program and not federate.command:
+        own = federate.command or ([sequence.rti.program] if sequence.rti.program else [])
+        command = list(own or sequence.command or [self.study.program])
+        if self.program and not own:
             command[0] = self.program
         elif "/" in command[0]:
             command[0] = str((self.base / command[0]).resolve())
@@ -380,6 +381,10 @@ class Conductor:
             if prepared.local_settings:
                 command += ["--local-settings", prepared.local_settings]
             if federate.name == sequence.master:
+                if root := self.rti_root(sequence):
+                    (there_root,) = there.words([str(root)], place.site)
+                    there.master.root = Path(there_root)
+                    there.master.loaded = launcher.loaded
                 command += [*conducting, "--manager", await there.pipe(place.site)]
                 # Between samples, and only then, results are brought home, the RTI is asked and
                 # summaries are renewed: within one the manager does nothing but wait.

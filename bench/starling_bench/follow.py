@@ -17,7 +17,7 @@ from .hosts import GRACE_S, SERVICES, Launcher, Running, output
 from .outside import line_of, open_file
 from .pipe import ControlPipe
 from .plan import Execution, Sequence
-from .rti import Adapter, Prepared
+from .rti import Adapter, Prepared, check_loaded
 from .store import Store
 
 Progress = Callable[[dict], None]
@@ -66,6 +66,9 @@ class Master:
         self._went_on_s: float | None = None  # this process's CPU time when a sample began
         self._taken = 0  # samples of this test
         self._said: BenchError | None = None  # what it called an error
+        # Of federates on this host; and the RTI's install tree where the master is.
+        self.loaded: Callable[[], list[str]] = list
+        self.root: Path | None = None
 
     def hear(self, event: dict) -> None:
         """Keeps an event of the message pipe; a problem with that is kept for `check`."""
@@ -87,6 +90,8 @@ class Master:
             elif event["event"] == "error":
                 what = f"the master said: {line_of(event['message'])}"
                 self._said = self._said or BenchError("STL-RUN-007", what, self.at, _READ)
+            elif event["event"] == "sample" and self.problem:
+                return  # it came while that is told: nothing of it is kept
             elif event["event"] == "sample" and self.away:
                 self._held.append(event)
                 return
@@ -112,7 +117,11 @@ class Master:
             raise ValueError("its clock is no table of numbers")
         self._record["rti"] = line_of(event.get("rti", ""))[:_TEXT_MAX]
         self._record["clock"] = clock
-        self._record["libraries"] = checksums(event.get("libraries", []))
+        libraries = event.get("libraries", [])
+        self._record["libraries"] = checksums(libraries)
+        if self.root:
+            where = self._sequence.rti.place("root") or f"sequence '{self._sequence.name}'"
+            check_loaded([*libraries, *self.loaded()], self.root, where)
 
     def _number(self, event: dict) -> int:
         """The test that an event is of; ValueError if there is none of that number."""

@@ -130,6 +130,17 @@ class Running:
         return lines[at], do
 
 
+def loaded(process: int) -> list[str]:
+    """Files of the libraries that a process of this host and those below it have loaded."""
+    found: dict[str, None] = {}
+    for pid in _family(process):
+        with contextlib.suppress(OSError):  # it has just ended, or is another's
+            maps = Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape")
+            paths = (line.split(maxsplit=5)[5:] for line in maps.splitlines())
+            found |= dict.fromkeys(path for (path,) in filter(None, paths) if ".so" in path)
+    return list(found)
+
+
 class Launcher:
     """The processes of one federation execution, on this host. What `program` has to say itself
     begins with its name and a colon."""
@@ -140,6 +151,11 @@ class Launcher:
         self.running: list[Running] = []
         self._keepers: list[Keeper] = []
         self._before = _children()
+
+    def loaded(self) -> list[str]:
+        """Files of the libraries that federates on this host have loaded."""
+        federates = (r for r in self.running if r.name not in SERVICES and not r.keeper)
+        return [path for r in federates for path in loaded(r.process.pid)]
 
     async def start(
         self, name: str, command: list[str], log: Path, env: dict[str, str], cwd: Path,

@@ -659,6 +659,8 @@ def _absolute(rti: Rti, base: Path) -> Rti:
     update: dict = {"server": _command(rti.server, base)}
     if rti.root:
         update["root"] = str((base / rti.root).resolve())
+    if rti.program:
+        (update["program"],) = _command([rti.program], base)
     return rti.model_copy(update=update)
 
 

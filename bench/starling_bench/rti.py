@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -26,6 +27,7 @@ class Rti(Placed):
 
     adapter: str = "starling"
     root: str | None = None
+    program: str | None = None  # the federates', as built for this RTI; the study's
     local_settings: str = ""
     env: dict[str, str] = Field(default={})
     server: list[str] = Field(default=[])
@@ -71,6 +73,33 @@ class Way:
     reliable: bool  # whatever goes that way arrives, best effort too
 
 
+# Where an install tree may have its libraries; cmake/rti.cmake looks there, too.
+LIBRARIES = ("lib", "lib64", "lib/gcc", "lib/x86_64-linux-gnu")
+
+
+def check_loaded(libraries: Iterable[str], root: Path, where: str) -> None:
+    """BenchError if one of the files that a federate has loaded is an RTI's, and not of this
+    install tree: then another RTI would be measured under this one's name."""
+    tree = {root, root.resolve()}
+    # A tree may be one of links.
+    linked = {p.resolve() for name in LIBRARIES for p in (root / name).glob("*.so*")}
+    for path in map(Path, libraries):
+        name = path.name
+        if name.startswith("libbench-") or not ("rti1516" in name or "RTI" in name):
+            continue
+        file = path.resolve()
+        if file not in linked and not any(p.is_relative_to(t) for p in (path, file) for t in tree):
+            raise BenchError(
+                "STL-RTI-007",
+                f"a federate has loaded the RTI's library {path}, which is not below its root "
+                f"{root}: another RTI would be measured",
+                where,
+                "correct 'root', or build the federates' program for that RTI (cmake "
+                f"-DRTI_ROOT={root}) and name it as 'program' in the RTI's table",
+                USAGE,
+            )
+
+
 def find(server: str, env: dict[str, str], where: str, do: str) -> None:
     """BenchError if an RTI's server can't be started."""
     if not shutil.which(server, path=env.get("PATH")):
@@ -100,7 +129,7 @@ class Adapter:
         that of the server's host, where it is not this one."""
         env = dict(os.environ) | {VARIABLE: run.id}
         if root:
-            libraries = [str(p) for p in (root / "lib", root / "lib64") if p.is_dir()]
+            libraries = [str(root / name) for name in LIBRARIES if (root / name).is_dir()]
             if not libraries:
                 raise BenchError(
                     "STL-RTI-001",
