@@ -7,89 +7,19 @@
 
 mod numbers;
 
+use numbers::sites::{Forwarder, Sites, ip};
 use numbers::{Federate, Rtiexec, until};
 use starling_wire::{
     Frame, Hello, OnTrunk, VERSION, Welcome, put_hello, put_welcome, read_on_trunk, split_frame,
 };
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 #[test]
 #[ignore = "is run by the others"]
 fn federate() -> Result<(), Box<dyn std::error::Error>> {
     numbers::federate()
-}
-
-/// A forwarder; killed with it.
-struct Forwarder {
-    child: Child,
-    address: String,
-    _directory: tempfile::TempDir,
-}
-
-impl Forwarder {
-    fn start(upstream: &str) -> Self {
-        Forwarder::start_by(&[], upstream, None, &[])
-    }
-
-    fn start_by(
-        by: &[&str],
-        upstream: &str,
-        tcp: Option<&str>,
-        variables: &[(&str, &str)],
-    ) -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        let socket: PathBuf = directory.path().join("f.sock");
-        let address = format!("unix:{}", socket.display());
-        let listens = tcp.into_iter().flat_map(|tcp| ["--listen", tcp]);
-        let mut all = by.iter().chain([&env!("CARGO_BIN_EXE_starling")]);
-        let mut child = Command::new(all.next().expect("one at least"))
-            .args(all)
-            .args(["forwarder", "--upstream", upstream, "--listen", &address])
-            .args(listens)
-            .arg("--run-dir")
-            .arg(directory.path().join("run"))
-            .env("STARLING_LOG_LEVEL", "off")
-            .envs(variables.iter().copied())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut line = String::new();
-        let mut out = BufReader::new(child.stdout.take().unwrap());
-        out.read_line(&mut line).unwrap();
-        assert!(line.starts_with("ready"), "{line}");
-        Forwarder {
-            child,
-            address,
-            _directory: directory,
-        }
-    }
-
-    /// What it says when it ends.
-    fn last_words(&mut self) -> String {
-        let mut said = String::new();
-        let mut from = self.child.stderr.take().unwrap();
-        from.read_to_string(&mut said).unwrap();
-        let ended = self.child.wait().unwrap();
-        assert!(!ended.success(), "{said}");
-        said
-    }
-
-    /// A federate that comes by it.
-    fn federate(&self, rtiexec: &Rtiexec, role: &str, name: &str) -> Federate {
-        let to = format!("connect.address={}", self.address);
-        Federate::start(rtiexec, role, name, &to)
-    }
-}
-
-impl Drop for Forwarder {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 fn ended(federate: &mut Federate) {
@@ -423,88 +353,6 @@ fn it_hands_on_where_it_is_told_and_listens_where_it_is_told() {
     assert!(shown.contains(&process), "{shown}");
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-/// Two sites with a cable between them; gone with it.
-struct Sites {
-    names: [String; 2],
-}
-
-impl Sites {
-    /// None, and said so, where there are no namespaces; but not where they are demanded.
-    fn new(test: &str) -> Option<Self> {
-        let id = format!("{}{test}", std::process::id());
-        let names = [0, 1].map(|site| format!("starling-f{id}-{site}"));
-        let sites = Sites { names };
-        let made = sites.make();
-        let demanded = std::env::var_os("CI").is_some_and(|v| !v.is_empty());
-        assert!(
-            made || !demanded,
-            "CI is set, but there are no network namespaces: they need root and iproute2"
-        );
-        if !made {
-            // Not hidden by the test harness, unlike the print macros.
-            let _ = writeln!(
-                std::io::stderr(),
-                "left out: network namespaces need root and iproute2"
-            );
-        }
-        made.then_some(sites)
-    }
-
-    fn make(&self) -> bool {
-        let [a, b] = &self.names;
-        if ![a, b].iter().all(|name| ip(&format!("netns add {name}"))) {
-            return false;
-        }
-        if !ip(&format!(
-            "link add cable netns {a} type veth peer name cable netns {b}"
-        )) {
-            return false; // a container without the kernel's veth
-        }
-        for (site, name) in self.names.iter().enumerate() {
-            assert!(ip(&format!("-n {name} link set lo up")));
-            let own = format!("10.79.0.{}/24", site + 1);
-            assert!(ip(&format!("-n {name} addr add {own} dev cable")));
-            assert!(ip(&format!("-n {name} link set cable up")));
-        }
-        true
-    }
-
-    fn by(&self, site: usize) -> [&str; 4] {
-        ["ip", "netns", "exec", &self.names[site]]
-    }
-
-    /// Bytes that a site has put on the cable, heads of packets included.
-    fn sent(&self, site: usize) -> u64 {
-        let [ip, netns, exec, name] = self.by(site);
-        let shown = Command::new(ip)
-            .args([netns, exec, name])
-            .args(["cat", "/sys/class/net/cable/statistics/tx_bytes"])
-            .output()
-            .unwrap();
-        String::from_utf8(shown.stdout)
-            .unwrap()
-            .trim()
-            .parse()
-            .unwrap()
-    }
-}
-
-impl Drop for Sites {
-    fn drop(&mut self) {
-        for name in &self.names {
-            ip(&format!("netns delete {name}"));
-        }
-    }
-}
-
-fn ip(arguments: &str) -> bool {
-    let done = Command::new("ip")
-        .args(arguments.split_whitespace())
-        .stderr(Stdio::null())
-        .status();
-    done.is_ok_and(|status| status.success())
 }
 
 /// A cable that is cut closes no connection: both ends of a trunk notice it all the same, federates behind it are told

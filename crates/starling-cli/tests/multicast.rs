@@ -7,12 +7,10 @@
 
 mod numbers;
 
-use numbers::{Ears, PATIENCE, Rtiexec, until};
-use starling::{Callback, CallbackModel, RtiAmbassador, Transportation};
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use numbers::lossy::{self, Federate, counter, way};
+use numbers::{Rtiexec, until};
+use std::io::Write;
+use std::process::{Command, Stdio};
 
 const PORT: u16 = 15160;
 /// Of rtiexec.
@@ -21,96 +19,15 @@ const BESIDE: usize = 0;
 const ONE: usize = 1;
 const TWO: usize = 2;
 const THREE: usize = 3;
-/// Of a class and its group each, for both of which there is a counter where the network leads to a host.
-const CLASSES: [&str; 2] = [
-    "CustomerTransactions.FoodServed",
-    "CustomerTransactions.CustomerSeated",
-];
+/// Of a class each, for both of which there is a counter where the network leads to a host.
 const GROUPS: [&str; 2] = ["239.193.7.1", "239.193.7.2"];
 const MULTICAST: &str = "transport.best_effort=multicast;multicast.group=239.193.7.9;multicast.classes=\
                          HLAinteractionRoot.CustomerTransactions=239.193.7.2:15170 CustomerTransactions.FoodServed=239.193.7.1";
 
-/// A federate: it does what it is told, a line each. `send CLASS COUNT`, `hear CLASS`, `deaf CLASS`, `tell`.
 #[test]
 #[ignore = "is run by the others"]
 fn federate() -> Result<(), Box<dyn std::error::Error>> {
-    let Ok(settings) = std::env::var("LOSSY_SETTINGS") else {
-        return Ok(());
-    };
-    let fault = |e: starling::Exception| e.to_string();
-    let (to, heard) = channel();
-    let rti = RtiAmbassador::new();
-    rti.connect(Box::new(Ears(to)), CallbackModel::Evoked, &settings)
-        .map_err(fault)?;
-    let fom = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/data/fom/restaurant/RestaurantFOMmodule-2010.xml");
-    let _ = rti.create_federation_execution("Near", &[fom.display().to_string()], None, "");
-    let name = std::env::var("LOSSY_NAME")?;
-    rti.join_federation_execution(Some(&name), "t", "Near", &[])
-        .map_err(fault)?;
-    let mut classes = Vec::new();
-    for class in CLASSES {
-        let class = rti.interaction_class_handle(class).map_err(fault)?;
-        rti.publish_interaction_class(class).map_err(fault)?;
-        rti.request_interaction_transportation_type_change(class, Transportation::BestEffort)
-            .map_err(fault)?;
-        classes.push(class);
-    }
-    let (to, told) = channel();
-    std::thread::spawn(move || {
-        let lines = std::io::stdin().lines().map_while(Result::ok);
-        lines.into_iter().try_for_each(|line| to.send(line))
-    });
-    println!("joined");
-    let (mut sent, mut came) = (0_u64, [0_u64; 2]);
-    let (mut first, mut newest) = (0, [None; 2]);
-    loop {
-        rti.evoke_multiple_callbacks(0.01, 0.1).map_err(fault)?;
-        for callback in heard.try_iter() {
-            match callback {
-                Callback::ConnectionLost { fault } => return Err(fault.into()),
-                Callback::ReceiveInteraction { class, values, .. } => {
-                    let class = classes.iter().position(|c| *c == class);
-                    let class = class.ok_or("a class that nobody sends")?;
-                    let number = values.tag().first_chunk().ok_or("no number")?;
-                    let number = u64::from_le_bytes(*number);
-                    if newest[class].is_some_and(|newest| newest >= number) {
-                        return Err(format!("{number} behind {:?}", newest[class]).into());
-                    }
-                    if newest[class].is_none() {
-                        first = number;
-                    }
-                    newest[class] = Some(number);
-                    came[class] += 1;
-                }
-                _ => {}
-            }
-        }
-        for line in told.try_iter() {
-            let words: Vec<_> = line.split_whitespace().collect();
-            let class = words.get(1).map(|class| class.parse::<usize>());
-            let class = class.transpose()?.unwrap_or(0);
-            match words[0] {
-                "send" => {
-                    for _ in 0..words[2].parse::<u64>()? {
-                        let mut tag = [0; 200];
-                        tag[..8].copy_from_slice(&sent.to_le_bytes());
-                        rti.send_interaction(classes[class], &[], &tag)
-                            .map_err(fault)?;
-                        sent += 1;
-                    }
-                }
-                "hear" => rti
-                    .subscribe_interaction_class(classes[class], true)
-                    .map_err(fault)?,
-                "deaf" => rti
-                    .unsubscribe_interaction_class(classes[class])
-                    .map_err(fault)?,
-                _ => {}
-            }
-            println!("{} {} {} {first} {sent}", words[0], came[0], came[1]);
-        }
-    }
+    lossy::federate()
 }
 
 /// Hosts on a bridge; gone with it.
@@ -256,27 +173,7 @@ impl Hosts {
              fault.timeout_s=3600;{settings}",
             address(BESIDE)
         );
-        let by = self.by(host);
-        let mut child = Command::new(by[0])
-            .args(&by[1..])
-            .arg(std::env::current_exe().unwrap())
-            .args(["--exact", "federate", "--ignored", "--nocapture"])
-            .env("LOSSY_SETTINGS", settings)
-            .env("LOSSY_NAME", name)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let (to, says) = channel();
-        std::thread::spawn(move || {
-            lines
-                .map_while(Result::ok)
-                .try_for_each(|line| to.send(line))
-        });
-        let federate = Federate { child, says };
-        federate.says("joined");
-        federate
+        Federate::start_by(&self.by(host), name, &settings)
     }
 }
 
@@ -298,59 +195,6 @@ fn run(program: &str, arguments: &str) -> bool {
         .stderr(Stdio::null())
         .status();
     done.is_ok_and(|status| status.success())
-}
-
-/// A federate in a process of its own; killed with the test.
-struct Federate {
-    child: Child,
-    says: Receiver<String>,
-}
-
-impl Federate {
-    /// The next line that begins so.
-    fn says(&self, what: &str) -> String {
-        loop {
-            match self.says.recv_timeout(PATIENCE) {
-                Ok(line) if line.starts_with(what) => return line,
-                Ok(_) => {}
-                Err(why) => panic!("it does not say '{what}': {why}"),
-            }
-        }
-    }
-
-    /// Does that; how many messages of both classes had come to it by then, the number of the first, and how many it has
-    /// sent.
-    fn told(&mut self, what: &str) -> [u64; 4] {
-        writeln!(self.child.stdin.as_ref().unwrap(), "{what}").unwrap();
-        let said = self.says(what.split(' ').next().unwrap());
-        let counts = said.split(' ').skip(1).map(|n| n.parse().unwrap());
-        let counts: Vec<_> = counts.collect();
-        counts.try_into().unwrap()
-    }
-}
-
-impl Drop for Federate {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// How best-effort data of the one gets to the other.
-fn way(rtiexec: &Rtiexec, from: &str, to: &str) -> String {
-    let members = rtiexec.members();
-    let of = |name: &str| members.iter().find(|m| m["name"] == name).unwrap();
-    let handle = &of(to)["handle"];
-    let paths = of(from)["best_effort"]["paths"].as_array().unwrap();
-    let is_to = |p: &&serde_json::Value| p["to"].as_array().unwrap().contains(handle);
-    let path = paths.iter().find(is_to).unwrap();
-    path["by"].as_str().unwrap().to_owned()
-}
-
-fn counter(rtiexec: &Rtiexec, of: &str, name: &str) -> u64 {
-    let members = rtiexec.members();
-    let member = members.iter().find(|m| m["name"] == of).unwrap();
-    member["counters"][name].as_u64().unwrap()
 }
 
 #[test]

@@ -2,6 +2,9 @@
 //! that they join.
 #![allow(dead_code, reason = "each program of tests uses a part of it")]
 
+pub mod lossy;
+pub mod sites;
+
 use starling::{Callback, CallbackModel, FederateAmbassador, RtiAmbassador};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
