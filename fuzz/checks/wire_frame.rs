@@ -33,6 +33,18 @@ pub fn check(bytes: &[u8]) {
         assert!(group.next_kept().is_none_or(|kept| kept == frames));
         group.lost();
     }
+    if let Some((_, mut parcels)) = split_parcels(bytes) {
+        let (mut lane, mut places) = (Lane::default(), Vec::new());
+        while let Ok(Some(parcel)) = parcels.next(&mut places) {
+            assert!(parcel.count > 0 && (1..=PLACES_MAX).contains(&places.len()));
+            for place in &places {
+                lane.take(place, &parcel, 0);
+                lane.sum_up(place.before);
+            }
+        }
+        while lane.next_kept(u64::MAX).is_some() {}
+        lane.newly_lost();
+    }
 }
 
 fn body_is_sound(body: &[u8]) {

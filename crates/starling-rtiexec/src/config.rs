@@ -57,6 +57,8 @@ pub struct Config {
     pub links: Links,
     /// Best-effort data may go by datagrams.
     pub datagrams: bool,
+    /// A forwarder wants that also beside a trunk that leads to no other host.
+    pub datagrams_near: bool,
     /// A datagram with more than one message is at most this large.
     pub datagram_bytes: usize,
     /// Of what one joined federate has made, of each kind.
@@ -90,6 +92,7 @@ impl Config {
     pub fn of(settings: &Settings) -> Self {
         let time = |key| Duration::from_secs_f64(settings.get(key));
         let some = |time: Duration| (!time.is_zero()).then_some(time);
+        let best_effort = settings.get(TRANSPORT_BEST_EFFORT);
         Self {
             listen: settings.get(RTIEXEC_LISTEN),
             unix: settings.get(NET_UNIX),
@@ -116,7 +119,8 @@ impl Config {
             },
             shared_memory: settings.get(TRANSPORT_SHARED_MEMORY) == "auto",
             links: Links::of(&settings.get(TRANSPORT_PATH)),
-            datagrams: settings.get(TRANSPORT_BEST_EFFORT) != "stream",
+            datagrams: best_effort != "stream",
+            datagrams_near: best_effort != "auto" && best_effort != "stream",
             datagram_bytes: settings.get(BUNDLE_UDP_BYTES) as usize,
             kept_bytes: settings.get(LIMITS_KEPT_BYTES) as usize,
             frame_timeout: some(time(LIMITS_FRAME_TIMEOUT_S)),

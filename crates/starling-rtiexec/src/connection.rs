@@ -8,7 +8,7 @@ use mio::{Interest, Registry, Token};
 use starling_core::Counters;
 use starling_core::message::{BestEffort, Doing, PeerInfo};
 use starling_net::{Link, LinkReader, LinkWriter, ProcessState, Stream, process_state, user_id};
-use starling_wire::Piece;
+use starling_wire::{Piece, Place};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsRawFd;
@@ -228,6 +228,23 @@ impl Connection {
     /// Whether what it sends is to wait.
     pub fn must_wait(&self) -> bool {
         self.in_work || self.held_by.is_some() || self.relay.as_ref().is_some_and(|r| r.is_full())
+    }
+
+    /// Where best-effort data stands that is sent to a channel by datagram next.
+    pub fn next_place(&mut self) -> Option<Place> {
+        if self.writer.pending() > 0 {
+            self.follow_stream();
+        }
+        let channel = self.channel.as_mut()?;
+        Some(channel.lane.next(channel.place().1))
+    }
+
+    /// What is sent to a channel by datagram from now on is taken only behind what stands on its stream now.
+    pub fn follow_stream(&mut self) {
+        let (end, _) = self.written();
+        if let Some(channel) = &mut self.channel {
+            channel.lane.follow(end);
+        }
     }
 
     /// What it tells of itself, once a second at most, where something has changed.

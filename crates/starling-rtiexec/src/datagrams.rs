@@ -11,19 +11,18 @@
 use crate::listening;
 use crate::server::Server;
 use crate::trunk::BY_A_FORWARDER;
-use mio::unix::SourceFd;
-use mio::{Interest, Token};
+use mio::Token;
 use starling_core::PeerId;
 use starling_core::message::BestEffort;
 use starling_net::{Datagrams, Endpoint, LinkReader, random_secret};
 use starling_wire::{
-    DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, LinkNotice, Secret, StreamPosition,
-    read_data, split_datagram, split_frame,
+    DatagramHead, DatagramIn, DatagramOut, LinkNotice, Secret, StreamPosition, read_data,
+    split_datagram, split_frame, split_parcels,
 };
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::AsRawFd;
+use std::sync::Arc;
 use std::time::Instant;
 use tracing::{info, warn};
 
@@ -40,14 +39,14 @@ const PER_TURN: usize = 256;
 /// A way is taken for closed when nothing was heard on it for so many heartbeats.
 pub(crate) const SILENT_BEATS: u32 = 3;
 
-/// The sockets, each beside the TCP listener of its number, and whose sessions they serve.
+/// The sockets, each beside the TCP listener of its number, and whose sessions, or ways beside trunks, they serve.
 #[derive(Default)]
 pub(crate) struct Sockets {
-    by_listener: HashMap<usize, Datagrams>,
-    sessions: HashMap<Secret, usize>,
+    by_listener: HashMap<usize, Arc<Datagrams>>,
+    pub(crate) sessions: HashMap<Secret, usize>,
     /// There may be something to read.
     pub(crate) readable: bool,
-    buffer: Vec<u8>,
+    pub(crate) buffer: Vec<u8>,
 }
 
 /// The session of one member.
@@ -95,7 +94,8 @@ impl Server {
         }
         let listener = self.listener_for(n)?;
         let failed = |e: io::Error| format!("rtiexec has no socket for datagrams: {e}");
-        let port = self.socket_beside(listener).map_err(failed)?;
+        let port = self.socket_beside(listener).and_then(|s| s.port());
+        let port = port.map_err(failed)?;
         let secret = random_secret().map_err(failed)?;
         let bytes = self.config.datagram_bytes;
         let Some(connection) = self.connections.get_mut(n).filter(|c| c.member.is_some()) else {
@@ -120,7 +120,7 @@ impl Server {
 
     /// The listener beside whose port its datagrams are to come: its own, or for a Unix-domain connection
     /// the first that this host reaches.
-    fn listener_for(&mut self, n: usize) -> Result<usize, String> {
+    pub(crate) fn listener_for(&mut self, n: usize) -> Result<usize, String> {
         let own = self.connection(n).map_or(0, |c| c.listener);
         let is_tcp = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Tcp { .. });
         if self.endpoint(own).as_ref().is_some_and(is_tcp) {
@@ -129,33 +129,32 @@ impl Server {
         let here = |at: &Endpoint| is_tcp(at) && listening::serves_this_host(at);
         let mut all = 0..self.listeners.len();
         let there = all.find(|number| self.endpoint(*number).as_ref().is_some_and(here));
-        there.ok_or_else(|| "rtiexec listens at no TCP address of this host".into())
+        there.ok_or_else(|| {
+            let own = &self.about.program;
+            format!("{own} listens at no TCP address of this host")
+        })
     }
 
     fn endpoint(&self, listener: usize) -> Option<Endpoint> {
         self.listeners.get(listener)?.0.endpoint().ok()
     }
 
-    /// Opens the socket beside a listener, unless it is open; its port.
-    fn socket_beside(&mut self, listener: usize) -> io::Result<u16> {
+    /// The socket beside a listener, which is opened unless it is open.
+    pub(crate) fn socket_beside(&mut self, listener: usize) -> io::Result<Arc<Datagrams>> {
         if let Some(socket) = self.sockets.by_listener.get(&listener) {
-            return socket.port();
+            return Ok(socket.clone());
         }
         let endpoint = self.endpoint(listener).ok_or(io::ErrorKind::NotFound)?;
         let socket = Datagrams::beside(&endpoint)?;
         if let Err(error) = self.config.quality.mark_datagrams(&socket) {
             warn!("no net.dscp_best_effort or net.buffer_bytes: {error}");
         }
-        self.registry.register(
-            &mut SourceFd(&socket.as_raw_fd()),
-            DATAGRAMS,
-            Interest::READABLE,
-        )?;
+        self.watch_datagrams(&socket)?;
         let port = socket.port()?;
         info!("datagrams are taken at port {port}, beside {endpoint}");
-        self.sockets.buffer.resize(DATAGRAM_BYTES_MAX, 0);
-        self.sockets.by_listener.insert(listener, socket);
-        Ok(port)
+        let socket = Arc::new(socket);
+        self.sockets.by_listener.insert(listener, socket.clone());
+        Ok(socket)
     }
 
     /// A membership ends: what still comes of it by datagrams is nobody's.
@@ -163,6 +162,10 @@ impl Server {
         let Some(connection) = self.connections.get_mut(n) else {
             return;
         };
+        if let Some(channel) = &mut connection.channel {
+            channel.forget_lost();
+            connection.best_effort = BestEffort::default();
+        }
         if let Some(session) = connection.session.take() {
             let lost = connection.best_effort.lost + session.incoming.lost();
             if lost > 0 {
@@ -184,16 +187,22 @@ impl Server {
         let mut buffer = std::mem::take(&mut self.sockets.buffer);
         let mut taken = 0;
         // One of a flood of datagrams leaves the others their turn, which comes at once.
-        let numbers: Vec<usize> = self.sockets.by_listener.keys().copied().collect();
+        let beside = self.sockets.by_listener.iter();
+        let mut sockets: Vec<_> = beside.map(|(n, s)| (Some(*n), s.clone())).collect();
+        let way = self.upstream.as_ref().and_then(|up| up.way.as_ref());
+        sockets.extend(way.and_then(|way| Some((None, way.own_socket()?.clone()))));
         let mut left = false;
-        for listener in numbers {
+        for (listener, socket) in sockets {
             while taken < PER_TURN {
-                let socket = self.sockets.by_listener.get(&listener);
-                let Some((length, from)) = socket.and_then(|s| s.receive(&mut buffer)) else {
+                let Some((length, from)) = socket.receive(&mut buffer) else {
                     break;
                 };
                 taken += 1;
-                if let Some((head, frames)) = split_datagram(&buffer[..length]) {
+                if let Some((head, parcels)) = split_parcels(&buffer[..length]) {
+                    self.take_parcels(listener, (&head, parcels), from, now);
+                } else if let Some(listener) = listener
+                    && let Some((head, frames)) = split_datagram(&buffer[..length])
+                {
                     self.take_datagram(listener, (&head, frames), from, now);
                 }
             }
@@ -264,7 +273,7 @@ impl Server {
     }
 
     /// Frames of best-effort data that have come by a datagram.
-    fn handle_frames(&mut self, n: usize, mut frames: &[u8], now: Instant) {
+    pub(crate) fn handle_frames(&mut self, n: usize, mut frames: &[u8], now: Instant) {
         let mut receivers = std::mem::take(&mut self.receivers);
         while let Ok(Some((frame, size))) = split_frame(frames) {
             let whole = &frames[..size];
@@ -278,6 +287,8 @@ impl Server {
                 // On a stream it would be malformed.
                 if let Some(session) = self.session(n) {
                     session.incoming.drop_messages(1);
+                } else if let Some(channel) = self.connection(n).and_then(|c| c.channel.as_mut()) {
+                    channel.lane.drop_messages(1);
                 }
                 continue;
             }
@@ -293,6 +304,8 @@ impl Server {
     pub(crate) fn note_streamed(&mut self, n: usize, position: u64) {
         if let Some(session) = self.session(n) {
             session.streamed = position;
+        } else if let Some(channel) = self.connection(n).and_then(|c| c.channel.as_mut()) {
+            channel.lane.note_streamed(position);
         }
     }
 
@@ -320,14 +333,7 @@ impl Server {
             return;
         }
         if to.is_part {
-            // Nobody is held for it.
-            if self.is_channel_full(receiver) {
-                if let Some(to) = self.connection(receiver) {
-                    to.best_effort.dropped += 1;
-                }
-                return;
-            }
-            return self.forward_to_channel(None, receiver, frame, now);
+            return self.best_effort_to_channel(receiver, frame, now);
         }
         let by_datagram = |s: &Session| s.open && s.outgoing.takes(frame.len());
         if to.session.as_deref().is_some_and(by_datagram) {
@@ -418,11 +424,12 @@ impl Server {
             return BestEffort::default();
         };
         let mut told = connection.best_effort.clone();
-        if told.by.is_empty() {
-            told.by = BY_STREAM.into();
-        }
+        told.by = self.best_effort_by(connection);
         if let Some(session) = &connection.session {
             told.lost += session.incoming.lost();
+        }
+        if let Some(channel) = &connection.channel {
+            told.lost += channel.lost();
         }
         told
     }

@@ -31,6 +31,7 @@ mod trunk;
 mod turns;
 mod upstream;
 mod waits;
+mod ways;
 
 pub use config::{Config, save_store};
 pub use direct::Links;

@@ -369,13 +369,10 @@ impl Server {
             return said.unwrap_or("not known before there is some").to_owned();
         }
         // Between it and rtiexec, and between rtiexec and the other.
-        fn leg(of: &Connection) -> &str {
-            match of.best_effort.by.as_str() {
-                "" => BY_STREAM,
-                by => by,
-            }
-        }
-        let (first, second) = (from.map_or(BY_STREAM, leg), to.map(leg));
+        let leg = |of: &Connection| self.best_effort_by(of);
+        let first = from.map_or_else(|| BY_STREAM.into(), leg);
+        let second = to.map(leg);
+        let second = second.as_deref();
         match by.strip_prefix("rtiexec") {
             Some(why) if first == BY_DATAGRAMS && second.is_none_or(|by| by == BY_DATAGRAMS) => {
                 format!("rtiexec by datagrams{why}")

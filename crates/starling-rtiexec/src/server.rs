@@ -164,6 +164,8 @@ pub struct Server {
     pub(crate) in_hand: Vec<u8>,
     /// Where what comes is handed on; none: here is the executive.
     pub(crate) upstream: Option<Upstream>,
+    /// When the other ends of trunks are told next how much was sent beside these.
+    pub(crate) next_beat: Instant,
 }
 
 /// Why a connection ends.
@@ -240,6 +242,7 @@ impl Server {
             trunks: Vec::new(),
             in_hand: Vec::new(),
             upstream: None,
+            next_beat: Instant::now(),
         })
     }
 
@@ -513,6 +516,7 @@ impl Server {
             if connection.session.is_some() {
                 self.send_bundled(n);
             }
+            self.flush_way(n);
             let Some(connection) = self.connection(n) else {
                 continue;
             };
@@ -553,6 +557,9 @@ impl Server {
             self.take_kept(n, now);
         }
         if is_part {
+            if result.is_ok() {
+                self.take_kept_up(n, now);
+            }
             self.grant(n);
         }
         let Some(connection) = self.connection(n) else {

@@ -21,6 +21,7 @@ impl Server {
     pub(crate) fn tick(&mut self, now: Instant) {
         let pause = self.tick_interval() + self.config.heartbeat;
         self.attention.look(now, pause);
+        self.tend_lanes(now);
         for n in self.connections.numbers().collect::<Vec<_>>() {
             if !self.is_upstream(n)
                 && let Some(reason) = self.check_stall(n, now)
@@ -37,6 +38,7 @@ impl Server {
                 continue;
             }
             self.judge_session(n, now);
+            self.tend_way(n, now);
             self.beat(n, now);
             match self.silence(n, now) {
                 Some(Verdict::Dead(reason)) => self.remove(n, &reason),

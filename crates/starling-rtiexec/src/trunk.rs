@@ -11,8 +11,9 @@
 use crate::connection::Connection;
 use crate::messages::{EAGER_BYTES, RELAY_HEAD_BYTES};
 use crate::server::{Ending, Server};
+use crate::ways::Way;
 use starling_core::{BY_FORWARDER, NAME_BYTES_MAX};
-use starling_wire::{FIRST_ROOM, OnTrunk, put_deliver, put_on_trunk, read_on_trunk};
+use starling_wire::{FIRST_ROOM, Lane, OnTrunk, Place, put_deliver, put_on_trunk, read_on_trunk};
 use std::collections::HashMap;
 use std::time::Instant;
 use tracing::{debug, info};
@@ -25,14 +26,40 @@ const PIECE_BYTES: usize = 64 * 1024;
 pub(crate) const BY_A_FORWARDER: &str = "it comes by a forwarder";
 
 /// A connection that is a trunk.
-#[derive(Default)]
 pub(crate) struct Trunk {
     /// The connections of its channels.
     channels: HashMap<u64, usize>,
     /// The last that was opened.
     last: u64,
-    /// Those that the frames in hand go to.
+    /// Those that the frames in hand go to, by the stream, and by a datagram.
     receivers: Vec<u64>,
+    places: Vec<Place>,
+    /// The way by datagrams beside it, or why there is none; nothing: none was asked for.
+    pub way: Result<Box<Way>, String>,
+}
+
+impl Trunk {
+    fn new() -> Self {
+        Trunk {
+            channels: HashMap::new(),
+            last: 0,
+            receivers: Vec::new(),
+            places: Vec::new(),
+            way: Err(String::new()),
+        }
+    }
+
+    /// The connection of a channel.
+    pub fn channel(&self, channel: u64) -> Option<usize> {
+        self.channels.get(&channel).copied()
+    }
+
+    /// The frame in hand goes there by a datagram. Whether this is the first that it goes to.
+    pub fn add_place(&mut self, place: Place) -> bool {
+        let first = self.receivers.is_empty() && self.places.is_empty();
+        self.places.push(place);
+        first
+    }
 }
 
 /// What makes a connection a channel of a trunk.
@@ -47,9 +74,25 @@ pub(crate) struct Channel {
     /// Bytes that have come, and how many may.
     received: u64,
     granted: u64,
+    /// What of it goes by datagrams.
+    pub lane: Lane,
+    /// What of that was lost before its federate has joined.
+    lost_before: u64,
+    /// How best-effort data travels between the forwarder and the federate, if by further forwarders.
+    pub beyond: String,
 }
 
 impl Channel {
+    /// Messages that were lost on their way here since its federate has joined.
+    pub fn lost(&self) -> u64 {
+        self.lane.lost() - self.lost_before
+    }
+
+    /// Its membership ends.
+    pub fn forget_lost(&mut self) {
+        self.lost_before = self.lane.lost();
+    }
+
     pub fn has_room(&self) -> bool {
         self.sent < self.room
     }
@@ -94,7 +137,7 @@ impl Server {
                 "malformed message: a federate, or a trunk, becomes no trunk".into(),
             ));
         }
-        connection.trunk = Some(Box::default());
+        connection.trunk = Some(Box::new(Trunk::new()));
         let name = connection.name();
         self.trunk_count += 1;
         info!("a forwarder: {name}");
@@ -183,10 +226,31 @@ impl Server {
                     self.release(at);
                 }
             }
+            OnTrunk::Datagrams => {
+                self.open_way(n, now);
+                // Who asks on and on is to read the answers.
+                self.check_room(n, n, now);
+            }
+            OnTrunk::Sent { channel, messages } => {
+                let at = trunk.channel(channel);
+                let connection = at.and_then(|at| self.connection(at));
+                if let Some(part) = connection.and_then(|c| c.channel.as_mut()) {
+                    part.lane.sum_up(messages);
+                }
+            }
+            OnTrunk::BestEffort { channel, by } => {
+                let at = trunk.channel(channel);
+                let connection = at.and_then(|at| self.connection(at));
+                if let Some(part) = connection.and_then(|c| c.channel.as_mut()) {
+                    part.beyond = by.chars().take(NAME_BYTES_MAX).collect();
+                }
+            }
             OnTrunk::Begin
             | OnTrunk::Deliver { .. }
             | OnTrunk::Member { .. }
-            | OnTrunk::NoMember { .. } => {
+            | OnTrunk::NoMember { .. }
+            | OnTrunk::Way { .. }
+            | OnTrunk::NoWay { .. } => {
                 return fault("what is not a forwarder's to say".into());
             }
         }
@@ -206,6 +270,9 @@ impl Server {
             room: FIRST_ROOM,
             received: 0,
             granted: FIRST_ROOM,
+            lane: Lane::default(),
+            lost_before: 0,
+            beyond: String::new(),
         };
         let connection = Connection::part(by, channel, path, now);
         debug!("connected: {}", connection.path);
@@ -230,6 +297,7 @@ impl Server {
         let window = self.config.window_bytes;
         let longest = (4 + RELAY_HEAD_BYTES).saturating_add(self.config.frame_bytes_max) as u64;
         let is_forwarder = self.upstream.is_some();
+        let apart = self.has_way_up();
         let Some(connection) = self.connection(n) else {
             return;
         };
@@ -239,7 +307,7 @@ impl Server {
         // One message that is longer than that must have come before it can be handled; a forwarder hands on what it
         // has of most.
         let whole = match &connection.relay {
-            Some(relay) => relay.awaited(reader.inbox()),
+            Some(relay) => relay.awaited(reader.inbox(), apart),
             None if is_forwarder => 0,
             None => reader.inbox().first_chunk::<4>().map_or(0, frame_bytes),
         };
@@ -287,6 +355,8 @@ impl Server {
             .writer
             .take_frames(room.min(PIECE_BYTES), |some| frames.extend_from_slice(some));
         channel.sent += taken as u64;
+        // Requests and what the log says, before which nothing is taken that was sent behind it.
+        channel.lane.follow(channel.sent);
         connection.sent = now;
         Some((channel.trunk, channel.id))
     }
@@ -323,7 +393,7 @@ impl Server {
         if let Some(connection) = self.connection(trunk)
             && let Some(state) = &mut connection.trunk
         {
-            let first = state.receivers.is_empty();
+            let first = state.receivers.is_empty() && state.places.is_empty();
             state.receivers.push(id);
             if first {
                 self.trunks.push(trunk);
@@ -360,13 +430,16 @@ impl Server {
             let Some(trunk) = &mut connection.trunk else {
                 continue;
             };
-            let receivers = std::mem::take(&mut trunk.receivers);
             if connection.write_failed.is_none() {
-                put_deliver(connection.writer.out(), &receivers, frames);
+                if !trunk.receivers.is_empty() {
+                    put_deliver(connection.writer.out(), &trunk.receivers, frames);
+                }
+                if let (false, Ok(way)) = (trunk.places.is_empty(), &mut trunk.way) {
+                    way.put(&trunk.places, frames);
+                }
             }
-            // For its memory.
-            trunk.receivers = receivers;
             trunk.receivers.clear();
+            trunk.places.clear();
             if connection.writer.pending() >= EAGER_BYTES && connection.writable {
                 connection.flush(now);
             }
@@ -380,6 +453,7 @@ impl Server {
     /// A connection is taken out: if it is a channel, the forwarder ends it, and tells its federate this;
     /// if it is a trunk, its channels end.
     pub(crate) fn end_parts(&mut self, n: usize, why: &str, told: &str) {
+        self.close_way(n);
         let Some(connection) = self.connection(n) else {
             return;
         };

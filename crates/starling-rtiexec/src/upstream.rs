@@ -13,14 +13,16 @@ use crate::connection::Connection;
 use crate::messages::{RELAY_HEAD_BYTES, RUN_BYTES, SMALL_BYTES_MAX};
 use crate::server::{Ending, Server};
 use crate::trunk::{Channel, frame_bytes, kept};
-use crate::{Config, direct::Links};
+use crate::ways::{Way, last_best_effort};
+use crate::{Config, datagrams::BY_STREAM, direct::Links};
 use mio::Token;
 use starling_core::message::FromExecutive;
 use starling_core::{FederateHandle, NAME_BYTES_MAX};
 use starling_net::{Link, LinkReader};
 use starling_wire::{
-    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, OnTrunk, Welcome, WireError, is_on_trunk, is_pass,
-    put_on_trunk, put_pass, put_passed, read_on_trunk, read_pass, split_frame,
+    FIRST_ROOM, FRAME_BYTES_MAX, Foreign, Frame, HEARTBEAT, Lane, OnTrunk, ParcelsOut, Place,
+    Welcome, WireError, data_kind, is_best_effort, is_on_trunk, is_pass, put_on_trunk, put_pass,
+    put_passed, read_data, read_on_trunk, read_pass, split_frame,
 };
 use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
@@ -41,8 +43,17 @@ pub(crate) struct Upstream {
     /// The receivers of what is passed in hand, and the frame that they get; kept for their memory.
     to: Vec<FederateHandle>,
     passed: Vec<u8>,
+    /// The way by datagrams beside it.
+    pub way: Option<Box<Way>>,
     /// Why it is gone.
     pub lost: Option<String>,
+}
+
+impl Upstream {
+    /// The connection of a channel.
+    pub fn channel(&self, channel: u64) -> Option<usize> {
+        self.channels.get(&channel).copied()
+    }
 }
 
 /// How a federate's stream is handed on.
@@ -66,13 +77,25 @@ pub(crate) struct Relay {
     granted: u64,
     /// Of those that wait to be written: where they end among all that is written, and in what came.
     waiting: VecDeque<(u64, u64)>,
+    /// What of it goes by datagrams.
+    pub lane: Lane,
+    /// What was said of how its best-effort data gets here, if by further forwarders.
+    beyond: String,
 }
 
 /// What is to be done with what a federate has said.
 #[derive(Debug, PartialEq, Eq)]
 enum Next {
-    /// So many bytes are handed on, behind which so many of a frame are missing.
-    HandOn(usize, usize),
+    /// So many bytes are handed on.
+    HandOn {
+        count: usize,
+        /// Behind which so many of a frame are missing.
+        rest: usize,
+        /// What is sent beside them comes behind so many of them; 0: behind none.
+        behind: usize,
+    },
+    /// The frame with which it begins may go by a datagram.
+    Apart,
     /// The frame with which it begins is for this process.
     Own,
     /// More must come.
@@ -89,49 +112,111 @@ impl Relay {
         self.member.is_some()
     }
 
-    /// Of the frame with which the inbox begins, if it must be whole before anything of it can be done.
-    pub(crate) fn awaited(&self, inbox: &[u8]) -> u64 {
-        let begins = self.rest == 0 && self.dropped == 0 && self.member.is_some();
+    /// Its channel.
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Bytes that came for it.
+    pub(crate) fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Where the next of its messages stands that goes by a datagram.
+    pub(crate) fn place(&mut self) -> Place {
+        self.lane.next(self.id)
+    }
+
+    /// Whether a frame that did not come by its stream, of so many bytes, may be put there with others, as long as these have
+    /// `most` bytes.
+    pub(crate) fn takes_first(&self, bytes: usize, most: usize) -> bool {
+        self.rest == 0 && self.first.len() + bytes <= most
+    }
+
+    /// Puts it there.
+    pub(crate) fn put_first(&mut self, frame: &[u8]) {
+        self.first.extend_from_slice(frame);
+        let waits = self.first.len() - self.first_sent;
+        self.lane.follow(self.sent + waits as u64);
+    }
+
+    /// Its channel, if how its best-effort data gets here is news.
+    pub(crate) fn tell_beyond(&mut self, by: &str) -> Option<u64> {
+        if self.beyond == by {
+            return None;
+        }
+        by.clone_into(&mut self.beyond);
+        Some(self.id)
+    }
+
+    /// Of the frame with which the inbox begins, if it must be whole before anything of it can be done; `apart`: also if it
+    /// may go by a datagram.
+    pub(crate) fn awaited(&self, inbox: &[u8], apart: bool) -> u64 {
+        let begins = self.rest == 0 && self.dropped == 0;
         let begin = inbox.get(4..).unwrap_or_default();
         match inbox.first_chunk() {
-            Some(length) if begins && is_pass(begin) == Some(true) => frame_bytes(length),
+            Some(length) if begins => {
+                let bytes = frame_bytes(length);
+                let passed = self.member.is_some() && is_pass(begin) == Some(true);
+                let whole = passed || apart && may_go_apart(begin, bytes);
+                if whole { bytes } else { 0 }
+            }
             _ => 0,
         }
     }
 
-    /// What to do with the inbox: `most` bytes of it may be handed on.
-    fn next(&self, inbox: &[u8], most: usize) -> Result<Next, WireError> {
-        next(self.rest, inbox, most.min(inbox.len()))
+    /// What to do with the inbox: `most` bytes of it may be handed on. `apart`: best-effort data goes by datagrams.
+    fn next(&self, inbox: &[u8], most: usize, apart: bool) -> Result<Next, WireError> {
+        next(self.rest, inbox, most.min(inbox.len()), apart)
     }
 }
 
+/// Whether a frame of so many bytes that begins so may be one that goes by a datagram.
+fn may_go_apart(begin: &[u8], bytes: u64) -> bool {
+    let fits = usize::try_from(bytes).is_ok_and(ParcelsOut::takes);
+    fits && data_kind(begin) == Some(true)
+}
+
 /// `rest`: bytes of a frame that has begun before.
-fn next(rest: usize, inbox: &[u8], most: usize) -> Result<Next, WireError> {
-    let mut at = rest;
+fn next(rest: usize, inbox: &[u8], most: usize, apart: bool) -> Result<Next, WireError> {
+    let (mut at, mut behind) = (rest, 0);
     while at < most {
         let begin = inbox.get(at + 4..).unwrap_or_default();
         let own = match is_pass(begin) {
             Some(pass) => pass || is_on_trunk(begin),
             None => break,
         };
-        if own {
-            return Ok(if at == 0 {
-                Next::Own
-            } else {
-                Next::HandOn(at, 0)
+        let length = u32::from_le_bytes([inbox[at], inbox[at + 1], inbox[at + 2], inbox[at + 3]]);
+        if own || apart && may_go_apart(begin, 4 + u64::from(length)) {
+            return Ok(match at {
+                0 if own => Next::Own,
+                0 => Next::Apart,
+                count => Next::HandOn {
+                    count,
+                    rest: 0,
+                    behind,
+                },
             });
         }
-        let length = u32::from_le_bytes([inbox[at], inbox[at + 1], inbox[at + 2], inbox[at + 3]]);
         if length == 0 || length as usize > FRAME_BYTES_MAX {
             return Err(WireError(format!(
                 "a frame of {length} bytes; 1 to {FRAME_BYTES_MAX} are allowed"
             )));
         }
         at += 4 + length as usize;
+        // Nothing that is sent by a datagram overtakes a request, nor what is as it is.
+        let is_free = data_kind(begin) == Some(false) || begin[0] == HEARTBEAT;
+        if !is_free {
+            behind = at;
+        }
     }
     Ok(match at.min(most) {
         0 => Next::Wait,
-        count => Next::HandOn(count, at - count),
+        count => Next::HandOn {
+            count,
+            rest: at - count,
+            behind,
+        },
     })
 }
 
@@ -148,7 +233,6 @@ impl Server {
             idle_exit: None,
             shared_memory: false,
             links: Links::None,
-            datagrams: false,
             frame_bytes_max: usize::try_from(welcome.frame_bytes_max)
                 .map_or(FRAME_BYTES_MAX, |most| most.min(FRAME_BYTES_MAX)),
             ..config
@@ -164,6 +248,10 @@ impl Server {
         let mut connection = connection.map_err(|e| format!("the trunk can't be watched: {e}"))?;
         connection.info = Some(welcome.info);
         put_on_trunk(connection.writer.out(), &OnTrunk::Begin);
+        let leads_elsewhere = connection.writer.stream().leads_elsewhere();
+        if server.config.datagrams && (leads_elsewhere || server.config.datagrams_near) {
+            put_on_trunk(connection.writer.out(), &OnTrunk::Datagrams);
+        }
         server.connections.put(connection);
         server.about.program = "forwarder".into();
         server.upstream = Some(Upstream {
@@ -173,6 +261,7 @@ impl Server {
             members: HashMap::new(),
             to: Vec::new(),
             passed: Vec::new(),
+            way: None,
             lost: None,
         });
         server.mark_dirty(n);
@@ -186,7 +275,7 @@ impl Server {
         self.upstream.as_ref().is_some_and(|up| up.n == n)
     }
 
-    fn up(&self) -> usize {
+    pub(crate) fn up(&self) -> usize {
         self.upstream.as_ref().map_or(usize::MAX, |up| up.n)
     }
 
@@ -199,6 +288,7 @@ impl Server {
     ) -> Result<(), Ending> {
         let fault = |e: WireError| Ending::Fault(format!("malformed message: {e}"));
         let up = self.up();
+        let apart = self.has_way_up();
         loop {
             let Some(connection) = self.connection(n) else {
                 return Ok(());
@@ -240,17 +330,42 @@ impl Server {
                 reader.consume(count as usize);
                 continue;
             }
-            let next = relay.next(reader.inbox(), room.min(PIECE_BYTES));
+            let next = relay.next(reader.inbox(), room.min(PIECE_BYTES), apart);
             match next.map_err(fault)? {
                 Next::Wait => return Ok(()),
-                Next::HandOn(count, rest) => {
+                Next::HandOn {
+                    count,
+                    rest,
+                    behind,
+                } => {
                     let channel = relay.id;
+                    if behind > 0 {
+                        relay.lane.follow(relay.sent + behind as u64);
+                    }
                     relay.sent += count as u64;
                     relay.rest = rest;
+                    if behind > 0 {
+                        // It comes before: rtiexec may take it for nothing behind this.
+                        self.flush_way(up);
+                    }
                     let bytes = &reader.inbox()[..count];
                     self.put_on_trunk(up, &OnTrunk::Bytes { channel, bytes });
                     reader.consume(count);
                     self.check_room(n, up, now);
+                }
+                Next::Apart => {
+                    let split = split_frame(reader.inbox()).map_err(fault)?;
+                    let Some((frame, size)) = split else {
+                        return Ok(());
+                    };
+                    if matches!(read_data(frame), Some(Ok(data)) if is_best_effort(&data)) {
+                        self.put_up(n, &reader.inbox()[..size]);
+                        reader.consume(size);
+                    } else {
+                        // Handed on as it is, from where it begins.
+                        relay.lane.follow(relay.sent + size as u64);
+                        relay.rest = size;
+                    }
                 }
                 Next::Own if is_pass(&reader.inbox()[4..]) == Some(true) => {
                     let Some(member) = relay.member else {
@@ -411,6 +526,8 @@ impl Server {
             received: 0,
             granted: window.max(FIRST_ROOM),
             waiting: VecDeque::new(),
+            lane: Lane::default(),
+            beyond: BY_STREAM.into(),
         }));
         debug!("handed on: {}", connection.name());
         let path = connection.path.clone();
@@ -463,12 +580,17 @@ impl Server {
                 // Whatever comes, none of them gets several copies.
                 receivers.sort_unstable();
                 receivers.dedup();
+                let best_effort = up.way.as_ref().and_then(|_| last_best_effort(frames));
                 for n in &receivers {
                     self.forward(None, *n, frames, now);
+                    if let Some(end) = best_effort {
+                        self.follow_best_effort(*n, end);
+                    }
                     self.note_received(*n, frames.len());
                 }
                 self.deliver(None, frames, now);
                 for n in receivers {
+                    self.take_kept_down(n, now);
                     self.acknowledge(n);
                 }
             }
@@ -507,13 +629,40 @@ impl Server {
                     self.set_member(n, None);
                 }
             }
-            OnTrunk::Begin | OnTrunk::Open { .. } | OnTrunk::Bytes { .. } => {
+            OnTrunk::Way { port, secret } => self.begin_way(port, secret, now)?,
+            OnTrunk::NoWay { why } => {
+                let why: String = why.chars().take(NAME_BYTES_MAX).collect();
+                info!("best-effort data goes by the stream: {why}");
+            }
+            OnTrunk::Sent { channel, messages } => {
+                let n = of(channel);
+                let connection = n.and_then(|n| self.connection(n));
+                if let Some(relay) = connection.and_then(|c| c.relay.as_mut()) {
+                    relay.lane.sum_up(messages);
+                }
+            }
+            OnTrunk::Begin
+            | OnTrunk::Open { .. }
+            | OnTrunk::Bytes { .. }
+            | OnTrunk::Datagrams
+            | OnTrunk::BestEffort { .. } => {
                 return Err(Ending::Fault(
                     "malformed message: what only a forwarder says".into(),
                 ));
             }
         }
         Ok(())
+    }
+
+    /// Best-effort data has come on a federate's stream, up to `end` of what comes now: what was sent before it by datagram
+    /// is late, here and at a forwarder that it comes by.
+    fn follow_best_effort(&mut self, n: usize, end: usize) {
+        if let Some(connection) = self.connection(n) {
+            connection.follow_stream();
+            if let Some(relay) = &mut connection.relay {
+                relay.lane.note_streamed(relay.received + end as u64);
+            }
+        }
     }
 
     /// A federate is a member, or is none; a forwarder that it comes by is told so.
@@ -605,24 +754,42 @@ mod tests {
     use starling_wire::put_heartbeat;
 
     /// Whatever the pieces in which frames come, they are handed on whole and in order, and what is meant for the
-    /// forwarder is found at its beginning.
+    /// forwarder is found at its beginning, as is what goes by datagrams.
     #[test]
     fn a_stream_is_handed_on_up_to_what_is_the_forwarders() {
         let mut bytes = Vec::new();
         put_heartbeat(&mut bytes);
         bytes.extend([9, 0, 0, 0, 7, 9, 9, 9, 9, 9, 9, 9, 9]);
+        let request = bytes.len();
+        bytes.extend([3, 0, 0, 0, 16, 9, 9]);
+        let apart = bytes.len();
+        bytes.extend([3, 0, 0, 0, 16 + 8, 9, 9]);
         let before = bytes.len();
         put_on_trunk(&mut bytes, &OnTrunk::Begin);
         for piece in 1..=bytes.len() {
             for most in 1..=bytes.len() {
-                let (mut at, mut rest, mut came) = (0, 0, 0);
+                let (mut at, mut rest, mut came, mut follows) = (0, 0, 0, 0);
+                let mut taken_apart = None;
                 loop {
                     let inbox = &bytes[at..came];
-                    match next(rest, inbox, most.min(inbox.len())).unwrap() {
-                        Next::HandOn(count, more) => {
+                    match next(rest, inbox, most.min(inbox.len()), true).unwrap() {
+                        Next::HandOn {
+                            count,
+                            rest: more,
+                            behind,
+                        } => {
                             assert!(count <= most);
+                            if behind > 0 {
+                                follows = at + behind;
+                            }
                             at += count;
                             rest = more;
+                        }
+                        Next::Apart => {
+                            assert_eq!((at, rest, follows), (apart, 0, request));
+                            taken_apart = Some(at);
+                            // It is none, or it is no time for it.
+                            rest = before - apart;
                         }
                         Next::Own => break,
                         Next::Wait => {
@@ -632,9 +799,21 @@ mod tests {
                     }
                 }
                 assert_eq!((at, rest), (before, 0), "{piece} {most}");
+                assert_eq!(taken_apart, Some(apart));
             }
         }
-        assert!(next(0, &[0, 0, 0, 0, 1], 5).is_err());
-        assert!(next(0, &[1, 0, 0, 0x40, 1], 5).is_err());
+        assert!(next(0, &[0, 0, 0, 0, 1], 5, true).is_err());
+        assert!(next(0, &[1, 0, 0, 0x40, 1], 5, true).is_err());
+        // What takes no datagram is handed on as what is reliable, and what follows comes behind it.
+        let whole = &bytes[apart..before];
+        let count = whole.len();
+        let (rest, behind) = (0, count);
+        let next = next(0, whole, count, false);
+        let handed = Next::HandOn {
+            count,
+            rest,
+            behind,
+        };
+        assert_eq!(next, Ok(handed));
     }
 }

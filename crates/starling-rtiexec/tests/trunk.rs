@@ -79,7 +79,7 @@ impl Random {
         let channel = self.of(0..6);
         let stream = self.stream();
         let text = "x".repeat(self.of(0..2000) as usize);
-        let said = match self.of(0..12) {
+        let said = match self.of(0..15) {
             0 => OnTrunk::Begin,
             1..4 => OnTrunk::Open {
                 channel,
@@ -97,7 +97,13 @@ impl Random {
                 channel,
                 position: self.of(0..1 << 40),
             },
-            10 => OnTrunk::Deliver {
+            10 => OnTrunk::Datagrams,
+            11 => OnTrunk::Sent {
+                channel,
+                messages: self.of(0..u64::MAX),
+            },
+            12 => OnTrunk::BestEffort { channel, by: &text },
+            13 => OnTrunk::Deliver {
                 channels: vec![channel, 1, 2],
                 frames: &stream,
             },

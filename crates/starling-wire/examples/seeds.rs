@@ -59,6 +59,8 @@ fn main() -> Result<(), String> {
         };
         let one = any(datagram())?;
         write(&format!("{directory}/wire_frame/datagram-{number}"), &one)?;
+        let one = any(parcels())?;
+        write(&format!("{directory}/wire_frame/parcels-{number}"), &one)?;
         let state = any(any_of::<SavedFederation>().prop_map(save).boxed())?;
         write(&format!("{directory}/save/state-{number}"), &state)?;
         let said = any(any_of::<Description>().prop_map(description).boxed())?;
@@ -69,7 +71,7 @@ fn main() -> Result<(), String> {
 
 fn on_trunk() -> BoxedStrategy<Vec<u8>> {
     let said = (
-        0..8,
+        0..13,
         any::<u64>(),
         any::<u64>(),
         ".{0,20}",
@@ -101,7 +103,18 @@ fn on_trunk() -> BoxedStrategy<Vec<u8>> {
                     group: number,
                     federate: FederateHandle(number as u32),
                 },
-                _ => OnTrunk::NoMember { channel },
+                7 => OnTrunk::NoMember { channel },
+                8 => OnTrunk::Datagrams,
+                9 => OnTrunk::Way {
+                    port: number as u32,
+                    secret: &bytes,
+                },
+                10 => OnTrunk::NoWay { why },
+                11 => OnTrunk::Sent {
+                    channel,
+                    messages: number,
+                },
+                _ => OnTrunk::BestEffort { channel, by: why },
             },
         );
         out
@@ -168,6 +181,29 @@ fn datagram() -> BoxedStrategy<Vec<u8>> {
         out
     };
     (head, vec(data(), 0..4)).prop_map(whole).boxed()
+}
+
+/// The same of parcels, for up to three channels each.
+fn parcels() -> BoxedStrategy<Vec<u8>> {
+    let places = vec((0..200u64, 0..3u64, 0..3u64), 1..4);
+    let parcel = (places, vec(data(), 1..4));
+    type Drawn = (Vec<(u64, u64, u64)>, Vec<Vec<u8>>);
+    let whole = |(secret, parcels): ([u8; 16], Vec<Drawn>)| {
+        let mut out = ParcelsOut::new(&secret, DATAGRAM_BYTES_MAX);
+        for (places, frames) in parcels {
+            let place = |(channel, before, behind)| Place {
+                channel,
+                before,
+                behind,
+            };
+            let places: Vec<_> = places.into_iter().map(place).collect();
+            assert!(out.put(&places, &frames.concat()), "it is small");
+        }
+        out.datagram(true, true).to_vec()
+    };
+    (any::<[u8; 16]>(), vec(parcel, 0..3))
+        .prop_map(whole)
+        .boxed()
 }
 
 fn data() -> BoxedStrategy<Vec<u8>> {

@@ -287,6 +287,18 @@ pub fn run_of_data(buffer: &[u8], mut most: usize) -> usize {
     run
 }
 
+/// Of a frame that begins so, behind its length: whether it is declared best effort; none if it is no update or
+/// interaction.
+#[inline]
+pub fn data_kind(begin: &[u8]) -> Option<bool> {
+    let kind = begin.first()?;
+    let is_data = matches!(
+        kind & !(BEST_EFFORT | ADDRESSED | STAMPED),
+        UPDATE | INTERACTION
+    );
+    is_data.then_some(kind & BEST_EFFORT != 0)
+}
+
 #[inline]
 fn read(kind: u8, mut from: Reader<'_>) -> Result<Data<'_>, WireError> {
     let from = &mut from;

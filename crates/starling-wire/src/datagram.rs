@@ -25,9 +25,9 @@ const VERSION: u8 = 1;
 /// Version, flags, secret, number, place in the stream.
 const HEAD_BYTES: usize = 1 + 1 + 16 + 8 + 8;
 /// The sender has heard the receiver's datagrams in this session.
-const HEARS: u8 = 1;
+pub(crate) const HEARS: u8 = 1;
 /// The sender wants to hear whether the receiver hears it.
-const ASKS: u8 = 2;
+pub(crate) const ASKS: u8 = 2;
 /// The largest datagram: what UDP over IPv4 takes.
 pub const DATAGRAM_BYTES_MAX: usize = 65_507;
 /// What may wait for the stream, in bytes.
@@ -227,28 +227,38 @@ impl DatagramIn {
         at: StreamPosition,
     ) -> Result<&'a [u8], &'static str> {
         let count = count_frames(frames)?;
+        Ok(self.take((head.before, head.behind), (frames, count), at))
+    }
+
+    /// The same of what is known to be so many frames of best-effort data, with what a head says of them.
+    pub(crate) fn take<'a>(
+        &mut self,
+        (before, behind): (u64, u64),
+        (frames, count): (&'a [u8], u64),
+        at: StreamPosition,
+    ) -> &'a [u8] {
         // A copy, or overtaken by another: those that it has are counted as lost.
-        if head.before < self.sent {
-            return Ok(&[]);
+        if before < self.sent {
+            return &[];
         }
-        self.drop_messages(head.before - self.sent);
-        self.sent = head.before.saturating_add(count);
-        if head.behind < at.best_effort {
+        self.drop_messages(before - self.sent);
+        self.sent = before.saturating_add(count);
+        if behind < at.best_effort {
             self.drop_messages(count);
-            return Ok(&[]);
+            return &[];
         }
-        if head.behind <= at.read && self.kept.is_empty() {
-            return Ok(frames);
+        if behind <= at.read && self.kept.is_empty() {
+            return frames;
         }
         if count > 0 {
             if self.kept_bytes + frames.len() > KEPT_BYTES_MAX {
                 self.drop_messages(count);
-                return Ok(&[]);
+                return &[];
             }
             self.kept_bytes += frames.len();
-            self.kept.push_back((head.behind, frames.to_vec(), count));
+            self.kept.push_back((behind, frames.to_vec(), count));
         }
-        Ok(&[])
+        &[]
     }
 
     /// Whether something waits for the stream.
@@ -281,7 +291,7 @@ impl DatagramIn {
 }
 
 /// How many frames these are, all of them best-effort data.
-fn count_frames(mut frames: &[u8]) -> Result<u64, &'static str> {
+pub(crate) fn count_frames(mut frames: &[u8]) -> Result<u64, &'static str> {
     let mut count = 0;
     while !frames.is_empty() {
         let Ok(Some((frame, size))) = split_frame(frames) else {

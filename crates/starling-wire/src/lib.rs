@@ -15,13 +15,14 @@ mod greeting;
 mod group;
 #[macro_use]
 mod messages;
+mod parcel;
 mod peers;
 mod trunk;
 
 pub use codec::WireError;
 pub use data::{
-    DataFrame, Head, PlainFrames, put_data, put_data_by, read_data, read_plain, read_timed,
-    run_of_data,
+    DataFrame, Head, PlainFrames, data_kind, put_data, put_data_by, read_data, read_plain,
+    read_timed, run_of_data,
 };
 pub use datagram::{
     DATAGRAM_BYTES_MAX, DatagramHead, DatagramIn, DatagramOut, Secret, StreamPosition,
@@ -36,6 +37,9 @@ pub use greeting::{Foreign, read_welcome};
 pub use group::{GroupIn, GroupOut};
 pub use messages::saved::{
     Description, decode_description, decode_save, put_description, put_save,
+};
+pub use parcel::{
+    Lane, PLACES_MAX, Parcel, Parcels, ParcelsHead, ParcelsOut, Place, split_parcels,
 };
 pub use peers::{
     LinkNotice, LinkRequest, OnLink, is_pass, put_link_notice, put_link_request, put_on_link,

@@ -200,6 +200,11 @@ pub enum LinkNotice {
         /// Whole frames of data, and fences.
         frames: Vec<u8>,
     },
+    /// From a forwarder: of best-effort data for the federate so much is lost, or was dropped there, since this was said last.
+    Lost {
+        /// Messages.
+        messages: u64,
+    },
 }
 
 /// What federates say on a TCP link between them, beside data.
@@ -298,6 +303,7 @@ variants! {
         13 Site,
         14 Near { federate, near },
         15 Passed { from, frames },
+        16 Lost { messages },
     }
     OnLink "message on a link" {
         1 Hello { version, mark, proof, compression },

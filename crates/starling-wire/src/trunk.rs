@@ -4,6 +4,7 @@
 //! Each of these streams is a channel: from the forwarder its bytes come as they are, to it whole frames go, one
 //! copy for however many channels. For each channel and direction the receiver says how far its stream may
 //! go, so that one whose receiver does not read takes a bounded part of memory, and holds up no other one.
+//! Best-effort data goes beside it by datagrams (`parcel`), where these come.
 
 use crate::codec::{Reader, WireError, bad, put_bytes, put_number};
 use crate::frame::frame;
@@ -68,6 +69,35 @@ pub enum OnTrunk<'a> {
         /// The channel.
         channel: u64,
     },
+    /// From the forwarder: best-effort data is to go by datagrams beside this connection.
+    Datagrams,
+    /// To the forwarder: it may, in both directions, from now on.
+    Way {
+        /// The UDP port, at the address of this stream; of a Unix-domain one, on this host.
+        port: u32,
+        /// What they are recognized by, 16 bytes.
+        secret: &'a [u8],
+    },
+    /// To the forwarder: it may not.
+    NoWay {
+        /// The reason.
+        why: &'a str,
+    },
+    /// So many messages of a channel were sent by datagrams, or are lost already, some time ago: what of them has not come
+    /// never will.
+    Sent {
+        /// The channel.
+        channel: u64,
+        /// Since it was opened, in the direction in which this is said.
+        messages: u64,
+    },
+    /// From a forwarder: how best-effort data of a federate travels between it and the forwarder behind it, for people.
+    BestEffort {
+        /// The federate's channel.
+        channel: u64,
+        /// By what.
+        by: &'a str,
+    },
 }
 
 /// Appends what is said on a trunk.
@@ -96,6 +126,20 @@ pub fn put_on_trunk(out: &mut Vec<u8>, said: &OnTrunk<'_>) {
             put_number(out, u64::from(federate.0));
         }),
         OnTrunk::NoMember { channel } => about(out, 8, *channel, |_| ()),
+        OnTrunk::Datagrams => frame(out, |out| out.extend([TRUNK, 9])),
+        OnTrunk::Way { port, secret } => about(out, 10, u64::from(*port), |out| {
+            put_bytes(out, secret);
+        }),
+        OnTrunk::NoWay { why } => frame(out, |out| {
+            out.extend([TRUNK, 11]);
+            put_bytes(out, why.as_bytes());
+        }),
+        OnTrunk::Sent { channel, messages } => about(out, 12, *channel, |out| {
+            put_number(out, *messages);
+        }),
+        OnTrunk::BestEffort { channel, by } => about(out, 13, *channel, |out| {
+            put_bytes(out, by.as_bytes());
+        }),
     }
 }
 
@@ -112,6 +156,7 @@ pub fn put_deliver(out: &mut Vec<u8>, channels: &[u64], frames: &[u8]) {
     });
 }
 
+/// `channel`: or another number with which it begins.
 fn about(out: &mut Vec<u8>, choice: u8, channel: u64, rest: impl FnOnce(&mut Vec<u8>)) {
     frame(out, |out| {
         out.extend([TRUNK, choice]);
@@ -133,9 +178,15 @@ pub fn read_on_trunk(frame: &[u8]) -> Option<Result<OnTrunk<'_>, WireError>> {
 
 fn read<'a>(from: &mut Reader<'a>) -> Result<OnTrunk<'a>, WireError> {
     let choice = from.byte()?;
-    if choice == 1 {
+    let alone = match choice {
+        1 => Some(OnTrunk::Begin),
+        9 => Some(OnTrunk::Datagrams),
+        11 => Some(OnTrunk::NoWay { why: text(from)? }),
+        _ => None,
+    };
+    if let Some(alone) = alone {
         from.end()?;
-        return Ok(OnTrunk::Begin);
+        return Ok(alone);
     }
     if choice == 4 {
         let mut left = from.number()?;
@@ -177,6 +228,21 @@ fn read<'a>(from: &mut Reader<'a>) -> Result<OnTrunk<'a>, WireError> {
             },
         },
         8 => OnTrunk::NoMember { channel },
+        10 => OnTrunk::Way {
+            port: match u32::try_from(channel) {
+                Ok(port) => port,
+                Err(_) => return bad("a port of more than 32 bits"),
+            },
+            secret: from.bytes()?,
+        },
+        12 => OnTrunk::Sent {
+            channel,
+            messages: from.number()?,
+        },
+        13 => OnTrunk::BestEffort {
+            channel,
+            by: text(from)?,
+        },
         other => return bad(format!("{other} is nothing that is said on a trunk")),
     };
     from.end()?;
@@ -222,6 +288,20 @@ mod tests {
                 federate: FederateHandle(9),
             },
             OnTrunk::NoMember { channel: 7 },
+            OnTrunk::Datagrams,
+            OnTrunk::Way {
+                port: 15160,
+                secret: &[7; 16],
+            },
+            OnTrunk::NoWay { why: "why" },
+            OnTrunk::Sent {
+                channel: 7,
+                messages: 1 << 40,
+            },
+            OnTrunk::BestEffort {
+                channel: 7,
+                by: "datagrams",
+            },
         ];
         for said in all {
             let mut bytes = Vec::new();

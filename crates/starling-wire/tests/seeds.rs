@@ -3,7 +3,7 @@
 
 use starling_wire::{
     Frame, decode_description, decode_save, read_on_link, read_on_trunk, split_datagram,
-    split_frame,
+    split_frame, split_parcels,
 };
 use std::path::Path;
 
@@ -15,6 +15,10 @@ mod wire_frame;
 /// A seed that is refused at once leads the fuzzer nowhere.
 fn all_is_decoded(mut bytes: &[u8]) {
     let is_stream = matches!(split_frame(bytes), Ok(Some(_)));
+    if split_parcels(bytes).is_some() && !is_stream {
+        // Which parcels there are is checked with it.
+        return;
+    }
     if let Some((_, frames)) = split_datagram(bytes).filter(|_| !is_stream) {
         bytes = frames;
     }

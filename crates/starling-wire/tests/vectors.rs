@@ -141,6 +141,10 @@ fn links() {
             },
             &[7, 0, 0, 0, 7, 12, 9, 0xac, 2, 1, 7],
         ),
+        (
+            LinkNotice::Lost { messages: 300 },
+            &[4, 0, 0, 0, 7, 16, 0xac, 2],
+        ),
     ];
     for (notice, vector) in notices {
         let mut out = Vec::new();

@@ -390,6 +390,7 @@ impl State {
                     rings.open(offer.board, place);
                 }
             }
+            LinkNotice::Lost { messages } => self.lrc.count_lost(messages),
             // Why, `starling ps` says.
             LinkNotice::Datagrams { .. }
             | LinkNotice::NoDatagrams { .. }

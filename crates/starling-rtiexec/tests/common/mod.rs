@@ -45,7 +45,13 @@ pub fn run_for(change: impl FnOnce(&mut Config)) -> (Running, Client) {
 
 /// A forwarder to this server, or to another forwarder.
 pub fn run_forwarder(upstream: &Running, change: impl FnOnce(&mut Config)) -> Running {
-    let trunk = Client::connect(upstream);
+    run_forwarder_to(&Endpoint::Unix(upstream.path.clone()), change)
+}
+
+/// One to whatever listens there.
+pub fn run_forwarder_to(upstream: &Endpoint, change: impl FnOnce(&mut Config)) -> Running {
+    let mut trunk = Client::at(upstream);
+    trunk.hello(VERSION).unwrap();
     let (link, welcome) = (trunk.link, trunk.welcome);
     let serve = |config| Server::forwarder(config, link, welcome).unwrap();
     start_as(serve, change, |_| {})
@@ -124,6 +130,8 @@ pub struct Client {
     waiter: Waiter,
     federate: Option<Federate>,
     heartbeats: u32,
+    /// What it was told of best-effort data that is lost.
+    pub lost: u64,
 }
 
 impl Client {
@@ -141,6 +149,7 @@ impl Client {
             waiter: Waiter::new().unwrap(),
             federate: None,
             heartbeats: 0,
+            lost: 0,
         }
     }
 
@@ -395,7 +404,8 @@ impl Client {
         self.waiter.wait(&mut watches, Some(time)).unwrap();
     }
 
-    fn wait_and_take_in(&mut self) {
+    /// Waits for something to come, and takes it in.
+    pub fn wait_and_take_in(&mut self) {
         let waited = self.waiter.wait(&mut [Watch::new(&self.link, false)], None);
         waited.unwrap();
         assert!(self.take_in(), "the server closed the connection");
@@ -436,6 +446,7 @@ impl Client {
         if picked.is_none() {
             match (frame, &mut self.federate) {
                 (Frame::Heartbeat, _) => self.heartbeats += 1,
+                (Frame::LinkNotice(LinkNotice::Lost { messages }), _) => self.lost += messages,
                 (Frame::FromExecutive(message), Some(federate)) => {
                     use starling_core::message::EntryBody::Federation;
                     use starling_core::message::federation::Entry::FederateResigned;

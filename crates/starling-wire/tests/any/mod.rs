@@ -396,7 +396,8 @@ enums! {
         Rest { from, at, frames },
         Site,
         Near { federate, near },
-        Passed { from, frames }
+        Passed { from, frames },
+        Lost { messages }
     }
     OnLink {
         Hello { version, mark, proof, compression },
