@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Client, Running, run, run_forwarder};
+use common::{Client, Running, run, run_forwarder, run_forwarder_to};
 use starling_core::FederateHandle;
 use starling_core::message::{FromExecutive, ToExecutive};
+use starling_net::Endpoint;
 use starling_wire::{
     FIRST_ROOM, Hello, LinkNotice, LinkRequest, OnTrunk, VERSION, put_hello, put_link_request,
     put_on_trunk, put_pass, put_to_executive, read_on_trunk, split_frame,
@@ -26,7 +27,7 @@ impl Random {
     fn stream(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for _ in 0..self.of(1..4) {
-            match self.of(0..7) {
+            match self.of(0..8) {
                 0 => put_hello(
                     &mut bytes,
                     &Hello {
@@ -57,6 +58,15 @@ impl Random {
                     },
                 ),
                 5 => put_on_trunk(&mut bytes, &OnTrunk::Begin),
+                6 => {
+                    // An interaction declared best effort, of nobody, or something like that.
+                    let kind = [16 + 8, 17 + 8, 48 + 8, 64 + 16 + 8][self.of(0..4) as usize];
+                    let body: Vec<u8> = (0..self.of(0..9)).map(|_| self.of(0..5) as u8).collect();
+                    let length = 1 + body.len() as u32;
+                    bytes.extend(length.to_le_bytes());
+                    bytes.push(kind);
+                    bytes.extend(body);
+                }
                 _ => bytes.extend((0..self.of(1..40)).map(|_| self.of(0..256) as u8)),
             }
         }
@@ -158,9 +168,17 @@ fn a_hostile_forwarder_hurts_itself_only() {
 /// The same of a federate behind a forwarder, whose other federates are served.
 #[test]
 fn a_hostile_federate_behind_a_forwarder_hurts_itself_only() {
-    let server = run(|_| {});
-    let forwarder = run_forwarder(&server, |_| {});
-    let farther = run_forwarder(&forwarder, |_| {});
+    let by_datagrams = |config: &mut starling_rtiexec::Config| {
+        config.listen.push(Endpoint::loopback(0));
+        config.datagrams_near = true;
+    };
+    let server = run(by_datagrams);
+    let tcp = |of: &Running| {
+        let mut all = of.endpoints.iter();
+        all.find(|at| matches!(at, Endpoint::Tcp { .. })).cloned()
+    };
+    let forwarder = run_forwarder_to(&tcp(&server).unwrap(), by_datagrams);
+    let farther = run_forwarder_to(&tcp(&forwarder).unwrap(), by_datagrams);
     let mut honest = Client::founder(&forwarder, "here");
     let mut other = Client::member(&farther, "here", "other");
     for seed in 1..400 {

@@ -7,7 +7,7 @@ use common::{Client, Running, run, run_forwarder_to};
 use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
 use starling_net::Endpoint;
 use starling_rtiexec::Config;
-use starling_wire::{OnTrunk, put_on_trunk, read_on_trunk, split_frame, split_parcels};
+use starling_wire::{FIRST_ROOM, OnTrunk, put_on_trunk, read_on_trunk, split_frame, split_parcels};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -382,6 +382,80 @@ fn each_message_is_counted_however_many_forwarders_are_between() {
     all_of(&mut one, SENT - lost());
     for cable in both {
         assert_eq!((cable.down().streamed, cable.up().streamed), (0, 0));
+    }
+}
+
+/// What comes by one of them goes on by the other, also what is so long that it fills the room of a stream, or takes no
+/// datagram.
+#[test]
+fn one_of_two_trunks_may_have_datagrams() {
+    const SENT: u64 = 40;
+    for [near_wants, far_wants] in [[true, false], [false, true]] {
+        let narrow = |wants: bool| {
+            move |config: &mut Config| {
+                soon(config);
+                config.window_bytes = FIRST_ROOM;
+                // For what goes on: it offers them all the same.
+                config.datagrams_near = wants;
+            }
+        };
+        let server = run(narrow(true));
+        let first = Cable::to(&server);
+        let near = run_forwarder_to(&first.at, narrow(near_wants));
+        let second = Cable::to(&near);
+        let far = run_forwarder_to(&second.at, narrow(far_wants));
+        let mut one = Client::founder(&server, "here");
+        let mut other = Client::member(&far, "here", "other");
+        one.subscribe();
+        other.subscribe();
+        one.until_subscribed(&other);
+        other.until_subscribed(&one);
+        let shown = if near_wants {
+            DATAGRAMS.to_owned()
+        } else {
+            format!("its stream, behind that one {DATAGRAMS}")
+        };
+        until_by(&server, "other", |by| by == shown);
+        for (is_up, bytes) in [
+            (false, 100),
+            (false, 20_000),
+            (true, 100),
+            (true, 57_000),
+            (true, 60_000),
+            (true, 100_000),
+        ] {
+            let seen =
+                || [&first, &second].map(|cable| if is_up { cable.up() } else { cable.down() });
+            let before = seen();
+            let [from, to] = if is_up {
+                [&mut other, &mut one]
+            } else {
+                [&mut one, &mut other]
+            };
+            let text = [MARK, &vec![7; bytes]].concat();
+            for number in 0..SENT as u32 {
+                let at = from.link.writer.out().len();
+                from.send_with(number, &text);
+                from.link.writer.out()[at + 4] |= 8;
+                from.send_all();
+                // One after the other: on a stream down there is room for it.
+                assert_eq!(to.next_number(), number);
+            }
+            let after = seen();
+            let ways = [0, 1].map(|n| {
+                let sent = after[n].sent - before[n].sent;
+                (sent, after[n].streamed - before[n].streamed)
+            });
+            let fits = bytes < 57_500;
+            let is_apart = [
+                near_wants && fits,
+                // What came on a stream from there goes on by one.
+                far_wants && fits && (is_up || near_wants),
+            ];
+            let expected = is_apart.map(|apart| if apart { (SENT, 0) } else { (0, SENT) });
+            assert_eq!(ways, expected, "{bytes} bytes, up: {is_up}");
+        }
+        assert_eq!(other.lost, 0);
     }
 }
 
