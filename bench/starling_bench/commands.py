@@ -569,7 +569,7 @@ def _conclude(store: Store, console: Console, report: bool = True) -> list[dict]
         store.study.report(store, summaries)
     if summaries:
         store.study.show(console, summaries)
-    for note in [*store.run["notes"], *store.busy()]:
+    for note in [*store.run["notes"], *store.warnings()]:
         console.print(f"note: {note}", style="yellow", highlight=False)
     console.print(f"results: {store.directory}", highlight=False, soft_wrap=True)
     if report:

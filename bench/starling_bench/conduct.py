@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import difflib
 import functools
+import itertools
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -37,6 +38,17 @@ def _classes(element: ElementTree.Element, above: str) -> Iterator[str]:
         if path:
             yield path
         yield from _classes(child, f"{path}." if path else "")
+
+
+def _keep_earlier(logs: Path) -> None:
+    """A master's own table of an earlier try stays, under a number: it begins a new one."""
+    table = logs / "results.csv"
+    number = itertools.count(1)
+    try:
+        if table.is_file():
+            table.rename(next(p for n in number if not (p := logs / f"results.{n}.csv").exists()))
+    except OSError as e:
+        raise cannot("write results", e, table) from None
 
 
 class Conductor:
@@ -254,6 +266,7 @@ class Conductor:
         record["ways"] = {
             number: found for number, found in ways.items() if int(number) not in tests
         }
+        _keep_earlier(store.execution_directory(sequence.name, execution.name))
         launcher = Launcher(self.study.program)
         master = Master(store, sequence, execution, progress, record)
         failed = True

@@ -43,20 +43,45 @@ def pack(directory: Path) -> None:
             raise cannot("write results", e, path.with_suffix(".parquet")) from None
 
 
+class Tail:
+    """A file while it is written: each sample is read once, whatever stands before it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._at, self._found = path, 0, {}
+
+    def take(self, sample: int) -> np.ndarray | None:
+        """The nanoseconds of one sample; None if they are not there. Those before it are not asked
+        for any more."""
+        try:
+            if self._path.exists():
+                with self._path.open("rb") as file:
+                    file.seek(self._at)
+                    fresh, words = _parsed(np.fromfile(file, dtype="<u4"))
+                self._at += 4 * words
+                self._found |= fresh
+        except OSError as e:
+            raise cannot("read round trips", e, self._path) from None
+        self._found = {n: ns for n, ns in self._found.items() if n >= sample}
+        return self._found.pop(sample, None)
+
+
 def _samples(path: Path) -> dict[int, np.ndarray]:
-    words = np.fromfile(path, dtype="<u4")
-    found, blocks, at = {}, [], 0
+    return _parsed(np.fromfile(path, dtype="<u4"))[0]
+
+
+def _parsed(words: np.ndarray) -> tuple[dict[int, np.ndarray], int]:
+    """The whole samples that stand there, and how many words they are."""
+    found, blocks, at, whole = {}, [], 0, 0
     while at + 2 <= len(words):  # a killed federate may leave half a sample
         sample, count = int(words[at]), int(words[at + 1])
-        end = at + 2 + (count & ~_MORE)
-        if end > len(words):
+        at, begin = at + 2 + (count & ~_MORE), at + 2
+        if at > len(words):
             break
-        blocks.append(words[at + 2 : end].view("<f4"))
+        blocks.append(words[begin:at].view("<f4"))
         if not count & _MORE:
             found[sample] = np.concatenate(blocks) if len(blocks) > 1 else blocks[0]
-            blocks = []
-        at = end
-    return found
+            blocks, whole = [], at
+    return found, whole
 
 
 def _unpacked(path: Path) -> dict[int, np.ndarray]:

@@ -129,7 +129,7 @@ def notes(store: Store) -> list[str]:
     """What a reader must know before the figures."""
     return [
         f'<p class="note">{escape(note)}</p>'
-        for note in [*store.run.get("notes", []), *store.busy()]
+        for note in [*store.run.get("notes", []), *store.warnings()]
     ]
 
 
@@ -500,7 +500,8 @@ _INSIDE_MAX, _NAME_MAX = 4, 96
 def legend(axes: plt.Axes, lines: int) -> None:
     """Names of the lines; below the axes, over the whole width, where they would cover curves."""
     handles, names = axes.get_legend_handles_labels()
-    names = [textwrap.fill(name, _NAME_MAX) for name in names]
+    # Names are others': two dollars make no formula.
+    names = [textwrap.fill(name, _NAME_MAX).replace("$", r"\$") for name in names]
     if lines <= _INSIDE_MAX and max(map(len, names), default=0) <= _NAME_MAX // 2:
         axes.legend(handles, names, fontsize=8)
         return

@@ -25,6 +25,8 @@ from .outside import read_json, read_text, write_json
 from .study import Columns, Study
 
 _TEXT_MAX = 1000  # characters
+# Raw values of a sample, or of a test, that a host lost when it went down.
+_NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
 
 
 def machine() -> dict:
@@ -65,6 +67,8 @@ class Store:
         self._claim: identity.Claim | None = None
         self._known: dict[tuple, tuple[int, dict]] = {}  # summaries, and of how many rows
         self._told: set[tuple] = set()  # samples that were added
+        self._tails: dict[int, tuple] = {}  # of each pair what is being written
+        self._left_out: dict[tuple, list[int]] = {}  # samples of tests, and why
 
     @classmethod
     def create(cls, directory: Path, study: Study, run: dict) -> "Store":
@@ -155,9 +159,13 @@ class Store:
 
     # ---- executions
 
-    def busy(self) -> list[str]:
-        """A warning if other programs were running during the samples."""
-        return idle.note([row["others_cpu"] for row in self.rows])
+    def warnings(self) -> list[str]:
+        """Of other programs that ran during samples, and of samples that are in no figure."""
+        left_out = [
+            f"Of {where}: sample {', '.join(map(str, numbers))} is in no figure: {why}."
+            for (where, why), numbers in self._left_out.items()
+        ]
+        return idle.note([row["others_cpu"] for row in self.rows]) + left_out
 
     def note(self, notes: list[str]) -> None:
         """Adds what a reader must know; each once."""
@@ -341,6 +349,18 @@ class Store:
         """Round trips in nanoseconds by sample, also of samples that were not completed."""
         return raw.read(self.raw_path(sequence, execution, test, pair))
 
+    def fresh(self, sequence: str, execution: str, event: dict) -> dict[int, np.ndarray]:
+        """The round trips of a sample that was just taken: those of all before it are not read."""
+        pair, sample = event["pair"], event["sample"]
+        path = self.raw_path(sequence, execution, event["test"], pair)
+        known, tail = self._tails.get(pair, (None, None))
+        if known != path:
+            tail = raw.Tail(path)
+            self._tails[pair] = path, tail
+        mine = tail.take(sample)
+        # It was begun anew, or is packed.
+        return raw.read(path) if mine is None else {sample: mine}
+
     def trips(self, row: dict, found: dict[int, np.ndarray]) -> np.ndarray:
         """Those of one sample, of what was found of its test; BenchError if one is
         missing that was not counted as such."""
@@ -365,11 +385,27 @@ class Store:
     def recompute(self) -> None:
         """Makes the rows' figures anew from raw values, whatever the table says of them."""
         at: tuple = ()
+        kept, first, whole = [], None, False
         for row in self.rows:
             here = (row["sequence"], row["execution"], row["test"], row["pair"])
-            if here != at:
-                at, found = here, self.raw(*here)
-            row |= self.study.figures(self, row, found)
+            try:
+                if here != at:
+                    at, found = (), self.raw(*here)
+                    at = here
+                made = self.study.figures(self, row, found)
+            except BenchError as e:
+                if e.code not in _NOT_WHOLE:
+                    raise
+                first = first or e
+                where = f"{here[0]}/{here[1]}, test {here[2]}, pair {here[3]}"
+                self._left_out.setdefault((where, e.what), []).append(row["sample"])
+                continue
+            whole = whole or any(value is not None for value in made.values())
+            row |= made
+            kept.append(row)
+        if first and not whole:
+            raise first  # nothing is there of any
+        self.rows = kept
         self._known.clear()
 
     # ---- files

@@ -67,6 +67,33 @@ def test_samples_without_round_trips_are_none(tmp_path):
     assert list(tmp_path.iterdir()) == [] and raw.read(path) == {}
 
 
+def test_a_sample_that_is_taken_is_read_once_whatever_stands_before_it(tmp_path, monkeypatch):
+    """Of 200 samples of 50 values each is read when it came, and none again."""
+    path = raw.path_of(tmp_path, 1, 1)
+    read, whole = [], np.fromfile
+
+    def counted(file, **options):
+        found = whole(file, **options)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(np, "fromfile", counted)
+    tail = raw.Tail(path)
+    assert tail.take(1) is None
+    for number in range(1, 201):
+        save(path, number, trips(number, 50))
+        assert list(tail.take(number)) == list(trips(number, 50))
+    assert sum(read) == 200 * (2 + 50)
+    # What is half written is waited for, and several at once are told one by one.
+    save(path, 201, trips(201, 50))
+    save(path, 202, trips(202, 50))
+    data = path.read_bytes()
+    path.write_bytes(data[:-8])
+    assert list(tail.take(201)) == list(trips(201, 50)) and tail.take(202) is None
+    path.write_bytes(data)
+    assert list(tail.take(202)) == list(trips(202, 50))
+
+
 def test_a_table_that_is_none_is_told(tmp_path):
     path = raw.path_of(tmp_path, 1, 1)
     path.with_suffix(".parquet").write_text("sample,ns\n")
@@ -105,8 +132,25 @@ def test_every_figure_is_made_anew_from_a_copied_directory(tmp_path):
         assert (copy / name).read_text() == (tmp_path / "gone" / name).read_text(), name
     drawn = sorted(path.name for path in (tmp_path / "gone" / "figures").iterdir())
     assert sorted(path.name for path in (copy / "figures").iterdir()) == drawn
+    # Where one sample's are not whole, or a test's are damaged, that is left out, and said.
+    some, other, *_ = sorted(copy.rglob("*.parquet"))
+    ((test, pair),) = re.findall(r"rtt_test(\d+)_pair(\d+)", some.name)
+    found = raw.read(raw.path_of(some.parent, int(test), int(pair)))
+    some.unlink()
+    for number, ns in found.items():
+        save(
+            raw.path_of(some.parent, int(test), int(pair)), number, ns[: 5 if number == 2 else None]
+        )
+    other.write_text("power was lost")
+    done = report(copy)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = " ".join(re.sub("<[^>]*>", " ", (copy / "report.html").read_text()).split())
+    assert f"Of s/one, test {test}, pair {pair}: sample 2 is in no figure" in said
+    assert "sample 1, 2, 3 is in no figure: this is no table of round trips" in said
+    fewer = json.loads((copy / "summary.json").read_text())
+    assert sorted(s["samples"] for s in fewer) == [2, *[3] * 6]
     # Without raw values there is no figure.
-    for path in copy.rglob("*.parquet"):
+    for path in (*copy.rglob("*.parquet"), *copy.rglob("rtt_*.raw")):
         path.unlink()
     done = report(copy)
     assert done.returncode == 1 and "STL-RUN-009" in done.stderr and "0 are saved" in done.stderr

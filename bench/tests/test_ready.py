@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from starling_bench import identity, plan
+from starling_bench import conduct, identity, plan
 from starling_bench.errors import BenchError
 from starling_bench.follow import Master, There, until_ready
 from starling_bench.hosts import Launcher
@@ -97,6 +97,14 @@ def test_what_can_not_be_kept_of_a_sample_ends_the_run(tmp_path, away):
         return master
 
     assert asyncio.run(hears()).problem is not None
+
+
+def test_what_a_master_wrote_itself_stays_when_a_run_goes_on(tmp_path):
+    for said in ("first", "second", "third"):
+        conduct._keep_earlier(tmp_path)
+        (tmp_path / "results.csv").write_text(said)
+    names = ("results.1.csv", "results.2.csv", "results.csv")
+    assert [(tmp_path / name).read_text() for name in names] == ["first", "second", "third"]
 
 
 def test_a_plan_has_the_text_of_every_file_once(tmp_path):

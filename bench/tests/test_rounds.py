@@ -109,3 +109,12 @@ def test_a_round_that_has_only_begun_counts_with_what_there_is(store):
     store.rows = [r for r in store.rows if r["execution"] == "rel.1" or r["sample"] == 1]
     assert [s["samples"] for s in store.summaries()] == [SAMPLES + 1] * 2
     assert [s["rtt_ms"]["count"] for s in store.summaries()] == [5 * (SAMPLES + 1)] * 2
+
+
+def test_names_with_dollars_are_no_formulas(store):
+    """As those of CVS have: "$Name: rel_1_5 $"."""
+    for number, record in enumerate(store.run["executions"]):
+        record["rti"] = f"$Name: rel_{number % 2}_5 $ x_ $"
+    figures.write(store, store.save())
+    drawn = "".join(path.read_text() for path in (store.directory / "figures").glob("*.svg"))
+    assert "$Name: rel_0_5 $ x_ $" in drawn and "$Name: rel_1_5 $ x_ $" in drawn

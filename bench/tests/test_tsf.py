@@ -145,6 +145,14 @@ def test_the_estimate_knows_what_goes_in_a_flush(tmp_path):
     assert 2 < seconds("instances = 100\nqueued_bytes_max = 1") < 3
 
 
+def test_all_loops_are_compared():
+    """Only what waits alike is: tests that differ in more than the loop are not."""
+    (path,) = (p for p in SHIPPED if p.name == "loops.tsf.toml")
+    tests = [t for s in plan.load(path, STUDY).sequence for e in s.execution for t in e.tests()]
+    assert {t.loop_version for t in tests} == {1, 2, 3, 4}
+    assert len({(t.tick_min_s, t.tick_max_s, t.updates, t.warm_up) for t in tests}) == 1
+
+
 @pytest.mark.parametrize("kind", ["OWOT", "OWIT", "RTOL", "RTIL"])
 @pytest.mark.parametrize(
     "field",

@@ -62,7 +62,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     found |= {"others_cpu": None} | event
     found |= {f"{name}_us": found[f"{name}_ns"] / 1e3 for name in _TICKS}
     found |= {name: found[name] or None for name in ("encode_ns", "decode_ns")}
-    found |= figures(found, store.raw(sequence, execution, event["test"], 1))
+    found |= figures(found, store.fresh(sequence, execution, event | {"pair": 1}))
     found |= _counted(store.execution_directory(sequence, execution), found)
     return found
 
