@@ -278,7 +278,7 @@ def _tell_missing(
                 for at, what, do in study.cautions(spec)]  # fmt: skip
     from .differences import too_few  # the libraries for statistics take a second to load
 
-    if few := too_few(study, found.sequence):
+    if few := too_few(study, found.sequence, {host.name: host for host in found.host}):
         cautions.append((str(file), *few))
     for where, what, do in dict.fromkeys(cautions):
         typer.echo(f"caution: {what}\n  at {where}\n  do: {do}")

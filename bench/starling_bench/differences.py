@@ -4,13 +4,14 @@ Compared are tests that differ in one thing only, by the values of their samples
 report are corrected together.
 """
 
-import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
 
 from . import compare
-from .plan import Place, Sequence
+from .network import Host, describe
+from .plan import Sequence
 from .stats import by_round
 from .study import Study
 
@@ -68,69 +69,110 @@ def between_runs(study: Study, runs: dict[str, tuple[list[dict], list[dict]]]) -
     summaries = [s | {"run": name} for name, (_, found) in runs.items() for s in found]
     several = any(len({s["sequence"] for s in found}) > 1 for _, found in runs.values())
     question = Question(lambda s: s["run"], within=lambda s: s["sequence"] if several else "")
-    return _differences(study, (question,), rows, summaries)
+    found = _differences(study, (question,), rows, summaries)
+    return [
+        d if d.doubt or d.of == "rounds" else replace(d, doubt=f"ratio {d.found.ratio:.3g}, {_ONE}")
+        for d in found
+    ]
+
+
+# Samples of one execution share all that differs from execution to execution.
+_ONE = (
+    "not judged, as each run has one execution of it, and the runs were at different times "
+    "(take 'rounds' in both, or both in one run)"
+)
 
 
 def _differences(
     study: Study, questions: tuple[Question, ...], rows: list[dict], summaries: list[dict]
 ) -> list[Difference]:
     samples = sample_values(study, rows)
-    found = [d for q in questions for d in _answers(study, q, samples, summaries)]
+    in_rounds = {key_of(r) for r in rows if r.get("round") is not None}
+    found = [d for q in questions for d in _answers(study, q, samples, in_rounds, summaries)]
     corrected = compare.holm([d.found for d in found])
-    in_rounds = bool(rows) and all(r.get("round") is not None for r in rows)
-    of = "rounds" if in_rounds else "samples"
-    return [replace(d, found=c, of=of) for d, c in zip(found, corrected, strict=True)]
+    return [replace(d, found=c) for d, c in zip(found, corrected, strict=True)]
 
 
-def too_few(study: Study, sequences: list[Sequence]) -> tuple[str, str] | None:
-    """Where tests have too few samples, or rounds, for a comparison of the RTIs and hosts that run
-    them: what, and what to do. Nothing is known yet of their values, so it is for Mann and
-    Whitney's test."""
-    on: dict[str, dict[str, set[str]]] = {}
-    samples: dict[str, int] = {}
+def too_few(
+    study: Study, sequences: list[Sequence], hosts: dict[str, Host]
+) -> tuple[str, str] | None:
+    """Where tests have too few samples, or rounds, for the comparisons that a report makes: what,
+    and what to do. Nothing is known yet of their values: below four no test of them can show
+    anything, with more it hangs on whether they look normal."""
+    planned: dict[tuple, dict] = {}
+    counts: Counter = Counter()
+    rounds = set()
     for sequence in sequences:
         for execution in sequence.execution:
-            for test in execution.tests():
-                key = test.model_dump_json(exclude=set(Place.model_fields))
-                samples[key] = test.samples
-                on.setdefault(key, {}).setdefault(sequence.name, set()).add(execution.name)
-    among = {key: where for key, where in on.items() if len(where) > 1}
-    if not among or not study.questions:
+            pooled = execution.round_of if study.pools_rounds else ""
+            for number, test in enumerate(execution.tests(), 1):
+                s = study.planned(test) | {
+                    "sequence": sequence.name, "execution": pooled or execution.name,
+                    "test": number, "pair": 1, "rti": "", "bundling": sequence.bundling,
+                    "sender": sequence.pair[0].sender, "receiver": sequence.pair[0].receiver,
+                    "hosts": describe([f.host for f in sequence.federate], hosts),
+                    "cpus": str(sequence.cpus or ""), "setting": test.model_dump(),
+                    "pairs": test.pairs or len(sequence.pair),
+                }  # fmt: skip
+                planned[key_of(s)] = s
+                counts[key_of(s)] += 1 if pooled else test.samples
+                rounds |= {key_of(s)} if pooled else set()
+    found = [pair for question in study.questions
+             for pair in _pairs(study, question, list(planned.values()))]  # fmt: skip
+    if not found:
         return None
-    count = sum(math.comb(len(where), 2) for where in among.values())
-    needed = compare.needed(count)
-    of, few = "samples", needed
-    for key, where in among.items():
-        in_rounds = study.pools_rounds and any(
-            e.round_of for s in sequences if s.name in where for e in s.execution
-        )
-        least = min(map(len, where.values())) if in_rounds else samples[key]
-        if least < few:
-            of, few = "rounds" if in_rounds else "samples", least
-    if few == needed:
+    needed = compare.needed(len(found))
+    least, of = needed, "samples"
+    for pair in found:
+        for keys in (pair.one_keys, pair.other_keys):
+            if (n := sum(counts[key] for key in keys)) < least:
+                least, of = n, "rounds" if keys <= rounds else "samples"
+    if least == needed:
         return None
-    what = f"too few {of} ({few}) for {count:,} comparisons of RTIs and hosts to show a difference"
+    what = f"too few {of} ({least}) for {len(found):,} comparisons to show a difference"
     return f"{what}, unless they look normal", f"take {needed} {of} or more, or fewer tests"
 
 
-def _answers(
-    study: Study, question: Question, samples: dict[tuple, list[float]], summaries: list[dict]
-) -> Iterator[Difference]:
+@dataclass(frozen=True)
+class _Pair:
+    """What is compared: two names within a group of tests, and the tests of each."""
+
+    title: str
+    group: list[dict]
+    one: str
+    other: str
+    one_keys: set[tuple]
+    other_keys: set[tuple]
+
+
+def _pairs(study: Study, question: Question, summaries: list[dict]) -> Iterator[_Pair]:
+    """All that a question compares, of tests that were run or of planned ones."""
     groups: dict[str, list[dict]] = {}
     for title, group in study.variables.alike(summaries, question.apart).items():
         for s in group:
             named = ", ".join(part for part in (title, question.within(s)) if part)
             groups.setdefault(named, []).append(s)
     for title, group in groups.items():
-        values: dict[str, dict[tuple, list[float]]] = {}
+        keys: dict[str, dict[tuple, None]] = {}
         for s in group:
-            values.setdefault(question.name(s), {})[key_of(s)] = samples.get(key_of(s), [])
-        pooled = {name: [v for one in by.values() for v in one] for name, by in values.items()}
-        for one, other in combinations([name for name, v in pooled.items() if v], 2):
-            found = compare.compare(pooled[one], pooled[other])
-            of = [study.doubt(s) for s in group if question.name(s) in (one, other)]
-            doubt = next(filter(None, of), "")
-            yield Difference(title, one, other, found, study.more_is_faster(group[0]), doubt)
+            keys.setdefault(question.name(s), {})[key_of(s)] = None
+        for one, other in combinations(keys, 2):
+            yield _Pair(title, group, one, other, set(keys[one]), set(keys[other]))
+
+
+def _answers(
+    study: Study, question: Question, samples: dict[tuple, list[float]], in_rounds: set[tuple],
+    summaries: list[dict],
+) -> Iterator[Difference]:  # fmt: skip
+    for pair in _pairs(study, question, [s for s in summaries if samples.get(key_of(s))]):
+        x, y = ([v for key in dict.fromkeys(map(key_of, pair.group)) if key in keys
+                 for v in samples[key]] for keys in (pair.one_keys, pair.other_keys))  # fmt: skip
+        doubts = (study.doubt(s) for s in pair.group if question.name(s) in (pair.one, pair.other))
+        of = "rounds" if pair.one_keys | pair.other_keys <= in_rounds else "samples"
+        yield Difference(
+            pair.title, pair.one, pair.other, compare.compare(x, y),
+            study.more_is_faster(pair.group[0]), next(filter(None, doubts), ""), of,
+        )  # fmt: skip
 
 
 def key_of(s: dict) -> tuple:

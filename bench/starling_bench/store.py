@@ -469,8 +469,8 @@ def fault(row: dict, study: Study) -> str:
     return ""
 
 
-def check_counts(row: dict, columns: Columns) -> None:
-    """BenchError if a row of what was counted and measured lacks something or can't be."""
+def check_counts(row: dict, columns: Columns) -> dict:
+    """The row; BenchError if one of what was counted and measured lacks something or can't be."""
     if missing := [c for c in columns.names if c not in row]:
         raise BenchError("STL-RUN-007", f"the master sent a sample without {missing[0]}")
     title = f"sample {row['sample']} of test {row['test']}"
@@ -483,6 +483,7 @@ def check_counts(row: dict, columns: Columns) -> None:
             f"{title}: {row['sent']} sent is not {row['received']} received + {row['lost']} lost",
             do="the RTI delivered what nobody sent, or its federates are wrong: read the logs",
         )
+    return row
 
 
 def _is(kind: type, value: object) -> bool:

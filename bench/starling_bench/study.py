@@ -47,6 +47,7 @@ class Study:
     spec: "ClassVar[type[Spec]]"  # a test as written
     # The samples of a sequence's rounds count together: a test is one, however often it ran.
     pools_rounds: ClassVar[bool] = False
+    names: ClassVar[dict[str, str]] = {}  # of a test's fields in rows, where they have others
     shares: ClassVar[str] = ""  # why federates of all its tests must be on one machine
     columns: ClassVar[Columns]
     variables: ClassVar[Variables]
@@ -79,6 +80,11 @@ class Study:
     def one_machine(self, spec: "Spec") -> str:
         """Why all federates of a test must be on one machine; "": they need not."""
         return self.shares
+
+    def planned(self, test) -> dict:
+        """What a summary of a test will have of its fields, by which its variables tell it."""
+        fields = self.settled(test.model_dump())
+        return {self.names.get(field, field): value for field, value in fields.items()}
 
     def arguments(self, tests: list) -> list[str]:
         """What every federate of an execution is told of its tests."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from starling_bench import plan
+from starling_bench import network, plan
 from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
@@ -20,12 +20,15 @@ def campaign(directory: Path, name: str = "campaign-root.tsf.toml", scale: float
     found = plan.load(file, STUDY, True, scale)
     given = {"tsf": name, "tsf_text": file.read_text(), "notes": []}
     store = Store.create(directory, STUDY, given)
+    hosts = {host.name: host for host in found.host}
     for sequence in found.sequence:
         for execution in sequence.execution:
             tests = dict(enumerate(execution.tests(), 1))
             record = store.begin(
                 sequence.name, execution.name, adapter=sequence.rti.adapter,
-                pairs=len(sequence.pair), cpus="", bundling=sequence.bundling, hosts="",
+                pairs=len(sequence.pair), bundling=sequence.bundling,
+                cpus=str(sequence.cpus or ""),
+                hosts=network.describe([f.host for f in sequence.federate], hosts),
                 tests={str(n): t.model_dump() for n, t in tests.items()},
                 round_of=execution.round_of,
             )  # fmt: skip

@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from campaign import campaign
 from runs import text
+from test_rounds import sample
 
 from starling_bench import compare, plan, stats
-from starling_bench.differences import too_few
+from starling_bench.differences import differences, too_few
 from starling_bench.studies.rtibm import STUDY
 
 # NIST, Statistical Reference Datasets, univariate summary statistics: certified mean and deviation.
@@ -138,7 +141,7 @@ def test_check_cautions_where_comparisons_can_show_nothing(tmp_path, samples, ro
     path.write_text(
         rtis + written.replace("master =", f'rti = ["a", "b"]\nrounds = {rounds}\nmaster =')
     )
-    found = too_few(STUDY, plan.load(path, STUDY).sequence)
+    found = too_few(STUDY, plan.load(path, STUDY).sequence, {})
     if not said:
         assert found is None
         return
@@ -148,3 +151,34 @@ def test_check_cautions_where_comparisons_can_show_nothing(tmp_path, samples, ro
     command = [sys.executable, "-m", "starling_bench", STUDY.name, "check", str(path)]
     done = subprocess.run(command, text=True, capture_output=True)
     assert f"caution: {what}" in done.stdout
+
+
+EXPERIMENTS = Path(__file__).parents[1] / "experiments"
+
+
+@pytest.mark.parametrize("name", ["hosts", "loops", "series", "two-systems"])
+def test_check_counts_the_comparisons_that_a_report_makes(tmp_path, name):
+    """Hosts and CPUs are not compared with each other; loops, objects and interactions are."""
+    file = plan.load(EXPERIMENTS / f"{name}.tsf.toml", STUDY, scale=0.01)
+    for spec in (t for s in file.sequence for e in s.execution for t in e.test):
+        spec.samples = 1
+    what, _ = too_few(STUDY, file.sequence, {host.name: host for host in file.host})
+    store = campaign(tmp_path / "out", f"{name}.tsf.toml", 0.01)
+    made = differences(STUDY, store.samples(), store.summaries())
+    count = len(made)
+    assert f" for {count:,} comparisons" in what
+    if name == "hosts":  # six tests on three RTIs, 3 loops and 2 kinds on each: of each placement
+        assert count == 2 * (6 * 3 + 3 * 2 * 3 + 3 * 3)
+
+
+def test_each_line_says_what_its_values_are():
+    """A run may have sequences in rounds beside others."""
+    made = []
+    for sequence, in_rounds in (("a", True), ("b", True), ("c", False), ("d", False)):
+        for n in range(3):
+            row = sample(sequence, "rel", n, 10) | {"rtt_mean_ms": 1.0 + n}
+            row |= {"bytes": 8 if in_rounds else 100, "test": 1 if in_rounds else 2}
+            made.append(row | ({"round": f"rel.{n}"} if in_rounds else {}))
+    summaries = [r | {"rti": "", "setting": {}} for r in made if r["sample"] == 0]
+    found = differences(STUDY, made, summaries)
+    assert {(d.one, d.of) for d in found} == {("a", "rounds"), ("c", "samples")}

@@ -6,7 +6,8 @@ from ...variables import PAIR, RTI, SEQUENCE, Variable, Variables
 
 def label(s: dict) -> str:
     """Configuration and topology."""
-    number = f"{s['configuration']}: " if s["configuration"] >= 0 else ""
+    number = s["configuration"]
+    number = f"{number}: " if number is not None and number >= 0 else ""
     return (
         f"{s['topology']} {number}{s['entities']} x {s['rate']:g} Hz x {s['payload']} B, "
         f"{s['transport'].replace('_', ' ')}"

@@ -14,7 +14,7 @@ class Rtibm(Study):
     manager = "bmmanager"
     program = "bmfed"
     fom = "bench/foms/rtibm.xml"
-    spec = fields.TestSpec
+    spec, names = fields.TestSpec, fields.NAMES
     connection_by = "loop_version"
     connections = {4: "immediate"}  # noqa: RUF012
     callbacks_by = ("loop_version", 4)

@@ -21,8 +21,8 @@ Tick = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Natural = Annotated[int, Field(ge=0)]
 
 
-# What bmfed calls them, where it has another name.
-_ARGUMENTS = {
+# What bmfed and rows call them, where they have another name.
+NAMES = {
     "loop_version": "loop", "buffer_bytes": "bytes", "tick_min_s": "tick_min",
     "tick_max_s": "tick_max",
 }  # fmt: skip
@@ -52,7 +52,7 @@ class Test(Place):
     def argument(self, number: int) -> str:
         """The test as bmfed's --test wants it."""
         kept = self.model_dump(exclude={*Place.model_fields, "transport_by", "mode_tolerance_ms"})
-        fields = {_ARGUMENTS.get(name, name): value for name, value in kept.items()}
+        fields = {NAMES.get(name, name): value for name, value in kept.items()}
         fields |= {"number": number, "by_service": self.transport_by == "service"}
         return json.dumps(fields | ({"pairs_max": self.pairs} if self.pairs else {}))
 

@@ -111,8 +111,7 @@ def row(store: Store, sequence: str, execution: str, event: dict) -> dict:
     """A sample as the master told it, with the figures of its round trips."""
     found = {"sequence": sequence, "execution": execution, **event}
     found |= figures(store, found, store.fresh(sequence, execution, event))
-    check_counts(found, COLUMNS)
-    return found
+    return check_counts(found, COLUMNS)
 
 
 # What a summary has in common with its rows.
