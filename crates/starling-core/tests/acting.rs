@@ -203,3 +203,32 @@ fn whoever_asks_is_answered_however_often_others_do() {
     assert_eq!(told(&mut f, "C"), [2, 4, 2]);
     f.quiet();
 }
+
+/// With the Auto-Provide Switch a joiner is asked for its counts as soon as it is there: behind its welcome, or it would
+/// never answer, and be asked no more.
+#[test]
+fn who_joins_where_values_are_provided_is_asked_for_its_counts() {
+    let mut f = two();
+    let manager = f.class("HLAmanager.HLAfederate");
+    let switches = f.interaction("HLAmanager.HLAfederation.HLAadjust.HLAsetSwitches");
+    let a = f.federate("A");
+    let sent = a.attribute_handle(manager, "HLAupdatesSent").unwrap();
+    let provide = a.parameter_handle(switches, "HLAautoProvide").unwrap();
+    f.call("A", |f| {
+        f.subscribe_object_class_attributes(manager, &[sent], true, "")?;
+        f.publish_interaction_class(switches)?;
+        f.send_interaction(switches, &[(provide, &1_u32.to_be_bytes())], b"")
+    })
+    .unwrap();
+    f.run();
+    f.callbacks("A");
+    let c = f.join("C").0;
+    f.callbacks("C");
+    let told = f.callbacks("A");
+    let c = ObjectInstanceHandle(1 + u64::from(c));
+    let values = |callback: &Callback| match callback {
+        Callback::ReflectAttributeValues { instance, .. } => *instance == c,
+        _ => false,
+    };
+    assert_eq!(told.iter().filter(|t| values(t)).count(), 1, "{told:?}");
+}

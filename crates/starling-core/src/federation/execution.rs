@@ -244,12 +244,13 @@ impl Execution {
         self.log.join(handle, peer);
         self.time.join(handle, self.mom.now);
         self.advise_joiner(handle);
+        let snapshot = self.snapshot(handle, name);
+        self.log.welcome(snapshot);
+        // Behind that: with the Auto-Provide Switch it may be asked for its counts at once.
         self.manage(handle, brought);
         if grown {
             self.modules_changed();
         }
-        let snapshot = self.snapshot(handle, name);
-        self.log.welcome(snapshot);
         self.announce_to_joiner(handle);
         Ok(handle)
     }
