@@ -97,8 +97,7 @@ pub struct Federate {
     pub last_number: u64,
     /// Messages that may be retracted once their time stamps are late enough, by number.
     pub sent: BTreeMap<u64, Sent>,
-    /// Messages of others that were delivered and may be retracted, as they were delivered: sender,
-    /// number there, time stamp.
+    /// Messages of others that were delivered and may be retracted: sender, number there, time stamp.
     pub delivered: Vec<(FederateHandle, u64, LogicalTime)>,
     /// Instances that others have deleted by such messages.
     pub deleted: Deleted,

@@ -9,6 +9,7 @@
 //!   is under way;
 //! - the federate uses no time stamp that the executive would refuse.
 
+use super::delivered::Delivered;
 use super::galt::{Advance, Clock};
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::callback::{Callback, MessageTime};
@@ -25,10 +26,7 @@ use crate::{
     AttributeHandle, Exception, Federate, FederateHandle, InteractionClassHandle,
     ObjectInstanceHandle, Order, ProtocolError,
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// Messages that were delivered and that their senders may still retract: no more are remembered.
-const DELIVERED_MAX: usize = 65_536;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Messages that this federate has sent and may retract: while it remembers so many, it can't retract further
 /// ones. Of those that go to nobody rtiexec knows nothing, and so can't bound them.
@@ -78,52 +76,6 @@ pub(super) struct Sent {
     pub(super) time: LogicalTime,
     /// The instance that it deletes.
     pub(super) deletes: Option<ObjectInstanceHandle>,
-}
-
-/// The messages delivered last that may be retracted, by sender and number there.
-#[derive(Default)]
-pub(super) struct Delivered {
-    of: BTreeMap<(FederateHandle, u64), LogicalTime>,
-    /// As they were delivered; some may be forgotten.
-    order: VecDeque<(FederateHandle, u64)>,
-}
-
-impl Delivered {
-    /// With their time stamps, as they were delivered.
-    pub(super) fn save(&self) -> Vec<(FederateHandle, u64, LogicalTime)> {
-        let there = self.order.iter();
-        there
-            .filter_map(|key| Some((key.0, key.1, *self.of.get(key)?)))
-            .collect()
-    }
-
-    pub(super) fn restore(saved: Vec<(FederateHandle, u64, LogicalTime)>) -> Self {
-        let mut restored = Delivered::default();
-        for (sender, number, time) in saved {
-            restored.insert((sender, number), time);
-        }
-        restored
-    }
-
-    fn insert(&mut self, message: (FederateHandle, u64), time: LogicalTime) {
-        self.of.insert(message, time);
-        self.order.push_back(message);
-        if self.order.len() > DELIVERED_MAX
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.of.remove(&oldest);
-        }
-    }
-
-    /// Whether it was delivered and may be retracted; then no more.
-    fn remove(&mut self, message: (FederateHandle, u64)) -> bool {
-        self.of.remove(&message).is_some()
-    }
-
-    fn forget_up_to(&mut self, time: LogicalTime) {
-        self.of.retain(|_, stamp| *stamp > time);
-        self.order.retain(|message| self.of.contains_key(message));
-    }
 }
 
 impl FederateTime {

@@ -24,7 +24,6 @@ use super::orders::{Orders, Place, Waits};
 use super::places::Places;
 use super::value::{Bound, LogicalTime, LogicalTimeInterval, TimeType};
 use crate::FederateHandle;
-use crate::saved::time as saved;
 use std::collections::BTreeMap;
 
 /// The services that ask for an advance of logical time.
@@ -76,15 +75,15 @@ pub(crate) struct Stamped {
 /// A federate's own time: what says which time stamps it may still use.
 #[derive(Clone, Debug)]
 pub(crate) struct Clock {
-    time: LogicalTime,
+    pub(super) time: LogicalTime,
     /// Its last advance while regulating was one of §8.8 or §8.10: with no lookahead it may not
     /// use the time itself any more.
-    exclusive: bool,
+    pub(super) exclusive: bool,
     /// Of a regulating federate, as asked for last.
-    lookahead: Option<LogicalTimeInterval>,
+    pub(super) lookahead: Option<LogicalTimeInterval>,
     /// What it has promised by an earlier, longer lookahead, or has to keep to for others.
-    floor: Option<Bound>,
-    advance: Option<(Advance, LogicalTime)>,
+    pub(super) floor: Option<Bound>,
+    pub(super) advance: Option<(Advance, LogicalTime)>,
 }
 
 impl Clock {
@@ -208,24 +207,24 @@ impl Clock {
 }
 
 /// A federate's time as the executive knows it.
-struct Federate {
-    clock: Clock,
-    constrained: bool,
+pub(super) struct Federate {
+    pub(super) clock: Clock,
+    pub(super) constrained: bool,
     /// Its last advance while constrained was one of §8.8 or §8.10: all messages at its time have
     /// come.
-    over: bool,
+    pub(super) over: bool,
     /// Regulation was asked for, and waits until it may be at this time; it counts as regulating.
-    enabling: Option<LogicalTime>,
+    pub(super) enabling: Option<LogicalTime>,
     /// Constraint was asked for.
-    constraining: bool,
+    pub(super) constraining: bool,
     /// For a save all messages up to this time were handed over, before the grant that it waits for.
-    released: Option<LogicalTime>,
+    pub(super) released: Option<LogicalTime>,
     /// It has passed over the grant of its clock's time, by which its promises and those to it go, and is still at
     /// this one.
-    still_at: Option<LogicalTime>,
+    pub(super) still_at: Option<LogicalTime>,
     /// Messages sent to it in time-stamp order and not granted: the place of each among all.
-    queue: Places,
-    place: Place,
+    pub(super) queue: Places,
+    pub(super) place: Place,
 }
 
 /// What has become of a request.
@@ -273,7 +272,7 @@ pub(crate) enum Hold {
 /// The time of all federates of a federation execution.
 pub(crate) struct Times {
     of: TimeType,
-    federates: BTreeMap<FederateHandle, Federate>,
+    pub(super) federates: BTreeMap<FederateHandle, Federate>,
     orders: Orders,
     latest: Latest,
     hold: Hold,
@@ -480,7 +479,7 @@ impl Times {
     }
 
     /// Changes a federate, and puts it where it stands then.
-    fn change<T>(
+    pub(super) fn change<T>(
         &mut self,
         federate: FederateHandle,
         change: impl FnOnce(&mut Federate) -> T,
@@ -915,80 +914,6 @@ impl Federate {
                     self.queue.take_up_to(time)
                 }
             }
-        }
-    }
-}
-
-impl Clock {
-    pub(super) fn save(&self) -> saved::Clock {
-        saved::Clock {
-            time: self.time,
-            exclusive: self.exclusive,
-            lookahead: self.lookahead,
-            floor: self.floor,
-            advance: self.advance,
-        }
-    }
-
-    pub(super) fn restore(saved: saved::Clock) -> Self {
-        Clock {
-            time: saved.time,
-            exclusive: saved.exclusive,
-            lookahead: saved.lookahead,
-            floor: saved.floor,
-            advance: saved.advance,
-        }
-    }
-}
-
-impl Times {
-    pub(super) fn save(&self) -> BTreeMap<FederateHandle, saved::FederateTime> {
-        let all = self.federates.iter();
-        all.map(|(handle, f)| (*handle, f.save())).collect()
-    }
-
-    pub(super) fn restore(
-        of: TimeType,
-        saved: BTreeMap<FederateHandle, saved::FederateTime>,
-    ) -> Self {
-        let mut times = Times::new(of);
-        for (handle, saved) in saved {
-            times.federates.insert(handle, Federate::restore(saved));
-            times.change(handle, |_| ());
-        }
-        times
-    }
-}
-
-impl Federate {
-    fn save(&self) -> saved::FederateTime {
-        saved::FederateTime {
-            clock: self.clock.save(),
-            constrained: self.constrained,
-            over: self.over,
-            enabling: self.enabling,
-            constraining: self.constraining,
-            released: self.released,
-            still_at: self.still_at,
-            queue: self.queue.iter().collect(),
-        }
-    }
-
-    fn restore(saved: saved::FederateTime) -> Self {
-        let mut queue = Places::default();
-        for (time, sequence) in saved.queue {
-            queue.push(time, sequence, 1);
-        }
-        Federate {
-            clock: Clock::restore(saved.clock),
-            constrained: saved.constrained,
-            over: saved.over,
-            enabling: saved.enabling,
-            constraining: saved.constraining,
-            released: saved.released,
-            still_at: saved.still_at,
-            queue,
-            place: Place::default(),
         }
     }
 }

@@ -13,6 +13,7 @@
 
 pub(crate) mod by_time;
 mod deletions;
+mod delivered;
 pub(crate) mod execution;
 pub(crate) mod federate;
 pub(crate) mod galt;

@@ -1,15 +1,20 @@
 //! Time management as a save has it.
 
 use super::deletions::Deletions;
+use super::delivered::Delivered;
 use super::execution::{ExecutionTime, Since};
-use super::federate::{Delivered, FederateTime, Sent};
-use super::galt::{Clock, Times};
+use super::federate::{FederateTime, Sent};
+use super::galt::{Clock, Federate, Times};
+use super::orders::Place;
+use super::places::Places;
 use super::retractable::Retractable;
+use super::value::TimeType;
 use crate::object::known::Instance;
 use crate::saved::delivery::{Queued, QueuedTime};
 use crate::saved::time as saved;
 use crate::{FederateHandle, ProtocolError};
 use starling_fom::ObjectModel;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 impl ExecutionTime {
@@ -34,6 +39,77 @@ impl ExecutionTime {
         self.overdue.clear();
         let members = self.times.federates();
         self.since = members.map(|f| (f, Since::from(now))).collect();
+    }
+}
+
+impl Clock {
+    fn save(&self) -> saved::Clock {
+        saved::Clock {
+            time: self.time,
+            exclusive: self.exclusive,
+            lookahead: self.lookahead,
+            floor: self.floor,
+            advance: self.advance,
+        }
+    }
+
+    fn restore(saved: saved::Clock) -> Self {
+        Clock {
+            time: saved.time,
+            exclusive: saved.exclusive,
+            lookahead: saved.lookahead,
+            floor: saved.floor,
+            advance: saved.advance,
+        }
+    }
+}
+
+impl Times {
+    fn save(&self) -> BTreeMap<FederateHandle, saved::FederateTime> {
+        let all = self.federates.iter();
+        all.map(|(handle, f)| (*handle, f.save())).collect()
+    }
+
+    fn restore(of: TimeType, saved: BTreeMap<FederateHandle, saved::FederateTime>) -> Self {
+        let mut times = Times::new(of);
+        for (handle, saved) in saved {
+            times.federates.insert(handle, Federate::restore(saved));
+            times.change(handle, |_| ());
+        }
+        times
+    }
+}
+
+impl Federate {
+    fn save(&self) -> saved::FederateTime {
+        saved::FederateTime {
+            clock: self.clock.save(),
+            constrained: self.constrained,
+            over: self.over,
+            enabling: self.enabling,
+            constraining: self.constraining,
+            released: self.released,
+            still_at: self.still_at,
+            queue: self.queue.iter().collect(),
+        }
+    }
+
+    fn restore(saved: saved::FederateTime) -> Self {
+        let mut queue = Places::default();
+        for (time, sequence) in saved.queue {
+            queue.push(time, sequence, 1);
+        }
+        Federate {
+            clock: Clock::restore(saved.clock),
+            constrained: saved.constrained,
+            over: saved.over,
+            enabling: saved.enabling,
+            constraining: saved.constraining,
+            released: saved.released,
+            still_at: saved.still_at,
+            queue,
+            place: Place::default(),
+        }
     }
 }
 
