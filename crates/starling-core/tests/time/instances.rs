@@ -198,6 +198,47 @@ fn updates_up_to_the_time_of_a_deletion_come_though_their_sender_has_its_removal
     }
 }
 
+/// It knows the instance all the while (6.9), and so is told that it is removed.
+#[test]
+fn who_stops_subscribing_and_begins_again_while_a_deletion_waits_is_told_of_it() {
+    for again in [false, true] {
+        let (mut f, instance, xy) = known_instance();
+        let class = f.class("A");
+        f.call("a", |f| {
+            f.delete_object_instance_at(instance, b"d", at(4.0))
+        })
+        .unwrap();
+        f.call("b", |f| f.unsubscribe_object_class(class)).unwrap();
+        assert_eq!(f.told("b"), "");
+        if again {
+            f.call("b", |f| {
+                f.subscribe_object_class_attributes(class, &xy, true, "")
+            })
+            .unwrap();
+        }
+        f.tar("b", 4.0);
+        f.tar("a", 5.0);
+        assert_eq!(f.told("b"), "remove d@4TT, grant 4", "{again}");
+        assert_eq!(f.status().instances, 0);
+    }
+}
+
+#[test]
+fn who_has_deleted_it_locally_while_a_deletion_waits_is_told_nothing_of_it() {
+    let (mut f, instance, _) = known_instance();
+    f.call("a", |f| {
+        f.delete_object_instance_at(instance, b"d", at(4.0))
+    })
+    .unwrap();
+    assert_eq!(f.told("b"), "");
+    f.call("b", |f| f.local_delete_object_instance(instance))
+        .unwrap();
+    f.tar("b", 4.0);
+    f.tar("a", 5.0);
+    assert_eq!(f.told("b"), "grant 4");
+    assert_eq!(f.status().instances, 0);
+}
+
 #[test]
 fn a_deletion_outlives_its_federate_and_its_receivers() {
     let (mut f, instance, _) = known_instance();
