@@ -2,7 +2,8 @@
 //! while no thread of the federate does.
 
 use crate::delivery::Evocation;
-use crate::links::{Links, Rest, State};
+use crate::links::Links;
+use crate::state::{Rest, State};
 use crate::turns::Task;
 use starling_net::Waiter;
 use std::cell::Cell;

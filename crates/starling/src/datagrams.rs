@@ -4,7 +4,7 @@
 //! and again whether it is heard. Only while both ends hear each other data goes this way.
 
 use crate::link::Link;
-use crate::links::State;
+use crate::state::State;
 use starling_core::{DataOut, ProtocolError};
 use starling_net::{Bundle, Bundling, Datagrams, LinkReader, Quality, Stream};
 use starling_wire::{

@@ -2,8 +2,8 @@
 
 use crate::datagrams::Wanted;
 use crate::group::{GROUPS_OF_PEER, Groups, Heard};
-use crate::links::State;
 use crate::peers::{Open, Stage};
+use crate::state::State;
 use starling_core::{FederateHandle, NAME_BYTES_MAX, ProtocolError};
 use starling_net::{Datagrams, Quality, leave_room};
 use starling_wire::{DATAGRAM_BYTES_MAX, OnLink};

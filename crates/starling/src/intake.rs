@@ -3,11 +3,12 @@
 use crate::datagrams::{self, Receiving};
 use crate::direct::Change;
 use crate::link::Link;
-use crate::links::{ReadSide, State};
+use crate::links::ReadSide;
 use crate::peers::{Introduced, Peers};
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
 use crate::site::Site;
+use crate::state::State;
 use crate::statistics::Ways;
 use starling_core::message::{Data, FromExecutive};
 use starling_core::{Batch, DataPath, Federate, FederateHandle, Lrc, ProtocolError};

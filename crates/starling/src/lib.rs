@@ -45,6 +45,7 @@ mod rings;
 mod services;
 mod shared;
 mod site;
+mod state;
 mod statistics;
 mod sync;
 #[cfg(test)]

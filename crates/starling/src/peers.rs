@@ -10,7 +10,7 @@ use crate::group::Heard;
 use crate::hearing::Joined;
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
-use crate::links::State;
+use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
 use starling_net::{Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
 use starling_wire::{LinkRequest, OnLink, read_data, read_on_link, run_of_data, split_frame};

@@ -7,7 +7,7 @@
 
 use crate::intake::{BATCH_BYTES, refused};
 use crate::link::Link;
-use crate::links::State;
+use crate::state::State;
 use starling_core::{Batch, DataPath, FederateHandle, Lrc, PlainCallback, ProtocolError};
 use starling_wire::{read_data, read_plain, run_of_data, split_frame};
 use std::collections::VecDeque;
