@@ -80,12 +80,24 @@ const TIMED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoo
 <interactions><interactionClass><name>HLAinteractionRoot</name></interactionClass></interactions>
 </objectModel>"#;
 
-/// The same with a part of the management object model.
+/// The same with a part of the management object model: whatever the RTI tells by itself, what makes it tell, and
+/// what it reports.
 const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectRoot</name>
 <attribute><name>HLAprivilegeToDeleteObject</name><order>TimeStamp</order></attribute>
-<objectClass><name>HLAmanager</name><objectClass><name>HLAfederate</name>
+<objectClass><name>HLAmanager</name>
+<objectClass><name>HLAfederate</name>
 <attribute><name>HLAfederateHandle</name></attribute><attribute><name>HLAupdatesSent</name></attribute>
-</objectClass></objectClass></objectClass></objects>
+<attribute><name>HLAfederateState</name></attribute><attribute><name>HLAtimeManagerState</name></attribute>
+<attribute><name>HLAtimeRegulating</name></attribute><attribute><name>HLAtimeConstrained</name></attribute>
+<attribute><name>HLAasynchronousDelivery</name></attribute><attribute><name>HLAconveyProducingFederate</name></attribute>
+<attribute><name>HLAlogicalTime</name></attribute><attribute><name>HLAGALT</name></attribute>
+<attribute><name>HLATSOlength</name></attribute><attribute><name>HLAobjectInstancesDiscovered</name></attribute>
+</objectClass>
+<objectClass><name>HLAfederation</name>
+<attribute><name>HLAfederatesInFederation</name></attribute><attribute><name>HLAautoProvide</name></attribute>
+<attribute><name>HLAlastSaveName</name></attribute><attribute><name>HLAnextSaveName</name></attribute>
+</objectClass>
+</objectClass></objectClass></objects>
 <interactions><interactionClass><name>HLAinteractionRoot</name>
 <interactionClass><name>HLAmanager</name><interactionClass><name>HLAfederate</name>
  <parameter><name>HLAfederate</name></parameter>
@@ -93,6 +105,7 @@ const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectR
   <interactionClass><name>HLAsetTiming</name><parameter><name>HLAreportPeriod</name></parameter></interactionClass>
   <interactionClass><name>HLAsetSwitches</name><parameter><name>HLAconveyProducingFederate</name></parameter></interactionClass>
   <interactionClass><name>HLAsetServiceReporting</name><parameter><name>HLAreportingState</name></parameter></interactionClass>
+  <interactionClass><name>HLAsetExceptionReporting</name><parameter><name>HLAreportingState</name></parameter></interactionClass>
  </interactionClass>
  <interactionClass><name>HLArequest</name>
   <interactionClass><name>HLArequestUpdatesSent</name></interactionClass>
@@ -106,6 +119,21 @@ const MANAGED_MIM: &str = r#"<objectModel><objects><objectClass><name>HLAobjectR
    <parameter><name>HLAsuccessIndicator</name></parameter><parameter><name>HLAexception</name></parameter>
    <parameter><name>HLAsuppliedArguments</name></parameter><parameter><name>HLAreturnedArguments</name></parameter>
   </interactionClass>
+  <interactionClass><name>HLAreportException</name>
+   <parameter><name>HLAservice</name></parameter><parameter><name>HLAexception</name></parameter>
+  </interactionClass>
+  <interactionClass><name>HLAreportMOMexception</name>
+   <parameter><name>HLAservice</name></parameter><parameter><name>HLAexception</name></parameter>
+   <parameter><name>HLAparameterError</name></parameter>
+  </interactionClass>
+  <interactionClass><name>HLAreportFederateLost</name><parameter><name>HLAfederateName</name></parameter>
+   <parameter><name>HLAtimeStamp</name></parameter><parameter><name>HLAfaultDescription</name></parameter>
+  </interactionClass>
+ </interactionClass>
+</interactionClass>
+<interactionClass><name>HLAfederation</name>
+ <interactionClass><name>HLAadjust</name>
+  <interactionClass><name>HLAsetSwitches</name><parameter><name>HLAautoProvide</name></parameter></interactionClass>
  </interactionClass>
 </interactionClass></interactionClass></interactionClass></interactions></objectModel>"#;
 

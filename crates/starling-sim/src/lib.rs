@@ -13,6 +13,7 @@ mod check;
 pub mod ddm;
 mod fom;
 mod network;
+mod observe;
 mod ownership;
 mod points;
 mod program;

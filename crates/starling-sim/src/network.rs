@@ -13,6 +13,7 @@ use starling_wire::{
     Frame, PlainFrames, put_data, put_from_executive, put_to_executive, read_data, split_frame,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A federate's computer.
 pub(crate) struct Host {
@@ -36,6 +37,18 @@ impl Host {
     /// The joined federate, to look at.
     pub(crate) fn federate(&self) -> &Federate {
         self.lrc.federate().expect("hosts are joined")
+    }
+
+    /// All that has come was applied: neither data nor the log waits for what it comes after.
+    pub(crate) fn waits_for_nothing(&self) {
+        let (me, log) = (self.handle, self.federate().save().log);
+        let control = log.control.first();
+        assert!(
+            control.is_none(),
+            "{me}: the log waits for ever: {control:?}"
+        );
+        let held = self.federate().counters().held;
+        assert_eq!(held, 0, "{me}: data waits for ever for what it comes after");
     }
 }
 
@@ -368,6 +381,17 @@ impl Network {
             bytes = rest;
             self.taken(checker);
         }
+    }
+
+    /// So much time has gone by since the executive began. Whether anything was due.
+    pub(crate) fn pass_time(&mut self, now: Duration, checker: &mut dyn Watch) -> bool {
+        self.executive.set_time(now);
+        let due = self.executive.next_timeout().is_some_and(|due| due <= now);
+        if due {
+            self.executive.handle_timeout();
+            self.taken(checker);
+        }
+        due
     }
 
     /// A task with a saved federation execution is done.

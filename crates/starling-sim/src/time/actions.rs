@@ -41,6 +41,9 @@ impl Run {
             own.asleep -= 1;
             return;
         }
+        if self.managed && self.draw.u8(..12) == 0 {
+            return self.manage(peer, me);
+        }
         match self.draw.u16(..400) {
             0..90 => {
                 let most = self.draw.usize(1..12);
@@ -110,6 +113,9 @@ impl Run {
             legal(done, &[]);
         }
         self.register(peer, me);
+        if self.managed {
+            self.begin_managed(peer, me);
+        }
         if self.draw.u8(..3) > 0 {
             self.regulate(peer, me);
         }
@@ -530,7 +536,7 @@ impl Run {
         exactly(done, expected);
     }
 
-    fn asynchronous(&mut self, peer: PeerId, me: FederateHandle) {
+    pub(super) fn asynchronous(&mut self, peer: PeerId, me: FederateHandle) {
         let on = &mut self.own(me).asynchronous;
         *on = !*on;
         let on = *on;
@@ -895,6 +901,10 @@ impl Run {
         self.leaves(me, owned);
         // What it had sent may be lost from any point on, a retraction, too.
         self.leave_open(|sent| sent.sender == me);
+        if self.managed {
+            let settled = self.own.values_mut().filter(|own| own.settled);
+            settled.for_each(|own| own.observer.loses(me));
+        }
         self.dead.insert(me);
         self.network.kill(peer, &mut self.draw, &mut self.seen);
     }

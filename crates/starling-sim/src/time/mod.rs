@@ -13,14 +13,18 @@
 //!   and what is not does not.
 //!
 //! And when faults stop and all keep advancing: every advance is granted, all that must come has
-//! come, and whoever got a message that was retracted was asked to retract it.
+//! come, whoever got a message that was retracted was asked to retract it, and nothing waits for what it
+//! comes after.
+//!
+//! A third of them have a part of the management object model, which federates subscribe to ([`manage`]).
 
 mod actions;
+mod manage;
 mod model;
 mod own;
 
 use crate::fom::source;
-use crate::network::Network;
+use crate::network::{Host, Network};
 use crate::program::Report;
 use model::{Message, Seen, whole};
 use own::{Own, Sent, Source};
@@ -61,6 +65,8 @@ struct Run {
     /// Instances whose ownership or existence has changed since all came to rest.
     disturbed: BTreeSet<ObjectInstanceHandle>,
     now_us: u64,
+    /// There is a management object model.
+    managed: bool,
     report: Report,
 }
 
@@ -88,6 +94,7 @@ pub fn run(seed: u64, actions: usize) -> Report {
         dead: BTreeSet::new(),
         disturbed: BTreeSet::new(),
         now_us: 0,
+        managed: seed % 3 == 1,
         report: Report::default(),
     };
     run.count(match path {
@@ -96,8 +103,13 @@ pub fn run(seed: u64, actions: usize) -> Report {
     });
     run.network.slow = run.draw.u8(..6);
     run.network.batch = run.draw.u8(1..6);
+    let mim = source(if run.managed {
+        "managed mim"
+    } else {
+        "timed mim"
+    });
     run.network
-        .create_with_time(vec![source("timed")], Some(source("timed mim")), of.name());
+        .create_with_time(vec![source("timed")], Some(mim), of.name());
     run.count(of.name());
     while run.step() {}
     for _ in 0..3 {
@@ -253,6 +265,9 @@ impl Run {
     fn callback(&mut self, peer: PeerId, me: FederateHandle, callback: &Callback) {
         self.report.callbacks += 1;
         self.count(callback.name());
+        if self.is_of_rti(peer, me, callback) {
+            return;
+        }
         match callback {
             Callback::DiscoverObjectInstance {
                 instance, class, ..
@@ -418,6 +433,10 @@ impl Run {
 
     fn at_rest(&mut self) {
         let living: BTreeSet<_> = self.network.hosts.values().map(|h| h.handle).collect();
+        self.network
+            .hosts
+            .values()
+            .for_each(Host::waits_for_nothing);
         for (me, own) in self.own.iter_mut().filter(|(me, _)| living.contains(me)) {
             let waits = |id: &&u64| {
                 let sent = &self.sent[*id];
@@ -443,6 +462,9 @@ impl Run {
             own.settled = true;
         }
         self.disturbed.clear();
+        if self.managed {
+            self.look_at_what_was_told(&living);
+        }
         self.count("came to rest");
     }
 }

@@ -1,6 +1,7 @@
 //! A living federate, as it has called and was told: what it may do, and what may come to it.
 
 use super::model::{Message, whole};
+use crate::observe::Observer;
 use starling_core::{
     AttributeHandle, FederateHandle, InteractionClassHandle, MessageRetractionHandle, MessageTime,
     ObjectClassHandle, ObjectInstanceHandle, Order, RegionHandle,
@@ -75,6 +76,7 @@ pub(super) struct Own {
     pub(super) never: BTreeSet<u64>,
     /// It takes no callbacks for so many actions.
     pub(super) asleep: u32,
+    pub(super) observer: Observer,
 }
 
 impl Own {
