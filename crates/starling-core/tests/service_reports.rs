@@ -344,6 +344,30 @@ fn long_texts_are_cut() {
     assert_eq!(said[0], format!("{}... (1223 bytes)", "a".repeat(1023)));
 }
 
+/// Whoever switches reporting on makes no federate send what rtiexec refuses; the call may have been refused for its
+/// size, too.
+#[test]
+fn a_report_keeps_to_what_one_message_may_hold() {
+    let mut f = managed();
+    let set: Vec<_> = (1..=100)
+        .map(|n| starling_core::FederateHandle(u32::MAX - n))
+        .collect();
+    let label = "l".repeat(1_000);
+    for most in [1 << 10, 1 << 11] {
+        f.federate("B").set_frame_bytes_max(most);
+        f.call("B", |b| {
+            b.register_federation_synchronization_point(&label, b"tag", &set)
+        })
+        .ok();
+        let said = reports(&mut f).remove(0);
+        assert_eq!(said.supplied.len(), 3);
+        let texts = said.supplied.iter().chain(&said.returned);
+        let bytes: usize = texts.map(String::len).sum();
+        assert!(bytes < most - 256, "{bytes} of {most}");
+        assert!(said.supplied[2].ends_with(" bytes)"), "{:?}", said.supplied);
+    }
+}
+
 #[test]
 fn times_are_numbers() {
     let mut f = managed();

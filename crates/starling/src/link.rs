@@ -550,7 +550,8 @@ impl Outbox for Link {
         let out = self.writer.out();
         let before = out.len();
         put_to_executive(out, &message);
-        // What services send is judged before; nothing else grows with what the federate has.
+        // What services send is judged before, and what is said for the MOM keeps to it; nothing else grows with
+        // what the federate has.
         if let ToExecutive::Part(part) = message {
             let bytes = out.len() - before;
             if bytes > self.frame_bytes_max {

@@ -159,6 +159,31 @@ pub struct Counts {
     pub instances_reflected: Vec<(ObjectClassHandle, u64)>,
 }
 
+impl Counts {
+    /// Leaves the last classes out that would make it larger than a message may be; whether there were any.
+    pub(crate) fn shorten(&mut self, bytes_max: usize) -> bool {
+        /// No entry takes more, and all that is in no list.
+        const ENTRY_BYTES: usize = 16;
+        const REST_BYTES: usize = 256;
+        fn keep<T>(list: &mut Vec<T>, room: &mut usize) -> bool {
+            let all = list.len();
+            list.truncate(*room);
+            *room -= list.len();
+            list.len() < all
+        }
+        let room = &mut (bytes_max.saturating_sub(REST_BYTES) / ENTRY_BYTES);
+        let cut = [
+            keep(&mut self.updates, room),
+            keep(&mut self.reflections, room),
+            keep(&mut self.interactions_sent, room),
+            keep(&mut self.interactions_received, room),
+            keep(&mut self.instances_updated, room),
+            keep(&mut self.instances_reflected, room),
+        ];
+        cut.contains(&true)
+    }
+}
+
 /// How often instances came and went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InstanceCounts {
@@ -170,4 +195,34 @@ pub struct InstanceCounts {
     pub discovered: u64,
     /// Removed.
     pub removed: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_to_a_message() {
+        let class = ObjectClassHandle::from_raw;
+        let of = |n: u32| (class(n), Transportation::Reliable, u64::MAX);
+        let whole = Counts {
+            updates_sent: 7,
+            updates: (0..40).map(of).collect(),
+            reflections: (0..20).map(of).collect(),
+            instances_updated: vec![(class(1), 1)],
+            ..Counts::default()
+        };
+        let cut = |bytes_max| {
+            let mut counts = whole.clone();
+            let cut = counts.shorten(bytes_max);
+            (cut, counts)
+        };
+        assert_eq!(cut(usize::MAX), (false, whole.clone()));
+        assert_eq!(cut(256 + 61 * 16), (false, whole.clone()));
+        let (is_cut, counts) = cut(1_024);
+        assert!(is_cut);
+        assert_eq!(counts.updates, whole.updates);
+        assert_eq!(counts.reflections, whole.reflections[..8]);
+        assert_eq!((counts.updates_sent, counts.instances_updated), (7, vec![]));
+    }
 }

@@ -94,13 +94,11 @@ fn write_set<T: Part>(
 }
 
 /// The beginning of a text, and how much of it there is if that is not all.
-fn shortened(text: &str) -> String {
-    if text.len() <= TEXT_BYTES_MAX {
+pub(super) fn shortened(text: &str, bytes_max: usize) -> String {
+    if text.len() <= bytes_max {
         return text.to_owned();
     }
-    let end = (0..=TEXT_BYTES_MAX)
-        .rev()
-        .find(|n| text.is_char_boundary(*n));
+    let end = (0..=bytes_max).rev().find(|n| text.is_char_boundary(*n));
     let (start, bytes) = (&text[..end.unwrap_or_default()], text.len());
     format!("{start}... ({bytes} bytes)")
 }
@@ -117,7 +115,7 @@ fn named(text: &mut String, number: impl Display, name: Option<&str>) {
 /// A name beside other things: in quotes, those within it behind a backslash.
 fn quoted(text: &mut String, name: &str) {
     text.push('"');
-    for c in shortened(name).chars() {
+    for c in shortened(name, TEXT_BYTES_MAX).chars() {
         if matches!(c, '"' | '\\') {
             text.push('\\');
         }
@@ -298,7 +296,7 @@ impl Said for RequestNumber {
 /// By itself a text is as it is.
 impl Said for str {
     fn say(&self, to: &mut Saying<'_>) {
-        to.put(shortened(self));
+        to.put(shortened(self, TEXT_BYTES_MAX));
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct FederateMom {
     pub(crate) switches: Switches,
     /// What the LRC is to do on behalf of others.
     pub(super) acts: VecDeque<(InteractionClassHandle, SlotValues)>,
+    /// It has been noted that its counts are more than a message may hold.
+    is_cut: bool,
     served: Served,
 }
 
@@ -34,6 +36,7 @@ impl FederateMom {
             tally: Tally::new(on),
             switches,
             acts: VecDeque::new(),
+            is_cut: false,
             served: Served::default(),
         };
         new.model_changed(model);
@@ -124,7 +127,15 @@ impl Federate {
                 Ok(())
             }
             Entry::Ask => {
-                let counts = self.mom.tally.counts(self.delivery.lengths());
+                let mut counts = self.mom.tally.counts(self.delivery.lengths());
+                if counts.shorten(self.frame_bytes_max) && !self.mom.is_cut {
+                    self.mom.is_cut = true;
+                    self.set_note(format!(
+                        "what is counted here for the management object model takes more than one message may \
+                         hold: {} bytes (limits.frame_bytes of rtiexec); reports lack the last classes",
+                        self.frame_bytes_max
+                    ));
+                }
                 self.log.request(Request::Counts(Box::new(counts)));
                 Ok(())
             }

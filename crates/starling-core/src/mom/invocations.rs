@@ -4,6 +4,7 @@
 //! The LRC tells of every call, at its one door, while either switch is on; the executive numbers the
 //! reports. A federate that gets reports has none made of itself: its own would never end.
 
+use super::arguments::shortened;
 use super::encoding::Encoder;
 use super::reports::{Fault, text};
 use super::{SERVICE_INVOCATION, adjust};
@@ -20,6 +21,25 @@ fn receives_invocations(model: &ObjectModel, class: InteractionClassHandle) -> b
     reported.is_some_and(|r| model.is_interaction_subclass_or_same(r.handle, class))
 }
 
+/// Makes a report fit into a message of so many bytes: with however much a call was made, its federate goes on.
+fn shorten(invocation: &mut Invocation, bytes_max: usize) {
+    /// What else stands in the message takes no more, with how much there is of each text that is cut.
+    const REST_BYTES: usize = 512;
+    let mut room = bytes_max.saturating_sub(REST_BYTES);
+    let Invocation {
+        supplied,
+        returned,
+        exception,
+        ..
+    } = invocation;
+    for text in std::iter::once(exception).chain(supplied).chain(returned) {
+        if text.len() > room {
+            *text = shortened(text, room);
+        }
+        room = room.saturating_sub(text.len());
+    }
+}
+
 impl Federate {
     /// Whether its calls are reported.
     #[inline]
@@ -30,8 +50,9 @@ impl Federate {
 
     /// A service was called, or a callback.
     #[cold]
-    pub(crate) fn report_invocation(&mut self, invocation: Invocation) {
+    pub(crate) fn report_invocation(&mut self, mut invocation: Invocation) {
         if self.mom.switches.report_services || !invocation.exception.is_empty() {
+            shorten(&mut invocation, self.frame_bytes_max);
             self.log.request(Request::Invoked(Box::new(invocation)));
         }
     }
