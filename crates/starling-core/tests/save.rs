@@ -3,6 +3,7 @@
 
 use crate::common::Federation;
 use starling_core::message::{LogIndex, ModuleSource, ResignAction, save};
+use starling_core::saved::federation::SynchronizationPoint;
 use starling_core::{
     Archive, Archived, Callback, ExceptionKind, FederateHandle, LogicalTime, LogicalTimeInterval,
     ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, SaveFailure, SavedFederation,
@@ -505,7 +506,7 @@ type Forgery = (fn(&mut SavedFederation), &'static str);
 
 #[test]
 fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
-    let forgeries: [Forgery; 12] = [
+    let forgeries: [Forgery; 14] = [
         (
             |s| {
                 let counts = &mut s.federates[1].1.mom.counts;
@@ -566,6 +567,28 @@ fn a_save_whose_parts_do_not_fit_together_is_refused_before_anybody_is_told() {
                 instance.owners[0] = Some(FederateHandle(77).into());
             },
             "is owned by, or known to, a federate that is not in it",
+        ),
+        (
+            |s| {
+                let point = SynchronizationPoint {
+                    registrar: FederateHandle(1),
+                    tag: vec![],
+                    for_all: false,
+                    waiting: [FederateHandle(77)].into(),
+                    achieved: BTreeMap::new(),
+                };
+                let points = &mut s.execution.federation.synchronization_points;
+                points.insert("P".into(), point);
+            },
+            "waits for a federate that is not in it",
+        ),
+        (
+            |s| {
+                let time = LogicalTime::float64(9.0).unwrap();
+                let message = (FederateHandle(77), time, 1);
+                s.execution.time.retractable.insert(message, [].into());
+            },
+            "may be retracted by a federate that is not in it",
         ),
         (
             |s| {

@@ -40,6 +40,21 @@ impl Execution {
                 ));
             }
         }
+        // What waits for one who is not there would wait for ever.
+        let points = of.federation.synchronization_points.values();
+        let deletions = of.time.deletions.values().flat_map(|d| &d.waiting);
+        let mut awaited = points.flat_map(|p| &p.waiting).chain(deletions);
+        if !awaited.all(is_member) {
+            return Err("something in it waits for a federate that is not in it".into());
+        }
+        if !of
+            .time
+            .retractable
+            .keys()
+            .all(|(sender, ..)| is_member(sender))
+        {
+            return Err("a message in it may be retracted by a federate that is not in it".into());
+        }
         let modules = of.federation.modules.clone();
         let model = if modules == self.federation.modules {
             self.model.clone()
