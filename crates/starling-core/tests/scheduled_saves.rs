@@ -342,6 +342,24 @@ fn a_later_request_that_fails_leaves_nothing_scheduled() {
 }
 
 #[test]
+fn a_later_request_without_a_label_leaves_nothing_scheduled() {
+    let mut f = federation(&["a", "b"]);
+    regulate(&mut f, "a", 1);
+    constrain(&mut f, "b");
+    let _ = (told(&mut f, "a"), told(&mut f, "b"));
+    save(&mut f, "a", 8);
+    f.call("a", |l| l.request_federation_save("", Some(at(9))))
+        .expect("a label is no matter of the library");
+    for name in ["a", "b"] {
+        assert_eq!(told(&mut f, name), ["federationNotSaved"], "{name}");
+        advance(&mut f, name, 20);
+    }
+    for name in ["a", "b"] {
+        assert_eq!(told(&mut f, name), ["timeAdvanceGrant"], "{name}");
+    }
+}
+
+#[test]
 fn one_that_is_constrained_behind_the_time_of_the_save_is_not_waited_for() {
     let names = ["a", "b", "beyond"];
     let mut f = federation(&names);

@@ -113,7 +113,8 @@ impl SaveStore {
     /// it is there: while it is written it needs room on the disk besides them.
     ///
     /// # Errors
-    /// A sentence; the former one is still there then.
+    /// A sentence; the former one is still there then, but if the new one was in its place already and only the
+    /// directory could not be forced to the disk.
     pub fn write(&self, saved: &SavedFederation) -> Result<(), String> {
         self.write_and_retire(saved, |path| fs::remove_file(path))
     }

@@ -310,9 +310,14 @@ impl Execution {
             return Ok(());
         }
         if !can_be_label(&label) {
-            let failure = Some(SaveFailure::RtiUnableToSave);
-            self.log
-                .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
+            let why = SaveFailure::RtiUnableToSave;
+            if self.federation.saves.scheduled.is_some() {
+                self.refuse_save(cause, &label, why);
+            } else {
+                let failure = Some(why);
+                self.log
+                    .tell(cause, &[cause.sender], Entry::SaveEnded { failure });
+            }
             return Ok(());
         }
         let now = self.mom.now;
@@ -329,12 +334,7 @@ impl Execution {
             )));
         }
         if self.time.has_passed(time) {
-            // All hear of a failure that has no label, so nothing of the save before it may come.
-            self.replace_scheduled(cause.sender, &label);
-            let failure = Some(SaveFailure::SaveTimeCannotBeHonored);
-            self.log.tell_all(cause, Entry::SaveEnded { failure });
-            self.saves_changed();
-            self.let_time_go_on();
+            self.refuse_save(cause, &label, SaveFailure::SaveTimeCannotBeHonored);
             return Ok(());
         }
         self.replace_scheduled(cause.sender, &label);
@@ -344,6 +344,15 @@ impl Execution {
         self.time.hold_beyond(time);
         self.settle_time();
         Ok(())
+    }
+
+    /// All hear of a failure that has no label, so nothing of the save before it may come.
+    fn refuse_save(&mut self, cause: Cause, label: &str, why: SaveFailure) {
+        self.replace_scheduled(cause.sender, label);
+        let failure = Some(why);
+        self.log.tell_all(cause, Entry::SaveEnded { failure });
+        self.saves_changed();
+        self.let_time_go_on();
     }
 
     /// A later request takes the place of a save that waits for its time; no callback says so to who asked for that.
