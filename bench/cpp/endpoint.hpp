@@ -68,9 +68,9 @@ enum class Callbacks { evoked, immediate };
 class DataEvents {
 public:
     virtual void arrived(Arrival const& arrival) = 0;
-    // So many came reliably and as planned (Trips, Answers::Plan), and all that is to be done with
-    // them was. Called before any other arrives.
-    virtual void passed(std::uint64_t) {}
+    // So many came reliably and as planned (Trips, Answers::Plan), the last with this stamp, and
+    // all that is to be done with them was. Called before any other arrives.
+    virtual void passed(std::uint64_t, std::uint64_t) {}
 
 protected:
     ~DataEvents() = default;
@@ -102,8 +102,8 @@ public:
         std::uint64_t stamp;
     };
 
-    // What comes of these topics with this tag in its stamp is answered at once with the item of
-    // its instance, so often; what comes otherwise ends that.
+    // What comes of these topics with this tag in its stamp, each newer than the one before, is
+    // answered at once with the item of its instance, so often; what comes otherwise ends that.
     struct Plan {
         struct ByInstance {
             std::size_t const* items = nullptr;
@@ -111,6 +111,7 @@ public:
         };
         std::vector<ByInstance> topics;
         std::uint16_t tag = 0;
+        std::uint64_t newest = 0;  // of the stamps that came
         std::uint64_t left = 0;
     };
 

@@ -25,6 +25,10 @@ inline std::uint64_t makeStamp(std::uint16_t tag, std::uint64_t timeNs) {
 inline std::uint16_t tagOf(std::uint64_t stamp) {
     return static_cast<std::uint16_t>(stamp >> kTagShift);
 }
+// Whether a stamp was made after another of its tag, also where the time began anew in between.
+inline bool isNewer(std::uint64_t stamp, std::uint64_t than) {
+    return static_cast<std::int64_t>((stamp - than) << (64 - kTagShift)) > 0;
+}
 // Time since the stamp was made; only its maker may ask.
 inline std::uint64_t ageNs(std::uint64_t stamp, std::uint64_t timeNs) {
     return (timeNs - stamp) & kTimeMask;

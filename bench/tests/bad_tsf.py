@@ -90,6 +90,7 @@ BAD = {
     "ticks the wrong way round": (TEST, "tick_min_s = 0.5"),
     "short longest tick": (TEST, "tick_max_s = 0.0001"),
     "a pair of ticks the wrong way round": (TEST, "tick_min_s = [0.001, 1.0]\ntick_max_s = 0.1"),
+    "a wait that lasts as long as a death": (TEST, "tick_max_s = 4.0"),
     "negative tick": (TEST, "tick_min_s = -1.0"),
     "infinite tick": (TEST, "tick_max_s = inf"),
     "zero time-out": ('master = "a"', 'master = "a"\ndata_timeout_s = 0.0'),

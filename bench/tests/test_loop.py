@@ -5,6 +5,8 @@ import os
 import subprocess
 from pathlib import Path
 
+import pytest
+
 BMFED = os.environ["BMFED"]
 
 
@@ -28,5 +30,60 @@ def test_nothing_is_waited_for_that_came_with_the_flush():
     assert said["waits"] == 0
 
 
-def test_more_stamps_than_were_sent_are_not_taken():
-    assert play("stamps")["taken"] == 8
+@pytest.mark.parametrize(
+    "script, most",
+    [("ten instances, V1", 1), ("ten instances, V3", 1), ("ten instances, four under way", 4)],
+)
+def test_no_more_round_trips_are_under_way_than_may_be(script, most):
+    """However many instances there are to send, and may be queued."""
+    said = play(script)
+    assert (said["most"], said["parts"][0]["received"]) == (most, 100)
+
+
+def test_a_reliable_message_that_is_doubled_hides_none_that_is_lost():
+    (part,) = play("doubled and lost")["parts"]
+    lost = 100
+    twice = sum(n % 3 == 0 and n % 10 != 0 for n in range(1, 1001))
+    assert (part["received"], part["doubled"]) == (1000 - lost, twice)
+    assert "reliable data stopped coming" in part["silence"]
+    assert "which had got 900 of 1000" in part["silence"]
+
+
+def test_what_comes_while_a_federate_sends_came_then():
+    received, sent = play("comes while sending")["parts"]
+    assert (received["received"], sent["sent"]) == (9, 10)
+    assert received["waits"] >= 8
+
+
+def test_what_comes_with_an_answer_needs_no_wait():
+    said = play("comes with an answer")
+    assert (said["parts"][0]["received"], said["waits"]) == (2, 1)
+
+
+def test_a_lost_round_trip_of_best_effort_loses_no_other():
+    said = play("a fifth is lost")
+    (part,) = said["parts"]
+    assert (part["sent"], part["received"], part["silence"]) == (100, 80, "")
+    assert said["said"] == 1
+
+
+def test_a_way_on_which_nothing_comes_ends_the_sample():
+    """Otherwise each of the updates would be waited for."""
+    said = play("all is lost")
+    (part,) = said["parts"]
+    assert (part["sent"], part["received"], said["said"]) == (20, 0, 1)
+    assert part["silence"].startswith("best-effort data stopped coming: 20 round trips one after")
+
+
+def test_who_returns_best_effort_goes_on_until_all_is_sent():
+    said = play("returns after silence")
+    assert said["parts"][0]["received"] == said["answered"] == 3
+    assert 40 < said["waits"] < 60
+
+
+def test_stamps_are_taken_once():
+    said = play("stamps")
+    assert said["same"] and said["often"] > 1000
+    # The first, and as many as there is room for beside those that came in order.
+    assert said["taken"] == 9
+    assert (said["old"], said["recent"]) == (False, True)

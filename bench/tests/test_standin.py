@@ -155,6 +155,41 @@ samples = 1"""
     assert abs(rows["OWOT"] - 20) < 5 * 4.5 and abs(rows["RTIL"] - 40) < 5 * 6.3
 
 
+@pytest.mark.parametrize("more", ["outstanding_max = 1", "outstanding_max = 3", "warm_up = 300"])
+def test_a_lost_round_trip_of_best_effort_loses_no_other(run, server, more):
+    """Who returns goes on until all is sent, however long who sends waits for what is lost: of the
+    warm-up, of the sample, or of the other pair's."""
+    test = f"""kind = "RTOL"
+transport = "best_effort"
+loop_version = [1, 3]
+updates = 500
+samples = 1
+{more}
+[[sequence.pair]]
+sender = "subordinate"
+receiver = "master"
+"""
+    code, _, err = start(
+        run, server, test, "lose=best_effort:0.01", extra="loss_timeout_s = 0.2"
+    ).end()
+    assert (code, err) == (0, "")
+    assert len(run.rows()) == 4
+    assert {r["sent"] for r in run.rows()} == {"500"}
+    for loop in "13":
+        lost = sum(int(r["lost"]) for r in run.rows() if r["loop"] == loop)
+        # Binomial, 2,000 at 1 %, where both federates draw alike: five deviations.
+        assert 0 < lost < 20 + 5 * 2 * 3.2
+
+
+def test_a_reliable_message_that_is_doubled_hides_none_that_is_lost(run, server):
+    test = 'kind = "OWOT"\nloop_version = 3\nupdates = 1000\nsamples = 2'
+    start(run, server, test, "lose=sendObj:0.1,double=sendObj:0.2", extra=SHORT)
+    run.fails(1, "STL-RUN-005", "reliable data stopped coming")
+    (row,) = run.rows()
+    # Binomial, five deviations.
+    assert abs(int(row["lost"]) - 100) < 5 * 9.5 and abs(int(row["doubled"]) - 180) < 5 * 12.2
+
+
 @pytest.mark.long
 def test_a_server_that_cannot_have_its_port_is_never_ready(run, server):
     """Another RTI holds it and would answer."""

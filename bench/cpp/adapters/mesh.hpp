@@ -278,7 +278,7 @@ private:
     }
     long answerPlanned(Link& peer, Answers::Plan& plan, std::size_t& rounds);
     Item* planned(Link const& from, long n, Answers::Plan const& plan) const;
-    void pass(std::uint64_t came, std::uint64_t left);
+    void pass(std::uint64_t came, std::uint64_t last, std::uint64_t left);
     bool hearUsual(double seconds);
     [[gnu::noinline]] bool hearBehind(double seconds);
     bool sendLone(Link& to, std::size_t item, std::uint64_t stamp);

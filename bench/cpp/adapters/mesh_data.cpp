@@ -209,17 +209,21 @@ inline Mesh::Item* Mesh::planned(Link const& from, long n, Answers::Plan const& 
     Remote const& remote = from.remotes[item];
     if (!remote.known || remote.next.topic >= plan.topics.size()) return nullptr;
     auto const& topic = plan.topics[remote.next.topic];
-    if (remote.next.instance >= topic.count || tagOf(stampIn(at)) != plan.tag) return nullptr;
+    if (remote.next.instance >= topic.count || tagOf(stampIn(at)) != plan.tag ||
+        !isNewer(stampIn(at), plan.newest)) {
+        return nullptr;
+    }
     Item& one = *items_[topic.items[remote.next.instance]];
     return one.only == &from ? &one : nullptr;
 }
 
-// So many messages came as planned and as many left, none of which was told of.
-void Mesh::pass(std::uint64_t came, std::uint64_t left) {
+// So many messages came as planned, the last with this stamp, and so many left, none of which was
+// told of.
+void Mesh::pass(std::uint64_t came, std::uint64_t last, std::uint64_t left) {
     statistics_.arrived += came;
     statistics_.sent += left;
     statistics_.systemCalls += came + left;
-    if (came > 0) data_->passed(came);
+    if (came > 0) data_->passed(came, last);
 }
 
 // Answers what comes as planned, as long as nothing else comes, but no longer than so many rounds,
@@ -236,7 +240,8 @@ long Mesh::answerPlanned(Link& peer, Answers::Plan& plan, std::size_t& rounds) {
         if (one == nullptr) break;
         n = kNothing;
         ++done;
-        if (!sendWhole(peer, *one, stampIn(in))) break;
+        plan.newest = stampIn(in);
+        if (!sendWhole(peer, *one, plan.newest)) break;
     }
     turn_ += static_cast<unsigned>(done);
     plan.left -= done;
@@ -245,7 +250,7 @@ long Mesh::answerPlanned(Link& peer, Answers::Plan& plan, std::size_t& rounds) {
         ++statistics_.systemCalls;
         plan.left = 0;
     }
-    pass(done, done);
+    pass(done, plan.newest, done);
     return n;
 }
 
@@ -287,7 +292,7 @@ void Mesh::trips(Trips& trips, double maxSeconds) {
     Clock::Reader const clock = trips.clock;
     std::uint64_t const tag = makeStamp(trips.tag, 0);
     std::uint64_t const most = std::min(trips.left, untilTurn(turn_)), until = trips.untilNs;
-    std::uint64_t now = trips.lastNs, backNs = trips.backNs, begun = 0, back = 0;
+    std::uint64_t now = trips.lastNs, backNs = trips.backNs, begun = 0, back = 0, last = 0;
     std::size_t next = trips.next;
     long n = kNothing;
     while (begun != most && now <= until) {
@@ -305,6 +310,7 @@ void Mesh::trips(Trips& trips, double maxSeconds) {
                            get32(come + 4) >= kData;
         if (!whole) break;
         n = kNothing;
+        last = stamp;
         backNs = clock.nowNs();
         trips.record.put(static_cast<float>(static_cast<std::int64_t>(backNs - now)));
         ++back;
@@ -315,7 +321,7 @@ void Mesh::trips(Trips& trips, double maxSeconds) {
     trips.next = next;
     trips.lastNs = now;
     trips.backNs = backNs;
-    pass(back, begun);
+    pass(back, last, begun);
     if (n != kNothing) {
         ++statistics_.systemCalls;
         heard(peer, n);

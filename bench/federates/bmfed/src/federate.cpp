@@ -154,7 +154,30 @@ void Federate::awaitReason() {
     gone_.clear();
 }
 
+// All of the sample that this federate sends.
+void Federate::sent() {
+    if (options_.master) allSent_ = true;
+    else report("sent", sampleId_);
+    rti_.flush();
+}
+
+// That nothing more will come of a sample of best effort, once all that send have said so.
+void Federate::tellOver() {
+    if (!options_.master || overTold_ || loop_ == nullptr || test_.reliable) return;
+    for (auto const& pair : test_.pairs) {
+        auto const peer = peers_.find(pair.sender);
+        bool const said =
+            peer == peers_.end() ? allSent_ : peer->second.states.count("sent " + sampleId_) != 0;
+        if (!said) return;
+    }
+    overTold_ = true;
+    loop_->over();
+    direct("over", sampleId_);
+    rti_.flush();
+}
+
 void Federate::pump() {
+    tellOver();
     rti_.wait(0.05);
     if (secondsSince(pulsedNs_) > 1) pulse();
     check();
@@ -215,6 +238,9 @@ void Federate::controlReceived(Control kind, std::vector<std::string> const& val
         } else if (values[0] == options_.name) {
             ended_ = true;
         }
+    } else if (values[0] == "over") {
+        // Who has got all has not waited for it.
+        if (loop_ != nullptr && values[1] == sampleId_) loop_->over();
     } else if (values[0] != "alive") {
         directives_.push_back(Directive{values[0], values[1]});
     }
@@ -299,6 +325,7 @@ void Federate::runTest(TestDescription const& test) {
         waitForAll("ready", sampleId(test.number, s));
         sampleId_ = sampleId(test.number, s);
         parts_.clear();
+        allSent_ = overTold_ = false;
         direct("begin", sampleId_);
         rti_.flush();
         for (auto const& part : sample()) addPart(part);
@@ -433,6 +460,7 @@ void Federate::runSubordinate() {
         for (int s = 1; s <= test.samples; ++s) {
             std::string const sid = sampleId(test.number, s);
             loop_->ready(s);
+            sampleId_ = sid;
             report("ready", sid);
             if (nextDirective({{"begin", sid}, {"stop", id}}).what == "stop") {
                 // The test makes no sense any more.
@@ -485,7 +513,8 @@ void Federate::prepare(TestDescription const& test) {
     }
     test.checkMemory(options_.name);
     loop_.reset(new InnerLoop(rti_, test_, options_.name, options_.outputDirectory,
-                              options_.dataTimeoutS, options_.lossTimeoutS, [this] { pulse(); }));
+                              options_.dataTimeoutS, options_.lossTimeoutS,
+                              {[this] { pulse(); }, [this] { sent(); }, [this] { tellOver(); }}));
     loop_->declare();
 }
 

@@ -85,6 +85,8 @@ private:
     void watch();
     // One tick with heartbeats and checks; throws Failure.
     void pump();
+    void sent();
+    void tellOver();
     void pulse();
     void check();
     // A partner has left, and may have said why.
@@ -109,8 +111,10 @@ private:
     Peers peers_;  // master: the subordinates; subordinate: the master
     std::deque<Directive> directives_;
     std::string description_;
-    std::string sampleId_;        // master: of the sample whose results are wanted
+    std::string sampleId_;        // of the sample; master: whose results are wanted
     PairSamples parts_;           // master: what came of it
+    bool allSent_ = false;        // master: what it sends of the sample
+    bool overTold_ = true;        // master: that all federates have sent theirs
     std::set<std::string> left_;  // federates that have left, by the control pipe
     bool goOn_ = false;           // so said the manager
     std::uint64_t refused_ = 0;   // lines at the control socket that say nothing

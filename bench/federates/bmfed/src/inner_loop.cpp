@@ -10,6 +10,7 @@
 namespace bmfed {
 
 using bench::ageNs;
+using bench::isNewer;
 using bench::kWarmUpTag;
 using bench::makeStamp;
 using bench::nowNs;
@@ -18,36 +19,27 @@ using bench::tagOf;
 // How often others hear that this federate lives.
 std::int64_t const kPulseNs = 1000000000;
 
-void SeenStamps::reset(std::uint64_t count) {
-    std::size_t size = 16;
-    while (size < 2 * count) size *= 2;
-    slots_.assign(size, 0);
-    left_ = size / 2;
-}
+// So many round trips of best effort may be lost one after another: beyond it is no loss that a
+// sender waits for, but a way on which nothing comes.
+int const kLostInARow = 20;
 
-bool SeenStamps::insert(std::uint64_t stamp) {
-    std::size_t const mask = slots_.size() - 1;
-    std::size_t at = static_cast<std::size_t>(stamp * 0x9e3779b97f4a7c15u >> 20) & mask;
-    while (slots_[at] != 0) {
-        if (slots_[at] == stamp) return false;
-        at = (at + 1) & mask;
-    }
-    // So many were never sent: what comes beyond is none of them.
-    if (left_ == 0) return false;
-    --left_;
-    slots_[at] = stamp;
-    return true;
+static std::uint64_t nanoseconds(double seconds) {
+    return static_cast<std::uint64_t>(seconds * 1e9);
 }
 
 InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
                      std::string const& directory, double dataTimeoutS, double lossTimeoutS,
-                     std::function<void()> pulse)
+                     Calls calls)
     : rti_(rti),
       test_(test),
       directory_(directory),
       dataTimeoutS_(dataTimeoutS),
       lossTimeoutS_(lossTimeoutS),
-      pulse_(std::move(pulse)),
+      answerNs_(nanoseconds(test.reliable ? dataTimeoutS : lossTimeoutS)),
+      // Who sends may hear nothing for so long, and go on.
+      restNs_(nanoseconds(dataTimeoutS +
+                          (test.reliable ? 0 : kLostInARow * (lossTimeoutS + 3 * test.tickMax)))),
+      calls_(std::move(calls)),
       sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
       returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt) {
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
@@ -94,7 +86,7 @@ void InnerLoop::subscribe(ClassUse const& use, Role& role, bool returned, int ty
     routes_[topic].returned = returned;
     routes_[topic].firstItem = static_cast<std::size_t>(type * test_.instances);
     routes_[topic].answered = test_.latency() && !returned;
-    if (test_.reliable && !test_.latency()) counted_[topic] = &role;
+    if (!test_.latency()) counted_[topic] = &role;
     (returned ? returned_ : sent_)[static_cast<std::size_t>(use.number)] = &role;
     rti_.subscribe(use);
 }
@@ -141,8 +133,12 @@ void InnerLoop::discovered(Tree tree, int number) {
 void InnerLoop::ready(int sample) {
     std::uint32_t const nth = test_.firstTag + static_cast<std::uint32_t>(sample) - 1;
     tag_ = static_cast<std::uint16_t>(1 + (nth - 1) % 0xffff);
-    arrivals_ = outstanding_ = 0;
+    arrivals_ = noted_ = outstanding_ = givenUp_ = 0;
+    lostInARow_ = 0;
     silent_ = false;
+    // Who receives nothing needs nobody's word.
+    over_ = std::all_of(roles_.begin(), roles_.end(),
+                        [](Role const& role) { return role.result.sender; });
     returns_.clear();
     returns_.enough = false;
     returns_.plan.tag = tag_;
@@ -157,22 +153,25 @@ void InnerLoop::ready(int sample) {
         }
         role.warmedUp = role.look = 0;
         role.firstNs = role.lastNs = role.noted = 0;
-        if (!test_.reliable && role.expected > 0) role.seen.reset(role.expected);
+        if (role.expected > 0) role.seen.reset(role.expected);
     }
 }
 
 void InnerLoop::arrived(bench::Arrival const& arrival) {
     Role* const role = counted_[arrival.topic];
-    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received >= role->look) {
+    if (role == nullptr || role->result.received >= role->look ||
+        !role->seen.follows(arrival.stamp)) {
         return notCounted(arrival);
     }
+    role->seen.put(arrival.stamp);
     ++arrivals_;
     ++role->result.received;
     role->result.cameReliably += arrival.reliable ? 1 : 0;
 }
 
 // Of a federate's only role, reliably: round trips, or what was sent back.
-void InnerLoop::passed(std::uint64_t count) {
+void InnerLoop::passed(std::uint64_t count, std::uint64_t last) {
+    roles_.front().seen.passed(last);
     PartResult& result = roles_.front().result;
     arrivals_ += count;
     result.received += count;
@@ -182,9 +181,11 @@ void InnerLoop::passed(std::uint64_t count) {
 void InnerLoop::notCounted(bench::Arrival const& arrival) {
     Route const& route = routes_[arrival.topic];
     Role* const role = route.role;
-    if (role == nullptr || tagOf(arrival.stamp) != tag_ || role->result.received >= role->look) {
+    if (role == nullptr || role->result.received >= role->look ||
+        !role->seen.follows(arrival.stamp)) {
         return otherArrived(route, arrival);
     }
+    role->seen.put(arrival.stamp);
     ++arrivals_;
     ++role->result.received;
     role->result.cameReliably += arrival.reliable ? 1 : 0;
@@ -198,14 +199,14 @@ void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) 
     if (tagOf(arrival.stamp) != tag_) return ofAnotherSample(route, arrival);
     PartResult& result = role->result;
     // A sender's stamps differ, so one that comes again was doubled on the way.
-    if (test_.reliable ? result.received == role->expected : !role->seen.insert(arrival.stamp)) {
+    if (result.received == role->expected || !role->seen.insert(arrival.stamp)) {
         ++result.doubled;
         return;
     }
     ++arrivals_;
     result.cameReliably += arrival.reliable ? 1 : 0;
     std::uint64_t const n = ++result.received;
-    if (test_.reliable) role->look = std::max(n, role->expected - 1);
+    role->look = std::max(n, std::min(role->expected - 1, n + role->seen.room()));
     if (n == role->expected) returns_.enough = roles_.size() == 1;
     if (route.returned) return cameBack(*role, arrival.stamp);
     // The clock is read where it counts: pause() reads it for arrivals in between.
@@ -215,11 +216,12 @@ void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) 
 }
 
 void InnerLoop::cameBack(Role& role, std::uint64_t stamp) {
+    lostInARow_ = 0;
     role.lastNs = nowNs();
     if (role.trips != nullptr) {
         role.trips->put(static_cast<float>(ageNs(stamp, role.lastNs)));
     }
-    if (outstanding_ > 0) --outstanding_;
+    if (outstanding_ > 0 && (givenUp_ == 0 || isNewer(stamp, givenUp_))) --outstanding_;
 }
 
 void InnerLoop::ofAnotherSample(Route const& route, bench::Arrival const& arrival) {
@@ -245,14 +247,11 @@ void InnerLoop::housekeeping(std::uint64_t now) {
     pulseNs_ = now;
     // One of a federate that is in several pairs counts once.
     if (!roles_.empty()) ++roles_.front().result.heartbeats;
-    pulse_();
+    calls_.pulse();
 }
 
-// One wait of the loop version, with what arrived in it.
-void InnerLoop::pause() {
-    housekeeping(lookedNs_);
-    flushReturns();
-    std::uint64_t const before = arrivals_;
+// One wait of the loop version.
+void InnerLoop::waitOnce() {
     if (test_.loopVersion == 1) {
         rti_.tick(test_.tickMin, test_.tickMax);
     } else if (test_.loopVersion == 2) {
@@ -261,16 +260,29 @@ void InnerLoop::pause() {
     } else {
         hear();
     }
-    flushReturns();
-    std::uint64_t const now = lookedNs_ = nowNs();
-    if (arrivals_ != before) {
-        for (auto& role : roles_) {
-            std::uint64_t const received = role.result.received;
-            bool const more = received != role.noted && received < role.expected;
-            role.noted = received;
-            if (!role.result.sender && more) role.lastNs = now;
-        }
+}
+
+// What has come since the last time came at the latest now.
+void InnerLoop::note(std::uint64_t now) {
+    if (arrivals_ == noted_) return;
+    noted_ = arrivals_;
+    for (auto& role : roles_) {
+        std::uint64_t const received = role.result.received;
+        bool const more = received != role.noted && received < role.expected;
+        role.noted = received;
+        if (!role.result.sender && more) role.lastNs = now;
     }
+}
+
+// A wait, unless something comes while answers are given, with what arrived in it.
+void InnerLoop::pause() {
+    std::uint64_t const before = arrivals_;
+    housekeeping(lookedNs_);
+    flushReturns();
+    if (arrivals_ == before) waitOnce();
+    flushReturns();
+    lookedNs_ = nowNs();
+    note(lookedNs_);
 }
 
 // Version 3's wait. Who does nothing but return looks less often at the clock and whether the
@@ -278,6 +290,7 @@ void InnerLoop::pause() {
 inline void InnerLoop::hear() {
     returns_.plan.left = 0;
     if (rounds_ > 1 && test_.reliable) {
+        returns_.plan.newest = roles_.front().seen.newest();
         // Neither the first nor the last: when these came is noted.
         PartResult const& result = roles_.front().result;
         std::uint64_t const last = roles_.front().expected;
@@ -289,18 +302,17 @@ inline void InnerLoop::hear() {
 }
 
 // Waits until `done`. False: nothing has arrived for the time-out, the rest is lost.
-template <class Done>
-bool InnerLoop::await(Done done) {
-    double const timeoutS = test_.reliable ? dataTimeoutS_ : lossTimeoutS_;
-    auto const timeoutNs = static_cast<std::uint64_t>(timeoutS * 1e9);
-    std::uint64_t seen = arrivals_;
+template <class Done, class Patience>
+bool InnerLoop::await(Done done, Patience patienceNs) {
+    auto const progress = [this] { return arrivals_ + (over_ ? 1 : 0); };
+    std::uint64_t seen = progress();
     std::uint64_t sinceNs = 0;  // the end of the first wait: the time-out is of silence
     while (!done()) {
         pause();
-        if (arrivals_ != seen || sinceNs == 0) {
-            seen = arrivals_;
+        if (progress() != seen || sinceNs == 0) {
+            seen = progress();
             sinceNs = lookedNs_;
-        } else if (lookedNs_ - sinceNs > timeoutNs) {
+        } else if (lookedNs_ - sinceNs > patienceNs()) {
             return false;
         }
     }
@@ -309,15 +321,41 @@ bool InnerLoop::await(Done done) {
 
 // Until so few round trips are under way that another may begin.
 void InnerLoop::awaitReturns() {
-    if (await([this] { return outstanding_ < test_.outstandingMax; })) return;
+    bool const back =
+        await([this] { return outstanding_ < test_.outstandingMax; }, [this] { return answerNs_; });
+    if (back) return;
     // Lost. Where nothing may be lost the next wait would be as long, and in vain.
-    silent_ = test_.reliable;
+    silent_ = test_.reliable || ++lostInARow_ == kLostInARow;
     outstanding_ = 0;
+    givenUp_ = makeStamp(tag_, lookedNs_ - 1);
+}
+
+// What is still to come of the sample, or to be answered. Whoever gives that up while others send
+// would lose what they send later, so for best effort the others say when they are through.
+void InnerLoop::awaitRest() {
+    if (test_.reliable) {
+        bool const all = await([this] { return complete(); }, [this] { return answerNs_; });
+        silent_ = !all;
+        return;
+    }
+    if (std::any_of(roles_.begin(), roles_.end(),
+                    [](Role const& role) { return role.result.sender; })) {
+        calls_.sent();
+    }
+    // With a limit it is known of each round trip whether it is lost.
+    bool const known = over_ && test_.latency() && test_.outstandingMax > 0;
+    await(
+        [&] {
+            calls_.meanwhile();
+            return complete() || (known && outstanding_ == 0);
+        },
+        [this] { return over_ ? answerNs_ : restNs_; });
 }
 
 void InnerLoop::flushAndDrain() {
     rti_.flush();
     flushReturns();
+    if (arrivals_ != noted_) note(lookedNs_ = nowNs());
     if (!test_.latency()) return;
     if (test_.outstandingMax > 0) return awaitReturns();
     std::uint64_t before;
@@ -384,11 +422,9 @@ void InnerLoop::send() {
     // As many as reach one threshold or the other.
     std::uint64_t const together =
         std::min(test_.queuedUpdatesMax, (test_.queuedBytesMax - 1) / updateBytes + 1);
-    std::size_t items = 0;
-    for (auto const& role : roles_) items += role.result.sender ? role.items.size() : 0;
-    bool const oneByOne = test_.latency() && test_.outstandingMax == 1 && test_.loopVersion == 3;
-    if (oneByOne && (together == 1 || items == 1)) return ask();
+    if (test_.latency() && test_.outstandingMax == 1 && test_.loopVersion == 3) return ask();
     std::uint64_t const answered = test_.latency() ? 1 : 0;
+    bool const limited = test_.latency() && test_.outstandingMax > 0;
     std::uint16_t const tag = tag_;
     std::uint64_t pending = 0;
     std::uint64_t now = nowNs();
@@ -407,7 +443,8 @@ void InnerLoop::send() {
             role.result.sent += left;
             while (left > 0) {
                 // So many until the next flush.
-                std::uint64_t const run = std::min(left, together - pending);
+                std::uint64_t run = std::min(left, together - pending);
+                if (limited) run = std::min(run, test_.outstandingMax - outstanding_);
                 left -= run;
                 pending += run;
                 for (auto const* const end = item + run; item != end; ++item) {
@@ -415,7 +452,8 @@ void InnerLoop::send() {
                     outstanding_ += answered;
                     rti_.queue(*item, makeStamp(tag, now));
                 }
-                if (pending < together) break;
+                bool const full = limited && outstanding_ >= test_.outstandingMax;
+                if (pending < together && !full) break;
                 flush();
                 if (!silent_) continue;
                 role.result.sent -= left;
@@ -435,10 +473,15 @@ bool InnerLoop::complete() const {
 std::string InnerLoop::silence(Role const& role) const {
     PartResult const& r = role.result;
     Pair const& names = test_.pairs[r.pair];
-    std::string text = "reliable data stopped coming: nothing for " +
-                       std::to_string(static_cast<int>(dataTimeoutS_ + 0.5)) + " s at '" +
-                       (r.sender ? names.sender : names.receiver) + "', which had got " +
-                       std::to_string(r.received) + " of " + std::to_string(role.expected);
+    std::string const what =
+        test_.reliable ? "reliable data stopped coming: nothing for " +
+                             std::to_string(static_cast<int>(dataTimeoutS_ + 0.5)) + " s"
+                       : "best-effort data stopped coming: " + std::to_string(kLostInARow) +
+                             " round trips one after another were lost, each waited for until the "
+                             "loss time-out";
+    std::string text = what + " at '" + (r.sender ? names.sender : names.receiver) +
+                       "', which had got " + std::to_string(r.received) + " of " +
+                       std::to_string(role.expected);
     if (r.late != 0) {
         text += "; " + std::to_string(r.late) +
                 " more came with the time stamp of another sample and do not count: stragglers, or "
@@ -458,19 +501,21 @@ void InnerLoop::warmUp() {
             housekeeping(nowNs());
         }
         rti_.flush();
-        if (test_.latency()) await([&] { return role.warmedUp >= test_.warmUp; });
+        if (!test_.latency()) continue;
+        await([&] { return role.warmedUp >= test_.warmUp; }, [this] { return answerNs_; });
     }
 }
 
 std::vector<PartResult> InnerLoop::run() {
     pulseNs_ = lookedNs_ = nowNs();
+    note(lookedNs_);
     warmUp();
     std::uint64_t const beginNs = nowNs();
     send();
     std::uint64_t const sentNs = nowNs();
     // All of a short sample may have come together with the word to begin: then nothing is awaited.
     flushReturns();
-    if (!silent_ && !await([this] { return complete(); })) silent_ = test_.reliable;
+    if (!silent_ || !test_.reliable) awaitRest();
 
     std::vector<PartResult> parts;
     for (auto& role : roles_) {

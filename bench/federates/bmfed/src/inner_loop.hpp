@@ -12,31 +12,23 @@
 #include "recorder.hpp"
 #include "results.hpp"
 #include "rti_proxy.hpp"
+#include "seen_stamps.hpp"
 #include "test_description.hpp"
 
 namespace bmfed {
 
-// The stamps that arrived in a sample, so that what an RTI delivers twice counts once. It allocates
-// nothing within a sample.
-class SeenStamps {
-public:
-    // Empties it, with room for so many.
-    void reset(std::uint64_t count);
-    // False: it was there already.
-    bool insert(std::uint64_t stamp);
-
-private:
-    std::vector<std::uint64_t> slots_;  // 0: free; a power of two of them
-    std::uint64_t left_ = 0;            // how many more it takes
-};
-
 class InnerLoop final : private bench::DataEvents {
 public:
-    // Round trips are recorded in `directory`, if that is not empty. `pulse` runs about once per
-    // second and throws to end the loop.
+    // What it has others do; each may send, and throws to end the loop.
+    struct Calls {
+        std::function<void()> pulse;      // about once per second
+        std::function<void()> sent;       // best effort: this federate has sent all of the sample
+        std::function<void()> meanwhile;  // best effort: while it waits for the rest
+    };
+
+    // Round trips are recorded in `directory`, if that is not empty.
     InnerLoop(RtiProxy& rti, TestDescription const& test, std::string const& self,
-              std::string const& directory, double dataTimeoutS, double lossTimeoutS,
-              std::function<void()> pulse);
+              std::string const& directory, double dataTimeoutS, double lossTimeoutS, Calls calls);
 
     ~InnerLoop() { rti_.deliverTo(nullptr); }
     InnerLoop(InnerLoop const&) = delete;
@@ -50,8 +42,10 @@ public:
     void ready(int sample);
     std::vector<PartResult> run();
 
-    // Callback.
+    // Callbacks.
     void discovered(Tree tree, int number);
+    // All federates have sent all of the sample: what does not come now is lost.
+    void over() { over_ = true; }
 
 private:
     struct Role {
@@ -62,8 +56,8 @@ private:
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
-        std::uint64_t noted = 0;                 // received when a wait last ended
-        SeenStamps seen;                         // best effort only: reliable data comes once
+        std::uint64_t noted = 0;  // received when a wait last ended
+        SeenStamps seen;
         std::unique_ptr<bench::Recorder> trips;  // of a sender of latency
     };
     // What is known of the data of a topic: whose they are, what is done with them, and its first
@@ -77,10 +71,10 @@ private:
     ClassUse use(Tree tree, std::size_t pair, int type) const;
 
     void arrived(bench::Arrival const& arrival) override;
-    void passed(std::uint64_t count) override;
-    // All but reliable data one way, of this sample, neither the first nor the last.
+    void passed(std::uint64_t count, std::uint64_t last) override;
+    // All but what goes one way, of this sample, as it was sent, neither the first nor the last.
     [[gnu::noinline]] void notCounted(bench::Arrival const& arrival);
-    // All but reliable data of this sample, neither the first nor the last.
+    // All but data of this sample, as they were sent, neither the first nor the last.
     [[gnu::noinline]] void otherArrived(Route const& route, bench::Arrival const& arrival);
     [[gnu::noinline]] void ofAnotherSample(Route const& route, bench::Arrival const& arrival);
     [[gnu::noinline]] void cameBack(Role& role, std::uint64_t stamp);
@@ -98,9 +92,12 @@ private:
     }
     void planAnswers();
     void hear();
+    void waitOnce();
+    void note(std::uint64_t now);
     void pause();
-    template <class Done>
-    bool await(Done done);
+    template <class Done, class Patience>
+    bool await(Done done, Patience patience);
+    void awaitRest();
     std::string silence(Role const& role) const;
     bool complete() const;
     void housekeeping(std::uint64_t nowNs);
@@ -108,21 +105,27 @@ private:
     RtiProxy& rti_;
     TestDescription test_;
     std::string const directory_;
-    double dataTimeoutS_;
-    double lossTimeoutS_;
-    std::function<void()> pulse_;
+    double const dataTimeoutS_, lossTimeoutS_;
+    // How long it is silent until what is missing is lost: a partner's answer, and the rest of a
+    // sample of best effort of which nobody has said yet that all was sent.
+    std::uint64_t const answerNs_, restNs_;
+    Calls calls_;
     Tree const sends_, returnsWith_;
     std::vector<Role> roles_;
     std::array<Route, kTopicsMax> routes_{};   // by topic
-    std::array<Role*, kTopicsMax> counted_{};  // whose reliable data go one way, by topic
+    std::array<Role*, kTopicsMax> counted_{};  // whose data go one way, by topic
     // The roles that wait for instances of a class: of returns, and of what is sent.
     std::array<Role*, kClasses + 1> returned_{}, sent_{};
     bench::Answers returns_;
     std::size_t rounds_ = 0;  // of a federate that does nothing but return, between two looks
     std::uint16_t tag_ = 0;
-    bool silent_ = false;            // reliable data stopped coming; the sample is over
+    bool silent_ = false;            // data stopped coming; the sample is over
+    bool over_ = false;              // all was sent
     std::uint64_t arrivals_ = 0;     // of any kind: progress
+    std::uint64_t noted_ = 0;        // of these, when it was last noted when they came
     std::uint64_t outstanding_ = 0;  // round trips under way
+    std::uint64_t givenUp_ = 0;      // what has no newer stamp counts as under way no more
+    int lostInARow_ = 0;             // round trips of best effort
     std::uint64_t pulseNs_ = 0;
     std::uint64_t stampedNs_ = 0;  // of round trips one by one: no two stamps are the same
     std::uint64_t lookedNs_ = 0;   // when the clock was last read for a wait

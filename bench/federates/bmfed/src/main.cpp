@@ -98,6 +98,7 @@ struct CommandLine {
             options.tests.push_back(bmfed::TestDescription::parse(text));
             options.tests.back().take(options.pairs);
             options.tests.back().check();
+            options.tests.back().checkWaits(options.dataTimeoutS);
             options.tests.back().checkMemory(options.name);
         }
         if (options.master && tests.empty()) throw UsageError("a master needs at least one --test");

@@ -2,9 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <set>
+
+#include "seen_stamps.hpp"
 
 namespace bmfed {
 
@@ -73,12 +76,11 @@ std::uint64_t TestDescription::memoryBytes(std::string const& federate) const {
     std::uint64_t const values = items * static_cast<std::uint64_t>(buffers) * bufferBytes;
     // Its recorder takes a power of two.
     std::uint64_t const trips = 2 * sizeof(float) * tripsHeld();
-    // SeenStamps: at most four slots for each.
-    std::uint64_t const seen = reliable ? 0 : 4 * sizeof(std::uint64_t) * updates;
+    std::uint64_t const seen = SeenStamps::kBytesEach * std::min(updates, SeenStamps::kKept);
     std::uint64_t needed = 0;
     for (auto const& pair : pairs) {
         if (pair.sender == federate) needed += values + (latency() ? trips + seen : 0);
-        else if (pair.receiver == federate) needed += (latency() ? values : 0) + seen;
+        if (pair.receiver == federate) needed += (latency() ? values : 0) + seen;
     }
     return needed;
 }
@@ -175,6 +177,14 @@ void TestDescription::check() const {
         }
     }
     if (tickMin > tickMax) throw UsageError("tick_min is more than tick_max");
+}
+
+void TestDescription::checkWaits(double dataTimeoutS) const {
+    // Nobody says that it lives while it waits.
+    if (tickMax <= dataTimeoutS / 3) return;
+    throw UsageError("tick_max (" + std::to_string(tickMax) +
+                     " s) is more than a third of the time-out for data (" +
+                     std::to_string(dataTimeoutS) + " s)");
 }
 
 void TestDescription::checkMemory(std::string const& federate) const {

@@ -77,6 +77,8 @@ struct TestDescription {
     static TestDescription parse(std::string const& text);
     // Throws UsageError if the test can't be run with its pairs.
     void check() const;
+    // Throws UsageError if who waits would be taken for dead by others.
+    void checkWaits(double dataTimeoutS) const;
     // Throws UsageError if this federate can't have what it needs on this host.
     void checkMemory(std::string const& federate) const;
 

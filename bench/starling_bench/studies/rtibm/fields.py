@@ -94,8 +94,8 @@ def seconds(test: Spec) -> float:
 
 # What bmfed holds: values of every item that a federate sends or returns with; of a latency test's
 # sender round trips that wait to be written, of a sample of up to a million all (a power of two of
-# them); of best effort the stamps that have come (at most four slots for each).
-_TRIPS_MAX, _TRIP_BYTES, _SEEN_BYTES = 1 << 21, 2 * 4, 32
+# them); the stamps that have come, the latest of them (at most four slots for each).
+_TRIPS_MAX, _TRIP_BYTES, _SEEN_MAX, _SEEN_BYTES = 1 << 21, 2 * 4, 1 << 20, 4 * 8
 
 
 def memory(sequence: Sequence, spec: Spec, federate: str) -> int:
@@ -104,7 +104,7 @@ def memory(sequence: Sequence, spec: Spec, federate: str) -> int:
     most = {k: max(fields[k]) for k in ("types", "instances", "buffers", "buffer_bytes", "updates")}
     values = most["types"] * most["instances"] * most["buffers"] * most["buffer_bytes"]
     latency = any(kind.startswith("RT") for kind in fields["kind"])
-    seen = most["updates"] * _SEEN_BYTES if "best_effort" in fields["transport"] else 0
+    seen = min(most["updates"], _SEEN_MAX) * _SEEN_BYTES
     trips = min(2 * most["updates"] + 2, _TRIPS_MAX) * _TRIP_BYTES
     send, take = values + latency * (trips + seen), latency * values + seen
     pairs = sequence.taken(spec)
@@ -119,6 +119,12 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = "tick_min_s" if "tick_min_s" in test.model_fields_set else "tick_max_s"
         what = f"tick_min_s ({low:g}) is more than tick_max_s ({high:g})"
         yield (*at, field), what, "make tick_max_s the longer one"
+    # Nobody says that it lives while it waits.
+    longest, patience = max(fields["tick_max_s"]), sequence.data_timeout_s
+    if longest > patience / 3:
+        field = (*at, "tick_max_s") if "tick_max_s" in test.model_fields_set else at
+        what = f"tick_max_s ({longest:g}) is more than a third of data_timeout_s ({patience:g})"
+        yield field, what, "wait for less time, or make data_timeout_s longer"
     pairs, types = sequence.taken(test), max(fields["types"])
     by_class = "class" in fields["transport_by"]
     most = CLASSES_PER_TRANSPORT * (1 if by_class else 2)
