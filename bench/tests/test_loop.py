@@ -3,9 +3,15 @@
 import json
 import os
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
+from runs import text
+
+from starling_bench import plan
+from starling_bench.errors import BenchError
+from starling_bench.studies.rtibm import STUDY
 
 BMFED = os.environ["BMFED"]
 
@@ -87,3 +93,69 @@ def test_stamps_are_taken_once():
     # The first, and as many as there is room for beside those that came in order.
     assert said["taken"] == 9
     assert (said["old"], said["recent"]) == (False, True)
+
+
+# Fields of a test with bounds, their names for bmfed, and values at and beyond them.
+BOUNDS = {
+    "loop_version": ("loop", [0, 1, 4, 5]),
+    "types": ("types", [0, 1, 16, 17, 32, 33]),
+    "instances": ("instances", [0, 1, 1_000_000, 1_000_001]),
+    "buffers": ("buffers", [0, 1, 32, 33]),
+    "buffer_bytes": ("bytes", [7, 8, 1 << 30, (1 << 30) + 1]),
+    "updates": ("updates", [0, 1]),
+    "warm_up": ("warm_up", [-1, 0]),
+    "samples": ("samples", [0, 1, 10_000, 10_001]),
+    "queued_bytes_max": ("queued_bytes_max", [0, 1]),
+    "queued_updates_max": ("queued_updates_max", [0, 1]),
+    "outstanding_max": ("outstanding_max", [-1, 0]),
+    "tick_max_s": ("tick_max", [-1.0, 0.0, 0.001, 1.0]),
+    "kind": ("kind", ["OWOT", "OWIT", "RTOL", "RTIL", "XXXX"]),
+    "transport": ("transport", ["reliable", "best_effort", "both"]),
+}
+
+
+def described(tests: list[dict]) -> list[dict]:
+    program = Path(BMFED).with_name("bench-loop")
+    lines = "".join(json.dumps(test) + "\n" for test in tests)
+    said = subprocess.check_output([program, "description"], input=lines, text=True, timeout=60)
+    return [json.loads(line) for line in said.splitlines()]
+
+
+@pytest.mark.parametrize("field", BOUNDS)
+def test_bmfed_has_the_bounds_of_a_test_sequence_file(field):
+    name, values = BOUNDS[field]
+    pairs = {"pairs": [["a", "b", []]]}
+    said = described([{"kind": "RTOL"} | pairs | {name: value} for value in values])
+    for value, told in zip(values, said, strict=True):
+        tsf = f'kind = "RTOL"\n{field} = {json.dumps(value)}'
+        tsf = tsf if field != "kind" else f"kind = {json.dumps(value)}"
+        assert ("refused" in told) == bool(refused(tsf)), (field, value, told)
+
+
+def refused(test: str) -> str:
+    """What is wrong with it as a test sequence file has it."""
+    with tempfile.TemporaryDirectory() as directory:
+        file = Path(directory, "t.tsf.toml")
+        file.write_text(text(test))
+        try:
+            plan.load(file, STUDY, True)
+        except BenchError as e:
+            return str(e)
+    return ""
+
+
+@pytest.mark.parametrize("updates", [1, 2, 1000, (1 << 20) + 1, 1 << 30])
+@pytest.mark.parametrize("kind", ["OWOT", "RTIL"])
+def test_bmfed_needs_the_memory_that_is_computed_for_it(tmp_path, kind, updates):
+    shape = {"types": 2, "instances": 3, "buffers": 5}
+    lines = "".join(f"{key} = {value}\n" for key, value in shape.items())
+    file = tmp_path / "t.tsf.toml"
+    file.write_text(text(f'kind = "{kind}"\nbuffer_bytes = 7000\nupdates = {updates}\n{lines}'))
+    (sequence,) = plan.load(file, STUDY, True).sequence
+    ((spec,),) = [e.test for e in sequence.execution]
+    pairs = [[p.sender, p.receiver, []] for p in sequence.pair]
+    (told,) = described([{"kind": kind, "bytes": 7000, "updates": updates, "pairs": pairs} | shape])
+    assert told["memory"] == {
+        name: STUDY.memory(sequence, spec, name) for name in ("master", "subordinate")
+    }
+    assert told["classes"] == [1, 2]
