@@ -16,7 +16,6 @@ CLASSES_PER_TRANSPORT = 16
 Kind = Literal["OWOT", "OWIT", "RTOL", "RTIL"]
 Transport = Literal["reliable", "best_effort"]
 TransportBy = Literal["class", "service"]
-# Bounds are those of bmfed.
 Tick = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Natural = Annotated[int, Field(ge=0)]
 
@@ -119,9 +118,8 @@ def faults(at: Loc, test: Spec, sequence: Sequence) -> Faults:
         field = "tick_min_s" if "tick_min_s" in test.model_fields_set else "tick_max_s"
         what = f"tick_min_s ({low:g}) is more than tick_max_s ({high:g})"
         yield (*at, field), what, "make tick_max_s the longer one"
-    # Nobody says that it lives while it waits.
     longest, patience = max(fields["tick_max_s"]), sequence.data_timeout_s
-    if longest > patience / 3:
+    if longest > patience / 3:  # who waits does not say that it lives
         field = (*at, "tick_max_s") if "tick_max_s" in test.model_fields_set else at
         what = f"tick_max_s ({longest:g}) is more than a third of data_timeout_s ({patience:g})"
         yield field, what, "wait for less time, or make data_timeout_s longer"
@@ -178,15 +176,12 @@ def classes(sequence: Sequence) -> list[str]:
     for spec in (spec for e in sequence.execution for spec in e.test):
         lists = spec.lists()
         pairs = sequence.taken(spec)
-        numbers = [n for pair in pairs for n in pair.classes or ()]
-        numbers = numbers or range(1, len(pairs) * max(lists["types"]) + 1)
+        given = [n for pair in pairs for n in pair.classes or ()]
+        numbers = given or range(1, len(pairs) * max(lists["types"]) + 1)
         for kind in lists["kind"]:
             tree = "Obj" if kind in ("OWOT", "RTOL") else "Int"
             for transport, by in itertools.product(lists["transport"], lists["transport_by"]):
-                own = transport == "best_effort" and by == "class"
-                first = CLASSES_PER_TRANSPORT if own else 0
-                for number in numbers:
-                    needed[f"send{tree}.S{first + number}"] = None
-                    if kind.startswith("RT"):
-                        needed[f"return{tree}.R{first + number}"] = None
+                first = CLASSES_PER_TRANSPORT * (transport == "best_effort" and by == "class")
+                ways = (f"send{tree}.S", f"return{tree}.R")[: 1 + kind.startswith("RT")]
+                needed |= {f"{way}{first + n}": None for n in numbers for way in ways}
     return list(needed)
