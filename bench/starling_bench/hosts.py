@@ -32,10 +32,12 @@ SERVICES = (SERVER, LINK, CAPTURE)  # what serves federates as long as they run
 KILL = (signal.SIGKILL,)
 
 
-def _begin(cpus: list[int] | None, space: Path | None) -> None:
+def _begin(cpus: list[int] | None, space: Path | None, manager: int) -> None:
     """In the new process: it dies with the manager, is in its network namespace and keeps to its
     CPUs."""
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != manager:
+        os._exit(127)  # it died before that
     if space is not None:
         there = os.open(space, os.O_RDONLY)
         if _libc.setns(there, _CLONE_NEWNET) != 0:
@@ -48,10 +50,11 @@ def _begin(cpus: list[int] | None, space: Path | None) -> None:
 async def output(command: list[str], env: dict[str, str], space: Path | None) -> str:
     """What a command says at its standard output; OSError if it fails. It is ended with who waits
     for it."""
+    manager = os.getpid()
     process = await asyncio.create_subprocess_exec(
         *command, env=env, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE, start_new_session=True,
-        preexec_fn=lambda: _begin(None, space),
+        preexec_fn=lambda: _begin(None, space, manager),
     )  # fmt: skip
     try:
         said, errors = await process.communicate()
@@ -183,6 +186,7 @@ class Launcher:
                 begun = out.tell()
             except OSError as e:
                 raise cannot("write a log", e, log) from None
+            manager = os.getpid()
             try:
                 process = await asyncio.create_subprocess_exec(
                     *command,
@@ -192,7 +196,7 @@ class Launcher:
                     env=env,
                     cwd=cwd,
                     start_new_session=True,
-                    preexec_fn=lambda: _begin(cpus, space),
+                    preexec_fn=lambda: _begin(cpus, space, manager),
                 )
             except OSError as e:
                 raise _no_start(name, command, e) from None

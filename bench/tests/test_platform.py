@@ -1,11 +1,12 @@
 """The platform knows no study."""
 
 import asyncio
+import os
 import re
 import socket
 from pathlib import Path
 
-from starling_bench import identity
+from starling_bench import hosts, identity
 from starling_bench.pipe import ControlPipe
 from starling_bench.rti import Rti, adapter_for
 from starling_bench.study import apps
@@ -80,3 +81,13 @@ def test_runs_at_a_time_without_unix_domain_sockets_have_ports_of_their_own():
     for one, port in zip(made, ports, strict=True):
         assert one.env["STARLING_CONNECT_ADDRESS"] == f"127.0.0.1:{port}"
         assert one.server[-2:] == ["--listen", f"127.0.0.1:{port}"]
+
+
+def test_who_is_started_as_the_manager_dies_does_not_begin():
+    """Its parent is another one by then, whose death would end it."""
+    for manager, code in ((os.getpid(), 3), (os.getpid() + 1, 127)):
+        child = os.fork()
+        if child == 0:
+            hosts._begin(None, None, manager)
+            os._exit(3)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == code
