@@ -292,18 +292,39 @@ def doubts(store: Store, summaries: list[dict]) -> list[str]:
     """Tests whose samples do not look independent."""
     samples = sample_values(store.study, store.samples())
     lines = []
-    for s in summaries:
-        if said := anova.doubtful(samples.get(key_of(s), [])):
-            where = f"{s['sequence']}/{s['execution']}, test {s['test']}"
+    tests = {key_of(s): s for s in summaries}
+    for key, s in tests.items():
+        if said := anova.doubtful(samples.get(key, [])):
+            lines.append((f"{s['sequence']}/{s['execution']}, test {s['test']}", said))
+    executions: dict[str, list[list[float]]] = {}
+    for (_, sequence, execution, _), of in in_order(store.study, store.samples()).items():
+        for name, values in of.items():
+            executions.setdefault(f"{sequence}/{name or execution}", []).append(values)
+    untold = 0
+    for where, series in executions.items():
+        found = anova.drift_together(series)
+        untold += found is None
+        if found and found[0] < 0.01:
+            way = "rising" if found[1] else "falling"
+            said = f"drift of all its tests together, {way} (seasonal Kendall, p = {found[0]:.3g})"
             lines.append((where, said))
-    if not lines:
+    few = sum(len(samples.get(key, ())) < anova.ORDERED_MIN for key in tests)
+    if not (lines or few or untold):
         return []
-    return [
-        "<h2>Samples that follow one another</h2>",
-        "<p>Intervals and comparisons take samples for independent. Here something speaks against "
-        "it (each at 1 %, so one of 50 tests is named without a reason).</p>",
-        text_table(("test", "what"), lines),
-    ]
+    said = "<p>Intervals and comparisons take samples for independent."
+    if lines:
+        said += (" Here something speaks against it (each at 1 %, so one of 50 tests is named "
+                 "without a reason).")  # fmt: skip
+    if few:
+        said += (
+            f" {few} of {len(tests)} tests have fewer than {anova.ORDERED_MIN} samples (or "
+            "rounds): too few to tell of each by itself."
+        )
+    if untold:
+        of = f"{untold} of {len(executions)} executions"
+        said += f" Nor can drift be told of {of}, all tests of each together."
+    table = [text_table(("test, or execution", "what"), lines)] if lines else []
+    return ["<h2>Samples that follow one another</h2>", f"{said}</p>", *table]
 
 
 def text_table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:

@@ -174,3 +174,17 @@ def test_independent_samples_are_seldom_doubted():
 @pytest.mark.parametrize("values", [[], [1.0], [1.0, 1.0, 1.0, 1.0]])
 def test_of_no_samples_few_or_constants_nothing_is_said(values):
     assert anova.doubtful(values) == ""
+
+
+def test_short_series_tell_drift_together():
+    """Five in order are too few; eight of five are not, nor are 30 of two. Without any, 1 % are
+    called."""
+    assert anova.drift_together([[1, 2, 3, 4, 5]]) is None
+    assert anova.drift_together([[]]) is None
+    p, rises = anova.drift_together([[1, 2, 3, 4, 5]] * 8)
+    assert p < 1e-6 and rises
+    p, rises = anova.drift_together([[2.0, 1.0]] * 30)
+    assert p < 1e-6 and not rises
+    rng = np.random.default_rng(1982)
+    alike = [anova.drift_together(list(map(list, rng.normal(size=(8, 5)))))[0] for _ in range(1000)]
+    assert sum(p < 0.01 for p in alike) < 10 + 5 * np.sqrt(10)
