@@ -469,8 +469,9 @@ class _Doing:
         with contextlib.suppress(asyncio.CancelledError):
             interrupted = True
             if not await idle.wait(
-                self.idle_wait_s, lambda text: console.print(text, highlight=False)
-            ):
+                self.idle_wait_s, lambda text: console.print(text, highlight=False),
+                cpus=frozenset[int]().union(*map(self.conductor.cpus, self.sequences.sequence)),
+            ):  # fmt: skip
                 console.print("they are not; each sample is judged by what others do meanwhile")
             try:
                 async with self._quiet():

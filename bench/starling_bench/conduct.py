@@ -91,6 +91,12 @@ class Conductor:
         there = self.hosts[host].cpus if host in self.hosts else None
         return own or there or sequence.cpus
 
+    def cpus(self, sequence: Sequence) -> frozenset[int]:
+        """Those of this host that its federates may use."""
+        own = [self._cpus_of(sequence, f.host, f.cpus) for f in sequence.federate]
+        usable = os.sched_getaffinity(0)
+        return frozenset(n for of in own for n in (usable if of is None else of))
+
     def fom(self, sequence: Sequence) -> Path:
         """The FOM's path; BenchError if there is none."""
         path = self.base / sequence.fom
@@ -268,7 +274,7 @@ class Conductor:
         }
         _keep_earlier(store.execution_directory(sequence.name, execution.name))
         launcher = Launcher(self.study.program)
-        master = Master(store, sequence, execution, progress, record)
+        master = Master(store, sequence, execution, progress, record, self.cpus(sequence))
         failed = True
         try:
             program = self.beside(sequence)

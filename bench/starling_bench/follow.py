@@ -49,11 +49,11 @@ class Master:
 
     def __init__(
         self, store: Store, sequence: Sequence, execution: Execution, progress: Progress,
-        record: dict,
+        record: dict, cpus: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         self._store, self._sequence, self._execution = store, sequence, execution
         self._progress, self._record = progress, record
-        self._cpus = idle.Watch()
+        self._cpus = idle.Watch(cpus=cpus)
         self.at = "before the first test"
         self.conducts = False
         self.heard_s = time.monotonic()

@@ -7,12 +7,12 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
-# Others' share of all CPUs from which on figures are theirs as much as the RTI's.
+# Others' share of the CPUs that are used from which on figures are theirs as much as the RTI's.
 BUSY = 0.1
 # They are idle when that many windows in a row are.
 WINDOW_S, WINDOWS = 0.5, 4
@@ -25,23 +25,35 @@ class Reading:
     all: int  # what the CPUs could have given
     used: int  # what they gave to anybody, or the hypervisor took
     own: int  # what this process and those below it got, and those of them that ended
+    each: dict[int, tuple[int, int]] = field(default_factory=dict)  # the first two of each CPU
 
-    def others_since(self, earlier: "Reading") -> float | None:
-        """Others' share of all CPUs between two readings; None: too short a time to tell."""
-        passed = self.all - earlier.all
-        if passed < os.cpu_count() * TICKS_PER_S // 10:
+    def others_since(self, earlier: "Reading", cpus: frozenset[int] = frozenset()) -> float | None:
+        """Others' share of these CPUs (none: of all) between two readings; None: too short a time
+        to tell. What this run used it is taken to have used there."""
+        passed, used, count = self.all - earlier.all, self.used - earlier.used, os.cpu_count()
+        if known := [n for n in cpus if n in self.each and n in earlier.each]:
+            passed = sum(self.each[n][0] - earlier.each[n][0] for n in known)
+            used = sum(self.each[n][1] - earlier.each[n][1] for n in known)
+            count = len(known)
+        if passed < count * TICKS_PER_S // 10:
             return None
-        others = (self.used - earlier.used) - (self.own - earlier.own)
+        others = used - (self.own - earlier.own)
         # The counters tick: a share can come out slightly negative.
         return min(max(others / passed, 0.0), 1.0)
 
 
 def read() -> Reading:
     """The counters now."""
-    first = Path("/proc/stat").read_text().split("\n", 1)[0]
-    user, nice, system, idle, iowait, irq, softirq, steal = map(int, first.split()[1:9])
-    used = user + nice + system + irq + softirq + steal
-    return Reading(used + idle + iowait, used, sum(map(_ticks, _family(os.getpid()))))
+    found = {}
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *counts = line.split()
+        if not name.startswith("cpu"):
+            break
+        user, nice, system, idle, iowait, irq, softirq, steal = map(int, counts[:8])
+        used = user + nice + system + irq + softirq + steal
+        found[name[3:]] = used + idle + iowait, used
+    own = sum(map(_ticks, _family(os.getpid())))
+    return Reading(*found.pop(""), own, {int(number): of for number, of in found.items()})
 
 
 def _family(pid: int) -> list[int]:
@@ -70,14 +82,16 @@ def _ticks(pid: int) -> int:
 class Watch:
     """What others use, from one call of `others` to the next."""
 
-    def __init__(self, reader: Callable[[], Reading] | None = None) -> None:
-        self._read = reader or read
+    def __init__(
+        self, reader: Callable[[], Reading] | None = None, cpus: Iterable[int] = ()
+    ) -> None:
+        self._read, self._cpus = reader or read, frozenset(cpus)
         self._last = self._read()
 
     def others(self) -> float | None:
-        """Their share of all CPUs since the last call that gave one; None: too early to tell."""
+        """Their share of the CPUs since the last call that gave one; None: too early to tell."""
         now = self._read()
-        share = now.others_since(self._last)
+        share = now.others_since(self._last, self._cpus)
         if share is not None:
             self._last = now
         return share
@@ -89,13 +103,14 @@ async def wait(
     reader: Callable[[], Reading] | None = None,
     pause: Callable[[float], object] = asyncio.sleep,
     clock: Callable[[], float] = time.monotonic,
+    cpus: Iterable[int] = (),
 ) -> bool:
     """Until others leave the CPUs alone, at most for `limit_s`; says so when that takes a while.
 
     Returns whether they did. With 0 it does not wait and returns True.
     """
     end = clock() + limit_s
-    watch, quiet, told = Watch(reader), 0, False
+    watch, quiet, told = Watch(reader, cpus), 0, False
     while limit_s > 0 and quiet < WINDOWS:
         await pause(WINDOW_S)
         share = watch.others()

@@ -164,3 +164,23 @@ def test_a_process_that_ends_meanwhile_has_no_family():
     ended = subprocess.Popen(["true"])
     ended.wait()
     assert idle._family(ended.pid) == [ended.pid]
+
+
+def test_who_is_pinned_is_judged_by_its_own_cpus():
+    """A stranger takes half of the one CPU of 16 that a run is pinned to; the others are idle."""
+    second, half = idle.TICKS_PER_S, idle.TICKS_PER_S // 2
+    before = idle.Reading(0, 0, 0, {n: (0, 0) for n in range(16)})
+    each = {n: (second, second if n == 3 else 0) for n in range(16)}
+    after = idle.Reading(16 * second, second, half, each)
+    assert after.others_since(before) < idle.BUSY
+    assert after.others_since(before, frozenset({3})) == 0.5
+    readings = [before, after]
+    share = idle.Watch(lambda: readings.pop(0), {3}).others()
+    assert idle.note([share]) != []
+
+
+def test_each_cpu_is_read():
+    found = idle.read()
+    assert set(found.each) >= os.sched_getaffinity(0)
+    assert all(0 <= used <= whole for whole, used in found.each.values())
+    assert sum(used for _, used in found.each.values()) <= found.used + len(found.each) * 8
