@@ -10,7 +10,18 @@ import sys
 from pathlib import Path
 
 SUMMARIES = ("report.html", "summary.csv", "summary.json")
-OF_THE_RUN = ("study", "started", "ended", "tsf", "tsf_text", "scale", "notes", "machine", "found")
+OF_THE_RUN = (
+    "study",
+    "commit",
+    "started",
+    "ended",
+    "tsf",
+    "tsf_text",
+    "scale",
+    "notes",
+    "machine",
+    "found",
+)
 OF_AN_EXECUTION = ("sequence", "execution", "rti", "adapter", "state", "message", "problems")
 
 

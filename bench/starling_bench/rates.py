@@ -49,6 +49,11 @@ def summary(rows: list[dict], one_way: bool) -> dict:
     }
 
 
+def named(s: dict) -> str:
+    """On what a test ran, and what of it was lost: figures are of what came."""
+    return f"{on(s)} ({s['lost'] / s['sent']:.2g} of it lost)" if s.get("lost") else on(s)
+
+
 def best(group: list[dict]) -> str:
     """Of tests that are alike the one with the best mean, and that; of which ones it can't be told,
     as they may be better."""
@@ -57,7 +62,7 @@ def best(group: list[dict]) -> str:
     if not told:
         return next(iter(doubted.values()))
     found = max(told, key=lambda s: s["rate_hz"]["mean"])
-    said = f"{on(found)}, {found['rate_hz']['mean']:,.0f} updates/s"
+    said = f"{named(found)}, {found['rate_hz']['mean']:,.0f} updates/s"
     if not doubted:
         return said
     return f"{said}; {', '.join(doubted)}: {next(iter(doubted.values()))}"

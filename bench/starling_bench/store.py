@@ -13,6 +13,7 @@ import io
 import math
 import os
 import platform
+import subprocess
 from datetime import UTC, datetime
 from numbers import Integral, Real
 from pathlib import Path
@@ -27,6 +28,15 @@ from .study import Columns, Study
 _TEXT_MAX = 1000  # characters
 # Raw values of a sample, or of a test, that a host lost when it went down.
 _NOT_WHOLE = ("STL-RUN-009", "STL-OUT-007")
+
+
+def commit() -> str:
+    """That of this tree, with "-dirty" where it differs from it; "unknown" where none is known."""
+    command = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        said = subprocess.run(command, capture_output=True, text=True, timeout=10)
+        return said.stdout.strip() or "unknown"
+    return "unknown"
 
 
 def machine() -> dict:
@@ -83,7 +93,8 @@ class Store:
             except OSError as e:
                 raise cannot("write results", e, directory) from None
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            run = {"study": study.name, "started": started, **run, "machine": machine()}
+            run = {"study": study.name, "commit": commit(), "started": started, **run}
+            run["machine"] = machine()
             store = cls(directory, study, run | {"executions": []}, [])
             store._claim = claim
             undo.callback(store.close)

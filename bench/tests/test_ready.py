@@ -1,7 +1,9 @@
 """When a server is ready, whose processes are cleaned, and what is told of what can't be kept."""
 
 import asyncio
+import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -14,6 +16,7 @@ from starling_bench.errors import BenchError
 from starling_bench.follow import Master, There, until_ready
 from starling_bench.hosts import Launcher
 from starling_bench.rti import Prepared
+from starling_bench.store import Store
 from starling_bench.studies.rtibm import STUDY
 
 
@@ -119,3 +122,10 @@ def test_a_plan_has_the_text_of_every_file_once(tmp_path):
     (tmp_path / "c.toml").write_text('[[rti]]\nname = "other"\n')
     assert plan.load(tmp_path / "a.toml", STUDY).text != before
     assert str(tmp_path) not in before and sys.executable not in before
+
+
+def test_a_run_names_the_commit_that_it_was_of(tmp_path):
+    store = Store.create(tmp_path / "out", STUDY, {"tsf": "t", "tsf_text": "", "notes": []})
+    store.close()
+    kept = json.loads((tmp_path / "out" / "run.json").read_text())["commit"]
+    assert re.fullmatch(r"unknown|\S*[0-9a-f]{7,}(-dirty)?", kept)

@@ -115,3 +115,13 @@ def test_check_is_cautious_where_updates_are_few(tmp_path, updates, kind, few):
         line = next(n for n, text in enumerate(file.read_text().splitlines(), 1)
                     if text == (updates or "[[sequence.execution.test]]"))  # fmt: skip
         assert spec.place(found[0][0]) == f"{file}:{line}"
+
+
+def test_who_lost_some_is_not_the_best_without_a_word():
+    """Round trips and rates are of what came."""
+    row = sample("udp", 1, 0.4, 0.5) | {"lost": 1000, "received": 1000}
+    found = rows.summarize([row], [], 0.1) | {"rti": "", "sequence": "udp"}
+    assert figures._best([found]).startswith("udp (0.5 of it lost), ")
+    trips = found | {"rtt_ms": {"mean": 0.01}}
+    assert figures._best([trips]) == "udp (0.5 of it lost), 0.0100 ms"
+    assert figures._best([trips | {"lost": 0}]) == "udp, 0.0100 ms"

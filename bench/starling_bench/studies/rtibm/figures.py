@@ -73,7 +73,7 @@ def _best(group: list[dict]) -> str:
     """Of tests that are alike the one with the best mean."""
     if all(s["rtt_ms"] for s in group):
         best = min(group, key=lambda s: s["rtt_ms"]["mean"])
-        return f"{on(best)}, {ms(best['rtt_ms']['mean'])} ms"
+        return f"{rates.named(best)}, {ms(best['rtt_ms']['mean'])} ms"
     return rates.best(group)
 
 
