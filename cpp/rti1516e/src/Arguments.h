@@ -125,8 +125,13 @@ public:
             to = many_.get();
         }
         data_ = to;
-        for (auto const &value : map)
-            *to++ = {number(value.first), bytes(value.second)};
+        auto value = map.begin();
+        for (size_t left = count_; left != 0; ++to) {
+            *to = {number(value->first), bytes(value->second)};
+            // Behind the last one there is nothing to be found, which takes longest.
+            if (--left != 0)
+                ++value;
+        }
     }
     Values(Values const &) = delete;
     StarlingValue const *data() const { return data_; }

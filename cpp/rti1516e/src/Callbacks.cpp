@@ -45,7 +45,8 @@ VariableLengthData const &Callbacks::tag(StarlingBytes bytes) {
     return tag_;
 }
 
-template <class Info> Info Callbacks::producedBy(uint32_t producer) {
+template <class Info>
+__attribute__((always_inline)) inline Info Callbacks::producedBy(uint32_t producer) {
     return producer == 0 ? Info() : Info(make<FederateHandle>(producer));
 }
 
@@ -163,7 +164,17 @@ void Callbacks::withTime(StarlingMessageTime const *message, Tell const &tell) {
         tell(sent, stamp, received, make<MessageRetractionHandle>(message->retraction));
 }
 
+// Without time and regions, as most come, by a way of its own: what the others need would be got ready for it, too.
 void Callbacks::reflectAttributeValues(StarlingReflectAttributeValues const &e) {
+    if (e.time || e.regions)
+        return reflectWithMore(e);
+    federate_.reflectAttributeValues(
+        make<ObjectInstanceHandle>(e.instance), attributes_.fill(e.values, e.values_count),
+        tag(e.tag), RECEIVE, static_cast<TransportationType>(e.transportation),
+        producedBy<SupplementalReflectInfo>(e.producer));
+}
+
+void Callbacks::reflectWithMore(StarlingReflectAttributeValues const &e) {
     withTime(e.time, [&](OrderType sent, auto const &...time) {
         federate_.reflectAttributeValues(
             make<ObjectInstanceHandle>(e.instance), attributes_.fill(e.values, e.values_count),
@@ -173,6 +184,15 @@ void Callbacks::reflectAttributeValues(StarlingReflectAttributeValues const &e) 
 }
 
 void Callbacks::receiveInteraction(StarlingReceiveInteraction const &e) {
+    if (e.time || e.regions)
+        return receiveWithMore(e);
+    federate_.receiveInteraction(make<InteractionClassHandle>(e.class_),
+                                 parameters_.fill(e.values, e.values_count), tag(e.tag), RECEIVE,
+                                 static_cast<TransportationType>(e.transportation),
+                                 producedBy<SupplementalReceiveInfo>(e.producer));
+}
+
+void Callbacks::receiveWithMore(StarlingReceiveInteraction const &e) {
     withTime(e.time, [&](OrderType sent, auto const &...time) {
         federate_.receiveInteraction(make<InteractionClassHandle>(e.class_),
                                      parameters_.fill(e.values, e.values_count), tag(e.tag), sent,

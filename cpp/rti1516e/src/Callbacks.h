@@ -50,7 +50,9 @@ private:
     void namesReserved(StarlingNamesReserved const &);
     void discoverObjectInstance(StarlingDiscoverObjectInstance const &);
     void reflectAttributeValues(StarlingReflectAttributeValues const &);
+    void reflectWithMore(StarlingReflectAttributeValues const &);
     void receiveInteraction(StarlingReceiveInteraction const &);
+    void receiveWithMore(StarlingReceiveInteraction const &);
     void removeObjectInstance(StarlingRemoveObjectInstance const &);
     void turnUpdatesOnForObjectInstance(StarlingTurnUpdatesOnForObjectInstance const &);
     void informAttributeOwnership(StarlingInformAttributeOwnership const &);

@@ -1,7 +1,7 @@
 //! The services that send values with regions, by hand, as those of object management.
 
 use crate::boundary::named;
-use crate::object::{timed, with_values};
+use crate::object::{timed, with_pairs, with_values};
 use crate::types::{
     StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingTime, StarlingValue, handles,
 };
@@ -27,29 +27,21 @@ pub unsafe extern "C" fn starling_send_interaction_with_regions(
     regions_count: usize,
     tag: StarlingBytes,
 ) -> StarlingStatus {
-    let (service, handle) = (
+    let (service, class) = (
         Service::SendInteractionWithRegions,
-        ParameterHandle::from_raw,
-    );
-    let (class, values) = (
         InteractionClassHandle::from_raw(class_),
-        (values, values_count),
     );
+    let values = (values, values_count);
     // SAFETY: the caller keeps the rules; what is read is used in this call only.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| {
-                let regions = named(service, || {
-                    handles(&regions, regions_count, "regions", RegionHandle)
-                })?;
+        with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            let regions = named(service, || {
+                handles(&regions, regions_count, "regions", RegionHandle)
+            })?;
+            with_pairs(values, |values| {
                 rti.send_interaction_with_regions(class, values, &regions, tag)
-            },
-        )
+            })
+        })
     }
 }
 
@@ -75,31 +67,23 @@ pub unsafe extern "C" fn starling_send_interaction_with_regions_at(
     time: StarlingTime,
     result: *mut u64,
 ) -> StarlingStatus {
-    let (service, handle) = (
+    let (service, class) = (
         Service::SendInteractionWithRegions,
-        ParameterHandle::from_raw,
-    );
-    let (class, values) = (
         InteractionClassHandle::from_raw(class_),
-        (values, values_count),
     );
+    let values = (values, values_count);
     // SAFETY: the caller keeps the rules; what is read is used in this call only.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| {
-                let (time, out) = timed(rti, service, time, &result)?;
-                let regions = named(service, || {
-                    handles(&regions, regions_count, "regions", RegionHandle)
-                })?;
-                let sent = rti.send_interaction_with_regions_at(class, values, &regions, tag, time);
-                out.write(sent?.0);
-                Ok(())
-            },
-        )
+        with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            let (time, out) = timed(rti, service, time, &result)?;
+            let regions = named(service, || {
+                handles(&regions, regions_count, "regions", RegionHandle)
+            })?;
+            let sent = with_pairs(values, |values| {
+                rti.send_interaction_with_regions_at(class, values, &regions, tag, time)
+            });
+            out.write(sent?.0);
+            Ok(())
+        })
     }
 }

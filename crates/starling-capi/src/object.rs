@@ -5,64 +5,114 @@ use crate::types::{
     StarlingAmbassador, StarlingBytes, StarlingStatus, StarlingTime, StarlingValue, list,
 };
 use starling::{
-    AttributeHandle, Exception, InteractionClassHandle, LogicalTime, ObjectInstanceHandle,
+    AttributeHandle, Exception, Given, InteractionClassHandle, LogicalTime, ObjectInstanceHandle,
     ParameterHandle, RtiAmbassador, Service,
 };
-use std::mem::MaybeUninit;
+use std::marker::PhantomData;
 
 /// Values on the stack up to this number; more go to the heap.
 const FEW: usize = 16;
 
-/// Runs `work` with the ambassador, values and a tag, as the library takes them.
+/// A value whose bytes can be read as long as it is borrowed, of an attribute or of a parameter.
+#[repr(transparent)]
+pub(crate) struct Readable<H>(StarlingValue, PhantomData<H>);
+
+impl<H> Readable<H> {
+    /// Looks at each of a list.
+    ///
+    /// # Safety
+    /// The crate's rules for pointers, for what each points to.
+    #[inline(always)]
+    unsafe fn all(values: &[StarlingValue]) -> Result<&[Self], Exception> {
+        for value in values {
+            // SAFETY: the caller keeps the rules.
+            unsafe { value.value.read("values") }?;
+        }
+        // SAFETY: it is of one form with what it is made of, and lives as long.
+        Ok(unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len()) })
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        let StarlingBytes { data, size } = self.0.value;
+        if size == 0 {
+            return &[];
+        }
+        // SAFETY: `all` has looked at it, and nobody changes it while the list is borrowed, by the crate's rules.
+        unsafe { std::slice::from_raw_parts(data, size) }
+    }
+}
+
+impl Given for Readable<AttributeHandle> {
+    type Handle = AttributeHandle;
+
+    #[inline(always)]
+    fn handle(&self) -> AttributeHandle {
+        AttributeHandle::from_raw(self.0.handle)
+    }
+
+    #[inline(always)]
+    fn value(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+impl Given for Readable<ParameterHandle> {
+    type Handle = ParameterHandle;
+
+    #[inline(always)]
+    fn handle(&self) -> ParameterHandle {
+        ParameterHandle::from_raw(self.0.handle)
+    }
+
+    #[inline(always)]
+    fn value(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// Runs `work` with the ambassador, values where they stand, and a tag.
 ///
 /// # Safety
 /// The crate's rules for pointers.
-#[inline]
-pub(crate) unsafe fn with_values<H: Copy>(
+#[inline(always)]
+pub(crate) unsafe fn with_values<H>(
     service: Service,
     ambassador: *const StarlingAmbassador,
     (values, count): (*const StarlingValue, usize),
     tag: StarlingBytes,
-    handle: fn(u32) -> H,
-    work: impl FnOnce(&RtiAmbassador, &[(H, &[u8])], &[u8]) -> Result<(), Exception>,
+    work: impl FnOnce(&RtiAmbassador, &[Readable<H>], &[u8]) -> Result<(), Exception>,
 ) -> StarlingStatus {
     guarded(|| {
         // SAFETY: the caller keeps the rules; what is read is used in this call only.
         let rti = unsafe { living(&ambassador)? };
         // SAFETY: what `values` and `tag` point to stays as it is during this call, by the same rules.
         let (values, tag) = named(service, || unsafe {
-            Ok((list(&values, count, "values")?, tag.read("tag")?))
+            let values = list(&values, count, "values")?;
+            Ok((Readable::all(values)?, tag.read("tag")?))
         })?;
-        let mut few = [const { MaybeUninit::<(H, &[u8])>::uninit() }; FEW];
-        let many;
-        let pairs = if values.len() > FEW {
-            // SAFETY: so does what a value of the list points to.
-            let pairs = values.iter().map(|value| unsafe { pair(value, handle) });
-            many = named(service, || pairs.collect::<Result<Vec<_>, _>>())?;
-            &many[..]
-        } else {
-            for (place, value) in few.iter_mut().zip(values) {
-                // SAFETY: so does what a value of the list points to.
-                place.write(named(service, || unsafe { pair(value, handle) })?);
-            }
-            let first = few.as_ptr().cast::<(H, &[u8])>();
-            // SAFETY: as many as there are values, at most `FEW`, have just been written.
-            unsafe { std::slice::from_raw_parts(first, values.len()) }
-        };
-        // In one place, where it becomes a part of this function.
-        work(rti, pairs, tag)
+        work(rti, values, tag)
     })
 }
 
-/// One value.
-///
-/// # Safety
-/// The crate's rules for pointers.
-#[inline]
-unsafe fn pair<H>(value: &StarlingValue, handle: fn(u32) -> H) -> Result<(H, &[u8]), Exception> {
-    // SAFETY: the caller keeps the rules.
-    let bytes = unsafe { value.value.read("values") }?;
-    Ok((handle(value.handle), bytes))
+/// Runs `work` with values as the library takes them where they are not as most.
+pub(crate) fn with_pairs<G: Given, T>(
+    values: &[G],
+    work: impl FnOnce(&[(G::Handle, &[u8])]) -> T,
+) -> T {
+    match values {
+        [] => work(&[]),
+        [first, ..] if values.len() <= FEW => {
+            let mut few = [(first.handle(), &[][..]); FEW];
+            let places = few.iter_mut().zip(values);
+            places.for_each(|(place, value)| *place = (value.handle(), value.value()));
+            work(&few[..values.len()])
+        }
+        _ => {
+            let many = values.iter().map(|value| (value.handle(), value.value()));
+            work(&many.collect::<Vec<_>>())
+        }
+    }
 }
 
 /// Update Attribute Values (1516.1-2010, 6.10), in receive order.
@@ -80,20 +130,19 @@ pub unsafe extern "C" fn starling_update_attribute_values(
     values_count: usize,
     tag: StarlingBytes,
 ) -> StarlingStatus {
-    let (service, handle) = (Service::UpdateAttributeValues, AttributeHandle::from_raw);
+    let (service, instance) = (
+        Service::UpdateAttributeValues,
+        ObjectInstanceHandle(instance),
+    );
     let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| {
-                rti.update_attribute_values(ObjectInstanceHandle(instance), values, tag)
-            },
-        )
+        with_values::<AttributeHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            if rti.update_plainly(instance, values, tag) {
+                return Ok(());
+            }
+            with_pairs(values, |values| rti.update_closely(instance, values, tag))
+        })
     }
 }
 
@@ -113,21 +162,19 @@ pub unsafe extern "C" fn starling_send_interaction(
     values_count: usize,
     tag: StarlingBytes,
 ) -> StarlingStatus {
-    let (service, handle) = (Service::SendInteraction, ParameterHandle::from_raw);
-    let (class, values) = (
+    let (service, class) = (
+        Service::SendInteraction,
         InteractionClassHandle::from_raw(class_),
-        (values, values_count),
     );
+    let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| rti.send_interaction(class, values, tag),
-        )
+        with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            if rti.send_plainly(class, values, tag) {
+                return Ok(());
+            }
+            with_pairs(values, |values| rti.send_closely(class, values, tag))
+        })
     }
 }
 
@@ -166,26 +213,21 @@ pub unsafe extern "C" fn starling_update_attribute_values_at(
     time: StarlingTime,
     result: *mut u64,
 ) -> StarlingStatus {
-    let (service, handle) = (Service::UpdateAttributeValues, AttributeHandle::from_raw);
+    let (service, instance) = (
+        Service::UpdateAttributeValues,
+        ObjectInstanceHandle(instance),
+    );
     let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| {
-                let (time, out) = timed(rti, service, time, &result)?;
-                let instance = ObjectInstanceHandle(instance);
-                out.write(
-                    rti.update_attribute_values_at(instance, values, tag, time)?
-                        .0,
-                );
-                Ok(())
-            },
-        )
+        with_values::<AttributeHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            let (time, out) = timed(rti, service, time, &result)?;
+            let sent = with_pairs(values, |values| {
+                rti.update_attribute_values_at(instance, values, tag, time)
+            })?;
+            out.write(sent.0);
+            Ok(())
+        })
     }
 }
 
@@ -208,24 +250,20 @@ pub unsafe extern "C" fn starling_send_interaction_at(
     time: StarlingTime,
     result: *mut u64,
 ) -> StarlingStatus {
-    let (service, handle) = (Service::SendInteraction, ParameterHandle::from_raw);
-    let (class, values) = (
+    let (service, class) = (
+        Service::SendInteraction,
         InteractionClassHandle::from_raw(class_),
-        (values, values_count),
     );
+    let values = (values, values_count);
     // SAFETY: the caller keeps the rules.
     unsafe {
-        with_values(
-            service,
-            ambassador,
-            values,
-            tag,
-            handle,
-            |rti, values, tag| {
-                let (time, out) = timed(rti, service, time, &result)?;
-                out.write(rti.send_interaction_at(class, values, tag, time)?.0);
-                Ok(())
-            },
-        )
+        with_values::<ParameterHandle>(service, ambassador, values, tag, |rti, values, tag| {
+            let (time, out) = timed(rti, service, time, &result)?;
+            let sent = with_pairs(values, |values| {
+                rti.send_interaction_at(class, values, tag, time)
+            })?;
+            out.write(sent.0);
+            Ok(())
+        })
     }
 }

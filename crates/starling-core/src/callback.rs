@@ -1,6 +1,6 @@
 //! Callbacks as they leave the core, one after another.
 
-use crate::content::{Content, Piece};
+use crate::content::{Batch, Content, Piece, Place};
 use crate::held::Held;
 use crate::message::{FederationInformation, Stamp};
 use crate::{
@@ -519,6 +519,78 @@ impl PlainCallback {
     }
 }
 
+/// What of a callback as most are does not depend on what it is of.
+#[derive(Clone, Copy)]
+pub(crate) struct PlainPart<'a> {
+    pub(crate) batch: &'a Batch,
+    pub(crate) place: Place,
+    pub(crate) transportation: Transportation,
+    pub(crate) producer: Option<FederateHandle>,
+    pub(crate) time: Option<MessageTime>,
+}
+
+impl PlainCallback {
+    /// Makes of the callback before, if there is one, that of a reflection: mostly it shares the same.
+    #[inline(always)]
+    pub(crate) fn reflect(
+        kept: &mut Option<Self>,
+        of: ObjectInstanceHandle,
+        handles: &Arc<Vec<Option<AttributeHandle>>>,
+        part: PlainPart<'_>,
+    ) {
+        if let Some(PlainCallback::ReflectAttributeValues {
+            instance,
+            values,
+            transportation,
+            producer,
+            time,
+        }) = kept
+        {
+            values.refill(part.batch, part.place, handles);
+            (*instance, *transportation) = (of, part.transportation);
+            (*producer, *time) = (part.producer, part.time);
+        } else {
+            *kept = Some(PlainCallback::ReflectAttributeValues {
+                instance: of,
+                values: PlainValues::new(part.batch, part.place, handles),
+                transportation: part.transportation,
+                producer: part.producer,
+                time: part.time,
+            });
+        }
+    }
+
+    /// The same of an interaction.
+    #[inline(always)]
+    pub(crate) fn receive(
+        kept: &mut Option<Self>,
+        of: InteractionClassHandle,
+        handles: &Arc<Vec<Option<ParameterHandle>>>,
+        part: PlainPart<'_>,
+    ) {
+        if let Some(PlainCallback::ReceiveInteraction {
+            class,
+            values,
+            transportation,
+            producer,
+            time,
+        }) = kept
+        {
+            values.refill(part.batch, part.place, handles);
+            (*class, *transportation) = (of, part.transportation);
+            (*producer, *time) = (part.producer, part.time);
+        } else {
+            *kept = Some(PlainCallback::ReceiveInteraction {
+                class: of,
+                values: PlainValues::new(part.batch, part.place, handles),
+                transportation: part.transportation,
+                producer: part.producer,
+                time: part.time,
+            });
+        }
+    }
+}
+
 impl From<PlainCallback> for Callback {
     fn from(plain: PlainCallback) -> Self {
         match plain {
@@ -569,6 +641,28 @@ pub struct PlainValues<H> {
     pub(crate) piece: Piece,
     /// By slot, as of [`NamedValues`].
     pub(crate) handles: Arc<Vec<Option<H>>>,
+}
+
+impl<H> PlainValues<H> {
+    #[inline(always)]
+    fn new(batch: &Batch, place: Place, handles: &Arc<Vec<Option<H>>>) -> Self {
+        PlainValues {
+            piece: Piece {
+                batch: batch.clone(),
+                place,
+            },
+            handles: handles.clone(),
+        }
+    }
+
+    /// Becomes those at this place. What it shares already is not shared anew.
+    #[inline(always)]
+    fn refill(&mut self, batch: &Batch, place: Place, handles: &Arc<Vec<Option<H>>>) {
+        self.piece.refill(batch, place);
+        if !Arc::ptr_eq(&self.handles, handles) {
+            self.handles = handles.clone();
+        }
+    }
 }
 
 impl<H: Copy> PlainValues<H> {

@@ -70,17 +70,23 @@ pub(crate) enum Content {
     },
 }
 
-/// A part of a batch: the tag from here on, then the values.
-#[derive(Clone, Debug)]
-pub(crate) struct Piece {
-    batch: Batch,
+/// Where in a batch a tag begins, and the values behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
     tag: u32,
     values: u32,
     end: u32,
 }
 
-impl Piece {
-    /// Both where they came, if they are of this batch, the values behind the tag.
+/// A part of a batch: a tag, then values.
+#[derive(Clone, Debug)]
+pub(crate) struct Piece {
+    pub(crate) batch: Batch,
+    pub(crate) place: Place,
+}
+
+impl Place {
+    /// Where these came, if they are of this batch, the values behind the tag.
     #[inline(always)]
     pub(crate) fn of(batch: &Batch, values: Values<'_>, tag: &[u8]) -> Option<Self> {
         let run = values.as_bytes();
@@ -95,30 +101,56 @@ impl Piece {
         }
         // The others are less.
         let end = u32::try_from(end).ok()?;
-        Some(Piece {
-            batch: batch.clone(),
+        Some(Place {
             tag: at as u32,
             values: run_at as u32,
             end,
         })
     }
 
+    /// How many bytes both take.
+    #[inline]
+    pub(crate) fn bytes(self) -> usize {
+        (self.end - self.tag) as usize
+    }
+}
+
+impl Piece {
+    /// Both where they came, if they are of this batch, the values behind the tag.
+    #[inline(always)]
+    pub(crate) fn of(batch: &Batch, values: Values<'_>, tag: &[u8]) -> Option<Self> {
+        Some(Piece {
+            place: Place::of(batch, values, tag)?,
+            batch: batch.clone(),
+        })
+    }
+
+    /// Becomes that of this batch and place. A batch that it has already is not shared anew.
+    #[inline(always)]
+    pub(crate) fn refill(&mut self, batch: &Batch, place: Place) {
+        if !Arc::ptr_eq(&self.batch.0, &batch.0) {
+            self.batch = batch.clone();
+        }
+        self.place = place;
+    }
+
     /// The values.
     #[inline(always)]
     pub(crate) fn values(&self) -> Values<'_> {
-        Values::of_checked(&self.batch.bytes()[self.values as usize..self.end as usize])
+        let Place { values, end, .. } = self.place;
+        Values::of_checked(&self.batch.bytes()[values as usize..end as usize])
     }
 
     /// The tag.
     #[inline(always)]
     pub(crate) fn tag(&self) -> &[u8] {
-        &self.batch.bytes()[self.tag as usize..self.values as usize]
+        &self.batch.bytes()[self.place.tag as usize..self.place.values as usize]
     }
 
     /// How many bytes both take.
     #[inline]
     pub(crate) fn bytes(&self) -> usize {
-        (self.end - self.tag) as usize
+        self.place.bytes()
     }
 }
 
@@ -127,12 +159,8 @@ const _: () = assert!(size_of::<Content>() <= 24);
 impl From<Piece> for Content {
     #[inline(always)]
     fn from(piece: Piece) -> Self {
-        let Piece {
-            batch,
-            tag,
-            values,
-            end,
-        } = piece;
+        let Piece { batch, place } = piece;
+        let Place { tag, values, end } = place;
         Content::Shared {
             batch,
             tag,

@@ -23,7 +23,7 @@ use crate::federation::modules;
 use crate::grouping::{Grouped, Grouping, SentClass, group_of};
 use crate::log::federate::{DataPath, Now, Ordered, Output, Place, Replica};
 use crate::message::{
-    Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, Snapshot,
+    Data, DataBody, DataSent, Entry, EntryBody, FromExecutive, ModuleSource, PlainData, Snapshot,
 };
 use crate::mom::federate::FederateMom;
 use crate::object::known::{FederateObjects, Instance};
@@ -35,7 +35,8 @@ use crate::time::federate::FederateTime;
 use crate::time::value::TimeType;
 use crate::traffic::Traffic;
 use crate::{
-    Batch, Exception, FederateHandle, ObjectInstanceHandle, ProtocolError, Services, ValuesOut,
+    Batch, Exception, FederateHandle, Given, Listed, ObjectInstanceHandle, ProtocolError, Services,
+    ValuesOut,
 };
 use starling_fom::{FomError, ObjectModel};
 use std::sync::Arc;
@@ -54,10 +55,40 @@ pub struct DataOut<'a> {
     pub data: &'a DataSent<'a>,
 }
 
+/// An update or interaction as most are on its way out: as [`DataOut`].
+pub struct PlainOut<'a, T> {
+    /// Who is to get it by this path, as far as this federate has applied the log. The executive
+    /// knows better.
+    pub to: &'a [FederateHandle],
+    /// How it travels.
+    pub path: DataPath,
+    /// The frame.
+    pub data: PlainData<'a, Listed<'a, T>>,
+}
+
+impl<T: Given> PlainOut<'_, T> {
+    /// Hands it to who takes frames of all kinds.
+    #[inline]
+    pub fn hand_to(&self, take: impl FnOnce(DataOut<'_>)) {
+        take(DataOut {
+            to: self.to,
+            path: self.path,
+            group: 0,
+            data: &self.data.to_sent(),
+        });
+    }
+}
+
 /// Where a federate's data frames go.
 pub trait Sink {
     /// Takes one.
     fn put(&mut self, frame: DataOut<'_>);
+
+    /// Takes one as most are.
+    #[inline(always)]
+    fn put_plain<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
+        frame.hand_to(|frame| self.put(frame));
+    }
 }
 
 impl<F: FnMut(DataOut<'_>) + ?Sized> Sink for F {
@@ -451,8 +482,9 @@ impl Federate {
 
     /// The next callback, now delivered.
     pub fn next_callback(&mut self) -> Option<Callback> {
-        if let Some(plain) = self.next_plain() {
-            return Some(plain.into());
+        let mut plain = None;
+        if self.next_plain(&mut plain) {
+            return plain.map(Into::into);
         }
         while let Some(queued) = self.delivery.next() {
             let callback = self.deliver(queued);
@@ -631,10 +663,10 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
     }
     counters.sent += 1;
     let data = log.frame(body);
-    let path = if log.forwards_all() || data.is_in_time_order() {
+    let path = if data.is_in_time_order() {
         DataPath::Executive
-    } else if log.is_direct(to) {
-        DataPath::Direct
+    } else if let Some(path) = log.path_to_all(to) {
+        path
     } else {
         send_apart(log, to, data, &mut |frame: DataOut<'_>| send.put(frame));
         return true;
@@ -646,6 +678,28 @@ pub(crate) fn hand_out<S: Sink + ?Sized>(
         data: &data,
     });
     true
+}
+
+/// The same for an update or interaction as most are.
+#[inline(always)]
+pub(crate) fn hand_out_plainly<'a, S: Sink + ?Sized, T: Given>(
+    (log, counters): (&mut Replica, &mut Counters),
+    to: &'a [FederateHandle],
+    data: PlainData<'a, Listed<'a, T>>,
+    send: &mut S,
+) {
+    if to.is_empty() {
+        counters.unwanted += 1;
+        return;
+    }
+    counters.sent += 1;
+    match log.path_to_all(to) {
+        Some(path) => send.put_plain(&PlainOut { to, path, data }),
+        None => {
+            let send = &mut |frame: DataOut<'_>| send.put(frame);
+            send_apart(log, to, data.to_sent(), send);
+        }
+    }
 }
 
 /// Some of the receivers have links of their own: to the others the executive forwards it.

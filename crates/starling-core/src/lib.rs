@@ -49,7 +49,7 @@ pub use counters::Counters;
 pub use ddm::address::{Address, AddressBuf, InvalidAddress};
 pub use exception::{Exception, NAME_BYTES_MAX, ProtocolError};
 pub use executive::{BY_FORWARDER, Executive};
-pub use federate::{DataOut, Federate};
+pub use federate::{DataOut, Federate, PlainOut};
 pub use federation::modules::{MergedModules, ModuleMerge};
 pub use federation::{
     Archive, Archived, RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus,
@@ -75,5 +75,5 @@ pub use time::federate::Bounds;
 pub use time::galt::Advance;
 pub use time::value::{LogicalTime, LogicalTimeInterval, TimeType};
 pub use time::why::LongWait;
-pub use values::{InvalidValues, Listed, Put, Run, Values, ValuesBuf, ValuesOut};
+pub use values::{AnyListed, Given, InvalidValues, Listed, Put, Run, Values, ValuesBuf, ValuesOut};
 pub use why::Why;

@@ -5,7 +5,6 @@
 //!
 //! What a federate sends is written once, where it is to stand: [`ValuesOut`].
 
-use crate::{AttributeHandle, ParameterHandle};
 use std::fmt;
 
 /// Values borrowed from a frame; known to be well-formed.
@@ -84,37 +83,78 @@ pub trait Run: Copy {
     fn put_into(&self, out: &mut impl Put);
 }
 
+/// A value as a service is given it, with the handle of its attribute or parameter.
+pub trait Given {
+    /// That of an attribute, or of a parameter.
+    type Handle: Copy;
+
+    /// Of what it is the value.
+    fn handle(&self) -> Self::Handle;
+
+    /// Its bytes.
+    fn value(&self) -> &[u8];
+}
+
+impl<H: Copy> Given for (H, &[u8]) {
+    type Handle = H;
+
+    #[inline(always)]
+    fn handle(&self) -> H {
+        self.0
+    }
+
+    #[inline(always)]
+    fn value(&self) -> &[u8] {
+        self.1
+    }
+}
+
 /// The values of a data frame on its way out.
 #[derive(Clone, Copy, Debug)]
 pub enum ValuesOut<'a> {
     /// As they are to stand in the frame.
     Run(Values<'a>),
-    /// As an update gave them.
-    Attributes(&'a Listed<'a, AttributeHandle>),
-    /// As an interaction gave them.
-    Parameters(&'a Listed<'a, ParameterHandle>),
+    /// As an update or an interaction gave them.
+    Given(&'a dyn AnyListed),
 }
 
 /// Values as a service was given them, with the slot of each.
-#[derive(Clone, Copy, Debug)]
-pub struct Listed<'a, H> {
+pub struct Listed<'a, T> {
     slots: &'a [u32],
-    values: &'a [(H, &'a [u8])],
+    values: &'a [T],
     /// What their run takes.
     bytes: usize,
 }
 
-impl<'a, H> Listed<'a, H> {
+/// [`Listed`] values, however they were given.
+pub trait AnyListed: fmt::Debug {
+    /// What their run takes.
+    fn run_bytes(&self) -> usize;
+
+    /// The slot and the bytes of one of them.
+    fn get(&self, at: usize) -> Option<(u32, &[u8])>;
+}
+
+impl<T> Clone for Listed<'_, T> {
     #[inline(always)]
-    pub(crate) fn new(slots: &'a [u32], values: &'a [(H, &'a [u8])]) -> Self {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Listed<'_, T> {}
+
+impl<'a, T: Given> Listed<'a, T> {
+    #[inline(always)]
+    pub(crate) fn new(slots: &'a [u32], values: &'a [T]) -> Self {
         let both = slots.iter().zip(values);
-        let bytes = both.map(|(slot, (_, value))| value_bytes(*slot, value.len()));
+        let bytes = both.map(|(slot, given)| value_bytes(*slot, given.value().len()));
         Listed::of_bytes(slots, values, bytes.sum())
     }
 
     /// `bytes`: the sum of [`value_bytes`] over all.
     #[inline(always)]
-    pub(crate) fn of_bytes(slots: &'a [u32], values: &'a [(H, &'a [u8])], bytes: usize) -> Self {
+    pub(crate) fn of_bytes(slots: &'a [u32], values: &'a [T], bytes: usize) -> Self {
         debug_assert_eq!(slots.len(), values.len());
         Listed {
             slots,
@@ -122,17 +162,37 @@ impl<'a, H> Listed<'a, H> {
             bytes,
         }
     }
+}
 
-    /// What their run takes.
+impl<T: Given> AnyListed for Listed<'_, T> {
+    fn run_bytes(&self) -> usize {
+        self.bytes
+    }
+
+    fn get(&self, at: usize) -> Option<(u32, &[u8])> {
+        Some((*self.slots.get(at)?, self.values.get(at)?.value()))
+    }
+}
+
+impl<T: Given> fmt::Debug for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = self.values.iter().map(T::value);
+        f.debug_map()
+            .entries(self.slots.iter().zip(values))
+            .finish()
+    }
+}
+
+impl<T: Given> Run for Listed<'_, T> {
     #[inline(always)]
-    pub(crate) fn bytes(&self) -> usize {
+    fn bytes(&self) -> usize {
         self.bytes
     }
 
     #[inline(always)]
     fn put_into(&self, out: &mut impl Put) {
-        for (slot, (_, value)) in self.slots.iter().zip(self.values) {
-            put_value(out, *slot, value);
+        for (slot, given) in self.slots.iter().zip(self.values) {
+            put_value(out, *slot, given.value());
         }
     }
 }
@@ -154,8 +214,7 @@ impl Run for ValuesOut<'_> {
     fn bytes(&self) -> usize {
         match self {
             ValuesOut::Run(run) => run.bytes(),
-            ValuesOut::Attributes(list) => list.bytes,
-            ValuesOut::Parameters(list) => list.bytes,
+            ValuesOut::Given(list) => list.run_bytes(),
         }
     }
 
@@ -163,8 +222,13 @@ impl Run for ValuesOut<'_> {
     fn put_into(&self, out: &mut impl Put) {
         match self {
             ValuesOut::Run(run) => run.put_into(out),
-            ValuesOut::Attributes(list) => list.put_into(out),
-            ValuesOut::Parameters(list) => list.put_into(out),
+            ValuesOut::Given(list) => {
+                let mut at = 0;
+                while let Some((slot, value)) = list.get(at) {
+                    put_value(out, slot, value);
+                    at += 1;
+                }
+            }
         }
     }
 }
@@ -344,6 +408,7 @@ fn long_unleb(mut rest: &[u8]) -> Option<(u64, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::AttributeHandle;
 
     #[test]
     fn few_bytes_are_put_alike_wherever_they_go() {
@@ -404,7 +469,8 @@ mod tests {
             let length = list.iter().map(|(slot, length)| value_bytes(*slot, *length)).sum();
             assert_eq!(length, pushed.bytes());
             let listed = Listed::of_bytes(&slots, &values, length);
-            for given in [ValuesOut::Attributes(&listed), ValuesOut::Run(pushed.values())] {
+            assert_eq!(ValuesBuf::of(listed), pushed);
+            for given in [ValuesOut::Given(&listed), ValuesOut::Run(pushed.values())] {
                 assert_eq!(given.bytes(), length);
                 assert_eq!(ValuesBuf::of(given), pushed);
                 let mut slice = vec![0; length];

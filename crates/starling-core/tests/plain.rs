@@ -1,9 +1,9 @@
 //! Data as most is comes and is delivered the short way, and nothing else does.
 
-use crate::common::{Federation, Sent};
+use crate::common::{Federation, Sent, next_plain};
 use starling_bed::Message;
 use starling_core::message::{Data, DataBody, OwnedData, PlainData};
-use starling_core::{Batch, Callback, DataPath, Lrc, Values};
+use starling_core::{Batch, Callback, DataPath, Lrc, PlainCallback, Values};
 
 /// What was sent, as it stands in a batch: the tag, then the values.
 fn batch_of(sent: &OwnedData) -> Batch {
@@ -38,10 +38,16 @@ fn take(to: &mut Lrc<Sent>, sent: &OwnedData) -> bool {
 
 /// Lets B be called back for this at once, where it was read.
 fn pass(f: &mut Federation, frame: &OwnedData) -> Option<Callback> {
+    let mut next = None;
+    pass_after(f, frame, &mut next);
+    next.map(Callback::from)
+}
+
+/// The same after another callback. Whether it was.
+fn pass_after(f: &mut Federation, frame: &OwnedData, kept: &mut Option<PlainCallback>) -> bool {
     let batch = batch_of(frame);
     let data = within(frame, batch.bytes());
-    f.call("B", |f| f.pass_plainly(data, &batch))
-        .map(Callback::from)
+    f.call("B", |f| f.pass_plainly(data, &batch, kept))
 }
 
 /// The data that A has just sent, and nothing else.
@@ -89,7 +95,7 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     let frame = update(&mut f, 0);
     assert!(f.call("B", |f| take(f, &frame)));
     assert_eq!(counts(&mut f), [1, 0, 0]);
-    assert!(f.call("B", |f| f.next_plain()).is_none(), "the first one");
+    assert!(f.call("B", next_plain).is_none(), "the first one");
     let first = f.call("B", |f| f.next_callback()).expect("a reflection");
     // With the second it is kept with the instance as what it is received.
     let frame = update(&mut f, 0);
@@ -98,7 +104,7 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     for _ in 0..2 {
         let frame = update(&mut f, 0);
         assert!(f.call("B", |f| take(f, &frame)));
-        let plain = f.call("B", |f| f.next_plain()).expect("as before");
+        let plain = f.call("B", next_plain).expect("as before");
         assert_eq!(Callback::from(plain), first);
     }
     let Callback::ReflectAttributeValues { values, .. } = &first else {
@@ -132,7 +138,7 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     .unwrap();
     assert!(f.call("B", |f| take(f, &frame)));
     for is_plain in [true, false, true] {
-        let plain = f.call("B", |f| f.next_plain());
+        let plain = f.call("B", next_plain);
         assert_eq!(plain.is_some(), is_plain);
         let callback = plain.map(Callback::from);
         let callback = callback.or_else(|| f.call("B", |f| f.next_callback()));
@@ -147,13 +153,13 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     let early = f.call("B", |f| {
         let mut early = within(&frame, batch.bytes());
         early.after.index.0 += 1;
-        f.pass_plainly(early, &batch)
+        f.pass_plainly(early, &batch, &mut None)
     });
-    assert!(early.is_none());
+    assert!(!early);
     assert!(f.call("B", |f| take(f, &frame)));
     assert!(f.call("B", |f| f.has_queue()));
     assert_eq!(pass(&mut f, &frame), None, "it would overtake");
-    assert!(f.call("B", |f| f.next_plain()).is_some());
+    assert!(f.call("B", next_plain).is_some());
     f.call("B", |f| f.enable_callbacks(false)).unwrap();
     assert_eq!(pass(&mut f, &frame), None, "no callbacks are wanted");
     f.call("B", |f| f.enable_callbacks(true)).unwrap();
@@ -164,7 +170,7 @@ fn an_update_goes_the_short_way_once_it_is_known_as_what_it_is_received() {
     f.call("B", |f| f.unsubscribe_object_class_attributes(class, &list))
         .unwrap();
     let before = counts(&mut f);
-    assert!(f.call("B", |f| f.next_plain()).is_none());
+    assert!(f.call("B", next_plain).is_none());
     assert_eq!(f.call("B", |f| f.next_callback()), None);
     assert_eq!(counts(&mut f), [before[0], before[1], before[2] + 1]);
 }
@@ -205,10 +211,10 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
         }
     ));
     assert!(f.call("B", |f| take(f, &frame)));
-    assert!(f.call("B", |f| f.next_plain()).is_none(), "the first one");
+    assert!(f.call("B", next_plain).is_none(), "the first one");
     let first = f.call("B", |f| f.next_callback()).expect("an interaction");
     assert!(f.call("B", |f| take(f, &frame)));
-    let plain = f.call("B", |f| f.next_plain()).expect("as before");
+    let plain = f.call("B", next_plain).expect("as before");
     assert_eq!(Callback::from(plain), first);
     assert_eq!(pass(&mut f, &frame), Some(first));
 
@@ -225,6 +231,79 @@ fn an_interaction_goes_the_short_way_at_both_ends() {
     f.run();
     assert!(send(&mut f), "nobody wants it");
     assert!(f.federate("A").outbox().take().is_empty());
+}
+
+#[test]
+fn a_callback_has_nothing_of_the_one_before() {
+    let mut f = Federation::new("");
+    f.join("A");
+    f.join("B");
+    let (class, below) = (f.class("A"), f.class("A.B"));
+    let list = f.attributes(&["x", "z"]);
+    let (x, z) = (list[0], list[1]);
+    let sent_class = f.interaction("I.J");
+    let parameter = f
+        .call("A", |f| f.parameter_handle(sent_class, "q"))
+        .unwrap();
+    for (class, attribute) in [(class, x), (below, z)] {
+        f.call("A", |f| {
+            f.publish_object_class_attributes(class, &[attribute])
+        })
+        .unwrap();
+        f.call("B", |f| {
+            f.subscribe_object_class_attributes(class, &[attribute], true, "")
+        })
+        .unwrap();
+    }
+    f.call("A", |f| f.publish_interaction_class(sent_class))
+        .unwrap();
+    f.call("B", |f| f.subscribe_interaction_class(sent_class, true))
+        .unwrap();
+    f.run();
+    let mut register = |class| f.call("A", |f| f.register_object_instance(class, None));
+    let cars = [(class, x), (class, x), (below, z)].map(|(c, a)| (register(c).unwrap(), a));
+    f.run();
+    f.callbacks("B");
+    // Of each twice: then it is known as what it is received.
+    for _ in 0..2 {
+        for (car, attribute) in cars {
+            f.call("A", |f| {
+                f.update_attribute_values(car, &[(attribute, &b"before"[..])], b"")
+            })
+            .unwrap();
+        }
+        f.call("A", |f| f.send_interaction(sent_class, &[], b""))
+            .unwrap();
+        f.run();
+        f.callbacks("B");
+    }
+    let mut frames = Vec::new();
+    for round in 0..3_u8 {
+        for (car, attribute) in cars {
+            let value = vec![round; usize::from(round) + 1];
+            f.call_late("A", |f| {
+                f.update_attribute_values(car, &[(attribute, &value[..])], &[round; 2])
+            })
+            .unwrap();
+            frames.push(sent(&mut f));
+        }
+        f.call_late("A", |f| {
+            f.send_interaction(sent_class, &[(parameter, &[round][..])], b"tag")
+        })
+        .unwrap();
+        frames.push(sent(&mut f));
+    }
+    let mut kept = None;
+    for (at, frame) in frames.iter().enumerate() {
+        let alone = pass(&mut f, frame).expect("it is as most are");
+        assert!(pass_after(&mut f, frame, &mut kept), "{at}");
+        assert_eq!(kept.clone().map(Callback::from), Some(alone), "{at}");
+    }
+    // Nor is anything done to it by what is not as most are.
+    let before = kept.clone().map(Callback::from);
+    f.call("B", |f| f.enable_callbacks(false)).unwrap();
+    assert!(!pass_after(&mut f, &frames[0], &mut kept));
+    assert_eq!(kept.map(Callback::from), before);
 }
 
 /// Where regions are conveyed (§9, Convey Region Designator Sets), what was sent without any says so, too: no callback of the short way could.
@@ -273,7 +352,7 @@ fn where_regions_are_conveyed_nothing_is_called_back_the_short_way() {
         assert_eq!(pass(&mut f, frame), None);
         assert_eq!(counts(&mut f), before, "nothing was done");
         assert!(f.call("B", |f| take(f, frame)));
-        assert!(f.call("B", |f| f.next_plain()).is_none());
+        assert!(f.call("B", next_plain).is_none());
         let callback = f.call("B", |f| f.next_callback());
         assert_eq!(conveyed(callback), Some(Vec::new()), "the default region");
     }

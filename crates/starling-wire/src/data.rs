@@ -2,6 +2,7 @@
 //! frame is written as a whole, and read without a look at what else a frame may be.
 
 use crate::codec::{Reader, Wire, WireError, bad, put_bytes};
+use crate::datagram::is_best_effort;
 use crate::messages::time::{TIME_BYTES, time_bytes, time_of};
 use starling_core::message::{
     After, Data, DataBody, LogIndex, OwnedData, Payload, PlainData, RequestNumber, Stamp, TimedData,
@@ -364,16 +365,103 @@ fn address<'a>(from: &mut Reader<'a>) -> Result<Address<'a>, WireError> {
 
 /// Appends a data frame.
 #[inline(always)]
-pub fn put_data<V: Run>(out: &mut Vec<u8>, data: &Data<'_, V>) {
+pub fn put_data<'a>(out: &mut Vec<u8>, data: &impl Framed<'a>) {
     put_data_by(&mut Head::default(), out, data);
 }
 
 /// The same, with the head of a frame before.
 #[inline(always)]
-pub fn put_data_by<V: Run>(head: &mut Head, out: &mut Vec<u8>, data: &Data<'_, V>) {
-    let frame = DataFrame::by(head, data);
+pub fn put_data_by<'a>(head: &mut Head, out: &mut Vec<u8>, data: &impl Framed<'a>) {
+    let frame = data.frame(head);
     out.reserve(frame.bytes());
     frame.put_into(out);
+}
+
+/// What becomes a data frame.
+pub trait Framed<'a> {
+    /// Its values.
+    type Values: Run;
+
+    /// The frame, with a head that may have been another's, best of the same sender.
+    fn frame<H: BorrowMut<Head>>(&self, head: H) -> DataFrame<'a, Self::Values, H>;
+
+    /// Whether it may go by a datagram: it was sent best effort and in receive order.
+    fn is_best_effort(&self) -> bool;
+
+    /// Whether it is a fence.
+    fn is_fence(&self) -> bool;
+}
+
+impl<'a, V: Run> Framed<'a> for Data<'a, V> {
+    type Values = V;
+
+    #[inline(always)]
+    fn frame<H: BorrowMut<Head>>(&self, mut head: H) -> DataFrame<'a, V, H> {
+        let mut rest = Rest {
+            at: 0,
+            address: &[],
+            tag: &[],
+            values: None,
+        };
+        let numbers: &mut Head = head.borrow_mut();
+        numbers.begin(self.sender, self.after);
+        let kind = match &self.body {
+            DataBody::Update { instance, payload } => {
+                numbers.name(UPDATE, instance.0);
+                rest.take_payload(numbers, UPDATE, payload)
+            }
+            DataBody::Interaction { class, payload } => {
+                numbers.name(INTERACTION, class.raw().into());
+                rest.take_payload(numbers, INTERACTION, payload)
+            }
+            DataBody::Fence { request } => {
+                numbers.name(FENCE, request.0);
+                FENCE
+            }
+        };
+        DataFrame::of(head, kind, rest)
+    }
+
+    fn is_best_effort(&self) -> bool {
+        is_best_effort(self)
+    }
+
+    fn is_fence(&self) -> bool {
+        matches!(self.body, DataBody::Fence { .. })
+    }
+}
+
+impl<'a, V: Run> Framed<'a> for PlainData<'a, V> {
+    type Values = V;
+
+    #[inline(always)]
+    fn frame<H: BorrowMut<Head>>(&self, mut head: H) -> DataFrame<'a, V, H> {
+        let numbers: &mut Head = head.borrow_mut();
+        numbers.begin(self.sender, self.after);
+        let mut kind = if self.is_update { UPDATE } else { INTERACTION };
+        numbers.name(kind, self.what);
+        if self.is_best_effort() {
+            kind += BEST_EFFORT;
+        }
+        numbers.number(self.tag.len() as u64);
+        let rest = Rest {
+            at: 0,
+            address: &[],
+            tag: self.tag,
+            values: Some(self.values),
+        };
+        DataFrame::of(head, kind, rest)
+    }
+
+    #[inline(always)]
+    fn is_best_effort(&self) -> bool {
+        self.transportation == Transportation::BestEffort
+    }
+
+    #[inline(always)]
+    fn is_fence(&self) -> bool {
+        false
+    }
 }
 
 /// A data frame whose length is known and that is written where there is room for it: nothing of it
@@ -390,45 +478,23 @@ pub struct DataFrame<'a, V, H = Head> {
 
 impl<'a, V: Run> DataFrame<'a, V> {
     /// The frame of this.
-    pub fn new(data: &Data<'a, V>) -> Self {
-        DataFrame::by(Head::default(), data)
+    pub fn new(data: &impl Framed<'a, Values = V>) -> Self {
+        data.frame(Head::default())
     }
 }
 
 impl<'a, V: Run, H: BorrowMut<Head>> DataFrame<'a, V, H> {
-    /// The frame of this, with a head that may have been another's, best of the same sender.
+    /// Of this kind, with all numbers in its head.
     #[inline(always)]
-    pub fn by(mut head: H, data: &Data<'a, V>) -> Self {
-        let mut rest = Rest {
-            at: 0,
-            address: &[],
-            tag: &[],
-            values: None,
-        };
-        let numbers: &mut Head = head.borrow_mut();
-        numbers.begin(data.sender, data.after);
-        let kind = match &data.body {
-            DataBody::Update { instance, payload } => {
-                numbers.number(instance.block().into());
-                numbers.number(instance.number().into());
-                rest.take_payload(numbers, UPDATE, payload)
-            }
-            DataBody::Interaction { class, payload } => {
-                numbers.number(class.raw().into());
-                rest.take_payload(numbers, INTERACTION, payload)
-            }
-            DataBody::Fence { request } => {
-                numbers.number(request.0);
-                FENCE
-            }
-        };
+    fn of(mut head: H, kind: u8, rest: Rest<'a, V>) -> Self {
         let Rest {
             at,
             address,
             tag,
             values,
         } = rest;
-        let run = values.map_or(0, |values| values.bytes());
+        let numbers: &mut Head = head.borrow_mut();
+        let run = values.as_ref().map_or(0, |values| values.bytes());
         let bytes = numbers.used + address.len() + tag.len() + run;
         let length = u32::try_from(bytes - 4).unwrap_or(u32::MAX);
         numbers.bytes[..4].copy_from_slice(&length.to_le_bytes());
@@ -517,12 +583,16 @@ impl Wire for OwnedData {
 }
 
 /// The numbers with which a frame begins, behind four bytes for its length and one for its kind. The first of
-/// them are those of the frame before as long as its sender has neither made a request nor applied anything.
+/// them are those of the frame before as long as its sender has neither made a request nor applied anything, and
+/// so are the next if it is of the same instance, or interaction class.
 pub struct Head {
     bytes: [u8; Head::BYTES],
     /// Of whom and after what the first numbers are, and where they end.
     of: (FederateHandle, After),
     begun: usize,
+    /// Of what the next ones are, by the kind of the frame, and where they end. 0: there are none.
+    named: (u8, u64),
+    named_to: usize,
     used: usize,
 }
 
@@ -534,6 +604,8 @@ impl Default for Head {
             bytes: [0; Head::BYTES],
             of: (FederateHandle(0), After::default()),
             begun: 8,
+            named: (0, 0),
+            named_to: 8,
             used: 8,
         }
     }
@@ -549,7 +621,29 @@ impl Head {
         if self.of != (sender, after) {
             self.begin_anew(sender, after);
         }
+    }
+
+    /// Behind what it [begins](Self::begin) with: the instance, class or request that the frame is of.
+    #[inline(always)]
+    fn name(&mut self, kind: u8, what: u64) {
+        if self.named != (kind, what) {
+            self.name_anew(kind, what);
+        }
+        self.used = self.named_to;
+    }
+
+    #[inline(never)]
+    fn name_anew(&mut self, kind: u8, what: u64) {
         self.used = self.begun;
+        if kind == UPDATE {
+            let instance = ObjectInstanceHandle(what);
+            self.number(instance.block().into());
+            self.number(instance.number().into());
+        } else {
+            self.number(what);
+        }
+        self.named = (kind, what);
+        self.named_to = self.used;
     }
 
     #[cold]
@@ -560,6 +654,7 @@ impl Head {
         self.number(after.index.0);
         self.of = (sender, after);
         self.begun = self.used;
+        self.named = (0, 0);
     }
 
     #[inline(always)]
@@ -644,6 +739,70 @@ mod tests {
     }
 
     proptest! {
+        /// With the head of whatever frames before, a frame is what it is with one of its own; and one as most are is
+        /// what it is among those of all kinds.
+        #[test]
+        fn a_head_has_nothing_of_the_frames_before(
+            frames in prop::collection::vec(
+                (
+                    (0..3u32, prop_oneof![0..3u64, any::<u64>()], 0..3u64),
+                    0..3u8,
+                    prop_oneof![0..3u64, any::<u64>()],
+                    any::<bool>(),
+                    prop_oneof![0..3usize, Just(200)],
+                ),
+                1..30,
+            ),
+        ) {
+            let mut head = Head::default();
+            let mut put = |data: &Data<'_>| {
+                let mut out = Vec::new();
+                put_data_by(&mut head, &mut out, data);
+                out
+            };
+            let mut plain_head = Head::default();
+            for ((sender, requests, index), kind, what, best_effort, tag) in frames {
+                let sender = FederateHandle(sender);
+                let after = After {
+                    requests: RequestNumber(requests),
+                    index: LogIndex(index),
+                };
+                let mut alone = Vec::new();
+                if kind == 2 {
+                    let request = RequestNumber(what);
+                    let body = DataBody::Fence { request };
+                    let fence = Data { sender, after, body };
+                    put_data(&mut alone, &fence);
+                    prop_assert_eq!(put(&fence), alone);
+                    continue;
+                }
+                let transportation = if best_effort {
+                    Transportation::BestEffort
+                } else {
+                    Transportation::Reliable
+                };
+                let is_update = kind == 0;
+                let what = if is_update { what } else { u64::from(what as u32) };
+                let (tag, values) = (vec![7; tag], [3, 1, 9]);
+                let plain = PlainData {
+                    sender,
+                    after,
+                    is_update,
+                    what,
+                    transportation,
+                    tag: &tag,
+                    values: Values::parse(&values).unwrap(),
+                };
+                put_data(&mut alone, &plain);
+                let mut by = Vec::new();
+                put_data_by(&mut plain_head, &mut by, &plain);
+                prop_assert_eq!(&by, &alone);
+                prop_assert_eq!(read_plain(&by), Some((plain, by.len())));
+                let data = read_data(&by[4..]).unwrap().unwrap();
+                prop_assert_eq!(put(&data), by);
+            }
+        }
+
         /// What is read the short way is what is read the long way, and nothing else.
         #[test]
         fn both_ways_of_reading_agree(

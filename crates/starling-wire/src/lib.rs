@@ -21,7 +21,7 @@ mod trunk;
 
 pub use codec::WireError;
 pub use data::{
-    DataFrame, Head, PlainFrames, data_kind, put_data, put_data_by, read_data, read_plain,
+    DataFrame, Framed, Head, PlainFrames, data_kind, put_data, put_data_by, read_data, read_plain,
     read_timed, run_of_data,
 };
 pub use datagram::{

@@ -4,7 +4,7 @@ use crate::links::{Links, Locked};
 use crate::statistics::Calls;
 use parking_lot::Mutex;
 use starling_core::{Callback, PlainCallback};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The federate's side.
@@ -49,6 +49,16 @@ impl Federate {
     }
 }
 
+/// Why no more callbacks as most are follow now.
+enum Stop<'a> {
+    /// All have been delivered.
+    Done,
+    /// The next one is another, or there is none.
+    Other(Locked<'a>),
+    /// The last one has thrown, or panicked.
+    Threw(std::thread::Result<Result<(), String>>),
+}
+
 /// Until it is dropped, its thread is inside a callback.
 struct Inside<'a>(&'a AtomicUsize);
 
@@ -85,27 +95,64 @@ impl Evocation {
     /// the order is kept among several evoking threads.
     pub(crate) fn some(&self, links: &Links, me: ThisThread, most: u32) -> u32 {
         let mut federate = self.federate.lock();
-        for done in 0..most {
-            let mut state = links.lock();
-            let Some(plain) = state.next_plain() else {
-                if self.one_of_any(links, &mut federate, state, me) {
-                    continue;
+        let mut done = 0;
+        while done < most {
+            match self.plain_ones(links, &mut federate, me, (&mut done, most)) {
+                Stop::Done => {}
+                Stop::Threw(how) => end_badly(how, &mut federate, links),
+                Stop::Other(state) => {
+                    if !self.one_of_any(links, &mut federate, state, me) {
+                        break;
+                    }
+                    done += 1;
                 }
-                return done;
-            };
-            state.delivered += 1;
-            drop(state);
-            let _inside = self.enter(me);
-            let begun = Calls::begin(links.calls());
-            let deliver = || federate.ambassador.deliver_plain(&plain);
-            let how = catch_unwind(AssertUnwindSafe(deliver));
-            begun.end_of_callback(links.calls(), plain.name());
-            match how {
-                Ok(Ok(())) => {}
-                failed => end_badly(failed, &mut federate, links),
             }
         }
-        most
+        done
+    }
+
+    /// Delivers callbacks as most are, until so many are done. What the federate panics with is caught around all of
+    /// them: to do so for each takes as long as a part of it.
+    #[inline(always)]
+    fn plain_ones<'a>(
+        &self,
+        links: &'a Links,
+        federate: &mut Federate,
+        me: ThisThread,
+        (done, most): (&mut u32, u32),
+    ) -> Stop<'a> {
+        let ambassador = &mut federate.ambassador;
+        let deliver = || {
+            // One after the other shares what they have in common.
+            let mut plain = None;
+            while *done < most {
+                let mut state = links.lock();
+                let is_plain = state.next_plain(&mut plain);
+                let Some(plain) = plain.as_ref().filter(|_| is_plain) else {
+                    return Stop::Other(state);
+                };
+                state.delivered += 1;
+                drop(state);
+                *done += 1;
+                let begun = Calls::begin(links.calls());
+                self.inside.store(me.0, Ordering::Relaxed);
+                let told = ambassador.deliver_plain(plain);
+                self.inside.store(0, Ordering::Relaxed);
+                begun.end_of_callback(links.calls(), plain.name());
+                if told.is_err() {
+                    return Stop::Threw(Ok(told));
+                }
+            }
+            Stop::Done
+        };
+        catch_unwind(AssertUnwindSafe(deliver)).unwrap_or_else(|panic| {
+            if !self.is_inside() {
+                // It is a fault of ours.
+                resume_unwind(panic);
+            }
+            self.inside.store(0, Ordering::Relaxed);
+            Stop::Threw(Err(panic))
+        })
     }
 
     /// The same for what may not be as most is.

@@ -8,12 +8,9 @@
 
 use crate::group::{Ear, Group, Groups};
 use crate::window::Window;
-use starling_core::message::{Data, DataBody};
-use starling_core::{DataPath, FederateHandle, Run};
+use starling_core::{DataPath, FederateHandle};
 use starling_net::{Bundle, Bundling, LinkWriter, Records, Stream};
-use starling_wire::{
-    DataFrame, LinkRequest, OnLink, is_best_effort, put_link_request, put_on_link,
-};
+use starling_wire::{DataFrame, Framed, Head, LinkRequest, OnLink, put_link_request, put_on_link};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,13 +31,16 @@ const WINDOW_MIN: usize = 128 * 1024;
 /// The sending half of all links.
 pub(crate) struct Direct {
     pub(crate) peers: Vec<Peer>,
+    /// Of the frame before.
+    head: Head,
     bundle: Bundle,
     /// What the link has to write that has most, of those that take something.
     pub(crate) pending: usize,
     /// The receivers of the frame before, and where in `peers` they are.
     pub(crate) last: (Vec<FederateHandle>, Vec<usize>),
-    /// What one link may keep.
+    /// What one link may keep, and what one of those of `last` may.
     window: usize,
+    most: usize,
     frame_bytes_max: usize,
     /// Some link keeps more than it may.
     full: bool,
@@ -111,10 +111,12 @@ impl Direct {
     pub(crate) fn new(bundling: Bundling, window: usize, frame_bytes_max: usize) -> Self {
         Direct {
             peers: Vec::new(),
+            head: Head::default(),
             bundle: Bundle::new(bundling),
             pending: 0,
             last: (Vec::new(), Vec::new()),
             window,
+            most: window,
             frame_bytes_max,
             full: false,
             has_blocked: false,
@@ -191,29 +193,61 @@ impl Direct {
     }
 
     /// Puts a frame on the links to these; for those who have none any more on `stream`, to be relayed.
-    pub(crate) fn send<V: Run>(
+    pub(crate) fn send<'a>(
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
-        (data, class): (&Data<'_, V>, u32),
+        (data, class): (&impl Framed<'a>, u32),
     ) {
         if self.last.0 != to {
-            let peers = self.peers.iter().enumerate();
-            let here = peers.filter(|(_, p)| to.contains(&p.federate));
-            self.last.1 = here.map(|(at, _)| at).collect();
-            self.last.0.clear();
-            self.last.0.extend_from_slice(to);
+            self.look_who_is_here(to);
         }
         if self.last.1.is_empty() {
             return;
         }
+        if self.groups.is_some() && data.is_best_effort() {
+            return self.send_by_datagrams(stream, data, class);
+        }
+        let frame = data.frame(&mut self.head);
+        for at in &self.last.1 {
+            let peer = &mut self.peers[*at];
+            if peer.stream.is_none() {
+                peer.relay(stream, |out| frame.put_into(out));
+                continue;
+            }
+            peer.window.put(|out| frame.put_into(out));
+            if !peer.blocked {
+                self.pending = self.pending.max(peer.window.pending());
+            }
+            self.full |= peer.window.kept() > self.most;
+        }
+        if self.groups.is_some() && data.is_fence() {
+            self.follow_fence();
+        }
+    }
+
+    #[cold]
+    fn look_who_is_here(&mut self, to: &[FederateHandle]) {
+        let peers = self.peers.iter().enumerate();
+        let here = peers.filter(|(_, p)| to.contains(&p.federate));
+        self.last.1 = here.map(|(at, _)| at).collect();
+        self.last.0.clear();
+        self.last.0.extend_from_slice(to);
+        self.most = self.window();
+    }
+
+    /// The same of best-effort data, which goes beside the links to those who hear datagrams.
+    fn send_by_datagrams<'a>(
+        &mut self,
+        stream: &mut LinkWriter,
+        data: &impl Framed<'a>,
+        class: u32,
+    ) {
         let frame = DataFrame::new(data);
-        let most = self.window();
-        let by_datagrams = self.groups.is_some() && is_best_effort(data);
-        let group = match &self.groups {
-            Some(groups) if by_datagrams => groups.of_class(class),
-            _ => None,
+        let Some(groups) = &mut self.groups else {
+            return;
         };
+        let group = groups.of_class(class);
         // Some hear the group; some of these get this on their links.
         let (mut heard, mut ordered) = (false, false);
         for at in &self.last.1 {
@@ -222,41 +256,36 @@ impl Direct {
                 peer.relay(stream, |out| frame.put_into(out));
                 continue;
             }
-            if by_datagrams && let Some(groups) = &mut self.groups {
-                match peer.way(groups, group, frame.bytes()) {
-                    Way::Group => {
-                        heard = true;
-                        continue;
-                    }
-                    Way::Single => {
-                        let pending = peer.put_alone(&frame);
-                        self.pending = self.pending.max(pending);
-                        continue;
-                    }
-                    Way::BehindGroup => ordered = true,
-                    Way::Link => {}
+            match peer.way(groups, group, frame.bytes()) {
+                Way::Group => {
+                    heard = true;
+                    continue;
                 }
+                Way::Single => {
+                    let pending = peer.put_alone(&frame);
+                    self.pending = self.pending.max(pending);
+                    continue;
+                }
+                Way::BehindGroup => ordered = true,
+                Way::Link => {}
             }
             peer.window.put(|out| frame.put_into(out));
-            if by_datagrams {
-                peer.follow_link();
-            }
+            peer.follow_link();
             if !peer.blocked {
                 self.pending = self.pending.max(peer.window.pending());
             }
-            self.full |= peer.window.kept() > most;
+            self.full |= peer.window.kept() > self.most;
         }
-        if let (Some(place), Some(groups)) = (group, &mut self.groups) {
-            if heard {
-                let group = groups.at(place);
-                group.put(&frame);
-                self.pending = self.pending.max(group.pending());
-            }
-            if ordered {
-                self.next_turn(place);
-            }
-        } else if self.groups.is_some() && matches!(data.body, DataBody::Fence { .. }) {
-            self.follow_fence();
+        let Some(place) = group else {
+            return;
+        };
+        if heard {
+            let group = groups.at(place);
+            group.put(&frame);
+            self.pending = self.pending.max(group.pending());
+        }
+        if ordered {
+            self.next_turn(place);
         }
     }
 
@@ -559,6 +588,13 @@ impl Direct {
         }
         let untimed = self.bundle.appended_untimed(self.pending);
         untimed.unwrap_or_else(|| self.bundle.appended(self.pending, Instant::now()))
+    }
+
+    /// Whether all that is to be done behind a frame was done behind the last one, as of a link.
+    #[inline(always)]
+    pub(crate) fn goes_on(&mut self) -> bool {
+        let goes_on = self.pending == 0 || self.bundle.goes_on(self.pending);
+        goes_on && !self.full && !self.has_blocked
     }
 
     /// When what waits is to be written, if something does.

@@ -59,7 +59,7 @@ pub use notes::note;
 pub use query::{Reply, greet, query};
 pub use starling_core::message::{AttributeRegions, FederationInformation, ResignAction};
 pub use starling_core::{
-    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle,
+    AttributeHandle, Callback, DimensionHandle, Exception, ExceptionKind, FederateHandle, Given,
     InteractionClassHandle, LogicalTime, LogicalTimeInterval, MessageRetractionHandle, MessageTime,
     ObjectClassHandle, ObjectInstanceHandle, Order, Owner, ParameterHandle, PlainCallback,
     RegionHandle, RestoreFailure, RestoreState, RestoreStatus, SaveFailure, SaveStatus, Service,

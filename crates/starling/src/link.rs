@@ -7,13 +7,13 @@ use crate::shared::Shared;
 use crate::site::Site;
 use crate::statistics::{Way, Ways};
 use starling_core::message::{Data, DataSent, RequestBody, ToExecutive, federation};
-use starling_core::{DataOut, DataPath, FederateHandle, Outbox};
+use starling_core::{DataOut, DataPath, FederateHandle, Given, Outbox, PlainOut};
 use starling_net::{Bundle, Bundling, Descriptors, LinkWriter, Stream};
 use starling_rid::{
     BUNDLE_UDP_BYTES, FAULT_HEARTBEAT_S, FAULT_TIMEOUT_S, LIMITS_SEND_QUEUE_BYTES, Settings,
 };
 use starling_wire::{
-    DataFrame, Head, LinkRequest, is_best_effort, put_data, put_data_by, put_heartbeat,
+    DataFrame, Framed, Head, LinkRequest, is_best_effort, put_data, put_data_by, put_heartbeat,
     put_link_request, put_to_executive,
 };
 use std::sync::Arc;
@@ -429,14 +429,26 @@ impl Link {
         news.then_some(silent)
     }
 
+    /// Sends data to those who share memory or have links of their own.
+    #[inline(always)]
+    fn put_directly<'a>(&mut self, to: &[FederateHandle], data: &impl Framed<'a>, class: u32) {
+        // Each knows its own; who has just gone is nobody's.
+        if let Some(shared) = &mut self.shared {
+            shared.send(to, &mut self.writer, data);
+        }
+        if self.direct.is_some() || self.site.is_some() {
+            self.put_on_links(to, data, class);
+        }
+    }
+
     /// Sends data on links to single federates, and to those who come by the same forwarder.
     #[inline(never)]
-    fn put_on_links(&mut self, to: &[FederateHandle], data: DataSent<'_>, class: u32) {
+    fn put_on_links<'a>(&mut self, to: &[FederateHandle], data: &impl Framed<'a>, class: u32) {
         if let Some(site) = &mut self.site {
-            site.send(to, &mut self.writer, &data);
+            site.send(to, &mut self.writer, data);
         }
         if let Some(direct) = &mut self.direct {
-            direct.send(to, &mut self.writer, (&data, class));
+            direct.send(to, &mut self.writer, (data, class));
         }
     }
 
@@ -476,15 +488,14 @@ impl Link {
     /// it when it is due knows, and it was looked at the clock not long ago. Then `most` bytes wait at most.
     #[inline(always)]
     pub(crate) fn goes_on(&mut self, most: usize) -> bool {
-        let others = self.datagrams.is_some() || self.direct.is_some();
-        if others || self.reminder.at.is_none() {
+        if self.datagrams.is_some() || self.reminder.at.is_none() {
             return false;
         }
         let pending = self.writer.pending();
-        match &mut self.shared {
-            None => pending <= most && self.bundle.goes_on(pending),
-            Some(shared) => pending == 0 && shared.goes_on(),
-        }
+        let goes_on = pending == 0 || pending <= most && self.bundle.goes_on(pending);
+        goes_on
+            && self.shared.as_mut().is_none_or(|s| s.goes_on())
+            && self.direct.as_mut().is_none_or(|d| d.goes_on())
     }
 
     /// Ends it in both directions.
@@ -569,20 +580,29 @@ impl Outbox for Link {
         if self.ways.is_some() {
             self.count_way(&frame);
         }
-        match (frame.path, &mut self.shared) {
-            (DataPath::Executive, _) if self.datagrams.is_none() => {
+        match frame.path {
+            DataPath::Executive if self.datagrams.is_none() => {
                 put_data_by(&mut self.head, self.writer.out(), frame.data);
             }
-            (DataPath::Executive, _) => self.put_beside_datagrams(frame.to, *frame.data),
-            // Each knows its own; who has just gone is nobody's.
-            (DataPath::Direct, shared) => {
-                if let Some(shared) = shared {
-                    shared.send(frame.to, &mut self.writer, frame.data);
-                }
-                if self.direct.is_some() || self.site.is_some() {
-                    self.put_on_links(frame.to, *frame.data, frame.group);
-                }
+            DataPath::Executive => self.put_beside_datagrams(frame.to, *frame.data),
+            DataPath::Direct => self.put_directly(frame.to, frame.data, frame.group),
+        }
+    }
+
+    // As that.
+    #[inline(never)]
+    fn plain_data<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
+        if self.ways.is_some() {
+            frame.hand_to(|frame| self.count_way(&frame));
+        }
+        match frame.path {
+            DataPath::Executive if self.datagrams.is_none() => {
+                put_data_by(&mut self.head, self.writer.out(), &frame.data);
             }
+            DataPath::Executive => {
+                frame.hand_to(|frame| self.put_beside_datagrams(frame.to, *frame.data));
+            }
+            DataPath::Direct => self.put_directly(frame.to, &frame.data, 0),
         }
     }
 

@@ -145,30 +145,29 @@ impl State {
         self.lrc.waiting_bytes() + self.pending.bytes
     }
 
-    /// The next callback, if it is one as most are; else first [`Self::look_further`].
+    /// Makes of `kept`, the one before, the next callback, if it is one as most are; else first [`Self::look_further`].
     #[inline(always)]
-    pub(crate) fn next_plain(&mut self) -> Option<PlainCallback> {
+    pub(crate) fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
         let Some(first) = self.pending.batches.front_mut() else {
-            return self.lrc.next_plain();
+            return self.lrc.next_plain(kept);
         };
         if self.lrc.has_queue() {
-            return self.lrc.next_plain();
+            return self.lrc.next_plain(kept);
         }
         let bytes = first.batch.bytes();
-        let (data, used) = read_plain(bytes.get(first.taken..)?)?;
-        if first
-            .ring
-            .is_some_and(|(_, federate)| federate != data.sender)
-        {
-            return None;
+        let Some((data, used)) = bytes.get(first.taken..).and_then(read_plain) else {
+            return false;
+        };
+        let foreign = |(_, federate): (u64, FederateHandle)| federate != data.sender;
+        if first.ring.is_some_and(foreign) || !self.lrc.pass_plainly(data, &first.batch, kept) {
+            return false;
         }
-        let callback = self.lrc.pass_plainly(data, &first.batch)?;
         first.taken += used;
         self.pending.bytes -= used;
         if first.taken == bytes.len() {
             self.pass_on();
         }
-        Some(callback)
+        true
     }
 
     /// Takes of what was left until something waits in the queue; whether anything was left.

@@ -8,7 +8,7 @@ use crate::modules;
 use crate::statistics::Calls;
 use starling_core::message::{RequestNumber, ResignAction};
 use starling_core::{
-    Answer, AttributeHandle, Bounds, Exception, ExceptionKind, FederateHandle,
+    Answer, AttributeHandle, Bounds, Exception, ExceptionKind, FederateHandle, Given,
     InteractionClassHandle, LogicalTime, Lrc, MessageRetractionHandle, ObjectInstanceHandle,
     ParameterHandle, RegionHandle, Service, require_designators,
 };
@@ -88,23 +88,34 @@ impl RtiAmbassador {
     }
 
     /// Update Attribute Values, §6.10, in receive order.
-    #[inline(always)]
     pub fn update_attribute_values(
         &self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
-        let service = Service::UpdateAttributeValues;
-        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, None);
-        if self.serve_plainly(service, plainly).is_some() {
+        if self.update_plainly(instance, values, tag) {
             return Ok(());
         }
         self.update_closely(instance, values, tag)
     }
 
-    #[inline(never)]
-    fn update_closely(
+    /// The same of values however they are given, if the update is one as most are. False, and nothing is done: it is
+    /// another, for [`Self::update_closely`].
+    #[inline(always)]
+    pub fn update_plainly(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[impl Given<Handle = AttributeHandle>],
+        tag: &[u8],
+    ) -> bool {
+        let service = Service::UpdateAttributeValues;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, None);
+        self.serve_plainly(service, plainly).is_some()
+    }
+
+    /// An update that is not as most are.
+    pub fn update_closely(
         &self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
@@ -116,23 +127,34 @@ impl RtiAmbassador {
     }
 
     /// Send Interaction, §6.12, in receive order.
-    #[inline(always)]
     pub fn send_interaction(
         &self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
         tag: &[u8],
     ) -> Result<(), Exception> {
-        let service = Service::SendInteraction;
-        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, None);
-        if self.serve_plainly(service, plainly).is_some() {
+        if self.send_plainly(class, values, tag) {
             return Ok(());
         }
         self.send_closely(class, values, tag)
     }
 
-    #[inline(never)]
-    fn send_closely(
+    /// The same of values however they are given, if the interaction is one as most are. False, and nothing is done: it
+    /// is another, for [`Self::send_closely`].
+    #[inline(always)]
+    pub fn send_plainly(
+        &self,
+        class: InteractionClassHandle,
+        values: &[impl Given<Handle = ParameterHandle>],
+        tag: &[u8],
+    ) -> bool {
+        let service = Service::SendInteraction;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, None);
+        self.serve_plainly(service, plainly).is_some()
+    }
+
+    /// An interaction that is not as most are.
+    pub fn send_closely(
         &self,
         class: InteractionClassHandle,
         values: &[(ParameterHandle, &[u8])],
@@ -166,16 +188,28 @@ impl RtiAmbassador {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
-        let service = Service::UpdateAttributeValues;
-        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, Some(time));
-        if let Some(sent) = self.serve_plainly(service, plainly) {
+        if let Some(sent) = self.update_plainly_at(instance, values, tag, time) {
             return Ok(sent);
         }
         self.update_closely_at(instance, values, tag, time)
     }
 
-    #[inline(never)]
-    fn update_closely_at(
+    /// As [`Self::update_plainly`].
+    #[inline(always)]
+    pub fn update_plainly_at(
+        &self,
+        instance: ObjectInstanceHandle,
+        values: &[impl Given<Handle = AttributeHandle>],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Option<MessageRetractionHandle> {
+        let service = Service::UpdateAttributeValues;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.update_plainly(instance, values, tag, Some(time));
+        self.serve_plainly(service, plainly)
+    }
+
+    /// As [`Self::update_closely`].
+    pub fn update_closely_at(
         &self,
         instance: ObjectInstanceHandle,
         values: &[(AttributeHandle, &[u8])],
@@ -196,14 +230,37 @@ impl RtiAmbassador {
         tag: &[u8],
         time: LogicalTime,
     ) -> Result<MessageRetractionHandle, Exception> {
-        let service = Service::SendInteraction;
-        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, Some(time));
-        if let Some(sent) = self.serve_plainly(service, plainly) {
+        if let Some(sent) = self.send_plainly_at(class, values, tag, time) {
             return Ok(sent);
         }
-        self.serve(service, |lrc| {
+        self.send_closely_at(class, values, tag, time)
+    }
+
+    /// As [`Self::send_closely`].
+    pub fn send_closely_at(
+        &self,
+        class: InteractionClassHandle,
+        values: &[(ParameterHandle, &[u8])],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Result<MessageRetractionHandle, Exception> {
+        self.serve(Service::SendInteraction, |lrc| {
             lrc.send_interaction_at(class, values, tag, time)
         })
+    }
+
+    /// As [`Self::send_plainly`].
+    #[inline(always)]
+    pub fn send_plainly_at(
+        &self,
+        class: InteractionClassHandle,
+        values: &[impl Given<Handle = ParameterHandle>],
+        tag: &[u8],
+        time: LogicalTime,
+    ) -> Option<MessageRetractionHandle> {
+        let service = Service::SendInteraction;
+        let plainly = |lrc: &mut Lrc<Link>| lrc.send_plainly(class, values, tag, Some(time));
+        self.serve_plainly(service, plainly)
     }
 
     /// Send Interaction With Regions with a time stamp, §9.12. The handle is 0 if it is not sent in

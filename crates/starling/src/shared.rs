@@ -8,11 +8,10 @@
 
 use crate::backlog::Backlog;
 use crate::direct::Change;
-use starling_core::message::Data;
 use starling_core::{DataPath, FederateHandle, Run};
 use starling_net::{Bundle, Bundling, LinkWriter};
 use starling_ring::{Attachment, RingWriter, Seat, Seats};
-use starling_wire::{DataFrame, Head, LinkRequest, put_link_request};
+use starling_wire::{DataFrame, Framed, Head, LinkRequest, put_link_request};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -180,18 +179,14 @@ impl Shared {
     /// Puts a frame for these into the ring; for those who do not keep up where theirs waits, or on `stream`, to be
     /// relayed.
     #[inline(always)]
-    pub(crate) fn send<V: Run>(
+    pub(crate) fn send<'a>(
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
-        data: &Data<'_, V>,
+        data: &impl Framed<'a>,
     ) {
         if self.last.0 != to {
-            self.last.1 = self.seats(to);
-            let mut others = self.peers.iter().filter(|p| !p.reads_ring());
-            self.last.2 = others.any(|p| to.contains(&p.federate));
-            self.last.0.clear();
-            self.last.0.extend_from_slice(to);
+            self.look_who_reads(to);
         }
         let seats = self.last.1;
         if self.last.2 {
@@ -200,12 +195,25 @@ impl Shared {
         if seats.is_empty() {
             return;
         }
-        let frame = DataFrame::by(&mut self.head, data);
+        let frame = data.frame(&mut self.head);
         let encode = |mut slot: &mut [u8]| frame.put_into(&mut slot);
         if !self.waiting.is_empty() || self.ring.put(seats, frame.bytes(), encode).is_err() {
-            self.waiting
-                .push_back((seats, bytes_of(&DataFrame::new(data))));
+            self.put_later(seats, &DataFrame::new(data));
         }
+    }
+
+    #[cold]
+    fn look_who_reads(&mut self, to: &[FederateHandle]) {
+        self.last.1 = self.seats(to);
+        let mut others = self.peers.iter().filter(|p| !p.reads_ring());
+        self.last.2 = others.any(|p| to.contains(&p.federate));
+        self.last.0.clear();
+        self.last.0.extend_from_slice(to);
+    }
+
+    #[cold]
+    fn put_later<V: Run>(&mut self, seats: Seats, frame: &DataFrame<'_, V>) {
+        self.waiting.push_back((seats, bytes_of(frame)));
     }
 
     #[cold]
@@ -562,7 +570,8 @@ impl Shared {
     #[inline(always)]
     pub(crate) fn goes_on(&mut self) -> bool {
         let pending = usize::try_from(self.ring.pending()).unwrap_or(usize::MAX);
-        !self.is_waiting() && self.unlooked == 0 && self.bundle.goes_on(pending)
+        let goes_on = pending == 0 || self.bundle.goes_on(pending);
+        goes_on && !self.is_waiting() && self.unlooked == 0
     }
 
     /// When what was put is to be published, if something waits.
@@ -603,7 +612,7 @@ fn relay(stream: &mut LinkWriter, to: u64, frames: Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use starling_core::message::{After, DataBody, RequestNumber};
+    use starling_core::message::{After, Data, DataBody, RequestNumber};
     use starling_net::Stream;
     use starling_rid::Settings;
     use starling_ring::{Board, Read, RingReader};

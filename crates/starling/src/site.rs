@@ -4,10 +4,9 @@
 //! forwarder reads in order, and comes on theirs. It ends with the federate, behind all that came by it, or with the
 //! whole connection.
 
-use starling_core::message::Data;
-use starling_core::{FederateHandle, Run};
+use starling_core::FederateHandle;
 use starling_net::LinkWriter;
-use starling_wire::{DataFrame, put_pass};
+use starling_wire::{DataFrame, Framed, put_pass};
 
 /// Those who come by the same forwarder.
 #[derive(Default)]
@@ -67,11 +66,11 @@ impl Site {
     }
 
     /// Sends a frame to those of these that are here.
-    pub(crate) fn send<V: Run>(
+    pub(crate) fn send<'a>(
         &mut self,
         to: &[FederateHandle],
         stream: &mut LinkWriter,
-        data: &Data<'_, V>,
+        data: &impl Framed<'a>,
     ) {
         if self.last.0 != to {
             self.last.0.clear();
@@ -114,7 +113,7 @@ impl Site {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use starling_core::message::{After, DataBody, RequestNumber};
+    use starling_core::message::{After, Data, DataBody, RequestNumber};
     use starling_net::{Link, Stream};
     use starling_wire::{read_pass, split_frame};
 

@@ -253,7 +253,7 @@ impl Federate {
     ) -> Result<(), Exception> {
         let (transportation, bytes) = self.line_up(class, values)?;
         let list = Listed::of_bytes(&self.slots, values, bytes);
-        let buffer = ValuesBuf::of(ValuesOut::Parameters(&list));
+        let buffer = ValuesBuf::of(ValuesOut::Given(&list));
         self.require_interaction_context(class, regions)?;
         if regions.is_empty() {
             return self.send(class, values, tag, stamp, send);

@@ -5,7 +5,8 @@ use super::Declarations;
 use super::routes::{SlotSet, of_class};
 use crate::message::LogIndex;
 use crate::{
-    AttributeHandle, FederateHandle, InteractionClassHandle, ObjectClassHandle, ParameterHandle,
+    AttributeHandle, FederateHandle, Given, InteractionClassHandle, ObjectClassHandle,
+    ParameterHandle,
 };
 use starling_fom::{InteractionClass, ObjectModel};
 
@@ -54,34 +55,34 @@ impl Plans {
 
 /// Where the plan of values stands that are so many and begin so.
 #[inline(always)]
-fn place<H: Copy>(values: &[(H, &[u8])], number: fn(H) -> u32) -> usize {
-    let first = values.first().map_or(0, |(handle, _)| number(*handle));
+fn place<T: Given>(values: &[T], number: fn(T::Handle) -> u32) -> usize {
+    let first = values.first().map_or(0, |given| number(given.handle()));
     (first as usize ^ values.len()) % PLANS
 }
 
 #[inline(always)]
-fn known<'a, H: Copy + PartialEq>(
+fn known<'a, H: Copy + PartialEq, T: Given<Handle = H>>(
     list: &'a [Option<Box<[Plan<H>; PLANS]>>],
     (class, made_of): (u32, u64),
-    values: &[(H, &[u8])],
+    values: &[T],
     number: fn(H) -> u32,
 ) -> Option<&'a Plan<H>> {
     let plan = &list.get(class as usize)?.as_deref()?[place(values, number)];
     let same = plan.made_of == made_of && plan.handles.len() == values.len();
     let mut both = plan.handles.iter().zip(values);
-    (same && both.all(|(handle, (given, _))| handle == given)).then_some(plan)
+    (same && both.all(|(handle, given)| *handle == given.handle())).then_some(plan)
 }
 
 impl<H: Copy> Plan<H> {
     fn fill(
         &mut self,
         made_of: u64,
-        values: &[(H, &[u8])],
+        values: &[impl Given<Handle = H>],
         slots: Vec<u32>,
         to: Vec<FederateHandle>,
     ) {
         self.made_of = made_of;
-        self.handles = values.iter().map(|(handle, _)| *handle).collect();
+        self.handles = values.iter().map(Given::handle).collect();
         self.bits = slots.iter().fold(0, |bits, slot| bits | 1 << (slot % 64));
         self.slots = slots;
         self.to = to;
@@ -100,7 +101,7 @@ impl Declarations {
     pub(crate) fn planned_update(
         &self,
         class: ObjectClassHandle,
-        values: &[(AttributeHandle, &[u8])],
+        values: &[impl Given<Handle = AttributeHandle>],
     ) -> Option<&Plan<AttributeHandle>> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.updates, of, values, AttributeHandle::raw)
@@ -113,12 +114,12 @@ impl Declarations {
         model: &ObjectModel,
         applied: LogIndex,
         class: ObjectClassHandle,
-        values: &[(AttributeHandle, &[u8])],
+        values: &[impl Given<Handle = AttributeHandle>],
     ) -> Option<&Plan<AttributeHandle>> {
         let known = model.object_class(class)?;
-        let slot =
-            |(attribute, _): &(AttributeHandle, &[u8])| known.slot(*attribute).filter(|s| *s < 64);
-        let slots: Vec<_> = values.iter().map(slot).collect::<Option<_>>()?;
+        let slot = |attribute| known.slot(attribute).filter(|slot| *slot < 64);
+        let handles = values.iter().map(Given::handle);
+        let slots: Vec<_> = handles.map(slot).collect::<Option<_>>()?;
         let made_of = self.made_of();
         let bits = slots.iter().fold(0, |bits, slot| bits | 1 << slot);
         let by = (self.me, applied);
@@ -141,7 +142,7 @@ impl Declarations {
     pub(crate) fn planned_interaction(
         &self,
         class: InteractionClassHandle,
-        values: &[(ParameterHandle, &[u8])],
+        values: &[impl Given<Handle = ParameterHandle>],
     ) -> Option<&Plan<ParameterHandle>> {
         let of = (class.raw(), self.made_of());
         known(&self.plans.interactions, of, values, ParameterHandle::raw)
@@ -154,14 +155,14 @@ impl Declarations {
         model: &ObjectModel,
         applied: LogIndex,
         class: &InteractionClass,
-        values: &[(ParameterHandle, &[u8])],
+        values: &[impl Given<Handle = ParameterHandle>],
     ) -> Option<&Plan<ParameterHandle>> {
         if !self.publishes_interaction(class.handle) {
             return None;
         }
         let slots: Vec<_> = values
             .iter()
-            .map(|(p, _)| class.slot(*p))
+            .map(|given| class.slot(given.handle()))
             .collect::<Option<_>>()?;
         let made_of = self.made_of();
         let to = self

@@ -98,14 +98,12 @@ impl Delivery {
         }
     }
 
-    /// Takes out what [`Self::first_plain`] has shown.
+    /// What [`Self::first_plain`] has shown is delivered.
     #[inline(always)]
-    pub(crate) fn take_plain(&mut self) -> Option<Plain> {
-        let Some(Queued::Plain(plain)) = self.queue.pop_front() else {
-            return None;
-        };
-        self.bytes -= plain.bytes();
-        Some(plain)
+    pub(crate) fn drop_plain(&mut self) {
+        if let Some(Queued::Plain(plain)) = self.queue.pop_front() {
+            self.bytes -= plain.bytes();
+        }
     }
 
     /// The same of data in time-stamp order that is released.
@@ -117,14 +115,12 @@ impl Delivery {
         }
     }
 
-    /// Takes out what [`Self::first_timed`] has shown.
+    /// What [`Self::first_timed`] has shown is delivered.
     #[inline(always)]
-    pub(crate) fn take_timed(&mut self) -> Option<Timed> {
-        let Some(Queued::Timed(timed)) = self.queue.pop_front() else {
-            return None;
-        };
-        self.bytes -= timed.bytes();
-        Some(timed)
+    pub(crate) fn drop_timed(&mut self) {
+        if let Some(Queued::Timed(timed)) = self.queue.pop_front() {
+            self.bytes -= timed.bytes();
+        }
     }
 
     /// Whether anything waits in the queue where all does that [`Self::is_straight`].

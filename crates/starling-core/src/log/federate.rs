@@ -4,11 +4,11 @@
 use super::order::Ordering;
 use crate::message::time;
 use crate::message::{
-    After, Cause, Data, DataBody, DataSent, FromExecutive, LogIndex, OwnedData, Request,
+    After, Cause, Data, DataBody, DataSent, FromExecutive, LogIndex, OwnedData, PlainData, Request,
     RequestBody, RequestNumber, Sets, TimeRequest,
 };
 use crate::saved;
-use crate::{Address, AddressBuf, FederateHandle, ProtocolError, ValuesOut};
+use crate::{Address, AddressBuf, FederateHandle, ProtocolError, Transportation, ValuesOut};
 use std::collections::{BTreeSet, VecDeque};
 
 pub(crate) use super::order::{Now, Ordered};
@@ -234,16 +234,35 @@ impl Replica {
         }
     }
 
-    /// Whether data goes by the executive, whoever is to get it.
-    #[inline]
-    pub(crate) fn forwards_all(&self) -> bool {
-        self.path == DataPath::Executive && self.elsewhere.is_empty()
+    /// An update or interaction as most are, sent now: of the instance or class of this number.
+    #[inline(always)]
+    pub(crate) fn plain_frame<'a, V>(
+        &self,
+        (is_update, what): (bool, u64),
+        transportation: Transportation,
+        tag: &'a [u8],
+        values: V,
+    ) -> PlainData<'a, V> {
+        PlainData {
+            sender: self.me,
+            after: self.after(),
+            is_update,
+            what,
+            transportation,
+            tag,
+            values,
+        }
     }
 
-    /// Whether these all have links of their own, as was found for the last frame.
-    #[inline]
-    pub(crate) fn is_direct(&self, to: &[FederateHandle]) -> bool {
-        self.split.noted && self.split.forwarded.is_empty() && self.split.to == to
+    /// By which path data goes to all of these: as all data does, or as was found for the last frame. None: it is to be
+    /// split.
+    #[inline(always)]
+    pub(crate) fn path_to_all(&self, to: &[FederateHandle]) -> Option<DataPath> {
+        if self.path == DataPath::Executive && self.elsewhere.is_empty() {
+            return Some(DataPath::Executive);
+        }
+        let direct = self.split.noted && self.split.forwarded.is_empty() && self.split.to == to;
+        direct.then_some(DataPath::Direct)
     }
 
     /// Which of these, of whom there is at least one, get a frame that is sent now on links of their

@@ -28,8 +28,8 @@ use crate::message::{
 use crate::mom::arguments::{Said, Saying};
 use crate::{
     Batch, Conflated, Counters, DataOut, DataPath, Exception, ExceptionKind, Federate,
-    FederateHandle, Grouped, MessageRetractionHandle, Output, PlainCallback, ProtocolError,
-    Service, Services,
+    FederateHandle, Given, Grouped, MessageRetractionHandle, Output, PlainCallback, PlainOut,
+    ProtocolError, Service, Services,
 };
 use std::collections::{BTreeSet, VecDeque};
 
@@ -47,6 +47,10 @@ pub trait Outbox {
     fn to_executive(&mut self, message: ToExecutive);
     /// A data frame.
     fn data(&mut self, frame: DataOut<'_>);
+    /// An update or interaction as most are.
+    fn plain_data<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
+        frame.hand_to(|frame| self.data(frame));
+    }
     /// A fence, on the receiver's own link. Comes only where data travels on such links.
     fn fence(&mut self, to: FederateHandle, fence: &Data<'_>);
 }
@@ -220,6 +224,7 @@ impl<O: Outbox> Lrc<O> {
     }
 
     /// What it sends into.
+    #[inline(always)]
     pub fn outbox(&mut self) -> &mut O {
         &mut self.out
     }
@@ -751,33 +756,43 @@ impl<O: Outbox> Lrc<O> {
         }
     }
 
-    /// The callback of an update or interaction as most are, of this batch, that has come behind all others and is delivered
-    /// at once. None, and nothing is done: it is another, for [`Lrc::receive_data`].
+    /// Makes of `kept` the callback of an update or interaction as most are, of this batch, that has come behind all others
+    /// and is delivered at once. False, and nothing is done: it is another, for [`Lrc::receive_data`].
     #[inline(always)]
-    pub fn pass_plainly(&mut self, data: PlainData<'_>, batch: &Batch) -> Option<PlainCallback> {
+    pub fn pass_plainly(
+        &mut self,
+        data: PlainData<'_>,
+        batch: &Batch,
+        kept: &mut Option<PlainCallback>,
+    ) -> bool {
         if !self.is_straight() || self.has_queue() {
-            return None;
+            return false;
         }
         let Life::Joined(federate) = &mut self.life else {
-            return None;
+            return false;
         };
-        let next = federate.pass_plainly(data, batch)?;
-        self.calls.callback = Some(next.name());
-        Some(next)
+        let passed = federate.pass_plainly(data, batch, kept);
+        if passed {
+            self.calls.callback = kept.as_ref().map(PlainCallback::name);
+        }
+        passed
     }
 
-    /// The next callback, now delivered, if it is one as most are; else ask [`Lrc::next_callback`].
+    /// Makes of `kept` the next callback, now delivered, if it is one as most are; else ask [`Lrc::next_callback`]. Who has
+    /// the one before gives that: it is mostly alike.
     #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+    pub fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
         if !self.is_straight() {
-            return None;
+            return false;
         }
         let Life::Joined(federate) = &mut self.life else {
-            return None;
+            return false;
         };
-        let next = federate.next_plain()?;
-        self.calls.callback = Some(next.name());
-        Some(next)
+        let is_next = federate.next_plain(kept);
+        if is_next {
+            self.calls.callback = kept.as_ref().map(PlainCallback::name);
+        }
+        is_next
     }
 
     /// The next callback, now delivered.

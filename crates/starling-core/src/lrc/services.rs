@@ -8,8 +8,9 @@ use crate::message::RequestNumber;
 use crate::mom::arguments::Said;
 use crate::time::federate::Bounds;
 use crate::{
-    AttributeHandle, DataOut, Exception, InteractionClassHandle, LogicalTime,
-    MessageRetractionHandle, ObjectInstanceHandle, ParameterHandle, RegionHandle, Service,
+    AttributeHandle, DataOut, Exception, Given, InteractionClassHandle, LogicalTime,
+    MessageRetractionHandle, ObjectInstanceHandle, ParameterHandle, PlainOut, RegionHandle,
+    Service,
 };
 
 /// An outbox as what takes data frames. No closure: where that is called is for the compiler to choose.
@@ -20,6 +21,11 @@ impl<O: Outbox> Sink for ToOutbox<'_, O> {
     fn put(&mut self, frame: DataOut<'_>) {
         self.0.data(frame);
     }
+
+    #[inline(always)]
+    fn put_plain<T: Given>(&mut self, frame: &PlainOut<'_, T>) {
+        self.0.plain_data(frame);
+    }
 }
 
 impl<O: Outbox> Lrc<O> {
@@ -29,7 +35,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn update_plainly(
         &mut self,
         instance: ObjectInstanceHandle,
-        values: &[(AttributeHandle, &[u8])],
+        values: &[impl Given<Handle = AttributeHandle>],
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {
@@ -44,7 +50,7 @@ impl<O: Outbox> Lrc<O> {
     pub fn send_plainly(
         &mut self,
         class: InteractionClassHandle,
-        values: &[(ParameterHandle, &[u8])],
+        values: &[impl Given<Handle = ParameterHandle>],
         tag: &[u8],
         time: Option<LogicalTime>,
     ) -> Option<MessageRetractionHandle> {

@@ -5,7 +5,7 @@ use crate::ProtocolError;
 use crate::callback::MessageTime;
 use crate::content::{Batch, Content};
 use crate::{
-    Address, AddressBuf, FederateHandle, InteractionClassHandle, LogicalTime,
+    Address, AddressBuf, FederateHandle, Given, InteractionClassHandle, Listed, LogicalTime,
     MessageRetractionHandle, ObjectInstanceHandle, Transportation, Values, ValuesBuf, ValuesOut,
 };
 
@@ -32,7 +32,7 @@ pub struct Data<'a, V = Values<'a>> {
 /// An update or interaction as most are: without time, and to whoever subscribes. Flat, so that it need not stand
 /// in memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PlainData<'a> {
+pub struct PlainData<'a, V = Values<'a>> {
     /// Who sent it.
     pub sender: FederateHandle,
     /// What it comes after.
@@ -46,7 +46,36 @@ pub struct PlainData<'a> {
     /// User-supplied tag.
     pub tag: &'a [u8],
     /// The values, each with its slot.
-    pub values: Values<'a>,
+    pub values: V,
+}
+
+impl<T: Given> PlainData<'_, Listed<'_, T>> {
+    /// The same as a frame of any kind.
+    pub fn to_sent(&self) -> DataSent<'_> {
+        let payload = Payload {
+            transportation: self.transportation,
+            values: ValuesOut::Given(&self.values),
+            tag: self.tag,
+            address: None,
+            stamp: None,
+        };
+        let body = if self.is_update {
+            DataBody::Update {
+                instance: ObjectInstanceHandle(self.what),
+                payload,
+            }
+        } else {
+            DataBody::Interaction {
+                class: InteractionClassHandle::from_raw(self.what as u32),
+                payload,
+            }
+        };
+        Data {
+            sender: self.sender,
+            after: self.after,
+            body,
+        }
+    }
 }
 
 impl<'a> PlainData<'a> {

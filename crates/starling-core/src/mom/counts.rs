@@ -63,7 +63,7 @@ pub(crate) struct Tally {
     instances_reflected: ByClass,
 }
 
-#[inline]
+#[inline(always)]
 fn add(to: &mut ByClass, class: u32, transportation: Transportation) {
     if let Some(counts) = to.get_mut(class as usize) {
         counts[transportation as usize] += 1;
@@ -80,7 +80,7 @@ fn grow(to: &mut ByClass, class: u32, transportation: Transportation) {
 
 impl Tally {
     /// An update of an instance of this class was sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn updated(&mut self, class: ObjectClassHandle, transportation: Transportation) {
         if !self.off {
             add(&mut self.updates, class.raw(), transportation);
@@ -88,7 +88,7 @@ impl Tally {
     }
 
     /// An update is delivered of an instance registered as this class.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn reflected(&mut self, class: ObjectClassHandle, transportation: Transportation) {
         if !self.off {
             add(&mut self.reflections, class.raw(), transportation);
@@ -96,7 +96,7 @@ impl Tally {
     }
 
     /// An interaction was sent.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn sent(&mut self, class: InteractionClassHandle, transportation: Transportation) {
         if !self.off {
             add(&mut self.interactions_sent, class.raw(), transportation);
@@ -104,7 +104,7 @@ impl Tally {
     }
 
     /// An interaction is delivered that was sent as this class.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn received(
         &mut self,
         class: InteractionClassHandle,

@@ -4,16 +4,16 @@ use super::known::Instance;
 use crate::ddm::address::AddressBuf;
 use crate::ddm::routes::Passels;
 use crate::exception::throw;
-use crate::federate::{Sink, fits, hand_out};
+use crate::federate::{Sink, fits, hand_out, hand_out_plainly};
 use crate::grouping::{SentClass, group_of};
 use crate::message::{DataBody, Payload, Stamp};
 use crate::support::federate::not_in_fdd;
 use crate::traffic::note;
 use crate::values::value_bytes;
 use crate::{
-    AttributeHandle, DataOut, Exception, Federate, FederateHandle, InteractionClassHandle, Listed,
-    LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
-    ParameterHandle, Transportation, Values, ValuesBuf, ValuesOut,
+    AttributeHandle, DataOut, Exception, Federate, FederateHandle, Given, InteractionClassHandle,
+    Listed, LogicalTime, MessageRetractionHandle, ObjectClassHandle, ObjectInstanceHandle, Order,
+    ParameterHandle, Run, Transportation, Values, ValuesBuf, ValuesOut,
 };
 use starling_fom::ObjectClass;
 
@@ -83,7 +83,7 @@ impl Federate {
     pub(crate) fn update_plainly<S: Sink + ?Sized>(
         &mut self,
         instance: ObjectInstanceHandle,
-        values: &[(AttributeHandle, &[u8])],
+        values: &[impl Given<Handle = AttributeHandle>],
         tag: &[u8],
         time: Option<LogicalTime>,
         send: &mut S,
@@ -123,20 +123,26 @@ impl Federate {
         note(&mut self.traffic, |t| {
             t.updated(class, transportation, bytes)
         });
+        self.mom.tally.updates_sent += 1;
         let to = &plan.to[..];
+        let Some(stamp) = stamp else {
+            let what = (true, instance.0);
+            let data = self.log.plain_frame(what, transportation, tag, list);
+            hand_out_plainly((&mut self.log, &mut self.counters), to, data, send);
+            return Some(MessageRetractionHandle::default());
+        };
         let payload = Payload {
             transportation,
-            values: ValuesOut::Attributes(&list),
+            values: ValuesOut::Given(&list),
             tag,
             address: None,
-            stamp,
+            stamp: Some(stamp),
         };
         let body = DataBody::Update { instance, payload };
-        let anyway = stamp.is_some() && self.model.switches().delay_subscription_evaluation;
+        let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
         hand_out(by, (to, anyway), body, send);
-        self.mom.tally.updates_sent += 1;
-        Some(stamp.map_or_else(Default::default, |stamp| self.note_stamp(stamp)))
+        Some(self.note_stamp(stamp))
     }
 
     /// Update Attribute Values with a time stamp, §6.10: what is not sent in time-stamp order
@@ -417,7 +423,7 @@ impl Federate {
     pub(crate) fn send_plainly<S: Sink + ?Sized>(
         &mut self,
         class: InteractionClassHandle,
-        values: &[(ParameterHandle, &[u8])],
+        values: &[impl Given<Handle = ParameterHandle>],
         tag: &[u8],
         time: Option<LogicalTime>,
         send: &mut S,
@@ -455,18 +461,24 @@ impl Federate {
         self.mom.tally.sent(class, transportation);
         note(&mut self.traffic, |t| t.sent(class, transportation, bytes));
         let to = &plan.to[..];
+        let Some(stamp) = stamp else {
+            let what = (false, class.raw().into());
+            let data = self.log.plain_frame(what, transportation, tag, list);
+            hand_out_plainly((&mut self.log, &mut self.counters), to, data, send);
+            return Some(MessageRetractionHandle::default());
+        };
         let payload = Payload {
             transportation,
-            values: ValuesOut::Parameters(&list),
+            values: ValuesOut::Given(&list),
             tag,
             address: None,
-            stamp,
+            stamp: Some(stamp),
         };
         let body = DataBody::Interaction { class, payload };
-        let anyway = stamp.is_some() && self.model.switches().delay_subscription_evaluation;
+        let anyway = self.model.switches().delay_subscription_evaluation;
         let by = (&mut self.log, &mut self.counters);
         hand_out(by, (to, anyway), body, send);
-        Some(stamp.map_or_else(Default::default, |stamp| self.note_stamp(stamp)))
+        Some(self.note_stamp(stamp))
     }
 
     /// Send Interaction with a time stamp, §6.12. The handle is of one sent in time-stamp order.
@@ -506,7 +518,7 @@ impl Federate {
         let list = Listed::of_bytes(&self.slots, values, bytes);
         let payload = Payload {
             transportation,
-            values: ValuesOut::Parameters(&list),
+            values: ValuesOut::Given(&list),
             tag,
             address: None,
             stamp,
@@ -522,7 +534,7 @@ impl Federate {
         let mut send = |frame: DataOut<'_>| send(DataOut { group, ..frame });
         let handed_out = hand_out(by, (to, delays), body, &mut send);
         if self.mom.serves(class) {
-            let values = ValuesBuf::of(ValuesOut::Parameters(&list));
+            let values = ValuesBuf::of(ValuesOut::Given(&list));
             self.send_to_rti(class, values.values(), handed_out);
         }
         Ok(())

@@ -12,10 +12,16 @@ use starling_core::message::{
 };
 use starling_core::{
     Answer, Archive, Archived, AttributeHandle, Callback, Counters, DataPath, Exception, Executive,
-    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId, Services,
-    Why, saved,
+    Federate, FederateHandle, InteractionClassHandle, Lrc, ObjectClassHandle, PeerId,
+    PlainCallback, Services, Why, saved,
 };
 use std::collections::BTreeMap;
+
+/// The next callback, if it is one as most are.
+pub fn next_plain(f: &mut Lrc<Sent>) -> Option<PlainCallback> {
+    let mut next = None;
+    f.next_plain(&mut next).then_some(next).flatten()
+}
 
 /// Object classes A (attributes x, y), A.B (z); interaction classes I (p), I.J (q); update rate
 /// Low; dimensions D (0..100, excluded where left out) on x, z and I,

@@ -1,9 +1,10 @@
 //! What is sent in time-stamp order and else as most is goes the short way at both ends, and is told as by the long one.
 
 use super::*;
+use crate::common::next_plain;
 use starling_bed::{Message, Sent, batch_of, in_batch};
-use starling_core::Lrc;
 use starling_core::message::OwnedData;
+use starling_core::{Lrc, ParameterHandle};
 
 /// What `a` has just sent, which goes no further.
 fn sent(f: &mut Federation) -> OwnedData {
@@ -77,7 +78,7 @@ fn an_update_waits_where_it_came_and_is_told_as_by_the_long_way() {
     f.run();
     let mut told = Vec::new();
     for is_short in [true, false, true] {
-        let short = f.call("b", |f| f.next_plain());
+        let short = f.call("b", next_plain);
         assert_eq!(short.is_some(), is_short);
         let callback = short.map(Callback::from);
         told.extend(callback.or_else(|| f.call("b", |f| f.next_callback())));
@@ -108,7 +109,8 @@ fn an_interaction_goes_the_short_way_too() {
     f.constrain("b");
     let class = f.interaction("I");
     let send = |f: &mut Federation, time: f64| {
-        let plainly = |f: &mut Lrc<Sent>| f.send_plainly(class, &[], b"tag", Some(at(time)));
+        let none: [(ParameterHandle, &[u8]); 0] = [];
+        let plainly = |f: &mut Lrc<Sent>| f.send_plainly(class, &none, b"tag", Some(at(time)));
         f.call_late("a", plainly).map(|_| sent(f))
     };
     assert!(send(&mut f, 0.5).is_none(), "it is too early");
@@ -121,10 +123,10 @@ fn an_interaction_goes_the_short_way_too() {
     f.tar("a", 2.0);
     f.run();
     // Not before it is known as what it is received.
-    assert_eq!(f.call("b", |f| f.next_plain()).map(|_| ()), None);
+    assert_eq!(f.call("b", next_plain).map(|_| ()), None);
     let told = f.call("b", |f| f.next_callback()).expect("it is granted");
     assert_eq!(short(&told), "tag@1.5TT");
-    let told = f.call("b", |f| f.next_plain()).expect("as the first");
+    let told = f.call("b", next_plain).expect("as the first");
     assert_eq!(short(&told.into()), "tag@2TT");
     assert_eq!(f.told("b"), "grant 2");
 }
@@ -197,12 +199,12 @@ fn what_may_be_asked_back_is_told_the_long_way() {
     };
     assert!(f.call("b", |f| take(f, &frame)));
     flush(&mut f);
-    assert_eq!(f.call("b", |f| f.next_plain()).map(|_| ()), None);
+    assert_eq!(f.call("b", next_plain).map(|_| ()), None);
     assert_eq!(f.told("b"), "tag@5TT, grant 3");
     // Nor is it what is left when constraint ends.
     assert!(f.call("b", |f| take(f, &frame)));
     f.call("b", |f| f.disable_time_constrained()).unwrap();
-    assert_eq!(f.call("b", |f| f.next_plain()).map(|_| ()), None);
+    assert_eq!(f.call("b", next_plain).map(|_| ()), None);
     assert_eq!(f.told("b"), "tag@5TR");
 }
 

@@ -3,39 +3,41 @@
 //! what is right. What is in time-stamp order has one of its own ([`super::timed`]).
 
 use super::SlotMap;
-use crate::callback::{PlainCallback, PlainValues};
-use crate::content::Piece;
+use crate::callback::{PlainCallback, PlainPart};
+use crate::content::{Piece, Place};
 use crate::declaration::Declarations;
 use crate::delivery::Plain;
 use crate::message::{After, PlainData};
+use crate::mom::counts::Tally;
 use crate::object::known::FederateObjects;
-use crate::traffic::note;
+use crate::traffic::{Traffic, note};
 use crate::{
-    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, MessageTime,
-    ObjectClassHandle, ObjectInstanceHandle, ParameterHandle, Transportation,
+    AttributeHandle, Batch, Federate, FederateHandle, InteractionClassHandle, ObjectClassHandle,
+    ObjectInstanceHandle, ParameterHandle,
 };
 
 /// As what data is received that is as most is.
-pub(super) enum ReceivedPlainly {
+#[derive(Clone, Copy)]
+pub(super) enum ReceivedPlainly<'a> {
     Update {
         instance: ObjectInstanceHandle,
         class: ObjectClassHandle,
-        handles: SlotMap<AttributeHandle>,
+        handles: &'a SlotMap<AttributeHandle>,
     },
     Interaction {
         sent: InteractionClassHandle,
         class: InteractionClassHandle,
-        handles: SlotMap<ParameterHandle>,
+        handles: &'a SlotMap<ParameterHandle>,
     },
 }
 
 /// As what data is received, if that is known already, and something of it is.
 #[inline(always)]
-pub(super) fn received_plainly(
-    objects: &FederateObjects,
-    declarations: &Declarations,
+pub(super) fn received_plainly<'a>(
+    objects: &'a FederateObjects,
+    declarations: &'a Declarations,
     data: &PlainData<'_>,
-) -> Option<ReceivedPlainly> {
+) -> Option<ReceivedPlainly<'a>> {
     let (maps, from) = (declarations.received(), data.after.index);
     if data.is_update {
         let instance = ObjectInstanceHandle(data.what);
@@ -48,7 +50,7 @@ pub(super) fn received_plainly(
         return Some(ReceivedPlainly::Update {
             instance,
             class: known.registered_class,
-            handles: ready.map.clone(),
+            handles: &ready.map,
         });
     }
     let sent = InteractionClassHandle::from_raw(data.what as u32);
@@ -57,7 +59,7 @@ pub(super) fn received_plainly(
     Some(ReceivedPlainly::Interaction {
         sent,
         class: *class,
-        handles: handles.clone(),
+        handles,
     })
 }
 
@@ -85,15 +87,15 @@ impl Federate {
         true
     }
 
-    /// The next callback, now delivered, if it is one as most are: data of which is known already as what it is
-    /// received.
+    /// Makes of `kept` the next callback, now delivered, if it is one as most are: data of which is known already as what
+    /// it is received. False, and nothing is done: it is another.
     #[inline(always)]
-    pub fn next_plain(&mut self) -> Option<PlainCallback> {
+    pub fn next_plain(&mut self, kept: &mut Option<PlainCallback>) -> bool {
         if self.mom.conveys_regions() {
-            return None;
+            return false;
         }
         let Some(plain) = self.delivery.first_plain() else {
-            return self.next_timed();
+            return self.next_timed(kept);
         };
         let data = PlainData {
             sender: plain.sender,
@@ -107,10 +109,20 @@ impl Federate {
             tag: &[],
             values: plain.piece.values(),
         };
-        let received = received_plainly(&self.objects, &self.declarations, &data)?;
-        let (sender, transportation) = (data.sender, data.transportation);
-        let piece = self.delivery.take_plain()?.piece;
-        self.called_back(received, (sender, transportation), piece, None)
+        let Some(received) = received_plainly(&self.objects, &self.declarations, &data) else {
+            return false;
+        };
+        let part = PlainPart {
+            batch: &plain.piece.batch,
+            place: plain.piece.place,
+            transportation: data.transportation,
+            producer: self.conveyed(data.sender),
+            time: None,
+        };
+        let by = (&mut self.mom.tally, &mut self.traffic);
+        call_back(kept, received, part, (by, data.sender));
+        self.delivery.drop_plain();
+        true
     }
 
     /// Whether this federate knows the instance, or the FDD has the interaction class.
@@ -125,21 +137,35 @@ impl Federate {
         }
     }
 
-    /// The callback of an update or interaction as most are, of this batch, that is delivered before it was in the queue.
-    /// None, and nothing is done: its turn is not now, or it is another.
+    /// Makes of `kept` the callback of an update or interaction as most are, of this batch, that is delivered before it was
+    /// in the queue. False, and nothing is done: its turn is not now, or it is another.
     #[inline(always)]
     pub(crate) fn pass_plainly(
         &mut self,
         data: PlainData<'_>,
         batch: &Batch,
-    ) -> Option<PlainCallback> {
+        kept: &mut Option<PlainCallback>,
+    ) -> bool {
         if !self.log.is_next(data.sender, data.after) {
-            return None;
+            return false;
         }
-        let received = received_plainly(&self.objects, &self.declarations, &data)?;
-        let piece = Piece::of(batch, data.values, data.tag)?;
+        let Some(received) = received_plainly(&self.objects, &self.declarations, &data) else {
+            return false;
+        };
+        let Some(place) = Place::of(batch, data.values, data.tag) else {
+            return false;
+        };
         self.counters.queued += 1;
-        self.called_back(received, (data.sender, data.transportation), piece, None)
+        let part = PlainPart {
+            batch,
+            place,
+            transportation: data.transportation,
+            producer: self.conveyed(data.sender),
+            time: None,
+        };
+        let by = (&mut self.mom.tally, &mut self.traffic);
+        call_back(kept, received, part, (by, data.sender));
+        true
     }
 
     /// Whether what comes is delivered as it comes: [`Federate::pass_plainly`].
@@ -153,53 +179,35 @@ impl Federate {
     pub(crate) fn has_queue(&self) -> bool {
         self.delivery.has_queue()
     }
+}
 
-    /// Counts what is delivered, and makes its callback.
-    #[inline(always)]
-    pub(super) fn called_back(
-        &mut self,
-        received: ReceivedPlainly,
-        (sender, transportation): (FederateHandle, Transportation),
-        piece: Piece,
-        time: Option<MessageTime>,
-    ) -> Option<PlainCallback> {
-        let producer = self.conveyed(sender);
-        let bytes = piece.bytes();
-        Some(match received {
-            ReceivedPlainly::Update {
-                instance,
-                class,
-                handles,
-            } => {
-                self.mom.tally.reflected(class, transportation);
-                note(&mut self.traffic, |t| {
-                    t.reflected(class, sender, transportation, bytes)
-                });
-                PlainCallback::ReflectAttributeValues {
-                    instance,
-                    values: PlainValues { piece, handles },
-                    transportation,
-                    producer,
-                    time,
-                }
-            }
-            ReceivedPlainly::Interaction {
-                sent,
-                class,
-                handles,
-            } => {
-                self.mom.tally.received(sent, transportation);
-                note(&mut self.traffic, |t| {
-                    t.received(sent, sender, transportation, bytes)
-                });
-                PlainCallback::ReceiveInteraction {
-                    class,
-                    values: PlainValues { piece, handles },
-                    transportation,
-                    producer,
-                    time,
-                }
-            }
-        })
+/// Counts what is delivered, and makes its callback of the one before.
+#[inline(always)]
+pub(super) fn call_back(
+    kept: &mut Option<PlainCallback>,
+    received: ReceivedPlainly<'_>,
+    part: PlainPart<'_>,
+    ((tally, traffic), sender): ((&mut Tally, &mut Option<Box<Traffic>>), FederateHandle),
+) {
+    let (how, bytes) = (part.transportation, part.place.bytes());
+    match received {
+        ReceivedPlainly::Update {
+            instance,
+            class,
+            handles,
+        } => {
+            tally.reflected(class, how);
+            note(traffic, |t| t.reflected(class, sender, how, bytes));
+            PlainCallback::reflect(kept, instance, handles, part);
+        }
+        ReceivedPlainly::Interaction {
+            sent,
+            class,
+            handles,
+        } => {
+            tally.received(sent, how);
+            note(traffic, |t| t.received(sent, sender, how, bytes));
+            PlainCallback::receive(kept, class, handles, part);
+        }
     }
 }

@@ -2,8 +2,8 @@
 //! time is released, and then delivered as [`super::plain`] does. What may be asked back, as what a flush or the end of
 //! constraint hands over early, goes the long way.
 
-use super::plain::received_plainly;
-use crate::callback::PlainCallback;
+use super::plain::{call_back, received_plainly};
+use crate::callback::{PlainCallback, PlainPart};
 use crate::content::Piece;
 use crate::delivery::Timed;
 use crate::message::{After, PlainData, Stamp, TimedData};
@@ -48,8 +48,10 @@ impl Federate {
 
     /// The next callback, if it is of such data: as [`Federate::next_plain`].
     #[inline(always)]
-    pub(super) fn next_timed(&mut self) -> Option<PlainCallback> {
-        let timed = self.delivery.first_timed()?;
+    pub(super) fn next_timed(&mut self, kept: &mut Option<PlainCallback>) -> bool {
+        let Some(timed) = self.delivery.first_timed() else {
+            return false;
+        };
         let time = MessageTime {
             time: timed.time(),
             sent: Order::TimeStamp,
@@ -61,7 +63,7 @@ impl Federate {
             retraction: Some(timed.retraction.number()),
         };
         if self.may_be_retracted(Some(&stamp), timed.order).is_some() {
-            return None;
+            return false;
         }
         let data = PlainData {
             sender: timed.sender(),
@@ -75,9 +77,19 @@ impl Federate {
             tag: &[],
             values: timed.piece.values(),
         };
-        let received = received_plainly(&self.objects, &self.declarations, &data)?;
-        let by = (data.sender, data.transportation);
-        let piece = self.delivery.take_timed()?.piece;
-        self.called_back(received, by, piece, Some(time))
+        let Some(received) = received_plainly(&self.objects, &self.declarations, &data) else {
+            return false;
+        };
+        let part = PlainPart {
+            batch: &timed.piece.batch,
+            place: timed.piece.place,
+            transportation: data.transportation,
+            producer: self.conveyed(data.sender),
+            time: Some(time),
+        };
+        let by = (&mut self.mom.tally, &mut self.traffic);
+        call_back(kept, received, part, (by, data.sender));
+        self.delivery.drop_timed();
+        true
     }
 }
