@@ -152,6 +152,7 @@ impl State {
                 let number = heard.number;
                 let (frames, tell) = heard.incoming.take(datagram);
                 self.lrc.count_lost(heard.incoming.lost());
+                self.settle();
                 self.batch.refill(frames);
                 if let Err(error) = self.take_of_peer(federate) {
                     let now = Instant::now();

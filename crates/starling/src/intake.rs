@@ -5,6 +5,7 @@ use crate::direct::Change;
 use crate::link::Link;
 use crate::links::ReadSide;
 use crate::peers::{Introduced, Peers};
+use crate::pending::Way;
 use crate::rings::Rings;
 use crate::shared::{Place, Shared};
 use crate::site::Site;
@@ -448,7 +449,7 @@ impl State {
                 }
                 if let Some(federate) = rings.federate(mark) {
                     rings.is_gone(mark);
-                    if !self.take_rest(mark, federate, rings)? {
+                    if !self.take_rest(mark, federate, (rings, peers))? {
                         let why = "it goes on where it has said that it has ended";
                         self.break_off(mark, federate, why, rings)?;
                     }
@@ -460,7 +461,7 @@ impl State {
                 if let Some(federate) = rings.federate(from) {
                     // What it has put into its ring comes before. (It may have been attached again since, and
                     // go on there: then that was read long ago.)
-                    self.take_rest(from, federate, rings)?;
+                    self.take_rest(from, federate, (rings, peers))?;
                     if frames.is_empty() {
                         // It asks, and has relayed all.
                         rings.rejoin(from);
@@ -524,13 +525,13 @@ impl State {
         &mut self,
         mark: u64,
         federate: FederateHandle,
-        rings: &mut Rings,
+        (rings, peers): (&mut Rings, &mut Peers),
     ) -> Result<bool, ProtocolError> {
         let mut pieces = 0..PIECES_MAX;
         while pieces.next().is_some() {
             if !self.take_of_ring(mark, federate, rings)? {
                 self.settle();
-                self.break_off_pending(rings)?;
+                self.break_off_pending(rings, peers)?;
                 return Ok(true);
             }
         }
@@ -560,7 +561,7 @@ impl State {
                 return Ok(false);
             }
         }
-        if self.leave_batch(Some((mark, federate))) {
+        if self.leave_batch(Some((Way::Ring(mark), federate))) {
             return Ok(true);
         }
         self.settle();
@@ -571,10 +572,21 @@ impl State {
         Ok(true)
     }
 
-    /// Breaks off the rings that have brought what they must not.
-    pub(crate) fn break_off_pending(&mut self, rings: &mut Rings) -> Result<(), ProtocolError> {
-        while let Some((mark, federate, why)) = self.pending.next_broken() {
-            self.break_off(mark, federate, &why, rings)?;
+    /// Breaks off the rings and links that have brought what they must not.
+    pub(crate) fn break_off_pending(
+        &mut self,
+        rings: &mut Rings,
+        peers: &mut Peers,
+    ) -> Result<(), ProtocolError> {
+        while let Some(((way, federate), why)) = self.pending.next_broken() {
+            match way {
+                Way::Ring(mark) => self.break_off(mark, federate, &why, rings)?,
+                Way::Link(mark) => {
+                    if let Some(peer) = peers.peer(mark).filter(|p| !p.broken) {
+                        self.break_link(peer, &why, Instant::now())?;
+                    }
+                }
+            }
         }
         Ok(())
     }

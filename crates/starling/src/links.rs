@@ -303,7 +303,7 @@ impl Links {
         }
         state.lrc.outbox().have_room(taking);
         state.lrc.outbox().keep_time();
-        if let Err(error) = state.break_off_pending(&mut read.rings) {
+        if let Err(error) = state.break_off_pending(&mut read.rings, &mut read.peers) {
             state.refuse(error);
         }
         if read.rings.has_news() {
@@ -325,7 +325,6 @@ impl Links {
                 state.lrc.outbox().turned();
             }
             let before = state.lrc.outbox().pending();
-            state.settle();
             state.take_peers(&mut read.peers);
             // As above, and what is to be relayed because a link is over.
             if state.lrc.outbox().pending() > before {

@@ -10,6 +10,7 @@ use crate::group::Heard;
 use crate::hearing::Joined;
 use crate::intake::{BATCH_BYTES, belongs_to, refused};
 use crate::link::Link;
+use crate::pending::Way;
 use crate::state::State;
 use starling_core::{DataPath, Federate, FederateHandle, ProtocolError};
 use starling_net::{Fill, LinkReader, Listener, Stream, Unpack, Watch, leave_room};
@@ -229,7 +230,7 @@ impl Peers {
         }
     }
 
-    fn peer(&mut self, mark: u64) -> Option<&mut Peer> {
+    pub(crate) fn peer(&mut self, mark: u64) -> Option<&mut Peer> {
         let mut peers = self.0.iter_mut().flat_map(|open| &mut open.peers);
         peers.find(|p| p.mark == mark)
     }
@@ -561,7 +562,12 @@ impl State {
             let run = run_of_data(rest, BATCH_BYTES);
             if run > 0 {
                 self.batch.refill(&rest[..run]);
-                self.take_of_peer(federate)?;
+                // What comes to a group has its place behind this.
+                let may_wait = mark != 0 && heard.is_empty();
+                if !may_wait || !self.leave_batch(Some((Way::Link(mark), federate))) {
+                    self.settle();
+                    self.take_of_peer(federate)?;
+                }
                 used += run;
                 continue;
             }
@@ -574,6 +580,7 @@ impl State {
             };
             match (read_data(frame), read_on_link(frame)) {
                 (Some(data), _) => {
+                    self.settle();
                     let data = data.map_err(refused)?;
                     belongs_to(federate, &data)?;
                     self.lrc.receive_data(&data, DataPath::Direct, None)?;
@@ -585,7 +592,10 @@ impl State {
                         .transpose()
                         .map_err(|why| ProtocolError(why.into()))?;
                 }
-                (None, Some(Ok(said))) => self.take_of_grouping((mark, federate), said, heard)?,
+                (None, Some(Ok(said))) => {
+                    self.settle();
+                    self.take_of_grouping((mark, federate), said, heard)?;
+                }
                 _ => return Err(ProtocolError("what does not belong on a link".into())),
             }
             used += length;
@@ -600,6 +610,7 @@ impl State {
         why: &str,
         now: Instant,
     ) -> Result<(), ProtocolError> {
+        self.settle();
         if self.lrc.federate().is_some_and(Federate::exceeds_withheld) {
             // No fault of the peer's: this federate does not advance.
             return Err(ProtocolError(why.into()));
@@ -680,6 +691,7 @@ impl State {
                 direct.remove(gone.mark);
             }
             if !gone.broken {
+                self.settle();
                 self.lrc.link_ended(gone.federate)?;
             }
         }

@@ -17,9 +17,21 @@ struct Unread {
     batch: Batch,
     /// So much of it was taken.
     taken: usize,
-    /// The mark of the ring that it came by, and whose that is; none: it came on the stream.
-    ring: Option<(u64, FederateHandle)>,
+    /// By what of a peer's it came, and whose that is; none: it came on the stream.
+    from: Option<Source>,
 }
+
+/// By what of a peer's data comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The ring of this mark.
+    Ring(u64),
+    /// The link of this mark.
+    Link(u64),
+}
+
+/// With the peer.
+pub(crate) type Source = (Way, FederateHandle);
 
 /// What is not taken yet.
 #[derive(Default)]
@@ -28,22 +40,24 @@ pub(crate) struct Pending {
     bytes: usize,
     /// One of which all was taken: its memory is used again if nothing of it is kept. Never that of a long frame.
     pub(crate) spare: Option<Batch>,
-    /// Rings that are to be broken off for what they brought, and why.
-    broken: Vec<(u64, FederateHandle, String)>,
+    /// Those that are to be broken off for what they brought, and why.
+    broken: Vec<(Source, String)>,
 }
 
 impl Pending {
-    /// A ring that is to be broken off for what it brought, and why.
-    pub(crate) fn next_broken(&mut self) -> Option<(u64, FederateHandle, String)> {
+    /// What is to be broken off for what it brought, and why.
+    pub(crate) fn next_broken(&mut self) -> Option<(Source, String)> {
         self.broken.pop()
     }
 }
 
 impl State {
     /// Leaves the batch that was just read until its callbacks are asked for, if it may be left.
-    pub(crate) fn leave_batch(&mut self, ring: Option<(u64, FederateHandle)>) -> bool {
+    pub(crate) fn leave_batch(&mut self, from: Option<Source>) -> bool {
         let bytes = self.batch.bytes();
-        let is_data = ring.is_none() || run_of_data(bytes, bytes.len()) == bytes.len();
+        // What else may come is not read together with data, but from a ring.
+        let may_be_other = matches!(from, Some((Way::Ring(_), _)));
+        let is_data = !may_be_other || run_of_data(bytes, bytes.len()) == bytes.len();
         if !is_data || read_plain(bytes).is_none() || !self.lrc.is_straight() {
             return false;
         }
@@ -52,7 +66,7 @@ impl State {
         self.pending.batches.push_back(Unread {
             batch: std::mem::replace(&mut self.batch, spare),
             taken: 0,
-            ring,
+            from,
         });
         true
     }
@@ -70,9 +84,9 @@ impl State {
         let Some(first) = self.pending.batches.front_mut() else {
             return;
         };
-        let (rest, ring) = (&first.batch.bytes()[first.taken..], first.ring);
+        let (rest, from) = (&first.batch.bytes()[first.taken..], first.from);
         if let Some((data, used)) = read_plain(rest)
-            && ring.is_none_or(|(_, federate)| federate == data.sender)
+            && from.is_none_or(|(_, federate)| federate == data.sender)
             && self.lrc.receive_plainly(data, &first.batch)
         {
             first.taken += used;
@@ -88,7 +102,7 @@ impl State {
             self.pending.bytes -= used;
             let data = read_data(frame).ok_or_else(|| ProtocolError("no data".into()))?;
             let data = data.map_err(refused)?;
-            let path = match first.ring {
+            let path = match from {
                 None => DataPath::Executive,
                 Some((_, federate)) => {
                     crate::intake::belongs_to(federate, &data)?;
@@ -100,19 +114,19 @@ impl State {
         if first.taken == first.batch.bytes().len() {
             self.pass_on();
         }
-        match (taken, ring) {
+        match (taken, from) {
             (Ok(()), _) => {}
             (Err(error), None) => {
                 self.pending.batches.clear();
                 self.pending.bytes = 0;
                 self.refuse(error);
             }
-            (Err(ProtocolError(why)), Some((mark, federate))) => {
+            (Err(ProtocolError(why)), Some(peer)) => {
                 let batches = &mut self.pending.batches;
-                batches.retain(|unread| unread.ring != ring);
+                batches.retain(|unread| unread.from != from);
                 let left = |unread: &Unread| unread.batch.bytes().len() - unread.taken;
                 self.pending.bytes = batches.iter().map(left).sum();
-                self.pending.broken.push((mark, federate, why));
+                self.pending.broken.push((peer, why));
             }
         }
     }
@@ -158,8 +172,8 @@ impl State {
         let Some((data, used)) = bytes.get(first.taken..).and_then(read_plain) else {
             return false;
         };
-        let foreign = |(_, federate): (u64, FederateHandle)| federate != data.sender;
-        if first.ring.is_some_and(foreign) || !self.lrc.pass_plainly(data, &first.batch, kept) {
+        let foreign = |(_, federate): Source| federate != data.sender;
+        if first.from.is_some_and(foreign) || !self.lrc.pass_plainly(data, &first.batch, kept) {
             return false;
         }
         first.taken += used;
