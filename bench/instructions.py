@@ -28,14 +28,14 @@ RING_FRAMES = 128
 MOM_BOUND = 15
 FIVE = ("--bytes", "12", "--values", "5")
 CASES = {
-    "1 x 100 bytes": ((), 1, {"send": 890, "rtiexec": 310, "receive": 990}),
-    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1335}),
-    "5 x 12 bytes": (FIVE, 1, {"send": 1515, "rtiexec": 560, "receive": 1275}),
+    "1 x 100 bytes": ((), 1, {"send": 815, "rtiexec": 310, "receive": 890}),
+    "1 x 100 bytes, new map": (("--anew", "1"), 1, {"send": 1275}),
+    "5 x 12 bytes": (FIVE, 1, {"send": 1455, "rtiexec": 560, "receive": 1180}),
     "5 x 12 bytes, new map": ((*FIVE, "--anew", "1"), 1, {"send": 4000}),
     "interaction of 1 x 100 bytes": (
         ("--interaction", "1"),
         1,
-        {"send": 990, "rtiexec": 310, "receive": 945},
+        {"send": 915, "rtiexec": 310, "receive": 890},
     ),
     # rtiexec: 390 to 760, by how much it finds to read at once.
     "1 x 100 bytes to 8": ((), 8, {"send": 905, "rtiexec": 800}),
@@ -69,8 +69,8 @@ WAYS = {
     | {"STARLING_TRANSPORT_SHARED_MEMORY": "off", "STARLING_TRANSPORT_PATH": "direct"},
 }
 WAY_BOUNDS = {
-    "shared memory": {"send": 980, "receive": 1060},
-    "direct tcp": {"send": 1330, "receive": 1400},
+    "shared memory": {"send": 880, "receive": 980},
+    "direct tcp": {"send": 1020, "receive": 970},
 }
 # A bundle of 16 KiB: the sender wakes the receiver, which waits, silences its doorbell and looks
 # for what else has come; beside that a few in a run. Round trips: wake the other, and wait.
