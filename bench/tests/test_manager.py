@@ -576,7 +576,7 @@ def test_a_resume_that_waits_for_idle_cpus_has_claimed_its_directory(tmp_path, m
     manager.communicate(timeout=LIMIT_S)
     seen = []
 
-    async def wait(*_: object) -> bool:
+    async def wait(*_: object, **__: object) -> bool:
         seen.append(identity.holder(tmp_path / "out"))
         raise BenchError("STL-TST-001", "seen")
 
