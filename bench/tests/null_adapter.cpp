@@ -35,6 +35,6 @@ private:
     TopicId topics_ = 0;
 };
 
-}  // namespace
+} // namespace
 
 BENCH_ADAPTER(Null)
