@@ -8,8 +8,10 @@ using bench::isNewer;
 
 void SeenStamps::reset(std::uint64_t count) {
     std::uint64_t const kept = std::min(count, kKept);
-    ascending_.resize(kept);
-    next_ = ascending_.data();
+    if (size_ != kept) ascending_.reset(new std::uint64_t[kept]);
+    size_ = kept;
+    next_ = ascending_.get();
+    end_ = next_ + kept;
     std::size_t size = 1;
     while (size <= kept + kept / 2) size *= 2;  // there is always a free one
     if (left_ != kept || others_.size() != size) others_.assign(size, 0);
@@ -25,7 +27,7 @@ bool SeenStamps::insert(std::uint64_t stamp) {
     }
     if (!isNewer(stamp, newest_)) return insertOlder(stamp);
     if (room() == 0) {
-        next_ = ascending_.data();
+        next_ = ascending_.get();
         full_ = true;
     }
     put(stamp);
@@ -34,9 +36,9 @@ bool SeenStamps::insert(std::uint64_t stamp) {
 
 bool SeenStamps::insertOlder(std::uint64_t stamp) {
     if (!isNewer(stamp, passed_)) return false;
-    auto const put = static_cast<std::size_t>(next_ - ascending_.data());
-    std::size_t const there = full_ ? ascending_.size() : put, oldest = full_ ? put : 0;
-    auto const at = [&](std::size_t n) { return ascending_[(oldest + n) % ascending_.size()]; };
+    auto const put = static_cast<std::size_t>(next_ - ascending_.get());
+    std::size_t const there = full_ ? size_ : put, oldest = full_ ? put : 0;
+    auto const at = [&](std::size_t n) { return ascending_[(oldest + n) % size_]; };
     // The first that is not older.
     std::size_t low = 0;
     for (std::size_t high = there; low < high;) {

@@ -1,7 +1,9 @@
 // What of a sample has come already.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "stamp.hpp"
@@ -27,9 +29,7 @@ public:
         return (stamp - newest_ - 1) >> (bench::kTagShift - 1) == 0;
     }
     // So many of those may be put; then one is to be inserted.
-    std::uint64_t room() const {
-        return static_cast<std::uint64_t>(ascending_.data() + ascending_.size() - next_);
-    }
+    std::uint64_t room() const { return static_cast<std::uint64_t>(end_ - next_); }
     void put(std::uint64_t stamp) { *next_++ = newest_ = stamp; }
     // Any. False: it was there already.
     bool insert(std::uint64_t stamp);
@@ -43,7 +43,10 @@ public:
 private:
     bool insertOlder(std::uint64_t stamp);
 
-    std::vector<std::uint64_t> ascending_;   // the latest of those that came in order, in a ring
+    // The latest of those that came in order, in a ring; what was never put is never read.
+    std::unique_ptr<std::uint64_t[]> ascending_;
+    std::size_t size_ = 0;  // of it
+    std::uint64_t* end_ = nullptr;
     std::uint64_t* next_ = nullptr;          // of these
     std::vector<std::uint64_t> others_;      // by a hash; 0: free; a power of two of them
     std::uint64_t left_ = 0;                 // how many more of these there may be
