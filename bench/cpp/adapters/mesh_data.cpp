@@ -50,17 +50,20 @@ inline unsigned char const* Mesh::dataFrame(Link& from, unsigned char const* at,
 // The same of many: nothing is looked at twice.
 unsigned char const* Mesh::dataFrames(Link& from, unsigned char const* at, std::size_t room) {
     std::size_t const least = sizeof(Header) + 8;
+    if (room < least) return at;
+    unsigned char const* const end = at + room;
+    unsigned char const* const last = end - least;
     Remote* const remotes = from.remotes.data();
     std::size_t const known = from.known;
     DataEvents& data = *data_;
     std::uint64_t delivered = 0;
-    while (room >= least) {
+    while (at <= last) {
         std::size_t const size = get32(at);
         std::uint32_t const item = get32(at + 4) - kData;
-        if (item >= known || size - 8 > room - least || !remotes[item].known) break;
         unsigned char const* const bytes = at + sizeof(Header);
+        auto const left = static_cast<std::size_t>(end - bytes);
+        if (item >= known || size - 8 > left - 8 || !remotes[item].known) break;
         at = bytes + size;
-        room -= sizeof(Header) + size;
         ++delivered;
         data.arrived(remotes[item].at(bytes, size));
     }

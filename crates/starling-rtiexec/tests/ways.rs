@@ -7,7 +7,7 @@ use common::{Client, Running, run, run_forwarder_to};
 use starling_core::message::{BestEffort, FromExecutive, ToExecutive};
 use starling_net::Endpoint;
 use starling_rtiexec::Config;
-use starling_wire::{FIRST_ROOM, OnTrunk, put_on_trunk, read_on_trunk, split_frame, split_parcels};
+use starling_wire::{OnTrunk, put_on_trunk, read_on_trunk, split_frame, split_parcels};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -391,19 +391,18 @@ fn each_message_is_counted_however_many_forwarders_are_between() {
 fn one_of_two_trunks_may_have_datagrams() {
     const SENT: u64 = 40;
     for [near_wants, far_wants] in [[true, false], [false, true]] {
-        let narrow = |wants: bool| {
+        let offering = |wants: bool| {
             move |config: &mut Config| {
                 soon(config);
-                config.window_bytes = FIRST_ROOM;
                 // For what goes on: it offers them all the same.
                 config.datagrams_near = wants;
             }
         };
-        let server = run(narrow(true));
+        let server = run(offering(true));
         let first = Cable::to(&server);
-        let near = run_forwarder_to(&first.at, narrow(near_wants));
+        let near = run_forwarder_to(&first.at, offering(near_wants));
         let second = Cable::to(&near);
-        let far = run_forwarder_to(&second.at, narrow(far_wants));
+        let far = run_forwarder_to(&second.at, offering(far_wants));
         let mut one = Client::founder(&server, "here");
         let mut other = Client::member(&far, "here", "other");
         one.subscribe();
@@ -438,7 +437,7 @@ fn one_of_two_trunks_may_have_datagrams() {
                 from.send_with(number, &text);
                 from.link.writer.out()[at + 4] |= 8;
                 from.send_all();
-                // One after the other: on a stream down there is room for it.
+                // One after the other, and each smaller than the window by far: on a stream down there is room for it.
                 assert_eq!(to.next_number(), number);
             }
             let after = seen();

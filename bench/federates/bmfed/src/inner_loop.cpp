@@ -42,6 +42,7 @@ InnerLoop::InnerLoop(RtiProxy& rti, TestDescription const& test, std::string con
       calls_(std::move(calls)),
       sends_(test.objects() ? Tree::sendObj : Tree::sendInt),
       returnsWith_(test.objects() ? Tree::returnObj : Tree::returnInt) {
+    counted_.fill(&nobody_);
     int const discoveries = test_.objects() ? test_.types * test_.instances : 0;
     for (std::size_t p = 0; p < test_.pairs.size(); ++p) {
         for (bool const sender : {true, false}) {
@@ -151,27 +152,24 @@ void InnerLoop::ready(int sample) {
             role.trips->begin(tripsPath(directory_, test_, fresh.pair), sample == 1,
                               static_cast<std::uint32_t>(sample));
         }
-        role.warmedUp = role.look = 0;
+        role.warmedUp = 0;
         role.firstNs = role.lastNs = role.noted = 0;
         if (role.expected > 0) role.seen.reset(role.expected);
     }
 }
 
 void InnerLoop::arrived(bench::Arrival const& arrival) {
-    Role* const role = counted_[arrival.topic];
-    if (role == nullptr || role->result.received >= role->look ||
-        !role->seen.follows(arrival.stamp)) {
-        return notCounted(arrival);
-    }
-    role->seen.put(arrival.stamp);
+    Role& role = *counted_[arrival.topic];
+    if (!role.seen.follows(arrival.stamp)) return notCounted(arrival);
+    role.seen.put(arrival.stamp);
     ++arrivals_;
-    ++role->result.received;
-    role->result.cameReliably += arrival.reliable ? 1 : 0;
+    ++role.result.received;
+    role.result.cameReliably += arrival.reliable ? 1 : 0;
 }
 
 // Of a federate's only role, reliably: round trips, or what was sent back.
 void InnerLoop::passed(std::uint64_t count, std::uint64_t last) {
-    roles_.front().seen.passed(last);
+    roles_.front().seen.passed(count, last);
     PartResult& result = roles_.front().result;
     arrivals_ += count;
     result.received += count;
@@ -181,10 +179,7 @@ void InnerLoop::passed(std::uint64_t count, std::uint64_t last) {
 void InnerLoop::notCounted(bench::Arrival const& arrival) {
     Route const& route = routes_[arrival.topic];
     Role* const role = route.role;
-    if (role == nullptr || role->result.received >= role->look ||
-        !role->seen.follows(arrival.stamp)) {
-        return otherArrived(route, arrival);
-    }
+    if (role == nullptr || !role->seen.follows(arrival.stamp)) return otherArrived(route, arrival);
     role->seen.put(arrival.stamp);
     ++arrivals_;
     ++role->result.received;
@@ -206,7 +201,7 @@ void InnerLoop::otherArrived(Route const& route, bench::Arrival const& arrival) 
     ++arrivals_;
     result.cameReliably += arrival.reliable ? 1 : 0;
     std::uint64_t const n = ++result.received;
-    role->look = std::max(n, std::min(role->expected - 1, n + role->seen.room()));
+    role->seen.mayPut(std::max(role->expected, n + 1) - 1 - n);
     if (n == role->expected) returns_.enough = roles_.size() == 1;
     if (route.returned) return cameBack(*role, arrival.stamp);
     // The clock is read where it counts: pause() reads it for arrivals in between.

@@ -52,7 +52,6 @@ private:
         PartResult result;
         std::vector<std::size_t> items;  // to send, or to return with
         std::uint64_t expected = 0;      // arrivals (receiver) or returns (sender of latency)
-        std::uint64_t look = 0;          // after so many the next one is not what is usual
         int toDiscover = 0;
         std::uint64_t warmedUp = 0;  // arrivals of the warm-up
         std::uint64_t firstNs = 0, lastNs = 0;
@@ -113,7 +112,8 @@ private:
     Tree const sends_, returnsWith_;
     std::vector<Role> roles_;
     std::array<Route, kTopicsMax> routes_{};   // by topic
-    std::array<Role*, kTopicsMax> counted_{};  // whose data go one way, by topic
+    Role nobody_;                              // whose arrivals are never what is usual
+    std::array<Role*, kTopicsMax> counted_{};  // whose data go one way, by topic; or nobody's
     // The roles that wait for instances of a class: of returns, and of what is sent.
     std::array<Role*, kClasses + 1> returned_{}, sent_{};
     bench::Answers returns_;

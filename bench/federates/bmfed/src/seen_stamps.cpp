@@ -1,6 +1,6 @@
 #include "seen_stamps.hpp"
 
-#include <algorithm>
+#include <new>
 
 namespace bmfed {
 
@@ -8,13 +8,20 @@ using bench::isNewer;
 
 void SeenStamps::reset(std::uint64_t count) {
     std::uint64_t const kept = std::min(count, kKept);
-    if (size_ != kept) ascending_.reset(new std::uint64_t[kept]);
+    if (ascending_ == nullptr || size_ != kept) ascending_.reset(new std::uint64_t[kept + 1]);
     size_ = kept;
-    next_ = ascending_.get();
+    stop_ = next_ = ascending_.get() + 1;
     end_ = next_ + kept;
-    std::size_t size = 1;
-    while (size <= kept + kept / 2) size *= 2;  // there is always a free one
-    if (left_ != kept || others_.size() != size) others_.assign(size, 0);
+    next_[-1] = 0;
+    std::uint64_t slots = 1;
+    while (slots <= kept + kept / 2) slots *= 2;  // there is always a free one
+    if (left_ != kept || slots_ != slots) {
+        // Of the system's zeros, which nobody has to write.
+        auto* const zeros = std::calloc(slots, sizeof(std::uint64_t));
+        if (zeros == nullptr) throw std::bad_alloc();
+        others_.reset(static_cast<std::uint64_t*>(zeros));
+    }
+    slots_ = slots;
     left_ = kept;
     begun_ = full_ = false;
 }
@@ -22,12 +29,15 @@ void SeenStamps::reset(std::uint64_t count) {
 bool SeenStamps::insert(std::uint64_t stamp) {
     if (!begun_) {
         begun_ = true;
-        newest_ = stamp - 1;
+        next_[-1] = stamp - 1;
         passed_ = stamp - (bench::kTimeMask >> 2);  // others that are older may come after it
     }
-    if (!isNewer(stamp, newest_)) return insertOlder(stamp);
+    if (!isNewer(stamp, newest())) return insertOlder(stamp);
+    if (size_ == 0) return false;
     if (room() == 0) {
-        next_ = ascending_.get();
+        std::uint64_t* const first = ascending_.get();
+        *first = newest();
+        next_ = first + 1;
         full_ = true;
     }
     put(stamp);
@@ -36,21 +46,22 @@ bool SeenStamps::insert(std::uint64_t stamp) {
 
 bool SeenStamps::insertOlder(std::uint64_t stamp) {
     if (!isNewer(stamp, passed_)) return false;
-    auto const put = static_cast<std::size_t>(next_ - ascending_.get());
-    std::size_t const there = full_ ? size_ : put, oldest = full_ ? put : 0;
-    auto const at = [&](std::size_t n) { return ascending_[(oldest + n) % size_]; };
+    std::uint64_t const* const ring = ascending_.get() + 1;
+    auto const put = static_cast<std::uint64_t>(next_ - ring);
+    std::uint64_t const there = full_ ? size_ : put, oldest = full_ ? put : 0;
+    auto const at = [&](std::uint64_t n) { return ring[(oldest + n) % size_]; };
     // The first that is not older.
-    std::size_t low = 0;
-    for (std::size_t high = there; low < high;) {
-        std::size_t const middle = low + (high - low) / 2;
+    std::uint64_t low = 0;
+    for (std::uint64_t high = there; low < high;) {
+        std::uint64_t const middle = low + (high - low) / 2;
         if (isNewer(stamp, at(middle))) low = middle + 1;
         else high = middle;
     }
     if (low < there && at(low) == stamp) return false;
     // It may be one of those that are forgotten.
     if (low == 0 && full_) return false;
-    std::size_t const mask = others_.size() - 1;
-    std::size_t slot = static_cast<std::size_t>(stamp * 0x9e3779b97f4a7c15u >> 20) & mask;
+    std::uint64_t const mask = slots_ - 1;
+    std::uint64_t slot = (stamp * 0x9e3779b97f4a7c15u >> 20) & mask;
     while (others_[slot] != 0) {
         if (others_[slot] == stamp) return false;
         slot = (slot + 1) & mask;
